@@ -1,0 +1,58 @@
+// Owns what a measurement runs against: a database of its own, made new and dropped after, and processes stopped by pid.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import pg from 'pg';
+import { migrationsFolder } from '../../server/src/app.ts';
+import { migrate, readMigrations } from '../../server/src/kit/db/migrate.ts';
+
+const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+
+/** A migrated database of its own. */
+export async function freshDatabase(name: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const unique = `plinth_bench_${name}_${process.pid}`;
+  await admin(`create database ${unique}`);
+  const url = adminUrl.replace(/\/[^/]*$/, `/${unique}`);
+  await migrate(url, await readMigrations(migrationsFolder));
+  return { url, drop: () => admin(`drop database ${unique} with (force)`) };
+}
+
+async function admin(statement: string): Promise<void> {
+  const client = new pg.Client(adminUrl);
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
+
+export interface Running {
+  readonly port: number;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a program that prints `listening <port>` once it serves. */
+export async function start(file: string, environment: Record<string, string>): Promise<Running> {
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const port = await listening(child, file);
+  return {
+    port,
+    pid: child.pid as number,
+    stop: async () => {
+      if (child.exitCode !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function listening(child: ChildProcess, file: string): Promise<number> {
+  let printed = '';
+  for await (const chunk of child.stdout as NodeJS.ReadableStream) {
+    printed += chunk;
+    const port = /listening (\d+)/.exec(printed)?.[1];
+    if (port !== undefined) return Number(port);
+  }
+  throw new Error(`${file} ended before it listened`);
+}

@@ -1,0 +1,10 @@
+// Plinth's own API, as one process.
+import { createApp, migrationsFolder } from '../../server/src/app.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { readMigrations } from '../../server/src/kit/db/migrate.ts';
+
+const app = createApp(readConfig(), { migrations: await readMigrations(migrationsFolder) });
+await app.server.listen({ port: 0, host: '127.0.0.1' });
+const address = app.server.server.address();
+console.log(`listening ${typeof address === 'object' ? address?.port : ''}`);
+process.on('SIGTERM', () => process.exit(0));

@@ -1,0 +1,16 @@
+// npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
+// judged bar is met.
+import type { Bench } from './lib/bench.ts';
+import { pipeline } from './pipeline.ts';
+
+const benches: Record<string, Bench> = { pipeline };
+
+const [name = '', ...flags] = process.argv.slice(2);
+const bench = benches[name];
+if (bench === undefined) {
+  console.error(`usage: npm run bench -- NAME [--quick], where NAME is one of: ${Object.keys(benches).join(', ')}`);
+  process.exit(2);
+}
+const report = await bench({ quick: flags.includes('--quick'), progress: (line) => console.error(line) });
+console.log(JSON.stringify({ bench: name, ...report }));
+process.exitCode = report.judged.every((judged) => judged.met) ? 0 : 1;

@@ -1,0 +1,92 @@
+// Owns the counting behind rate limits: fixed windows in Redis, shared by all processes. While Redis cannot be reached
+// each process counts for itself, and says so on every answer.
+import { Redis } from 'ioredis';
+
+export interface Count {
+  readonly count: number;
+  readonly resetMs: number;
+  /** False while this process counts alone. */
+  readonly shared: boolean;
+}
+
+export interface Counters {
+  add(name: string, windowSeconds: number): Promise<Count>;
+  /** Whether counts are shared right now. */
+  reachable(): boolean;
+  close(): void;
+}
+
+const script = `
+local n = redis.call('INCR', KEYS[1])
+if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return {1, ARGV[1]} end
+return {n, redis.call('PTTL', KEYS[1])}`;
+
+// A Redis that hangs must not make every request wait for it. One watch over the connection, instead of a timer per
+// command, drops a connection that has not answered for this long; what waits on it is then counted here.
+const patienceMs = 250;
+const longestRetryMs = 1_000;
+
+interface CountingRedis extends Redis {
+  countUp(key: string, windowMs: number): Promise<[number, number | string]>;
+}
+
+export function openCounters(url: string, prefix: string): Counters {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    connectTimeout: 1_000,
+    retryStrategy: (attempt: number) => Math.min(attempt * 50, longestRetryMs),
+    scripts: { countUp: { lua: script, numberOfKeys: 1 } },
+  }) as CountingRedis;
+  redis.on('error', () => {}); // reported by readiness and by the headers of each answer
+  const local = new LocalCounters();
+  let waiting = 0;
+  let heardAt = 0;
+  const watch = setInterval(() => {
+    if (waiting > 0 && performance.now() - heardAt > patienceMs) redis.disconnect(true);
+  }, patienceMs / 2).unref();
+  return {
+    async add(name, windowSeconds) {
+      if (redis.status !== 'ready') return local.add(name, windowSeconds);
+      if (waiting === 0) heardAt = performance.now();
+      waiting += 1;
+      try {
+        const [count, left] = await redis.countUp(prefix + name, windowSeconds * 1000);
+        heardAt = performance.now();
+        return { count, resetMs: Number(left), shared: true };
+      } catch {
+        return local.add(name, windowSeconds);
+      } finally {
+        waiting -= 1;
+      }
+    },
+    reachable: () => redis.status === 'ready',
+    close: () => {
+      clearInterval(watch);
+      redis.disconnect();
+    },
+  };
+}
+
+class LocalCounters {
+  readonly #windows = new Map<string, { count: number; endsAt: number }>();
+
+  add(name: string, windowSeconds: number): Count {
+    const now = Date.now();
+    let window = this.#windows.get(name);
+    if (window === undefined || window.endsAt <= now) {
+      this.#forgetEnded(now);
+      window = { count: 0, endsAt: now + windowSeconds * 1000 };
+      this.#windows.set(name, window);
+    }
+    window.count += 1;
+    return { count: window.count, resetMs: window.endsAt - now, shared: false };
+  }
+
+  #forgetEnded(now: number): void {
+    if (this.#windows.size < 10_000) return;
+    for (const [name, window] of this.#windows) if (window.endsAt <= now) this.#windows.delete(name);
+  }
+}

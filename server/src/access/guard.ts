@@ -1,0 +1,165 @@
+// Owns the order of refusals before an operation runs (contract §0.5, steps 2 to 7):
+//   401 credential → 403 kind, permission, scope, origin → 429 limit → 404 / 403 reach → 402 plan
+// One read finds all it decides on; counting for the limit runs beside that read whenever the counter is known.
+import type { Kysely } from 'kysely';
+import type { Exchange } from '../kit/http/exchange.ts';
+import { Problem } from '../kit/problem.ts';
+import type { Tables } from '../tables.ts';
+import {
+  type Accepted,
+  expired,
+  open,
+  type Presented,
+  presented,
+  refusalOfKind,
+  refuseForeignOrigin,
+  refuseUnknown,
+} from './accepted.ts';
+import type { Count, Counters } from './counters.ts';
+import { type Counted, counterName, type Limit, quotaOf, unlimited } from './limits.ts';
+import type { Found } from './lookup.ts';
+import { requiredPlan } from './plans.ts';
+import type { Route } from './route.ts';
+import { hashToken, type Pepper } from './tokens.ts';
+import { markUsed, rehash } from './use.ts';
+
+export interface GuardOptions {
+  readonly db: Kysely<Tables>;
+  readonly counters: Counters;
+  readonly peppers: readonly Pepper[];
+  readonly cellCode: string;
+  readonly baseOrigin: string;
+  /** When set, personal API keys end at this time. */
+  readonly personalKeysUntil?: Date;
+}
+
+export function createGuard(options: GuardOptions): (exchange: Exchange) => Promise<unknown> {
+  const counted = new Hints();
+  return async (exchange) => {
+    const route = exchange.operation as Route;
+    if (route.credentials === open) {
+      await limit(exchange, route, undefined, countFor(exchange, route, undefined, options));
+      return route.access.decide(nobody, exchange);
+    }
+    const credential = presented(exchange, options.cellCode);
+    const hash = hashToken(credential.text, currentPepper(options));
+    const early = counted.countEarly(hash, exchange, route, options);
+    const found = await find(exchange, route, credential, hash, options);
+    if (found === undefined) counted.forget(hash);
+    refuseUnknown(found, exchange.now);
+    permit(exchange, route.credentials, credential, found, options);
+    counted.remember(hash, found);
+    await limit(exchange, route, found, early ?? countFor(exchange, route, found, options));
+    const access = route.access.decide(found, exchange);
+    exchange.actor = { id: found.user_id ?? found.credential_id, workspaceId: found.workspace_id };
+    refusePlan(route, found);
+    markUsed(options.db, found, exchange.now);
+    return access;
+  };
+}
+
+const nobody = {} as Found; // an open route's guard looks at nothing
+
+const currentPepper = ({ peppers }: GuardOptions): Pepper => peppers[0] as Pepper;
+
+async function find(exchange: Exchange, route: Route, credential: Presented, hash: Buffer, options: GuardOptions) {
+  const id = route.access.idOf(exchange);
+  const found = await route.access.find(options.db, hash, id);
+  if (found !== undefined || options.peppers.length === 1) return found;
+  for (const pepper of options.peppers.slice(1)) {
+    const old = await route.access.find(options.db, hashToken(credential.text, pepper), id);
+    if (old === undefined) continue;
+    await rehash(options.db, old.credential_id, hash, currentPepper(options).id);
+    return old;
+  }
+  return undefined;
+}
+
+const personalKeysDeprecatedAt = '@1792022400'; // 15 October 2026
+
+function permit(
+  exchange: Exchange,
+  accepted: Accepted,
+  credential: Presented,
+  found: Found,
+  options: GuardOptions,
+): void {
+  if (found.kind === 'personal_key') {
+    const until = options.personalKeysUntil;
+    if (until !== undefined && until <= exchange.now) throw expired();
+    if (credential.viaApiKeyHeader) exchange.reply.header('deprecation', personalKeysDeprecatedAt);
+    if (credential.viaApiKeyHeader && until !== undefined) exchange.reply.header('sunset', until.toUTCString());
+  }
+  const refusal = refusalOfKind(accepted, found);
+  if (refusal !== undefined) throw refusal;
+  if (found.kind === 'session') refuseForeignOrigin(exchange, options.baseOrigin);
+}
+
+function countFor(
+  exchange: Exchange,
+  route: Route,
+  who: Counted | undefined,
+  options: GuardOptions,
+): Promise<Count> | undefined {
+  if (route.limit === unlimited) return undefined;
+  const name = counterName(route.limit, route.name, who, exchange.address, exchange.params.app_id?.slice(0, 64) ?? '');
+  return options.counters.add(name, route.limit.windowSeconds);
+}
+
+async function limit(
+  exchange: Exchange,
+  route: Route,
+  found: Found | undefined,
+  counting: Promise<Count> | undefined,
+): Promise<void> {
+  if (counting === undefined) return;
+  const limit = route.limit as Limit;
+  const { count, resetMs, shared } = await counting;
+  if (!shared) exchange.partial.push('rate_limit');
+  const quota = quotaOf(limit, found?.plan ?? null, found?.rate_multiplier ?? null);
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+  const name = limit.group ?? route.name;
+  exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
+  exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
+  if (count <= quota) return;
+  throw new Problem('rate_limited', 'rate_limited', `At most ${quota} requests per ${limit.windowSeconds} seconds.`, {
+    members: { limit: quota, window_seconds: limit.windowSeconds, retry_after: seconds },
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+function refusePlan(route: Route, found: Found): void {
+  const required = route.plan && found.plan && requiredPlan(found.plan, route.plan);
+  if (!required) return;
+  throw new Problem('payment_required', 'plan_required', `This needs the ${required} plan or higher.`, {
+    members: { required_plan: required },
+  });
+}
+
+type Hint = Counted & Pick<Found, 'permission' | 'scopes'>;
+
+/**
+ * Remembers, per credential, only what never changes about it, to name its counter before the read has answered.
+ * It decides nothing: whether the credential still holds is read on every request.
+ */
+class Hints {
+  readonly #known = new Map<string, Hint>();
+
+  countEarly(hash: Buffer, exchange: Exchange, route: Route, options: GuardOptions): Promise<Count> | undefined {
+    const hint = this.#known.get(hash.toString('latin1'));
+    if (hint === undefined || refusalOfKind(route.credentials as Accepted, hint) !== undefined) return undefined;
+    return countFor(exchange, route, hint, options);
+  }
+
+  remember(hash: Buffer, { kind, credential_id, user_id, credential_workspace_id, permission, scopes }: Found): void {
+    const key = hash.toString('latin1');
+    // A personal key's workspace differs from request to request, so its counter has to wait for the read.
+    if (kind === 'personal_key' || this.#known.has(key)) return;
+    if (this.#known.size >= 10_000) this.#known.clear();
+    this.#known.set(key, { kind, credential_id, user_id, workspace_id: credential_workspace_id, permission, scopes });
+  }
+
+  forget(hash: Buffer): void {
+    this.#known.delete(hash.toString('latin1'));
+  }
+}

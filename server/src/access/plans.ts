@@ -1,0 +1,22 @@
+// Owns what each plan gives (contract §2.6): the lowest plan per gated feature, and the rate factor.
+
+export const plans = ['free', 'builder', 'pro', 'business', 'enterprise'] as const;
+export type Plan = (typeof plans)[number];
+
+export const rateFactors: Record<Plan, number> = { free: 1, builder: 1, pro: 3, business: 5, enterprise: 10 };
+
+const lowestPlan = {
+  agent_webhooks: 'builder',
+  workflows: 'builder',
+  connectors: 'builder',
+  admin_role: 'business',
+  member_credit_limits: 'business',
+} as const satisfies Record<string, Plan>;
+
+export type GatedFeature = keyof typeof lowestPlan;
+
+/** The plan a feature needs, when `plan` does not reach it. */
+export function requiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {
+  const lowest = lowestPlan[feature];
+  return plans.indexOf(plan) < plans.indexOf(lowest) ? lowest : undefined;
+}

@@ -1,0 +1,75 @@
+// Owns the proofs that a caller may be where they are. Only this room can make one; stores and operations ask for
+// them, so a query without a proof does not compile.
+
+import type { Plan } from './plans.ts';
+import type { AppRole, WorkspaceRole } from './roles.ts';
+import type { CredentialKind } from './tokens.ts';
+
+declare const proof: unique symbol;
+
+export interface Caller {
+  readonly kind: CredentialKind;
+  readonly credential_id: string;
+  /** Null for a workspace key: it acts for no person. */
+  readonly user_id: string | null;
+  readonly email: string | null;
+  readonly is_operator: boolean;
+  readonly permission: 'read_only' | 'full_access';
+  /** The apps a token or key is limited to; null means all, also later ones. */
+  readonly app_ids: readonly string[] | null;
+  readonly scopes: readonly string[] | null;
+  readonly request_id: string;
+  readonly ip: string;
+}
+
+export interface Visitor {
+  readonly [proof]: 'anyone';
+  readonly request_id: string;
+  readonly ip: string;
+}
+
+export interface SelfAccess {
+  readonly [proof]: string;
+  readonly caller: Caller;
+}
+
+export interface WorkspaceAccess extends SelfAccess {
+  readonly workspace_id: string;
+  readonly plan: Plan;
+  /** Null for a workspace key: its scopes decided. */
+  readonly role: WorkspaceRole | null;
+}
+
+export interface AppAccess extends WorkspaceAccess {
+  readonly app: AppRow;
+  /** Null for a workspace key. */
+  readonly app_role: AppRole | null;
+}
+
+export interface AppRow {
+  readonly id: string;
+  readonly workspace_id: string;
+  readonly app_type: 'user_app' | 'user_agent' | 'imported_app';
+  readonly owner_id: string;
+  readonly owner_email: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly user_description: string;
+  readonly logo_url: string | null;
+  readonly visibility: 'workspace' | 'private';
+  readonly public_settings:
+    | 'private_with_login'
+    | 'workspace_with_login'
+    | 'public_with_login'
+    | 'public_without_login';
+  readonly public_origins: string[];
+  readonly hide_authorship: boolean;
+  readonly revision: number;
+  readonly created_date: Date;
+  readonly updated_date: Date;
+  readonly deleted_date: Date | null;
+}
+
+/** Used by this room alone, after it has decided. */
+export const proven = <Proof extends SelfAccess | Visitor>(facts: Omit<Proof, typeof proof>): Proof =>
+  facts as unknown as Proof;

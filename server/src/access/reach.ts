@@ -1,0 +1,197 @@
+// Owns who reaches what: the guards that routes name as their `access`, and the decision each makes over what one
+// look-up found (contract §1.2, §0.5 step 5). 404 for what the caller cannot see, 403 for what they may not do.
+import type { Kysely } from 'kysely';
+import type { Exchange } from '../kit/http/exchange.ts';
+import type { Refusal } from '../kit/http/operation.ts';
+import { idOrNull } from '../kit/ids.ts';
+import { Problem } from '../kit/problem.ts';
+import {
+  appOf,
+  type Found,
+  type FoundApp,
+  type FoundThing,
+  findAtApp,
+  findAtThing,
+  findInWorkspace,
+} from './lookup.ts';
+import { type AppAccess, type Caller, proven, type SelfAccess, type Visitor, type WorkspaceAccess } from './proofs.ts';
+import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
+
+export interface Guard<Proof> {
+  /** As the register of operations writes it: `member`, `w:editor`, `a:viewer`. */
+  readonly needs: string;
+  /** True where the caller may choose the workspace by `workspaceId` (contract §0.1). */
+  readonly choosesWorkspace: boolean;
+  /** The path parameter that names the outermost thing, if any. */
+  readonly param?: string;
+  readonly refusals: readonly Refusal[];
+  // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
+  find(db: Kysely<any>, hash: Buffer, id: string | null): Promise<Found | undefined>;
+  /** What to look up beside the credential. */
+  idOf(exchange: Exchange): string | null;
+  decide(found: Found, exchange: Exchange): Proof;
+}
+
+/** No credential needed. */
+export const anyone: Guard<Visitor> = {
+  needs: '–',
+  choosesWorkspace: false,
+  refusals: [],
+  find: async () => undefined,
+  idOf: () => null,
+  decide: (_found, exchange) => proven<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
+};
+
+/** Any person, about themselves. */
+export const self: Guard<SelfAccess> = {
+  needs: 'self',
+  choosesWorkspace: false,
+  refusals: [],
+  find: findInWorkspace,
+  idOf: () => null,
+  decide: (found, exchange) => proven<SelfAccess>({ caller: callerOf(found, exchange) }),
+};
+
+/** A member of the chosen workspace with at least this role. */
+export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
+  return {
+    needs: required === 'guest' ? 'member' : `w:${required}`,
+    choosesWorkspace: true,
+    refusals: [
+      { status: 403, code: 'workspace_mismatch' },
+      { status: 404, code: 'workspace_not_found' },
+      { status: 403, code: 'member_blocked' },
+      ...(required === 'guest' ? [] : [{ status: 403, code: 'role_required' }]),
+    ],
+    find: findInWorkspace,
+    idOf: requestedWorkspace,
+    decide: (found, exchange) => {
+      refuseMismatch(found, requestedWorkspace(exchange));
+      return inWorkspace(found, exchange, required, 'workspace_not_found');
+    },
+  };
+}
+
+/** Over the app named in the path, with at least this app role. */
+export function appAs(required: AppRole): Guard<AppAccess> {
+  return {
+    needs: `a:${required}`,
+    choosesWorkspace: false,
+    param: 'app_id',
+    refusals: [
+      { status: 404, code: 'app_not_found' },
+      { status: 403, code: 'member_blocked' },
+      ...(required === 'viewer' ? [] : [{ status: 403, code: 'role_required' }]),
+    ],
+    find: findAtApp,
+    idOf: (exchange) => idOrNull(exchange.params.app_id),
+    decide: (found, exchange) => atApp(found as FoundApp, exchange, required),
+  };
+}
+
+/**
+ * Through a thing of a feature's own table, `<noun>_id` in the path. The feature says which role this thing needs of
+ * this caller, or undefined when they cannot see it.
+ */
+export function through<Noun extends string, Row extends { workspace_id: string }>(
+  noun: Noun,
+  table: string,
+  needs: string,
+  requiredRole: (thing: Row, caller: Caller) => WorkspaceRole | undefined,
+): Guard<WorkspaceAccess & { readonly [N in Noun]: Row }> {
+  const notFound = `${noun}_not_found`;
+  return {
+    needs,
+    choosesWorkspace: false,
+    param: `${noun}_id`,
+    refusals: [
+      { status: 404, code: notFound },
+      { status: 403, code: 'member_blocked' },
+      { status: 403, code: 'role_required' },
+    ],
+    find: findAtThing<Row>(table),
+    idOf: (exchange) => idOrNull(exchange.params[`${noun}_id`]),
+    decide: (found, exchange) => {
+      const { thing } = found as FoundThing<Row>;
+      const required = thing === null ? undefined : requiredRole(thing, callerOf(found, exchange));
+      if (thing === null || required === undefined) throw missing(notFound);
+      const access = inWorkspace(found, exchange, required, notFound);
+      return { ...access, [noun]: thing } as WorkspaceAccess & { readonly [N in Noun]: Row };
+    },
+  };
+}
+
+function atApp(found: FoundApp, exchange: Exchange, required: AppRole): AppAccess {
+  const app = appOf(found);
+  const limitedElsewhere = found.app_ids !== null && app !== undefined && !found.app_ids.includes(app.id);
+  if (app === undefined || limitedElsewhere) throw missing('app_not_found');
+  const access = inWorkspace(found, exchange, 'guest', 'app_not_found');
+  if (access.role === null) return proven<AppAccess>({ ...access, app, app_role: null });
+  const app_role = roleOverApp({
+    workspace_role: access.role,
+    visibility: app.visibility,
+    is_app_owner: app.owner_id === found.user_id,
+    share_role: found.share_role,
+  });
+  if (app_role === undefined) throw missing('app_not_found');
+  if (!appRoleReaches(app_role, required)) throw roleRequired(required);
+  return proven<AppAccess>({ ...access, app, app_role });
+}
+
+function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, notFound: string): WorkspaceAccess {
+  const { workspace_id, plan } = found;
+  if (workspace_id === null || plan === null || boundElsewhere(found)) throw missing(notFound);
+  const caller = callerOf(found, exchange);
+  if (found.kind === 'workspace_key') return proven<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
+  if (found.role === null) throw missing(notFound);
+  if (found.access_state === 'blocked') {
+    throw new Problem('forbidden', 'member_blocked', 'An admin of this workspace has blocked your access to it.');
+  }
+  if (!roleReaches(found.role, required)) throw roleRequired(required);
+  return proven<WorkspaceAccess>({ caller, workspace_id, plan, role: found.role });
+}
+
+/** A token or workspace key is good for its own workspace only. */
+const boundElsewhere = (found: Found): boolean =>
+  (found.kind === 'personal_token' || found.kind === 'workspace_key') &&
+  found.credential_workspace_id !== found.workspace_id;
+
+function refuseMismatch(found: Found, requested: string | null): void {
+  const bound = found.kind === 'personal_token' || found.kind === 'workspace_key';
+  if (bound && requested !== null && requested !== found.credential_workspace_id) {
+    throw new Problem(
+      'forbidden',
+      'workspace_mismatch',
+      'This credential belongs to another workspace than the one asked for.',
+    );
+  }
+}
+
+const nowhere = '00000000-0000-0000-0000-000000000000'; // an id no workspace has: what was asked for cannot exist
+
+function requestedWorkspace(exchange: Exchange): string | null {
+  const asked = exchange.rawQuery.workspaceId ?? exchange.header('x-active-workspace-id');
+  if (asked === undefined) return null;
+  return idOrNull(typeof asked === 'string' ? asked : undefined) ?? nowhere;
+}
+
+const callerOf = (found: Found, exchange: Exchange): Caller => ({
+  kind: found.kind,
+  credential_id: found.credential_id,
+  user_id: found.user_id,
+  email: found.email,
+  is_operator: found.is_operator ?? false,
+  permission: found.permission,
+  app_ids: found.app_ids,
+  scopes: found.scopes,
+  request_id: exchange.requestId,
+  ip: exchange.address,
+});
+
+const missing = (code: string) =>
+  new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
+
+const roleRequired = (required: string) =>
+  new Problem('forbidden', 'role_required', `This needs the role ${required} or higher.`, {
+    members: { required_role: required },
+  });

@@ -1,0 +1,148 @@
+// The only place where everything meets: features × access × config.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import { openCounters } from './access/counters.ts';
+import { createGuard } from './access/guard.ts';
+import type { Route } from './access/route.ts';
+import type { Config } from './config.ts';
+import { apps } from './features/apps/index.ts';
+import { folders } from './features/folders/index.ts';
+import { installation } from './features/installation/index.ts';
+import { type Clock, systemClock } from './kit/clock.ts';
+import { type Database, openDatabase } from './kit/db/database.ts';
+import { type Migration, missing } from './kit/db/migrate.ts';
+import { cursorsSignedWith } from './kit/http/cursor.ts';
+import type { Operation } from './kit/http/operation.ts';
+import { type Answered, createServer } from './kit/http/server.ts';
+import { createLog, type Log, logged } from './kit/log.ts';
+import { createMetrics } from './kit/metrics.ts';
+import { apiVersion, openApi } from './openapi.ts';
+import type { Tables } from './tables.ts';
+
+export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
+
+export interface AppParts {
+  readonly clock?: Clock;
+  readonly log?: Log;
+  readonly migrations: readonly Migration[];
+  readonly onStatement?: (text: string) => void;
+}
+
+export interface App {
+  readonly server: FastifyInstance;
+  readonly routes: readonly Route[];
+  readonly database: Database<Tables>;
+  /** Stops taking requests, finishes those under way within 30 s, and lets go of every connection. */
+  close(): Promise<void>;
+}
+
+export function createApp(config: Config, parts: AppParts): App {
+  const log = parts.log ?? createLog(config.LOG_LEVEL);
+  const metrics = createMetrics();
+  const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX);
+  const database = openDatabase<Tables>({
+    url: config.DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    onStatement: parts.onStatement,
+  });
+  const cursors = cursorsSignedWith(config.SIGNING_KEY);
+  let draining = false;
+
+  const checks = async () => {
+    const pending = await missing(database.pool, parts.migrations).then(
+      (list) => list.length,
+      () => undefined,
+    );
+    return {
+      database: pending === undefined && !(await answers(database)) ? ('unreachable' as const) : ('ok' as const),
+      migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
+      redis: counters.reachable() ? ('ok' as const) : ('unreachable' as const),
+      draining,
+      queue_lag_seconds: null,
+      worker_heartbeat: null,
+    };
+  };
+
+  const routes: Route[] = [
+    ...apps({ cursors }).routes,
+    ...folders({ cursors }).routes,
+    ...installation({
+      checks,
+      metrics: metrics.text,
+      metricsToken: config.METRICS_TOKEN,
+      description: () => openApi(routes, config.BASE_URL),
+      info: () => ({
+        name: 'Plinth',
+        version,
+        api_version: apiVersion,
+        beta: true,
+        features: { ads: false, model: false, git: false, browser: false, mail: false },
+      }),
+    }).routes,
+  ];
+
+  const server = createServer(routes, {
+    db: database.db,
+    clock: parts.clock ?? systemClock,
+    guard: createGuard({
+      db: database.db,
+      counters,
+      peppers: config.TOKEN_PEPPERS,
+      cellCode: config.CELL_CODE,
+      baseOrigin: new URL(config.BASE_URL).origin,
+      personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
+    }),
+    guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
+    trustedProxies: config.TRUSTED_PROXIES,
+    strictAnswers: config.STRICT_ANSWERS,
+    onAnswered: (answered) => {
+      metrics.answered(answered.operation, answered.status, answered.seconds);
+      logAnswer(log, answered);
+    },
+    onError: (error, exchange) =>
+      log.error(
+        { request_id: exchange?.requestId, operation: exchange?.operation.name, error: logged(error) },
+        'failed',
+      ),
+  });
+
+  const close = async () => {
+    draining = true;
+    await within(30_000, server.close());
+    counters.close();
+    await database.close();
+  };
+  return { server, routes, database, close };
+}
+
+const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
+  .version;
+
+const answers = (database: Database<Tables>): Promise<boolean> =>
+  database.pool.query('select 1').then(
+    () => true,
+    () => false,
+  );
+
+function logAnswer(log: Log, { operation, status, seconds, exchange }: Answered): void {
+  if (!log.isLevelEnabled('info')) return;
+  log.info(
+    {
+      request_id: exchange?.requestId,
+      operation,
+      status,
+      duration_ms: Math.round(seconds * 1e6) / 1e3,
+      actor_id: exchange?.actor?.id,
+      workspace_id: exchange?.actor?.workspaceId,
+    },
+    'answered',
+  );
+}
+
+async function within(ms: number, work: PromiseLike<unknown>): Promise<void> {
+  const timeUp = Promise.withResolvers<void>();
+  const timer = setTimeout(timeUp.resolve, ms);
+  await Promise.race([work, timeUp.promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,27 @@
+// plinth api: serve until told to stop, then finish what is under way.
+import { type App, createApp, migrationsFolder } from '../app.ts';
+import { type Config, readConfig } from '../config.ts';
+import { readMigrations } from '../kit/db/migrate.ts';
+import { createLog } from '../kit/log.ts';
+
+export async function api(): Promise<void> {
+  await serve(readConfig());
+}
+
+export async function serve(config: Config): Promise<App> {
+  const log = createLog(config.LOG_LEVEL);
+  const app = createApp(config, { log, migrations: await readMigrations(migrationsFolder) });
+  const address = await app.server.listen({ host: config.HOST, port: config.PORT });
+  log.info({ address }, 'listening');
+  let stopping = false;
+  const stop = async (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'draining');
+    await app.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop(signal));
+  return app;
+}

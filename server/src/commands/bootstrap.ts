@@ -1,0 +1,49 @@
+// plinth bootstrap: the first person (an operator), their workspace and a full-access token, from the command line.
+import { parseArgs } from 'node:util';
+import { insertCredential, insertUser, insertWorkspace } from '../access/people.ts';
+import { type Config, readConfig } from '../config.ts';
+import { openDatabase, transaction } from '../kit/db/database.ts';
+import type { Db, Tables } from '../tables.ts';
+
+export interface First {
+  readonly email: string;
+  readonly name: string;
+  readonly workspace: string;
+}
+
+export async function bootstrap(args: string[]): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { email, name, workspace } = parseArgs({ args, options: { email: text, name: text, workspace: text } }).values;
+  if (!email || !name || !workspace) throw new Error('usage: plinth bootstrap --email E --name N --workspace W');
+  const config = readConfig();
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  try {
+    if (await isInitialised(db))
+      throw new Error('This installation already has people: bootstrap is only for the first.');
+    console.log(await makeFirst(db, config, { email, name, workspace }));
+  } finally {
+    await close();
+  }
+}
+
+export const isInitialised = async (db: Db): Promise<boolean> =>
+  (await db.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined;
+
+/** Gives the token's text, which is shown once. */
+export function makeFirst(db: Db, config: Config, first: First): Promise<string> {
+  const now = new Date();
+  return transaction(db, async (db) => {
+    const user_id = await insertUser(db, { email: first.email, full_name: first.name, is_operator: true }, now);
+    const plan = config.DEFAULT_PLAN;
+    const workspace_id = await insertWorkspace(db, { name: first.workspace, plan, owner_id: user_id }, now);
+    return (await insertToken(db, config, user_id, workspace_id, now)).token;
+  });
+}
+
+export const insertToken = (db: Db, config: Config, user_id: string, workspace_id: string, now: Date) =>
+  insertCredential(
+    db,
+    { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE },
+    { kind: 'personal_token', name: 'first token', user_id, workspace_id, permission: 'full_access' },
+    now,
+  );

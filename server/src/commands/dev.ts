@@ -1,0 +1,116 @@
+// plinth dev: from a clean clone to a running platform with demo data, on this machine. Makes keys, the database and
+// the demo when they are missing, and says what it needs when it cannot.
+import { existsSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import pg from 'pg';
+import { migrationsFolder } from '../app.ts';
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import { makeDemo } from '../demo.ts';
+import { openDatabase } from '../kit/db/database.ts';
+import { migrate, readMigrations } from '../kit/db/migrate.ts';
+import type { Tables } from '../tables.ts';
+import { serve } from './api.ts';
+import { insertToken, isInitialised, makeFirst } from './bootstrap.ts';
+import { newKeys } from './keys.ts';
+
+export async function dev(): Promise<void> {
+  if (!existsSync('.env')) {
+    writeFileSync('.env', `# made by \`npm run dev\`; see docs/configuration.md\n${newKeys()}`, { mode: 0o600 });
+    console.log('made .env with new keys');
+    process.loadEnvFile('.env');
+  }
+  const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
+  await requireServices(config);
+  await createDatabase(config.DATABASE_URL);
+  await migrate(config.DATABASE_URL, await readMigrations(migrationsFolder));
+  const { token, isNew } = await signIn(config);
+  const app = await serve(config);
+  if (isNew) await makeDemo(app, token);
+  console.log(welcome(config, token));
+}
+
+const services = [
+  {
+    name: 'PostgreSQL',
+    url: 'DATABASE_URL',
+    port: 5432,
+    start:
+      'pg_ctlcluster 15 main start   (Debian), or: docker run -d -p 5432:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres:15',
+  },
+  {
+    name: 'Redis',
+    url: 'REDIS_URL',
+    port: 6379,
+    start: 'redis-server --daemonize yes   (or: docker run -d -p 6379:6379 redis:7)',
+  },
+] as const;
+
+/** Says which service is down, where it was looked for, and how to start it. */
+async function requireServices(config: Config): Promise<void> {
+  const down: string[] = [];
+  for (const service of services) {
+    const { hostname, port } = new URL(config[service.url]);
+    const place = { host: hostname, port: Number(port) || service.port };
+    if (await listens(place)) continue;
+    down.push(
+      `${service.name} does not answer at ${place.host}:${place.port} (${service.url}).\n  Start it: ${service.start}`,
+    );
+  }
+  if (down.length > 0) throw new ConfigError(down.join('\n'));
+}
+
+function listens(place: { host: string; port: number }): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ ...place, timeout: 2_000 });
+  const end = (answer: boolean) => {
+    socket.destroy();
+    resolve(answer);
+  };
+  socket.once('connect', () => end(true));
+  socket.once('error', () => end(false));
+  socket.once('timeout', () => end(false));
+  return promise;
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  const admin = new URL(url);
+  admin.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: admin.href });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A new token for the demo's owner at each start: an old one's text is kept nowhere. */
+async function signIn(config: Config): Promise<{ token: string; isNew: boolean }> {
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  try {
+    if (!(await isInitialised(db))) {
+      const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace' };
+      return { token: await makeFirst(db, config, first), isNew: true };
+    }
+    const owner = await db
+      .selectFrom('memberships')
+      .innerJoin('users', 'users.id', 'memberships.user_id')
+      .where('users.is_operator', '=', true)
+      .where('memberships.role', '=', 'owner')
+      .orderBy('memberships.created_date')
+      .select(['memberships.user_id', 'memberships.workspace_id'])
+      .executeTakeFirstOrThrow();
+    const { token } = await insertToken(db, config, owner.user_id, owner.workspace_id, new Date());
+    return { token, isNew: false };
+  } finally {
+    await close();
+  }
+}
+
+const welcome = ({ BASE_URL }: Config, token: string): string => `
+Plinth is running at ${BASE_URL}   reference: ${BASE_URL}/docs
+
+  curl -H 'Authorization: Bearer ${token}' ${BASE_URL}/api/apps
+`;

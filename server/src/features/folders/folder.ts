@@ -1,0 +1,151 @@
+// Owns what may be done with folders: the shape of the tree, what a folder holds, and the spec's removal of an app.
+import type { WorkspaceAccess } from '../../access/proofs.ts';
+import { through } from '../../access/reach.ts';
+import { roleReaches, type WorkspaceRole } from '../../access/roles.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { type Answer, unchanged } from '../../kit/http/answer.ts';
+import { idOrNull, newId } from '../../kit/ids.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import { type FolderChange, type FolderRow, type NewFolder, presentFolder } from './contract.ts';
+import {
+  countFolders,
+  findFolder,
+  getFolder,
+  insertFolder,
+  insertItems,
+  lineageOf,
+  listReachable,
+  lockTree,
+  removeItem,
+  saveFolder,
+} from './store.ts';
+
+const maxFolders = 500;
+const maxLevels = 20;
+
+const roleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
+
+/** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
+export const changeableFolder = through('folder', 'folders', 'as createFolder', (folder: FolderRow, caller) =>
+  folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : roleFor(folder.scope),
+);
+
+export type FolderAccess = WorkspaceAccess & { readonly folder: FolderRow };
+
+export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFolder, now: Date) {
+  const scope = input.scope ?? 'personal';
+  requireRole(access, roleFor(scope));
+  const folder: FolderRow = {
+    id: newId(),
+    workspace_id: access.workspace_id,
+    scope,
+    owner_id: scope === 'personal' ? access.caller.user_id : null,
+    app_type: input.app_type ?? 'user_app',
+    parent_folder_id: input.parent_folder_id ?? null,
+    name: input.name,
+    position: input.position ?? 0,
+    color: input.color ?? null,
+    icon: input.icon ?? null,
+    created_date: now,
+    updated_date: now,
+  };
+  return transaction(db, async (db) => {
+    await lockTree(db, access);
+    if ((await countFolders(db, access)) >= maxFolders) throw tooMany();
+    if (folder.parent_folder_id !== null) await requireParent(db, access, folder, folder.parent_folder_id, 0);
+    await insertFolder(db, folder);
+    return presentFolder({ ...folder, item_count: 0 });
+  });
+}
+
+export async function changeFolder(db: Db, access: FolderAccess, change: FolderChange, now: Date) {
+  const { folder } = access;
+  return transaction(db, async (db) => {
+    await lockTree(db, access);
+    if (change.parent_folder_id) {
+      const { height } = await lineageOf(db, access, folder.id);
+      await requireParent(db, access, folder, change.parent_folder_id, height);
+    }
+    await saveFolder(db, access, folder.id, { ...change, updated_date: now });
+    return presentFolder(await getFolder(db, access, folder.id));
+  });
+}
+
+/** A parent must be of the same scope, kind and owner; the tree must stay a tree, and stay shallow. */
+async function requireParent(
+  db: Db,
+  access: WorkspaceAccess,
+  folder: FolderRow,
+  parentId: string,
+  height: number,
+): Promise<void> {
+  const id = idOrNull(parentId);
+  const parent = id === null ? undefined : await findFolder(db, access, id);
+  const fits =
+    parent?.scope === folder.scope && parent.app_type === folder.app_type && parent.owner_id === folder.owner_id;
+  if (parent === undefined || !fits) throw noSuchFolder();
+  const { ancestors } = await lineageOf(db, access, parent.id);
+  if (parent.id === folder.id || ancestors.includes(folder.id)) {
+    throw new Problem('conflict', 'folder_cycle', 'A folder cannot be placed inside itself.');
+  }
+  if (ancestors.length + 2 + height > maxLevels) {
+    throw new Problem('conflict', 'folder_too_deep', `Folders nest at most ${maxLevels} levels deep.`);
+  }
+}
+
+export async function addItems(db: Db, access: FolderAccess, appIds: readonly string[], now: Date) {
+  const { folder } = access;
+  const wellFormed = appIds.filter((id) => idOrNull(id) !== null);
+  return transaction(db, async (db) => {
+    const apps = wellFormed.length > 0 ? await listReachable(db, access, wellFormed) : [];
+    // A folder of apps holds imported apps too.
+    if (apps.some((app) => (app.app_type === 'user_agent') !== (folder.app_type === 'user_agent'))) {
+      throw new Problem('bad_request', 'app_kind_mismatch', 'This folder holds apps of another kind.');
+    }
+    const reachable = new Set(apps.map((app) => app.id));
+    const counts = reachable.size > 0 ? await insertItems(db, folder, [...reachable], now) : { linked: 0, moved: 0 };
+    return {
+      linked: counts.linked - counts.moved,
+      moved: counts.moved,
+      folder_id: folder.id,
+      ignored_app_ids: appIds.filter((id) => !reachable.has(id)),
+    };
+  });
+}
+
+interface Removed {
+  unlinked: true;
+  folder_id: string;
+  app_id: string;
+}
+
+/** Takes an app out of a folder; the app stays in the workspace. An app that is not in the folder changes nothing. */
+export async function removeAppFromFolder(
+  db: Db,
+  access: FolderAccess,
+  appId: string,
+): Promise<Removed | Answer<Removed>> {
+  const id = idOrNull(appId);
+  if (access.caller.app_ids !== null && (id === null || !access.caller.app_ids.includes(id))) throw noSuchFolder();
+  const removed: Removed = { unlinked: true, folder_id: access.folder.id, app_id: appId };
+  const wasThere = id !== null && (await isReachable(db, access, id)) && (await removeItem(db, access.folder, id));
+  return wasThere ? removed : unchanged(removed);
+}
+
+const isReachable = async (db: Db, access: WorkspaceAccess, appId: string): Promise<boolean> =>
+  (await listReachable(db, access, [appId])).length > 0;
+
+function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
+  if (role !== null && roleReaches(role, required)) return;
+  throw new Problem('forbidden', 'role_required', `This needs the role ${required} or higher.`, {
+    members: { required_role: required },
+  });
+}
+
+const noSuchFolder = () => new Problem('not_found', 'folder_not_found', 'There is no such folder.');
+
+const tooMany = () =>
+  new Problem('conflict', 'limit_reached', `A workspace has at most ${maxFolders} folders.`, {
+    members: { limit: maxFolders, resource: 'folders' },
+  });

@@ -1,0 +1,5 @@
+// The door of folders: trees of folders, a workspace's and each person's own, that hold apps and agents.
+import type { Cursors } from '../../kit/http/cursor.ts';
+import { folderRoutes } from './routes.ts';
+
+export const folders = ({ cursors }: { cursors: Cursors }) => ({ routes: folderRoutes(cursors) });

@@ -1,0 +1,122 @@
+// Owns the HTTP contract of folders.
+import { changing, reading } from '../../access/accepted.ts';
+import { perMinute } from '../../access/limits.ts';
+import { workspaceAs } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { items } from '../../kit/http/shapes.ts';
+import {
+  AddedItems,
+  DeletedFolder,
+  Folder,
+  FolderChange,
+  FolderQuery,
+  NewFolder,
+  NewItems,
+  presentFolder,
+  RemovedItem,
+} from './contract.ts';
+import { addItems, changeableFolder, changeFolder, createFolder, removeAppFromFolder } from './folder.ts';
+import { listFolders, removeFolder } from './store.ts';
+
+const folderChanges = perMinute(60, 'workspace', { group: 'folder' });
+const badParent = [
+  { status: 404, code: 'folder_not_found' },
+  { status: 409, code: 'folder_too_deep' },
+] as const;
+
+export const folderRoutes = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listFolders',
+    method: 'GET',
+    path: '/api/app-folders/tree',
+    origin: 'R',
+    summary: 'List the workspace folders and the caller’s own',
+    description: 'A flat list ordered by position, then name; `parent_folder_id` makes it a tree.',
+    credentials: reading,
+    access: workspaceAs('viewer'),
+    limit: perMinute(300, 'workspace'),
+    query: FolderQuery,
+    answers: { 200: items(Folder) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listFolders', access.workspace_id, access.caller.credential_id, query.app_type];
+      const rows = await listFolders(db, access, query, cursors.open(query.cursor, binding, now));
+      return cursors.page(rows, query.limit, binding, now, presentFolder, (row) => [row.position, row.name, row.id]);
+    },
+  }),
+  route({
+    name: 'createFolder',
+    method: 'POST',
+    path: '/api/app-folders',
+    origin: 'N',
+    summary: 'Create a folder',
+    description: 'A personal folder needs the role viewer, a workspace folder the role editor.',
+    credentials: changing,
+    access: workspaceAs('viewer'),
+    limit: folderChanges,
+    idempotency: 'optional',
+    body: NewFolder,
+    answers: { 200: Folder },
+    refusals: [...badParent, { status: 409, code: 'limit_reached' }],
+    handle: ({ db, access, body, now }) => createFolder(db, access, body, now),
+  }),
+  route({
+    name: 'updateFolder',
+    method: 'PATCH',
+    path: '/api/app-folders/{folder_id}',
+    origin: 'N',
+    summary: 'Change a folder',
+    credentials: changing,
+    access: changeableFolder,
+    limit: folderChanges,
+    body: FolderChange,
+    answers: { 200: Folder },
+    refusals: [...badParent, { status: 409, code: 'folder_cycle' }],
+    handle: ({ db, access, body, now }) => changeFolder(db, access, body, now),
+  }),
+  route({
+    name: 'deleteFolder',
+    method: 'DELETE',
+    path: '/api/app-folders/{folder_id}',
+    origin: 'N',
+    summary: 'Delete a folder and its sub-folders; the apps stay',
+    credentials: changing,
+    access: changeableFolder,
+    limit: folderChanges,
+    answers: { 200: DeletedFolder },
+    handle: async ({ db, access }) => {
+      await removeFolder(db, access, access.folder.id);
+      return { deleted: true, folder_id: access.folder.id } as const;
+    },
+  }),
+  route({
+    name: 'addFolderItems',
+    method: 'POST',
+    path: '/api/app-folders/{folder_id}/items',
+    origin: 'N',
+    summary: 'Put apps in a folder',
+    description:
+      'An app sits in one workspace folder and, per person, in one personal folder: adding moves it. Ids the caller cannot reach are listed in `ignored_app_ids`.',
+    credentials: changing,
+    access: changeableFolder,
+    limit: folderChanges,
+    body: NewItems,
+    answers: { 200: AddedItems },
+    refusals: [{ status: 400, code: 'app_kind_mismatch' }],
+    handle: ({ db, access, body, now }) => addItems(db, access, body.app_ids, now),
+  }),
+  route({
+    name: 'removeFolderItem',
+    method: 'DELETE',
+    path: '/api/app-folders/{folder_id}/items/{app_id}',
+    origin: 'S',
+    summary: 'Remove an app from a folder; the app stays in the workspace',
+    description: 'Removing an app that is not in the folder succeeds and changes nothing (`X-Changed: false`).',
+    credentials: changing,
+    access: changeableFolder,
+    limit: perMinute(600, 'workspace', { scaledBy: 'override' }),
+    answers: { 200: RemovedItem },
+    handle: ({ db, access, params }) => removeAppFromFolder(db, access, params.app_id),
+  }),
+];

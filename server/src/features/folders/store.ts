@@ -1,0 +1,157 @@
+// Owns the queries over folders and their items.
+import { sql } from 'kysely';
+import { visibleApps } from '../../access/apps.ts';
+import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { Position } from '../../kit/http/cursor.ts';
+import type { Db } from '../../tables.ts';
+import type { FolderQuery, FolderRow } from './contract.ts';
+
+type Counted = FolderRow & { item_count: number };
+
+/** The workspace's folders and the caller's own, each with the number of apps in it that the caller can see. */
+function folders(db: Db, access: WorkspaceAccess) {
+  return db
+    .selectFrom('folders')
+    .selectAll('folders')
+    .select((is) =>
+      is
+        .selectFrom('folder_items')
+        .innerJoin(visibleApps(db, access).select('apps.id').as('app'), 'app.id', 'folder_items.app_id')
+        .where('folder_items.workspace_id', '=', access.workspace_id)
+        .whereRef('folder_items.folder_id', '=', 'folders.id')
+        .select(sql<number>`count(*)`.as('count'))
+        .as('item_count'),
+    )
+    .where('folders.workspace_id', '=', access.workspace_id)
+    .where((is) => is.or([is('folders.owner_id', 'is', null), is('folders.owner_id', '=', access.caller.user_id)]))
+    .$narrowType<{ item_count: number }>();
+}
+
+export function listFolders(
+  db: Db,
+  access: WorkspaceAccess,
+  query: FolderQuery,
+  after: Position | undefined,
+): Promise<Counted[]> {
+  const inOrder = sql`(folders.position, folders.name collate "C", folders.id)`;
+  let found = folders(db, access)
+    .where('folders.app_type', '=', query.app_type)
+    .orderBy('folders.position')
+    .orderBy(sql`folders.name collate "C"`)
+    .orderBy('folders.id')
+    .limit(query.limit + 1);
+  if (after) found = found.where(sql<boolean>`${inOrder} > (${after[0]}, ${after[1]}, ${after[2]}::uuid)`);
+  return found.execute();
+}
+
+export const getFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<Counted> =>
+  folders(db, access).where('folders.id', '=', folderId).executeTakeFirstOrThrow();
+
+export const findFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderRow | undefined> =>
+  folders(db, access).where('folders.id', '=', folderId).executeTakeFirst();
+
+export async function countFolders(db: Db, access: WorkspaceAccess): Promise<number> {
+  const { count } = await db
+    .selectFrom('folders')
+    .where('workspace_id', '=', access.workspace_id)
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** One change of a workspace's folder tree at a time: depth, cycles and the cap are rules over the whole tree. */
+export async function lockTree(db: Db, access: WorkspaceAccess): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`folders:${access.workspace_id}`}, 0))`.execute(db);
+}
+
+export async function insertFolder(db: Db, folder: FolderRow): Promise<void> {
+  await db.insertInto('folders').values(folder).execute();
+}
+
+export async function saveFolder(
+  db: Db,
+  access: WorkspaceAccess,
+  folderId: string,
+  change: Partial<FolderRow>,
+): Promise<void> {
+  await db
+    .updateTable('folders')
+    .set(change)
+    .where('workspace_id', '=', access.workspace_id)
+    .where('id', '=', folderId)
+    .execute();
+}
+
+export async function removeFolder(db: Db, access: WorkspaceAccess, folderId: string): Promise<void> {
+  await db.deleteFrom('folders').where('workspace_id', '=', access.workspace_id).where('id', '=', folderId).execute();
+}
+
+/** The folder's ancestors from its parent up, and how many levels hang below it. */
+export async function lineageOf(
+  db: Db,
+  access: WorkspaceAccess,
+  folderId: string,
+): Promise<{ ancestors: string[]; height: number }> {
+  const { rows } = await sql<{ id: string; level: number }>`
+    with recursive up as (
+      select id, parent_folder_id, 0 as level from folders
+      where workspace_id = ${access.workspace_id} and id = ${folderId}
+      union all
+      select parent.id, parent.parent_folder_id, up.level - 1 from folders parent
+      join up on parent.id = up.parent_folder_id where parent.workspace_id = ${access.workspace_id}
+    ), down as (
+      select id, 0 as level from folders where workspace_id = ${access.workspace_id} and id = ${folderId}
+      union all
+      select child.id, down.level + 1 from folders child
+      join down on child.parent_folder_id = down.id where child.workspace_id = ${access.workspace_id}
+    )
+    select id, level from up where level < 0 union all select id, level from down where level > 0`.execute(db);
+  return {
+    ancestors: rows.filter((row) => row.level < 0).map((row) => row.id),
+    height: Math.max(0, ...rows.map((row) => row.level)),
+  };
+}
+
+/** Of these ids, the apps the caller can see. */
+export const listReachable = (db: Db, access: WorkspaceAccess, appIds: readonly string[]) =>
+  visibleApps(db, access).where('apps.id', 'in', appIds).select(['apps.id', 'apps.app_type']).execute();
+
+/** Puts apps in the folder, out of any other of the same owner. Says how many were new to it, and how many came from another. */
+export async function insertItems(
+  db: Db,
+  folder: FolderRow,
+  appIds: readonly string[],
+  now: Date,
+): Promise<{ linked: number; moved: number }> {
+  const removed = await db
+    .deleteFrom('folder_items')
+    .where('workspace_id', '=', folder.workspace_id)
+    .where('app_id', 'in', appIds)
+    .where('owner_id', folder.owner_id === null ? 'is' : '=', folder.owner_id)
+    .where('folder_id', '<>', folder.id)
+    .executeTakeFirst();
+  const inserted = await db
+    .insertInto('folder_items')
+    .values(
+      appIds.map((app_id) => ({
+        workspace_id: folder.workspace_id,
+        folder_id: folder.id,
+        app_id,
+        owner_id: folder.owner_id,
+        created_date: now,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return { linked: Number(inserted.numInsertedOrUpdatedRows), moved: Number(removed.numDeletedRows) };
+}
+
+export async function removeItem(db: Db, folder: FolderRow, appId: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('folder_items')
+    .where('workspace_id', '=', folder.workspace_id)
+    .where('folder_id', '=', folder.id)
+    .where('app_id', '=', appId)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}

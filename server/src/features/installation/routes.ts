@@ -1,0 +1,191 @@
+// Owns what an installation says of itself: alive, ready, its figures, and the description of its API (contract §13).
+import { timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { open } from '../../access/accepted.ts';
+import { perMinute, unlimited } from '../../access/limits.ts';
+import { anyone } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { Answer } from '../../kit/http/answer.ts';
+import { media } from '../../kit/http/operation.ts';
+import { answer } from '../../kit/http/shapes.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Installation } from './index.ts';
+
+const Readiness = answer('Readiness', {
+  status: z.enum(['ready', 'not_ready']),
+  checks: answer('ReadinessChecks', {
+    database: z.enum(['ok', 'unreachable']),
+    migrations: z.enum(['ok', 'pending', 'unknown']),
+    redis: z.enum(['ok', 'unreachable']),
+    draining: z.boolean(),
+    queue_lag_seconds: z.number().nullable(),
+    worker_heartbeat: z.string().nullable(),
+  }),
+});
+
+const Info = answer('ServerInfo', {
+  name: z.literal('Plinth'),
+  version: z.string(),
+  api_version: z.string(),
+  beta: z.literal(true),
+  features: answer('ServerFeatures', {
+    ads: z.boolean(),
+    model: z.boolean(),
+    git: z.boolean(),
+    browser: z.boolean(),
+    mail: z.boolean(),
+  }),
+});
+
+const ofInstallation = { origin: 'N', method: 'GET', credentials: open, access: anyone } as const;
+
+export const installationRoutes = (installation: Installation): Route[] => [
+  route({
+    ...ofInstallation,
+    name: 'live',
+    path: '/healthz',
+    summary: 'Is the process running?',
+    limit: unlimited,
+    answers: { 200: answer('Liveness', { status: z.literal('ok') }) },
+    handle: () => ({ status: 'ok' }) as const,
+  }),
+  route({
+    ...ofInstallation,
+    name: 'ready',
+    path: '/readyz',
+    summary: 'Can the process serve requests?',
+    description:
+      'Redis is reported and does not decide: without it requests are served, and limits are counted per process.',
+    limit: unlimited,
+    answers: { 200: Readiness, 503: Readiness },
+    handle: async () => {
+      const checks = await installation.checks();
+      const ready = checks.database === 'ok' && checks.migrations === 'ok' && !checks.draining;
+      return ready
+        ? { status: 'ready' as const, checks }
+        : new Answer({ status: 'not_ready' as const, checks }, {}, 503);
+    },
+  }),
+  route({
+    ...ofInstallation,
+    name: 'metrics',
+    path: '/metrics',
+    summary: 'Figures for Prometheus',
+    description: 'Needs the bearer token `METRICS_TOKEN`; without one set the path does not exist.',
+    limit: unlimited,
+    answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text') },
+    refusals: [
+      { status: 401, code: 'credentials_invalid' },
+      { status: 404, code: 'route_not_found' },
+    ],
+    handle: async ({ headers }) => {
+      requireMetricsToken(installation.metricsToken, headers.authorization);
+      return installation.metrics();
+    },
+  }),
+  route({
+    ...ofInstallation,
+    name: 'openapi',
+    path: '/openapi.json',
+    summary: 'The description of this API, OpenAPI 3.1',
+    limit: perMinute(60, 'address', { group: 'openapi' }),
+    answers: { 200: media('application/json; charset=utf-8', 'OpenAPI 3.1 document') },
+    handle: () => JSON.stringify(installation.description()),
+  }),
+  route({
+    ...ofInstallation,
+    name: 'openapiYaml',
+    path: '/openapi.yaml',
+    summary: 'The description of this API, OpenAPI 3.1, as YAML',
+    limit: perMinute(60, 'address', { group: 'openapi' }),
+    answers: { 200: media('application/yaml; charset=utf-8', 'OpenAPI 3.1 document') },
+    handle: () => stringify(installation.description()),
+  }),
+  route({
+    ...ofInstallation,
+    name: 'serverInfo',
+    path: '/api/info',
+    summary: 'What this installation is and what it is set up for',
+    limit: perMinute(60, 'address'),
+    answers: { 200: Info },
+    handle: () => installation.info(),
+  }),
+  route({
+    ...ofInstallation,
+    name: 'reference',
+    path: '/docs',
+    summary: 'An interactive reference page of this API',
+    limit: perMinute(60, 'address'),
+    answers: { 200: media('text/html; charset=utf-8', 'a page') },
+    handle: () => new Answer(referencePage, { headers: { 'content-security-policy': referencePolicy } }),
+  }),
+  route({
+    ...ofInstallation,
+    name: 'referenceAsset',
+    path: '/docs/assets/{file}',
+    summary: 'The script and style of the reference page',
+    limit: perMinute(300, 'address'),
+    answers: { 200: media('application/octet-stream', 'a file') },
+    refusals: [{ status: 404, code: 'route_not_found' }],
+    handle: ({ params }) => referenceAsset(params.file),
+  }),
+];
+
+function requireMetricsToken(token: string | undefined, authorization: string | string[] | undefined): void {
+  if (token === undefined) throw noSuchRoute();
+  const given = Buffer.from(String(authorization ?? ''));
+  const expected = Buffer.from(`Bearer ${token}`);
+  if (given.length === expected.length && timingSafeEqual(given, expected)) return;
+  throw new Problem('unauthenticated', 'credentials_invalid', 'These credentials are not valid.', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+}
+
+const noSuchRoute = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
+
+const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const script = 'text/javascript; charset=utf-8';
+
+/** Swagger UI as its package ships it, and the one line that starts it: a file of its own, so that no inline script runs. */
+const assets: Record<string, { type: string; read(): Promise<Buffer> }> = {
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFile(join(assetFolder, 'swagger-ui.css')) },
+  'swagger-ui-bundle.js': { type: script, read: () => readFile(join(assetFolder, 'swagger-ui-bundle.js')) },
+  'start.js': {
+    type: script,
+    read: async () =>
+      Buffer.from(
+        "SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'list' });\n",
+      ),
+  },
+};
+
+async function referenceAsset(file: string): Promise<Answer<Buffer>> {
+  const asset = Object.hasOwn(assets, file) ? assets[file] : undefined;
+  if (asset === undefined) throw noSuchRoute();
+  return new Answer(await asset.read(), {
+    headers: { 'content-type': asset.type, 'cache-control': 'public, max-age=3600' },
+  });
+}
+
+const referencePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
+
+const referencePage = `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>Plinth API reference</title>
+  <link rel="stylesheet" href="/docs/assets/swagger-ui.css">
+</head>
+<body>
+  <div id="reference"></div>
+  <script src="/docs/assets/swagger-ui-bundle.js"></script>
+  <script src="/docs/assets/start.js"></script>
+</body>
+</html>
+`;

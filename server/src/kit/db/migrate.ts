@@ -1,0 +1,70 @@
+// Owns the order of schema changes: plain SQL files, forward only, each run once, whole, and never edited after.
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+
+export interface Migration {
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
+const lockId = 7_310_114_101; // any fixed number: two `plinth migrate` at once take turns
+
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
+  return Promise.all(
+    files.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8');
+      if (!fileName.test(name)) throw new Error(`migration ${name}: the name must be NNNN_words.sql`);
+      if (!text.startsWith('-- room: ')) throw new Error(`migration ${name}: the first line must name its room`);
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+/** Applies what is missing and returns the names applied. Refuses when history differs from the files. */
+export async function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockId]);
+    await client.query(
+      'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
+    );
+    const pending = await missing(client, migrations);
+    for (const migration of pending) await apply(client, migration);
+    return pending.map((migration) => migration.name);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The migrations a database still lacks. Throws when it has one that was edited since, or that this release does not know. */
+export async function missing(client: pg.ClientBase | pg.Pool, migrations: readonly Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from migrations');
+  const applied = new Map(rows.map((row) => [row.name, row.checksum]));
+  return migrations.filter((migration) => {
+    const checksum = applied.get(migration.name);
+    if (checksum !== undefined && checksum !== migration.checksum) {
+      throw new Error(`migration ${migration.name} was edited after it was applied`);
+    }
+    return checksum === undefined;
+  });
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    // A schema change that cannot get its lock at once must not queue every reader behind it.
+    await client.query("set local lock_timeout = '5s'");
+    await client.query(migration.text);
+    await client.query('insert into migrations (name, checksum) values ($1, $2)', [migration.name, migration.checksum]);
+    await client.query('commit');
+  } catch (cause) {
+    await client.query('rollback');
+    throw new Error(`migration ${migration.name} failed: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,62 @@
+// Owns what a handler may say besides a body: a status, and notes that travel as headers so that bodies stay as
+// the specification has them (contract §0.9).
+
+export interface Notes {
+  /** A successful call that changed nothing. */
+  readonly changed?: false;
+  /** A cap cut the list. */
+  readonly truncated?: true;
+  /** Parts that could not be read: a 0 or an empty list there is not evidence. */
+  readonly partial?: readonly string[];
+  readonly warnings?: readonly string[];
+  /** Fields or parameters that had no effect. */
+  readonly ignored?: readonly string[];
+  /** The cursor was not ours; page one was sent. */
+  readonly cursorReset?: true;
+  /** Time of the copy the answer was read from. */
+  readonly asOf?: Date;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const noNotes: Notes = {};
+
+export class Answer<Body> {
+  readonly body: Body;
+  readonly notes: Notes;
+  readonly status: number;
+
+  constructor(body: Body, notes: Notes = noNotes, status = 200) {
+    this.body = body;
+    this.notes = notes;
+    this.status = status;
+  }
+}
+
+export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
+
+/** The same body as a change would give, marked as having changed nothing. */
+export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });
+
+export function headersOf(notes: Notes): Record<string, string> {
+  const headers: Record<string, string> = { ...notes.headers };
+  if (notes.changed === false) headers['x-changed'] = 'false';
+  if (notes.truncated) headers['x-truncated'] = 'true';
+  if (notes.partial?.length) headers['x-partial-result'] = notes.partial.join(',');
+  if (notes.warnings?.length) headers['x-warning'] = notes.warnings.join(',');
+  if (notes.ignored?.length) headers['x-ignored-fields'] = ignoredFields(notes.ignored);
+  if (notes.cursorReset) headers['x-cursor'] = 'reset';
+  if (notes.asOf) headers['x-data-as-of'] = notes.asOf.toISOString();
+  return headers;
+}
+
+const maxHeaderLength = 2048;
+
+function ignoredFields(names: readonly string[]): string {
+  let list = '';
+  for (const name of names) {
+    const next = (list && ',') + encodeURIComponent(name.toWellFormed());
+    if (list.length + next.length > maxHeaderLength - 2) return `${list},%E2%80%A6`; // an ellipsis, percent-encoded like every name here
+    list += next;
+  }
+  return list;
+}

@@ -1,0 +1,73 @@
+// Owns list cursors: signed, bound to the caller and the filters they were made under, valid for a day (contract §0.10).
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { Problem } from '../problem.ts';
+
+const lifetimeMs = 24 * 60 * 60 * 1000;
+
+/** Everything that must be the same on the next page: who asks, what for, under which filters. */
+export type Binding = readonly unknown[];
+export type Position = readonly (string | number | null)[];
+
+export interface Page<Item> {
+  items: Item[];
+  next_cursor: string | null;
+  has_more: boolean;
+}
+
+export interface Cursors {
+  open(cursor: string | undefined, binding: Binding, now: Date): Position | undefined;
+  /** Makes a page of `rows`, which were read with one more than `limit` to see whether there are more. */
+  page<Row, Item>(
+    rows: readonly Row[],
+    limit: number,
+    binding: Binding,
+    now: Date,
+    present: (row: Row) => Item,
+    positionOf: (row: Row) => Position,
+  ): Page<Item>;
+}
+
+export function cursorsSignedWith(key: Buffer): Cursors {
+  const sign = (text: string) => createHmac('sha256', key).update(`cursor:${text}`).digest().subarray(0, 16);
+
+  const seal = (position: Position, binding: Binding, now: Date): string => {
+    const text = Buffer.from(JSON.stringify([position, digest(binding), now.getTime()])).toString('base64url');
+    return `${text}.${sign(text).toString('base64url')}`;
+  };
+
+  return {
+    open(cursor, binding, now) {
+      if (cursor === undefined) return undefined;
+      const [text = '', signature = ''] = cursor.split('.');
+      const expected = sign(text);
+      const given = Buffer.from(signature, 'base64url');
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw invalid();
+      const [position, bound, madeAt] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+      if (bound !== digest(binding) || now.getTime() - madeAt > lifetimeMs) throw invalid();
+      return position;
+    },
+    page(rows, limit, binding, now, present, positionOf) {
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      const hasMore = rows.length > limit && last !== undefined;
+      return {
+        items: shown.map(present),
+        next_cursor: hasMore ? seal(positionOf(last), binding, now) : null,
+        has_more: hasMore,
+      };
+    },
+  };
+}
+
+const digest = (binding: Binding): string =>
+  createHash('sha256').update(JSON.stringify(binding)).digest('base64url').slice(0, 22);
+
+const invalid = () =>
+  new Problem(
+    'bad_request',
+    'cursor_invalid',
+    'The cursor was not made for this list, or is older than a day. Start from the first page.',
+  );
+
+/** What a route that uses cursors may answer besides. */
+export const cursorRefusal = { status: 400, code: 'cursor_invalid' } as const;

@@ -1,0 +1,96 @@
+// Owns the Idempotency-Key header (contract §0.7). The claim, the work and the stored answer share one transaction,
+// so a crash leaves all or nothing: no lease is needed, and a second request sees the first either running or done.
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { type Kysely, sql } from 'kysely';
+import { transaction } from '../db/database.ts';
+import { Problem } from '../problem.ts';
+import { Invalid } from './faults.ts';
+
+const keptMs = 24 * 60 * 60 * 1000;
+const form = /^[A-Za-z0-9_.:-]{1,200}$/;
+
+export interface Stored {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface Keyed {
+  /** Who asks, the method and the concrete path: the same key of another caller is another key. */
+  readonly scope: readonly string[];
+  readonly key: string;
+  /** Body and query: the same key with another request is a mistake worth telling. */
+  readonly request: unknown;
+  readonly now: Date;
+}
+
+export function idempotencyKeyOf(header: string | undefined, required: boolean): string | undefined {
+  if (header === undefined) {
+    if (required) throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'is required', type: 'missing' }]);
+    return undefined;
+  }
+  if (form.test(header)) return header;
+  const type = header.length > 200 ? 'string_too_long' : header === '' ? 'string_too_short' : 'string_pattern_mismatch';
+  throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 200 of A-Z a-z 0-9 _ . : -', type }]);
+}
+
+/** Runs `work` once per key: later calls get what the first one stored. */
+export async function once<Tables>(
+  db: Kysely<Tables>,
+  keyed: Keyed,
+  work: (db: Kysely<Tables>) => Promise<{ answer: unknown; store: Stored }>,
+): Promise<{ replayed: Stored } | { answer: unknown }> {
+  const id = createHash('sha256')
+    .update(JSON.stringify([...keyed.scope, keyed.key]))
+    .digest();
+  const requestHash = createHash('sha256')
+    .update(canonicalize(keyed.request) ?? '')
+    .digest();
+  return transaction(db, async (db) => {
+    await claim(db, id);
+    const stored = await findStored(db, id, keyed.now);
+    if (stored !== undefined) {
+      if (!stored.request_hash.equals(requestHash)) throw conflict();
+      return { replayed: { status: stored.status, body: stored.body } };
+    }
+    const { answer, store } = await work(db);
+    await sql`
+      insert into idempotency_keys (id, request_hash, status, body, created_date)
+      values (${id}, ${requestHash}, ${store.status}, ${JSON.stringify(store.body)}::jsonb, ${keyed.now})
+      on conflict (id) do update set request_hash = excluded.request_hash, status = excluded.status,
+        body = excluded.body, created_date = excluded.created_date`.execute(db);
+    return { answer };
+  });
+}
+
+async function claim<Tables>(db: Kysely<Tables>, id: Buffer): Promise<void> {
+  const lock = id.readBigInt64BE(0).toString();
+  const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_xact_lock(${lock}::bigint) as free`.execute(db);
+  if (!rows[0]?.free) throw inProgress();
+}
+
+interface StoredRow extends Stored {
+  readonly request_hash: Buffer;
+}
+
+async function findStored<Tables>(db: Kysely<Tables>, id: Buffer, now: Date): Promise<StoredRow | undefined> {
+  const oldest = new Date(now.getTime() - keptMs);
+  const { rows } = await sql<StoredRow>`
+    select request_hash, status, body from idempotency_keys where id = ${id} and created_date > ${oldest}`.execute(db);
+  return rows[0];
+}
+
+const conflict = () =>
+  new Problem('conflict', 'idempotency_conflict', 'This Idempotency-Key was already used with another request.', {
+    retrySafe: false,
+  });
+
+const inProgress = () =>
+  new Problem('conflict', 'idempotency_in_progress', 'A request with this Idempotency-Key is still running.', {
+    headers: { 'retry-after': '1' },
+  });
+
+export const idempotencyRefusals = [
+  { status: 409, code: 'idempotency_conflict' },
+  { status: 409, code: 'idempotency_in_progress' },
+] as const;

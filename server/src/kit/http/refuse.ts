@@ -1,0 +1,78 @@
+// Owns how an error becomes an answer: 422 for a request that does not fit, a problem for every other refusal, and
+// for a bug a 500 that says nothing but the request id.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { failureOf } from '../db/failures.ts';
+import { Problem } from '../problem.ts';
+import { type Exchange, requestIdOf } from './exchange.ts';
+import { Invalid } from './faults.ts';
+import type { Operation } from './operation.ts';
+
+export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
+
+export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply, onError?: OnError): FastifyReply {
+  const { exchange } = request;
+  const requestId = exchange?.requestId ?? requestIdOf(request);
+  reply.header('x-request-id', requestId);
+  if (exchange?.partial.length) reply.header('x-partial-result', exchange.partial.join(','));
+  if (error instanceof Invalid) {
+    return reply
+      .code(422)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ detail: error.faults }));
+  }
+  const problem = error instanceof Problem ? error : problemOf(error, request);
+  if (problem.status >= 500) onError?.(problem.cause ?? problem, exchange);
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .type('application/problem+json')
+    .send(JSON.stringify(problem.body(requestId)));
+}
+
+function problemOf(error: unknown, request: FastifyRequest): Problem {
+  const code = (error as { code?: string }).code;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header cannot be read.');
+  }
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return noSuchRoute();
+  if (failureOf(error) === 'not_begun' || (failureOf(error) === 'cut_short' && request.method === 'GET')) {
+    return new Problem('unavailable', 'service_unavailable', 'The database cannot be reached. Nothing was changed.', {
+      headers: { 'retry-after': '1' },
+      cause: error,
+    });
+  }
+  return new Problem(
+    'internal',
+    'internal_error',
+    'Something went wrong on our side. Quote the request id when you report it.',
+    {
+      retrySafe: isRepeatSafe(request),
+      cause: error,
+    },
+  );
+}
+
+const tooLarge = (limit: number) =>
+  new Problem('too_large', 'payload_too_large', 'The body is larger than this operation takes.', {
+    members: { limit_bytes: limit },
+  });
+
+const isRepeatSafe = (request: FastifyRequest): boolean =>
+  ['GET', 'HEAD', 'DELETE', 'PUT'].includes(request.method) || request.headers['idempotency-key'] !== undefined;
+
+const noSuchRoute = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
+
+/** No operation has this method and path: 405 when another method would have fitted, else 404. */
+export function unmatched(operations: readonly Operation[], request: FastifyRequest): Problem {
+  const path = request.url.split('?')[0] ?? '';
+  const methods = operations
+    .filter((operation) => pathExpression(operation.path).test(path))
+    .map((operation) => operation.method as string);
+  if (methods.length === 0) return noSuchRoute();
+  const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
+  return new Problem('method_not_allowed', 'method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
+}
+
+const pathExpression = (path: string): RegExp =>
+  new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);

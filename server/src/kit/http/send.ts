@@ -1,0 +1,53 @@
+// Owns the last two steps: an answer is checked against what the operation declares, serialised by a compiled schema
+// (so that an undeclared field cannot leak), and sent.
+import fastJsonStringify from 'fast-json-stringify';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { type Answer, headersOf, noNotes } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import { inlined, jsonSchemaOf } from './json-schema.ts';
+import type { AnswerShape, Operation } from './operation.ts';
+
+export type Send = (exchange: Exchange, answer: Answer<unknown>, ignored: readonly string[]) => FastifyReply;
+
+interface Writer {
+  readonly type: string;
+  check(body: unknown): void;
+  write(body: unknown): unknown;
+}
+
+export function senderFor(operation: Operation, strict: boolean): Send {
+  const writers = new Map(
+    Object.entries(operation.answers).map(([status, shape]) => [Number(status), writerFor(shape)]),
+  );
+  return (exchange, answer, ignored) => {
+    const writer = writers.get(answer.status);
+    if (writer === undefined) throw new Error(`${operation.name} answered ${answer.status}, which it does not declare`);
+    if (strict) writer.check(answer.body);
+    const { reply } = exchange;
+    reply.code(answer.status).header('x-request-id', exchange.requestId).type(writer.type);
+    note(reply, exchange, answer, ignored);
+    return reply.send(writer.write(answer.body));
+  };
+}
+
+function note(reply: FastifyReply, exchange: Exchange, { notes }: Answer<unknown>, ignored: readonly string[]): void {
+  if (notes === noNotes && ignored.length === 0 && exchange.partial.length === 0) return;
+  const all = {
+    ...notes,
+    ignored: [...ignored, ...(notes.ignored ?? [])],
+    partial: [...exchange.partial, ...(notes.partial ?? [])],
+  };
+  reply.headers(headersOf(all));
+}
+
+function writerFor(shape: AnswerShape): Writer {
+  if ('media' in shape) return { type: shape.media, check: () => {}, write: (body) => body };
+  const stringify = fastJsonStringify(inlined(jsonSchemaOf(shape, 'output')) as unknown as fastJsonStringify.Schema);
+  return {
+    type: 'application/json; charset=utf-8',
+    // Compiled serialisers coerce silently; this is where a wrong answer is caught before a caller sees it.
+    check: (body) => void (shape as z.ZodType).parse(body),
+    write: (body) => stringify(body as object),
+  };
+}

@@ -1,0 +1,172 @@
+// Owns the HTTP server: it takes operations as data and runs each through the same fixed list of steps.
+//
+//   match → guard (who may: 401 403 429 404 400 402, see src/access/guard.ts) → validate (422)
+//         → handle → check the answer → send
+//
+// Knows nothing of callers, workspaces or apps: the guard is handed in.
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../clock.ts';
+import { Problem } from '../problem.ts';
+import { Answer } from './answer.ts';
+import { type Cleaner, cleanerFor, readJson } from './body.ts';
+import { Exchange } from './exchange.ts';
+import { parse } from './faults.ts';
+import { idempotencyKeyOf, once } from './idempotency.ts';
+import type { Operation } from './operation.ts';
+import { type OnError, refuse, unmatched } from './refuse.ts';
+import { type Send, senderFor } from './send.ts';
+
+export interface ServerOptions {
+  // biome-ignore lint/suspicious/noExplicitAny: the kit runs on any set of tables.
+  readonly db: Kysely<any>;
+  readonly clock: Clock;
+  /** Decides whether the caller may; gives the proof handlers and stores ask for, or throws the refusal. */
+  readonly guard: (exchange: Exchange) => Promise<unknown>;
+  /** Query parameters the guard itself reads on an operation. */
+  readonly guardQuery: (operation: Operation) => readonly string[];
+  readonly trustedProxies: readonly string[];
+  /** Parse every answer against its shape before sending: on in tests and development. */
+  readonly strictAnswers: boolean;
+  readonly onAnswered?: (answered: Answered) => void;
+  readonly onError?: OnError;
+}
+
+export interface Answered {
+  readonly operation: string;
+  readonly status: number;
+  readonly seconds: number;
+  readonly exchange: Exchange | undefined;
+}
+
+const defaultBodyLimit = 1024 * 1024;
+
+export function createServer(operations: readonly Operation[], options: ServerOptions): FastifyInstance {
+  const server = Fastify({
+    logger: false,
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    bodyLimit: defaultBodyLimit,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // a request that still arrives while draining is answered, not refused
+    http: { maxHeaderSize: 32 * 1024, headersTimeout: 20_000 },
+    // An id may be 2,048 characters long and percent-encoded: let it reach its guard and read as unknown.
+    routerOptions: { maxParamLength: 32 * 1024 },
+    frameworkErrors: (error, request, reply) => refuse(error, request, reply, options.onError),
+  });
+  server.decorateRequest('exchange', undefined);
+  // Bodies are parsed after the guard, so that a stranger's bad JSON is a 401 and not a 422.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  server.setErrorHandler((error, request, reply) => refuse(error, request, reply, options.onError));
+  server.setNotFoundHandler((request, reply) =>
+    refuse(unmatched(operations, request), request, reply, options.onError),
+  );
+  if (options.onAnswered) server.addHook('onResponse', reportTo(options.onAnswered));
+  for (const operation of operations) mount(server, operation, options);
+  return server;
+}
+
+function mount(server: FastifyInstance, operation: Operation, options: ServerOptions): void {
+  const run = pipelineFor(operation, options);
+  server.route({
+    method: operation.method,
+    url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
+    bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimit,
+    config: { operation: operation.name },
+    handler: (request, reply) => run(new Exchange(request, reply, operation, options.clock.now())),
+  });
+}
+
+/** The pipeline of one operation, with everything that can be prepared once prepared. */
+function pipelineFor(operation: Operation, options: ServerOptions): (exchange: Exchange) => Promise<FastifyReply> {
+  const validate = validatorFor(operation, options.guardQuery(operation));
+  const send = senderFor(operation, options.strictAnswers);
+  return async (exchange) => {
+    requireJson(exchange);
+    const access = await options.guard(exchange);
+    const input = validate(exchange);
+    return answerWith(exchange, access, input, options, send);
+  };
+}
+
+interface Input {
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly ignored: readonly string[];
+}
+
+async function answerWith(exchange: Exchange, access: unknown, input: Input, options: ServerOptions, send: Send) {
+  const { operation, now } = exchange;
+  // biome-ignore lint/suspicious/noExplicitAny: as in ServerOptions.
+  const handle = async (db: Kysely<any>): Promise<Answer<unknown>> => {
+    const headers = exchange.request.headers;
+    const said = await operation.handle({
+      db,
+      access,
+      params: exchange.params,
+      query: input.query,
+      body: input.body,
+      headers,
+      now,
+    });
+    return said instanceof Answer ? said : new Answer(said);
+  };
+  const key =
+    operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
+  if (!key || !exchange.actor?.id) return send(exchange, await handle(options.db), input.ignored);
+
+  const scope = [exchange.actor.id, operation.method, exchange.request.url.split('?')[0] ?? ''];
+  const done = await once(
+    options.db,
+    { scope, key, request: [input.body ?? null, exchange.rawQuery], now },
+    async (db) => {
+      const answer = await handle(db);
+      return { answer, store: { status: answer.status, body: withheld(answer.body, operation.shownOnce) } };
+    },
+  );
+  if ('answer' in done) return send(exchange, done.answer as Answer<unknown>, input.ignored);
+  const headers = { 'idempotent-replayed': 'true' };
+  const warnings = operation.shownOnce ? ['secret_withheld'] : [];
+  return send(exchange, new Answer(done.replayed.body, { headers, warnings }, done.replayed.status), input.ignored);
+}
+
+const withheld = (body: unknown, fields: readonly string[] = []): unknown =>
+  fields.length === 0 ? body : { ...(body as object), ...Object.fromEntries(fields.map((field) => [field, null])) };
+
+function validatorFor(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
+  const { query, body } = operation;
+  const cleanBody: Cleaner | undefined = body && cleanerFor(body);
+  const knownQuery = new Set([...guardQuery, ...Object.keys((query as { shape?: object } | undefined)?.shape ?? {})]);
+  return (exchange) => {
+    const ignored = Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name));
+    return {
+      query: query && parse(query, 'query', exchange.rawQuery),
+      body: body && cleanBody && parse(body, 'body', cleanBody(sentBody(exchange, body), ignored, '')),
+      ignored,
+    };
+  };
+}
+
+/** A body left out reads as `{}` where every field is optional. */
+function sentBody(exchange: Exchange, shape: NonNullable<Operation['body']>): unknown {
+  const sent = readJson(exchange.request.body as Buffer | undefined);
+  return sent === undefined && shape.safeParse({}).success ? {} : sent;
+}
+
+function requireJson(exchange: Exchange): void {
+  const body = exchange.request.body as Buffer | undefined;
+  if (!exchange.operation.body || body === undefined || body.length === 0) return;
+  const type = exchange.header('content-type');
+  if (type === undefined || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
+  throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
+}
+
+function reportTo(onAnswered: (answered: Answered) => void) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const operation = (request.routeOptions.config as { operation?: string }).operation ?? 'unmatched';
+    onAnswered({ operation, status: reply.statusCode, seconds: reply.elapsedTime / 1000, exchange: request.exchange });
+    done();
+  };
+}

@@ -1,0 +1,261 @@
+// Owns the description of the API, OpenAPI 3.1, made from the same routes the server runs.
+import type { z } from 'zod';
+import { type Accepted, open } from './access/accepted.ts';
+import { type Limit, unlimited } from './access/limits.ts';
+import type { Route } from './access/route.ts';
+import { idempotencyRefusals } from './kit/http/idempotency.ts';
+import { type JsonSchema, jsonSchemaOf } from './kit/http/json-schema.ts';
+import { type AnswerShape, paramNames, type Refusal } from './kit/http/operation.ts';
+
+export const apiVersion = '1.0.0';
+
+export function openApi(routes: readonly Route[], baseUrl: string): JsonSchema {
+  const schemas: Record<string, JsonSchema> = { Problem: problemSchema, ValidationError: validationSchema };
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    (paths[route.path] as Record<string, JsonSchema>)[route.method.toLowerCase()] = operation(route, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Plinth',
+      version: apiVersion,
+      summary: 'The management API of an app-building platform',
+      description: introduction,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => a.localeCompare(b))),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A personal access token (plp_…), or any other key' },
+        api_key: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'api_key',
+          description: 'A personal API key (being replaced by tokens) or a workspace key',
+        },
+        session: { type: 'apiKey', in: 'cookie', name: 'plinth_session', description: 'A signed-in browser' },
+      },
+    },
+  };
+}
+
+const introduction = `Every error but 422 is a problem (application/problem+json) with a stable \`code\`. Markers that must not change a
+body travel as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
+\`X-Changed: false\`, \`X-Warning\`. Each answer carries \`X-Request-Id\`. The API is in beta.`;
+
+function operation(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
+  const limit = route.limit === unlimited ? undefined : describeLimit(route.limit);
+  return {
+    operationId: route.name,
+    summary: route.summary,
+    ...(route.description && { description: route.description }),
+    tags: [tagOf(route.path)],
+    'x-origin': route.origin,
+    'x-credentials': route.credentials === open ? ['open'] : credentialsOf(route.credentials),
+    'x-access': route.access.needs,
+    ...(route.plan && { 'x-plan': route.plan }),
+    ...(limit && { 'x-rate-limit': limit }),
+    ...(route.credentials !== open && { security: securityOf(route.credentials) }),
+    parameters: parametersOf(route, schemas),
+    ...(route.body && {
+      requestBody: {
+        required: !route.body.safeParse({}).success,
+        content: { 'application/json': { schema: hoisted(route.body, 'input', schemas) } },
+      },
+    }),
+    responses: responsesOf(route, schemas),
+  };
+}
+
+export function credentialsOf(accepted: Accepted): string[] {
+  return [
+    accepted.session && 'session',
+    accepted.token && 'personal_token:full_access',
+    accepted.token === 'read_only' && 'personal_token:read_only',
+    accepted.key && 'personal_key',
+    accepted.workspaceKey && `workspace_key:${accepted.workspaceKey}`,
+  ].filter((name): name is string => typeof name === 'string');
+}
+
+const securityOf = (accepted: Accepted): JsonSchema[] => [
+  ...(accepted.token || accepted.key || accepted.workspaceKey ? [{ bearer: [] }] : []),
+  ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
+  ...(accepted.session ? [{ session: [] }] : []),
+];
+
+const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): JsonSchema => ({
+  quota,
+  window_seconds: windowSeconds,
+  per,
+  ...(group && { group }),
+  scaled_by: scaledBy,
+});
+
+function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema[] {
+  const query = route.query ? hoisted(route.query, 'input', schemas) : {};
+  const required = (query.required ?? []) as string[];
+  const text = { type: 'string' };
+  return [
+    ...paramNames(route.path).map((name) => ({ name, in: 'path', required: true, schema: text })),
+    ...Object.entries((query.properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      ...(required.includes(name) && { required: true }),
+      schema,
+    })),
+    ...(route.access.choosesWorkspace
+      ? [
+          {
+            name: 'workspaceId',
+            in: 'query',
+            schema: text,
+            description: 'Which workspace, for credentials that span several',
+          },
+        ]
+      : []),
+    ...(route.idempotency
+      ? [
+          {
+            name: 'Idempotency-Key',
+            in: 'header',
+            ...(route.idempotency === 'required' && { required: true }),
+            schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_.:-]+$' },
+          },
+        ]
+      : []),
+  ];
+}
+
+function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
+  const responses: Record<string, JsonSchema> = {};
+  for (const [status, shape] of Object.entries(route.answers)) responses[status] = answered(shape, schemas);
+  const refusals = Map.groupBy(refusalsOf(route), (refusal) => refusal.status);
+  for (const [status, group] of [...refusals].sort(([a], [b]) => a - b)) {
+    if (responses[status] !== undefined) continue;
+    const codes = [...new Set(group.map((refusal) => refusal.code))];
+    responses[status] =
+      status === 422
+        ? {
+            description: 'The request does not fit',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/ValidationError' } } },
+          }
+        : {
+            description: codes.join(', '),
+            'x-codes': codes,
+            content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+          };
+  }
+  return responses;
+}
+
+/** Everything an operation may refuse with: what its guards say, what its shape says, what it says itself. */
+export function refusalsOf(route: Route): Refusal[] {
+  return [
+    ...(route.credentials === open ? [] : credentialRefusals(route.credentials)),
+    ...(route.limit === unlimited ? [] : [{ status: 429, code: 'rate_limited' }]),
+    ...route.access.refusals,
+    ...(route.plan ? [{ status: 402, code: 'plan_required' }] : []),
+    ...(takesInput(route) ? [{ status: 422, code: 'validation' }] : []),
+    ...(route.idempotency ? idempotencyRefusals : []),
+    ...(route.body
+      ? [
+          { status: 413, code: 'payload_too_large' },
+          { status: 415, code: 'unsupported_media_type' },
+        ]
+      : []),
+    ...(route.refusals ?? []),
+  ];
+}
+
+const takesInput = (route: Route): boolean => Boolean(route.body || route.query || route.idempotency);
+
+function credentialRefusals(accepted: Accepted): Refusal[] {
+  const forbidden = [
+    accepted.token !== 'read_only' && 'read_only_credential_route_not_allowed',
+    !(accepted.session && accepted.token && accepted.key) && 'credential_kind_not_allowed',
+    accepted.workspaceKey ? 'workspace_key_scope_missing' : 'workspace_key_not_allowed',
+    accepted.session && 'origin_not_allowed',
+  ].filter((code): code is string => typeof code === 'string');
+  return [
+    ...['credentials_missing', 'credentials_invalid', 'credentials_expired'].map((code) => ({ status: 401, code })),
+    ...forbidden.map((code) => ({ status: 403, code })),
+  ];
+}
+
+const answered = (shape: AnswerShape, schemas: Record<string, JsonSchema>): JsonSchema =>
+  'media' in shape
+    ? { description: shape.description, content: { [shape.media.split(';')[0] as string]: {} } }
+    : { description: 'done', content: { 'application/json': { schema: hoisted(shape, 'output', schemas) } } };
+
+/** The schema of a shape, with named shapes moved to the components they are referred to by. */
+function hoisted(shape: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
+  const { $defs, ...schema } = jsonSchemaOf(shape, io);
+  for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
+    schemas[name] = pointed(definition) as JsonSchema;
+  return pointed(schema) as JsonSchema;
+}
+
+/** References point to the components; answers may gain fields within 1.x, so none is declared closed. */
+function pointed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(pointed);
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([key, value]) => !(key === 'additionalProperties' && value === false) && key !== 'id')
+      .map(([key, value]) => [
+        key,
+        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointed(value),
+      ]),
+  );
+}
+
+const tags: Record<string, string> = {
+  api: 'installation',
+  healthz: 'installation',
+  readyz: 'installation',
+  metrics: 'installation',
+  docs: 'installation',
+};
+
+function tagOf(path: string): string {
+  const [first = '', second = ''] = path.split('/').filter(Boolean);
+  if (first !== 'api' || second === 'info') return tags[first] ?? 'installation';
+  return second;
+}
+
+const problemSchema: JsonSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', description: 'stable; see the codes listed at each status' },
+    request_id: { type: 'string' },
+    retry_safe: { type: 'boolean', description: 'the same request can be sent again without a second effect' },
+  },
+};
+
+const validationSchema: JsonSchema = {
+  type: 'object',
+  required: ['detail'],
+  properties: {
+    detail: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['loc', 'msg', 'type'],
+        properties: {
+          loc: { type: 'array', items: { type: ['string', 'integer'] } },
+          msg: { type: 'string' },
+          type: { type: 'string' },
+        },
+      },
+    },
+  },
+};
