@@ -205,7 +205,10 @@ function pointed(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   return Object.fromEntries(
     Object.entries(node)
-      .filter(([key, value]) => !(key === 'additionalProperties' && value === false) && key !== 'id')
+      .filter(
+        ([key, value]) =>
+          !(key === 'additionalProperties' && value === false) && !(key === 'id' && typeof value === 'string'),
+      )
       .map(([key, value]) => [
         key,
         key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointed(value),

@@ -31,10 +31,10 @@ export interface Tables {
     deleted_date: Date | null;
   };
   apps_in_folders: {
-    workspace_id: string;
-    folder_id: string;
-    app_id: string;
-    owner_id: string;
+    workspace_id: string | null;
+    folder_id: string | null;
+    app_id: string | null;
+    owner_id: string | null;
   };
   credentials: {
     id: string;

@@ -74,6 +74,7 @@ function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ 
 function slugFrom(name: string): string {
   const words = name
     .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')

@@ -11,11 +11,13 @@ import { migrate, readMigrations } from '../kit/db/migrate.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { insertToken, isInitialised, makeFirst } from './bootstrap.ts';
-import { newKeys } from './keys.ts';
+import { keyLines, newKeys } from './keys.ts';
 
 export async function dev(): Promise<void> {
   if (!existsSync('.env')) {
-    writeFileSync('.env', `# made by \`npm run dev\`; see docs/configuration.md\n${newKeys()}`, { mode: 0o600 });
+    writeFileSync('.env', `# made by \`npm run dev\`; see docs/configuration.md\n${keyLines(newKeys())}`, {
+      mode: 0o600,
+    });
     console.log('made .env with new keys');
     process.loadEnvFile('.env');
   }

@@ -3,12 +3,17 @@ import { randomBytes } from 'node:crypto';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
-export function newKeys(): string {
+export function newKeys(): Record<string, string> {
   const id = new Date().toISOString().slice(0, 10).replaceAll('-', '');
-  return `TOKEN_PEPPERS=${id}:${newKey()}\nSIGNING_KEY=${newKey()}\n`;
+  return { TOKEN_PEPPERS: `${id}:${newKey()}`, SIGNING_KEY: newKey() };
 }
+
+export const keyLines = (keys: Readonly<Record<string, string>>): string =>
+  Object.entries(keys)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
 
 export async function keys([what]: string[]): Promise<void> {
   if (what !== 'new') throw new Error('usage: plinth keys new');
-  process.stdout.write(newKeys());
+  process.stdout.write(keyLines(newKeys()));
 }

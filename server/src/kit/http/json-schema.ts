@@ -12,6 +12,9 @@ export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSch
       const described = z.globalRegistry.get(zodSchema as unknown as z.ZodType)?.json as JsonSchema | undefined;
       if (described !== undefined) replace(jsonSchema, described);
       else foldNull(jsonSchema);
+      dropSafeBounds(jsonSchema);
+      // Left out by the library where a value is parsed from text; the caller still wants to know it.
+      if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as string;
     },
   }) as JsonSchema;
   delete json.$schema;
@@ -21,6 +24,12 @@ export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSch
 function replace(target: JsonSchema, source: JsonSchema): void {
   for (const key of Object.keys(target)) delete target[key];
   Object.assign(target, source);
+}
+
+/** Every integer is a safe one (contract §0.2): saying so at each of them would only hide the real bounds. */
+function dropSafeBounds(json: JsonSchema): void {
+  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
+  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
 }
 
 /** `anyOf: [X, null]` as one schema with two types: shorter to read, and far cheaper to serialise. */

@@ -73,7 +73,7 @@ export const queryInteger = (min: number, max: number) =>
   describedAs(
     z
       .string()
-      .regex(/^-?\d+$/, fault('int_parsing', 'must be written in decimal digits'))
+      .refine((value) => /^-?\d+$/.test(value), fault('int_parsing', 'must be written in decimal digits'))
       .transform(Number)
       .pipe(integer(min, max)),
     { type: 'integer', minimum: min, maximum: max },
@@ -88,14 +88,19 @@ export const queryFlag = describedAs(
 );
 
 /** A comma list of known words. */
-export const queryWords = <const V extends readonly [string, ...string[]]>(...values: V) =>
+export const queryWords = <const V extends string>(...known: readonly V[]) =>
   describedAs(
     z
       .string()
-      .transform((value) => value.split(',').filter(Boolean))
-      .pipe(z.array(z.enum(values))),
-    { type: 'string', description: `comma list of: ${values.join(', ')}` },
+      .refine(
+        (value) => words(value).every((word) => known.includes(word as V)),
+        fault('enum', `must be of: ${known.join(', ')}`),
+      )
+      .transform((value) => words(value) as V[]),
+    { type: 'string', description: `comma list of: ${known.join(', ')}` },
   );
+
+const words = (value: string): string[] => value.split(',').filter(Boolean);
 
 export const pageQuery = {
   limit: queryInteger(1, 100).default(50),

@@ -1,0 +1,406 @@
+// Every route × credential kind × role × reach is called, and the answer compared with what the register and the role
+// table of docs/contract.md §1.2 say. The guards run for real; a marker stands in place of the handlers.
+import { describe, expect, it } from 'vitest';
+import { keyScopes } from '../../src/access/accepted.ts';
+import type { AppRow } from '../../src/access/proofs.ts';
+import type { WorkspaceRole } from '../../src/access/roles.ts';
+import type { Route } from '../../src/access/route.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { Problem } from '../../src/kit/problem.ts';
+import { type Person, startWorld } from '../world.ts';
+import { type Registered, register } from './register.ts';
+
+const world = await startWorld({
+  environment: { TRUSTED_PROXIES: '127.0.0.1' },
+  routes: (routes) =>
+    routes.map((route) => ({
+      ...route,
+      handle: () => {
+        throw new Problem('conflict', 'guards_passed', 'the guards let this through');
+      },
+    })),
+});
+
+// ---- who is in the world
+
+const roles = ['owner', 'admin', 'editor', 'viewer', 'guest', 'blocked', 'stranger'] as const;
+type Who = (typeof roles)[number];
+const workspaceRoleOf = (who: Who): WorkspaceRole | undefined =>
+  who === 'stranger' ? undefined : who === 'blocked' ? 'editor' : who;
+
+const kinds = ['session', 'full', 'readOnly', 'key', 'readOnlyKey'] as const;
+type Kind = (typeof kinds)[number];
+
+const people = {} as Record<Who, Person>;
+people.owner = await world.person('owner@example.com');
+const here = await world.workspace(people.owner);
+for (const role of ['admin', 'editor', 'viewer', 'guest'] as const) {
+  people[role] = await world.member(here, role, `${role}@example.com`);
+}
+people.blocked = await world.member(here, 'editor', 'blocked@example.com');
+await world.db
+  .updateTable('memberships')
+  .set({ access_state: 'blocked' })
+  .where('workspace_id', '=', here)
+  .where('user_id', '=', people.blocked.id)
+  .execute();
+people.stranger = await world.person('stranger@example.com');
+const elsewhere = await world.workspace(people.stranger);
+// The limits are tested on their own below; here they must not get in the way.
+await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', 'in', [here, elsewhere]).execute();
+
+async function credentialsOf(who: Who): Promise<Record<Kind, string>> {
+  const user_id = people[who].id;
+  const workspace_id = who === 'stranger' ? elsewhere : here;
+  const make = async (kind: 'session' | 'personal_token' | 'personal_key', permission: 'full_access' | 'read_only') =>
+    (
+      await world.credential({
+        kind,
+        user_id,
+        workspace_id: kind === 'personal_token' ? workspace_id : null,
+        permission,
+      })
+    ).token;
+  return {
+    session: await make('session', 'full_access'),
+    full: await make('personal_token', 'full_access'),
+    readOnly: await make('personal_token', 'read_only'),
+    key: await make('personal_key', 'full_access'),
+    readOnlyKey: await make('personal_key', 'read_only'),
+  };
+}
+const credentials = Object.fromEntries(
+  await Promise.all(roles.map(async (who) => [who, await credentialsOf(who)] as const)),
+) as Record<Who, Record<Kind, string>>;
+
+// ---- what they may reach
+
+const app = (visibility: 'workspace' | 'private') => world.appOf(people.owner, here, { visibility });
+const open = await app('workspace');
+const sharedToEdit = await app('private');
+const sharedToView = await app('private');
+const hidden = await app('private');
+for (const who of ['editor', 'viewer', 'guest', 'blocked'] as const) {
+  await world.share(sharedToEdit, people[who], 'editor');
+  await world.share(sharedToView, people[who], 'viewer');
+}
+const editorsOwn = await world.appOf(people.editor, here, { visibility: 'private' });
+const deleted = await app('workspace');
+await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', deleted.id).execute();
+const foreign = await world.appOf(people.stranger, elsewhere);
+
+const apps: Record<string, { id: string; roleOf(who: Who): 'owner' | 'editor' | 'viewer' | undefined }> = {
+  'a workspace-visible app': {
+    id: open.id,
+    roleOf: (who) =>
+      (({ owner: 'owner', admin: 'owner', editor: 'editor', viewer: 'viewer', blocked: 'editor' }) as const)[
+        who as 'owner'
+      ],
+  },
+  'a private app shared for editing': {
+    id: sharedToEdit.id,
+    roleOf: (who) =>
+      (
+        ({
+          owner: 'owner',
+          admin: 'owner',
+          editor: 'editor',
+          viewer: 'viewer',
+          guest: 'editor',
+          blocked: 'editor',
+        }) as const
+      )[who as 'owner'],
+  },
+  'a private app shared for viewing': {
+    id: sharedToView.id,
+    roleOf: (who) =>
+      (
+        ({
+          owner: 'owner',
+          admin: 'owner',
+          editor: 'viewer',
+          viewer: 'viewer',
+          guest: 'viewer',
+          blocked: 'viewer',
+        }) as const
+      )[who as 'owner'],
+  },
+  'a private app not shared': {
+    id: hidden.id,
+    roleOf: (who) => (({ owner: 'owner', admin: 'owner' }) as const)[who as 'owner'],
+  },
+  'a private app of one’s own': {
+    id: editorsOwn.id,
+    roleOf: (who) => (({ owner: 'owner', admin: 'owner', editor: 'owner' }) as const)[who as 'owner'],
+  },
+  'a deleted app': { id: deleted.id, roleOf: () => undefined },
+  'an app of another workspace': { id: foreign.id, roleOf: (who) => (who === 'stranger' ? 'owner' : undefined) },
+  'an app that never was': { id: newId(), roleOf: () => undefined },
+  'a malformed id': { id: `x${'y'.repeat(2000)}`, roleOf: () => undefined },
+};
+
+const folder = async (scope: 'workspace' | 'personal', owner: Person | null, workspace_id = here) => {
+  const id = newId();
+  const now = new Date();
+  const row = {
+    id,
+    workspace_id,
+    scope,
+    owner_id: owner?.id ?? null,
+    app_type: 'user_app' as const,
+    name: 'F',
+    position: 0,
+    created_date: now,
+    updated_date: now,
+  };
+  await world.db.insertInto('folders').values(row).execute();
+  return id;
+};
+const workspaceFolder = await folder('workspace', null);
+const viewersFolder = await folder('personal', people.viewer);
+const folders: Record<string, { id: string; seenBy(who: Who): boolean; role: WorkspaceRole }> = {
+  'a workspace folder': { id: workspaceFolder, seenBy: (who) => who !== 'stranger', role: 'editor' },
+  'a personal folder': { id: viewersFolder, seenBy: (who) => who === 'viewer', role: 'viewer' },
+  'a folder of another workspace': {
+    id: await folder('workspace', null, elsewhere),
+    seenBy: (who) => who === 'stranger',
+    role: 'editor',
+  },
+  'a folder that never was': { id: newId(), seenBy: () => false, role: 'editor' },
+};
+
+// ---- what the contract says must happen
+
+const rank = ['guest', 'viewer', 'editor', 'admin', 'owner'];
+const reaches = (role: string, required: string): boolean => rank.indexOf(role) >= rank.indexOf(required);
+const passed = 'passed';
+
+function byCredential(row: Registered, kind: Kind): string {
+  const readOnly = kind === 'readOnly' || kind === 'readOnlyKey';
+  if (readOnly && !row.readOnly) return '403 read_only_credential_route_not_allowed';
+  const accepted = { session: row.session, full: row.full, readOnly: row.full, key: row.key, readOnlyKey: row.key }[
+    kind
+  ];
+  return accepted ? passed : '403 credential_kind_not_allowed';
+}
+
+function byWorkspace(row: Registered, who: Who): string {
+  if (row.role === 'self' || row.role === '–') return passed;
+  if (who === 'blocked') return '403 member_blocked';
+  const required =
+    row.role === 'member' ? 'guest' : row.role.startsWith('personal') ? 'viewer' : row.role.replace('w:', '');
+  // The stranger asks in their own workspace, which they own.
+  return reaches(workspaceRoleOf(who) ?? 'owner', required) ? passed : '403 role_required';
+}
+
+function byApp(row: Registered, who: Who, target: (typeof apps)[string]): string {
+  const role = target.roleOf(who);
+  if (
+    who === 'blocked' &&
+    target.id.length === 36 &&
+    ![deleted.id, foreign.id].includes(target.id) &&
+    target !== apps['an app that never was']
+  )
+    return '403 member_blocked';
+  if (role === undefined) return '404 app_not_found';
+  return reaches(role, row.role.replace('a:', '')) ? passed : '403 role_required';
+}
+
+function byFolder(who: Who, target: (typeof folders)[string]): string {
+  if (!target.seenBy(who)) return '404 folder_not_found';
+  if (who === 'blocked') return '403 member_blocked';
+  return reaches(workspaceRoleOf(who) ?? 'owner', target.role) ? passed : '403 role_required';
+}
+
+// ---- calling
+
+async function answered(row: Registered, path: string, headers: Record<string, string>): Promise<string> {
+  const got = await world.call(row.method, path, { headers });
+  if (got.status === 422 || got.body?.code === 'guards_passed') return passed;
+  return `${got.status} ${got.body?.code ?? ''}`;
+}
+
+const carried = (kind: Kind, token: string): Record<string, string> =>
+  kind === 'session'
+    ? { cookie: `plinth_session=${token}` }
+    : kind === 'key'
+      ? { api_key: token }
+      : { authorization: `Bearer ${token}` };
+
+const filled = (path: string, ids: Record<string, string>): string =>
+  path.replace(/\{(\w+)\}/g, (_all, name) => ids[name] ?? newId());
+
+const served = new Set(world.app.routes.map((route) => `${route.method} ${route.path}`));
+const guarded = register.filter((row) => served.has(`${row.method} ${row.path}`) && !row.isOpen);
+const routeOf = (row: Registered): Route => world.app.routes.find((route) => route.name === row.name) as Route;
+
+/** Where a route takes place decides whom it is called about. */
+function places(row: Registered): { place: string; path: string; expected(who: Who): string }[] {
+  const outer = /\{(\w+)\}/.exec(row.path)?.[1];
+  if (outer === 'app_id') {
+    return Object.entries(apps).map(([place, target]) => ({
+      place,
+      path: filled(row.path, { app_id: target.id }),
+      expected: (who) => byApp(row, who, target),
+    }));
+  }
+  if (outer === 'folder_id') {
+    return Object.entries(folders).map(([place, target]) => ({
+      place,
+      path: filled(row.path, { folder_id: target.id, app_id: open.id }),
+      expected: (who) => byFolder(who, target),
+    }));
+  }
+  return [{ place: 'the workspace', path: filled(row.path, {}), expected: (who) => byWorkspace(row, who) }];
+}
+
+describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row) => {
+  it('refuses a caller without credentials, with broken ones and with expired ones', async () => {
+    const path = places(row)[0]?.path ?? row.path;
+    expect(await answered(row, path, {})).toBe('401 credentials_missing');
+    const expired = await world.token(people.owner, here, { expires_at: new Date(Date.now() - 1000) });
+    const revoked = await world.credential({
+      kind: 'personal_token',
+      user_id: people.owner.id,
+      workspace_id: here,
+      permission: 'full_access',
+    });
+    await world.db.updateTable('credentials').set({ revoked_at: new Date() }).where('id', '=', revoked.id).execute();
+    const mistyped = `${credentials.owner.full.slice(0, -1)}${credentials.owner.full.endsWith('0') ? '1' : '0'}`;
+    for (const token of ['', 'nonsense', mistyped, revoked.token, credentials.owner.full.replace('plp_00', 'plp_01')]) {
+      expect(await answered(row, path, { authorization: `Bearer ${token}` })).toBe('401 credentials_invalid');
+    }
+    expect(await answered(row, path, { authorization: `Bearer ${expired}` })).toBe('401 credentials_expired');
+    const challenged = await world.call(row.method, path);
+    expect(challenged.headers['www-authenticate']).toBe('Bearer');
+  });
+
+  it.each(places(row))(
+    'lets in exactly the credentials and roles of the register, at $place',
+    async ({ path, expected }) => {
+      const seen: Record<string, string> = {};
+      const due: Record<string, string> = {};
+      for (const who of roles) {
+        for (const kind of kinds) {
+          const first = byCredential(row, kind);
+          due[`${who} by ${kind}`] = first === passed ? expected(who) : first;
+          seen[`${who} by ${kind}`] = await answered(row, path, carried(kind, credentials[who][kind]));
+        }
+      }
+      expect(seen).toEqual(due);
+    },
+  );
+
+  it('takes a workspace key only with its scope', async () => {
+    const path = places(row)[0]?.path ?? row.path;
+    for (const scope of keyScopes) {
+      const { token } = await world.credential({
+        kind: 'workspace_key',
+        user_id: null,
+        workspace_id: here,
+        permission: 'full_access',
+        scopes: [scope],
+      });
+      const due =
+        row.workspaceKey === null
+          ? '403 workspace_key_not_allowed'
+          : row.workspaceKey === scope
+            ? passed
+            : '403 workspace_key_scope_missing';
+      expect(await answered(row, path, { api_key: token })).toBe(due);
+    }
+  });
+
+  it('keeps a limited token to its apps', async () => {
+    const limited = await world.token(people.owner, here, { app_ids: [open.id] });
+    const headers = { authorization: `Bearer ${limited}` };
+    const takesTokens = byCredential(row, 'full') === passed;
+    if (!takesTokens || /\{(\w+)\}/.exec(row.path)?.[1] !== 'app_id') return;
+    expect(await answered(row, filled(row.path, { app_id: open.id }), headers)).toBe(passed);
+    expect(await answered(row, filled(row.path, { app_id: sharedToEdit.id }), headers)).toBe('404 app_not_found');
+  });
+
+  it('takes a session cookie only from its own site when something may change', async () => {
+    const path = places(row)[0]?.path ?? row.path;
+    if (!row.session || row.method === 'GET') return;
+    const cookie = `plinth_session=${credentials.owner.session}`;
+    expect(await answered(row, path, { cookie, origin: 'https://evil.example' })).toBe('403 origin_not_allowed');
+    expect(await answered(row, path, { cookie, 'sec-fetch-site': 'cross-site' })).toBe('403 origin_not_allowed');
+    expect(
+      await answered(row, path, {
+        cookie,
+        origin: new URL(world.config.BASE_URL).origin,
+        'sec-fetch-site': 'same-origin',
+      }),
+    ).toBe(passed);
+  });
+});
+
+describe('the choice of workspace', () => {
+  const listing = guarded.filter((row) => !row.path.includes('{') && row.role !== 'self');
+  it.each(listing.map((row) => [row.name, row] as const))(
+    '%s: a token is good for its own workspace only',
+    async (_name, row) => {
+      if (byCredential(row, 'full') !== passed) return;
+      const headers = { authorization: `Bearer ${credentials.owner.full}` };
+      expect(await answered(row, `${row.path}?workspaceId=${here}`, headers)).toBe(passed);
+      expect(await answered(row, `${row.path}?workspaceId=${elsewhere}`, headers)).toBe('403 workspace_mismatch');
+      // A session counts per person: a new one has counted nothing yet.
+      const fresh = await world.member(here, 'admin', `fresh-${row.name}@example.com`);
+      const { token } = await world.credential({
+        kind: 'session',
+        user_id: fresh.id,
+        workspace_id: null,
+        permission: 'full_access',
+      });
+      const session = { cookie: `plinth_session=${token}` };
+      expect(await answered(row, `${row.path}?workspaceId=${here}`, session)).toBe(passed);
+      for (const other of [elsewhere, 'nonsense']) {
+        expect(await answered(row, `${row.path}?workspaceId=${other}`, session)).toBe('404 workspace_not_found');
+        expect(await answered(row, row.path, { ...session, 'x-active-workspace-id': other })).toBe(
+          '404 workspace_not_found',
+        );
+      }
+    },
+  );
+});
+
+describe('the limits', () => {
+  const limited = world.app.routes.filter((route) => route.limit !== 'unlimited');
+  it.each(limited.map((route) => [route.name, route] as const))(
+    '%s answers 429 past its figure, and says so before',
+    async (_name, route) => {
+      const owner = await world.person(`${route.name}@example.com`);
+      const workspace = await world.workspace(owner, 'free');
+      const token = await world.token(owner, workspace);
+      const own: AppRow = await world.appOf(owner, workspace);
+      const path = filled(route.path, {
+        app_id: own.id,
+        folder_id: await folder('workspace', null, workspace),
+        file: 'start.js',
+      });
+      // Each route from an address of its own, so that address counters are not shared between the cases.
+      const address = `203.0.113.${limited.indexOf(route) + 1}`;
+      const send = () =>
+        world.call(route.method, path, { headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address } });
+      const quota = route.limit === 'unlimited' ? 0 : route.limit.quota;
+      const first = await send();
+      expect(first.headers['ratelimit-policy']).toMatch(new RegExp(`^"\\w+";q=${quota};w=\\d+$`));
+      let last = first;
+      for (let sent = 1; sent <= quota && last.status !== 429; sent += 20) {
+        last = (await Promise.all(Array.from({ length: 20 }, send))).find((got) => got.status === 429) ?? last;
+      }
+      expect(last.status).toBe(429);
+      expect(last.body).toMatchObject({ code: 'rate_limited', limit: quota, retry_safe: true });
+      expect(Number(last.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      expect(last.headers.ratelimit).toMatch(/r=0;t=\d+$/);
+    },
+  );
+});
+
+// The register and the routes were matched above; this keeps the two from drifting apart unseen.
+it('covers every guarded route that is served', () => {
+  const names = world.app.routes.filter((route) => route.credentials !== 'open').map((route) => route.name);
+  expect(guarded.map((row) => row.name).sort()).toEqual([...names].sort());
+  expect(guarded.every((row) => routeOf(row) !== undefined)).toBe(true);
+});

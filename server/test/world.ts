@@ -1,0 +1,180 @@
+// Owns the world a test file lives in: the real app on a database of its own and real Redis, a clock that can be
+// moved, and builders for the people, workspaces and credentials in it.
+import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import { afterAll } from 'vitest';
+import { insertApp, type NewApp } from '../src/access/apps.ts';
+import {
+  insertCredential,
+  insertMembership,
+  insertUser,
+  insertWorkspace,
+  type NewCredential,
+} from '../src/access/people.ts';
+import type { Plan } from '../src/access/plans.ts';
+import { type AppRow, proven, type WorkspaceAccess } from '../src/access/proofs.ts';
+import type { WorkspaceRole } from '../src/access/roles.ts';
+import { type App, type AppParts, createApp, migrationsFolder } from '../src/app.ts';
+import { newKeys } from '../src/commands/keys.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import { readMigrations } from '../src/kit/db/migrate.ts';
+import { createLog } from '../src/kit/log.ts';
+import { call, type Got, type Sent } from './client.ts';
+import { observe } from './observed.ts';
+import { cloneTemplate } from './template.ts';
+import { tenantCheck } from './tenant-check.ts';
+
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+}
+
+export interface WorldOptions {
+  readonly environment?: Record<string, string>;
+  readonly routes?: AppParts['routes'];
+}
+
+export class World {
+  readonly app: App;
+  readonly config: Config;
+  readonly url: string;
+  readonly logged: string[];
+  /** Added to the real time; tests move it instead of waiting. */
+  readonly clock: { aheadMs: number; now(): Date };
+
+  constructor(app: App, config: Config, url: string, logged: string[], clock: World['clock']) {
+    this.app = app;
+    this.config = config;
+    this.url = url;
+    this.logged = logged;
+    this.clock = clock;
+  }
+
+  get db() {
+    return this.app.database.db;
+  }
+
+  call(method: string, path: string, sent?: Sent): Promise<Got> {
+    return call(this.url, method, path, sent);
+  }
+
+  async person(email: string, options: { is_operator?: boolean; full_name?: string } = {}): Promise<Person> {
+    const full_name = options.full_name ?? (email.split('@')[0] as string);
+    return {
+      id: await insertUser(this.db, { email, full_name, is_operator: options.is_operator }, this.clock.now()),
+      email,
+    };
+  }
+
+  workspace(owner: Person, plan: Plan = 'enterprise', name = 'Workspace'): Promise<string> {
+    return insertWorkspace(this.db, { name, plan, owner_id: owner.id }, this.clock.now());
+  }
+
+  async member(workspace_id: string, role: WorkspaceRole, email: string): Promise<Person> {
+    const person = await this.person(email);
+    await insertMembership(this.db, { workspace_id, user_id: person.id, role }, this.clock.now());
+    return person;
+  }
+
+  async credential(credential: NewCredential): Promise<{ id: string; token: string }> {
+    return insertCredential(
+      this.db,
+      { peppers: this.config.TOKEN_PEPPERS, cellCode: this.config.CELL_CODE },
+      credential,
+      this.clock.now(),
+    );
+  }
+
+  /** The text of a full-access token of this person in this workspace. */
+  async token(person: Person, workspace_id: string, more: Partial<NewCredential> = {}): Promise<string> {
+    const { token } = await this.credential({
+      kind: 'personal_token',
+      user_id: person.id,
+      workspace_id,
+      permission: 'full_access',
+      ...more,
+    });
+    return token;
+  }
+
+  appOf(owner: Person, workspace_id: string, more: Partial<NewApp> = {}): Promise<AppRow> {
+    const access = proven<WorkspaceAccess>({
+      caller: { user_id: owner.id } as WorkspaceAccess['caller'],
+      workspace_id,
+      plan: 'enterprise',
+      role: 'owner',
+    });
+    const app: NewApp = {
+      name: 'App',
+      app_type: 'user_app',
+      user_description: '',
+      visibility: 'workspace',
+      public_settings: 'public_with_login',
+      ...more,
+    };
+    return insertApp(this.db, access, app, this.clock.now());
+  }
+
+  async share(app: AppRow, person: Person, role: 'editor' | 'viewer'): Promise<void> {
+    const share = {
+      app_id: app.id,
+      workspace_id: app.workspace_id,
+      user_id: person.id,
+      role,
+      created_date: this.clock.now(),
+    };
+    await this.db.insertInto('app_shares').values(share).execute();
+  }
+}
+
+/** Starts a world for this test file and ends it after. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const database = await cloneTemplate();
+  const world = await startOn(database.url, options);
+  afterAll(async () => {
+    await world.app.close();
+    await database.drop();
+  });
+  return world;
+}
+
+/** One more process's worth of app on the same database. */
+export async function startBeside(world: World, options: WorldOptions = {}): Promise<World> {
+  const beside = await startOn(world.config.DATABASE_URL, {
+    ...options,
+    environment: { ...keysOf(world), ...options.environment },
+  });
+  afterAll(() => beside.app.close());
+  return beside;
+}
+
+const environments = new WeakMap<World, Record<string, string>>();
+const keysOf = (world: World): Record<string, string> => environments.get(world) ?? {};
+
+async function startOn(url: string, options: WorldOptions): Promise<World> {
+  const environment = { ...newKeys(), REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:`, ...options.environment };
+  const config = readConfig({
+    ...environment,
+    DATABASE_URL: url,
+    DATABASE_POOL_SIZE: '8',
+    STRICT_ANSWERS: 'true',
+    PORT: '0',
+  });
+  const logged: string[] = [];
+  const sink = new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) });
+  const clock = { aheadMs: 0, now: () => new Date(Date.now() + clock.aheadMs) };
+  const check = { run: (_text: string) => {} };
+  const app = createApp(config, {
+    clock,
+    log: createLog('debug', sink),
+    migrations: await readMigrations(migrationsFolder),
+    onStatement: (text) => check.run(text),
+    routes: options.routes,
+  });
+  check.run = await tenantCheck(app.database.pool);
+  observe(app.server);
+  const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
+  const world = new World(app, config, address, logged, clock);
+  environments.set(world, environment);
+  return world;
+}
