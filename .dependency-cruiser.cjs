@@ -76,7 +76,7 @@ const rules = [
     comment: 'Queries have one place per feature, where the access proof is asked for; elsewhere kysely is only types.',
     from: {
       path: '^server/src/',
-      pathNot: ['^server/src/(access|kit/db)/', store, tests],
+      pathNot: ['^server/src/(access|kit)/', store, tests],
     },
     to: { path: '(^|/)node_modules/kysely/', ...atRunTime },
   },

@@ -62,7 +62,7 @@ export const pipeline: Bench = async ({ quick, progress }) => {
   }
 };
 
-export async function seed(url: string): Promise<{ appId: string; token: string }> {
+async function seed(url: string): Promise<{ appId: string; token: string }> {
   const { db, close } = openDatabase<Tables>({ url, poolSize: 1 });
   const now = new Date();
   const seeded = await transaction(db, async (db) => {
@@ -101,7 +101,7 @@ export async function seed(url: string): Promise<{ appId: string; token: string 
   return seeded;
 }
 
-export const environmentFor = (url: string): Record<string, string> => ({
+const environmentFor = (url: string): Record<string, string> => ({
   DATABASE_URL: url,
   DATABASE_POOL_SIZE: '16',
   REDIS_PREFIX: `bench:${process.pid}:`,

@@ -22,8 +22,19 @@ export function describeCatalogue(routes: readonly Route[]): string {
 
 function row(route: Route): string {
   const who = route.credentials === open ? 'anyone' : credentialsOf(route.credentials).join(', ');
-  const limit = route.limit === unlimited ? 'none' : `${route.limit.quota} per ${route.limit.windowSeconds} s and ${route.limit.per}`;
+  const limit =
+    route.limit === unlimited
+      ? 'none'
+      : `${route.limit.quota} per ${route.limit.windowSeconds} s and ${route.limit.per}`;
   const refusals = [...new Set(refusalsOf(route).map(({ status, code }) => `${status} ${code}`))].join(', ');
-  const cells = [route.name, `\`${route.method} ${route.path}\``, route.summary, who, route.access.needs, limit, refusals];
+  const cells = [
+    route.name,
+    `\`${route.method} ${route.path}\``,
+    route.summary,
+    who,
+    route.access.needs,
+    limit,
+    refusals,
+  ];
   return `| ${cells.join(' | ')} |`;
 }

@@ -3,7 +3,13 @@ import type { describedSettings } from '../src/config.ts';
 
 export function describeConfiguration(settings: ReturnType<typeof describedSettings>): string {
   const rows = settings.map(({ name, about, fallback, required }) => {
-    const value = required ? '**required**' : fallback === undefined ? 'unset' : fallback === '' ? 'empty' : `\`${fallback}\``;
+    const value = required
+      ? '**required**'
+      : fallback === undefined
+        ? 'unset'
+        : fallback === ''
+          ? 'empty'
+          : `\`${fallback}\``;
     return `| \`${name}\` | ${value} | ${about} |`;
   });
   return [

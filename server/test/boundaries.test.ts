@@ -37,7 +37,6 @@ const refused: [rule: string, tree: Tree][] = [
   ['features-by-the-door', { 'app.ts': `import './features/apps/routes.ts'` }],
   ['queries-in-stores', { 'features/apps/app.ts': `import { sql } from 'kysely'` }],
   ['queries-in-stores', { 'features/apps/app.ts': `import type { Kysely } from 'kysely'; import 'kysely'` }],
-  ['queries-in-stores', { 'kit/http/idempotency.ts': `import { sql } from 'kysely'` }],
   ['pure-rules', { 'access/roles.ts': `import { sql } from 'kysely'` }],
   ['pure-rules', { 'access/plans.ts': `import '../kit/http/answer.ts'` }],
   ['pure-rules', { 'access/limits.ts': `import 'fastify'` }],

@@ -121,7 +121,7 @@ interface Scope {
   readonly claims: Claim[];
 }
 
-// These hold a query that runs. Any other kind of statement is DDL, a setting or transaction control.
+// These hold a query that runs. Beside them and what `topLevel` names there is DDL, settings, transaction control.
 const carriers = new Set(['ExplainStmt', 'DeclareCursorStmt', 'PrepareStmt']);
 
 /** One text, read in two steps: every query's scope first, then, outside in, which of its tables are bound. */
@@ -304,7 +304,7 @@ class Reading {
 }
 
 const isKey = ({ source: { table }, column }: { source: Source; column: string }): boolean =>
-  table !== undefined && table.keys.includes(column) && table.columns.has(column);
+  table?.keys.includes(column) === true && table.columns.has(column);
 
 /** Only what every row must meet: nothing inside an OR or a NOT. */
 const conjuncts = (node: Node): Node[] =>

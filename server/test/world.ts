@@ -2,7 +2,7 @@
 // moved, and builders for the people, workspaces and credentials in it.
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { insertApp, type NewApp } from '../src/access/apps.ts';
 import {
   insertCredential,
@@ -17,8 +17,10 @@ import type { WorkspaceRole } from '../src/access/roles.ts';
 import { type App, type AppParts, createApp, migrationsFolder } from '../src/app.ts';
 import { newKeys } from '../src/commands/keys.ts';
 import { type Config, readConfig } from '../src/config.ts';
+import { openDatabase } from '../src/kit/db/database.ts';
 import { readMigrations } from '../src/kit/db/migrate.ts';
 import { createLog } from '../src/kit/log.ts';
+import type { Db, Tables } from '../src/tables.ts';
 import { call, type Got, type Sent } from './client.ts';
 import { observe } from './observed.ts';
 import { cloneTemplate } from './template.ts';
@@ -42,16 +44,16 @@ export class World {
   /** Added to the real time; tests move it instead of waiting. */
   readonly clock: { aheadMs: number; now(): Date };
 
-  constructor(app: App, config: Config, url: string, logged: string[], clock: World['clock']) {
+  /** The tests' own way to the tables, beside the app's, which is checked. */
+  readonly db: Db;
+
+  constructor(app: App, db: Db, config: Config, url: string, logged: string[], clock: World['clock']) {
     this.app = app;
+    this.db = db;
     this.config = config;
     this.url = url;
     this.logged = logged;
     this.clock = clock;
-  }
-
-  get db() {
-    return this.app.database.db;
   }
 
   call(method: string, path: string, sent?: Sent): Promise<Got> {
@@ -164,17 +166,29 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
   const sink = new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) });
   const clock = { aheadMs: 0, now: () => new Date(Date.now() + clock.aheadMs) };
   const check = { run: (_text: string) => {} };
+  const refused: unknown[] = [];
   const app = createApp(config, {
     clock,
     log: createLog('debug', sink),
     migrations: await readMigrations(migrationsFolder),
-    onStatement: (text) => check.run(text),
+    // Noted as well as thrown: some callers of the database carry on after an error.
+    onStatement: (text) => {
+      try {
+        check.run(text);
+      } catch (error) {
+        refused.push(error);
+        throw error;
+      }
+    },
     routes: options.routes,
   });
   check.run = await tenantCheck(app.database.pool);
   observe(app.server);
+  afterAll(() => expect(refused, 'statements that left their tenant').toEqual([]));
   const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
-  const world = new World(app, config, address, logged, clock);
+  const { db, close } = openDatabase<Tables>({ url, poolSize: 2 });
+  const world = new World(app, db, config, address, logged, clock);
+  afterAll(close);
   environments.set(world, environment);
   return world;
 }

@@ -28,6 +28,7 @@ const sharedWith = (is: ExpressionBuilder<Tables, 'apps'>, userId: string) =>
   is.exists(
     is
       .selectFrom('app_shares')
+      .whereRef('app_shares.workspace_id', '=', 'apps.workspace_id')
       .whereRef('app_shares.app_id', '=', 'apps.id')
       .where('app_shares.user_id', '=', userId)
       .select('app_shares.app_id'),

@@ -14,7 +14,7 @@ import {
   findAtThing,
   findInWorkspace,
 } from './lookup.ts';
-import { type AppAccess, type Caller, proven, type SelfAccess, type Visitor, type WorkspaceAccess } from './proofs.ts';
+import { type AppAccess, type Caller, proven, type Visitor, type WorkspaceAccess } from './proofs.ts';
 import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
@@ -40,16 +40,6 @@ export const anyone: Guard<Visitor> = {
   find: async () => undefined,
   idOf: () => null,
   decide: (_found, exchange) => proven<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
-};
-
-/** Any person, about themselves. */
-export const self: Guard<SelfAccess> = {
-  needs: 'self',
-  choosesWorkspace: false,
-  refusals: [],
-  find: findInWorkspace,
-  idOf: () => null,
-  decide: (found, exchange) => proven<SelfAccess>({ caller: callerOf(found, exchange) }),
 };
 
 /** A member of the chosen workspace with at least this role. */

@@ -1,9 +1,9 @@
 // Owns the order of roles and what a role gives over an app (contract §1.2). Pure.
 
-export const workspaceRoles = ['guest', 'viewer', 'editor', 'admin', 'owner'] as const;
+const workspaceRoles = ['guest', 'viewer', 'editor', 'admin', 'owner'] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 
-export const appRoles = ['viewer', 'editor', 'owner'] as const;
+const appRoles = ['viewer', 'editor', 'owner'] as const;
 export type AppRole = (typeof appRoles)[number];
 
 export const roleReaches = (role: WorkspaceRole, required: WorkspaceRole): boolean =>

@@ -57,7 +57,7 @@ export const NewApp = body({
   ),
 });
 
-export const appSorts = ['updated_date', '-updated_date', 'created_date', '-created_date', 'name', '-name'] as const;
+const appSorts = ['updated_date', '-updated_date', 'created_date', '-created_date', 'name', '-name'] as const;
 
 export const AppQuery = query({
   ...pageQuery,

@@ -13,7 +13,28 @@ import { Answer } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
 import { answer } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
-import type { Installation } from './index.ts';
+
+/** What is known of the installation; handed in, so that nothing else can be said of it. */
+export interface Installation {
+  checks(): Promise<{
+    database: 'ok' | 'unreachable';
+    migrations: 'ok' | 'pending' | 'unknown';
+    redis: 'ok' | 'unreachable';
+    draining: boolean;
+    queue_lag_seconds: number | null;
+    worker_heartbeat: string | null;
+  }>;
+  metrics(): Promise<string>;
+  readonly metricsToken: string | undefined;
+  description(): object;
+  info(): {
+    name: 'Plinth';
+    version: string;
+    api_version: string;
+    beta: true;
+    features: { ads: boolean; model: boolean; git: boolean; browser: boolean; mail: boolean };
+  };
+}
 
 const Readiness = answer('Readiness', {
   status: z.enum(['ready', 'not_ready']),

@@ -65,8 +65,8 @@ function clientThatNames(onStatement: DatabaseOptions['onStatement']): typeof pg
   return class extends pg.Client {
     // biome-ignore lint/suspicious/noExplicitAny: pg overloads this method many ways; only (text, values) is ours.
     override query(query: any, ...rest: any[]): any {
+      onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
       if (typeof query === 'string') {
-        onStatement?.(query);
         const name = names.get(query);
         if (name !== undefined) {
           const [values, ...others] = rest;

@@ -32,8 +32,6 @@ export class Answer<Body> {
   }
 }
 
-export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
-
 /** The same body as a change would give, marked as having changed nothing. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });
 

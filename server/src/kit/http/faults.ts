@@ -25,7 +25,7 @@ export function parse<S extends z.ZodType>(schema: S, place: Place, raw: unknown
   throw new Invalid(faultsOf(place, raw, result.error.issues));
 }
 
-export function faultsOf(place: Place, raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
+function faultsOf(place: Place, raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
   const found = issues.flatMap((issue) => spread(issue).map((path) => ({ path, issue })));
   const ranked = found.map((entry) => ({ ...entry, rank: rankOf(raw, entry.path) }));
   ranked.sort((a, b) => compareRanks(a.rank, b.rank));

@@ -10,6 +10,7 @@ import type { Operation } from './operation.ts';
 export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
 
 export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply, onError?: OnError): FastifyReply {
+  // Sent as bytes: the framework would add a charset parameter to text, and JSON has none.
   const { exchange } = request;
   const requestId = exchange?.requestId ?? requestIdOf(request);
   reply.header('x-request-id', requestId);
@@ -17,8 +18,8 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
   if (error instanceof Invalid) {
     return reply
       .code(422)
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify({ detail: error.faults }));
+      .type('application/json')
+      .send(Buffer.from(JSON.stringify({ detail: error.faults })));
   }
   const problem = error instanceof Problem ? error : problemOf(error, request);
   if (problem.status >= 500) onError?.(problem.cause ?? problem, exchange);
@@ -26,7 +27,7 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
     .code(problem.status)
     .headers(problem.headers)
     .type('application/problem+json')
-    .send(JSON.stringify(problem.body(requestId)));
+    .send(Buffer.from(JSON.stringify(problem.body(requestId))));
 }
 
 function problemOf(error: unknown, request: FastifyRequest): Problem {

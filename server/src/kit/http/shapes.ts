@@ -5,7 +5,7 @@ import { z } from 'zod';
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
 /** Describes a schema in the API document by hand, where what is sent differs from what is parsed. */
-export const describedAs = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ json });
+const describedAs = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ json });
 
 // Lengths count code points, not UTF-16 units.
 const codePoints = (value: string): number => {
@@ -52,9 +52,6 @@ export const clearable = <S extends z.ZodType>(schema: S) => schema.nullable().o
 
 export const body = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-/** A body in which an unknown field is refused, because a slip there costs money or opens data. */
-export const strictBody = <F extends z.ZodRawShape>(fields: F) => z.strictObject(fields);
-
 /** An object in an answer: exactly these fields, named in the API document. */
 export const answer = <F extends z.ZodRawShape>(id: string, fields: F) => z.strictObject(fields).meta({ id });
 
@@ -69,7 +66,7 @@ export const items = <S extends z.ZodType>(item: S) =>
 
 export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-export const queryInteger = (min: number, max: number) =>
+const queryInteger = (min: number, max: number) =>
   describedAs(
     z
       .string()

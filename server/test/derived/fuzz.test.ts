@@ -1,0 +1,232 @@
+// Every operation is called with what its shape allows, with what it does not, and with bytes nobody should send. No
+// answer may be a 5xx, be undeclared, or differ from its declared shape (the app checks answers strictly here).
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Route } from '../../src/access/route.ts';
+import { inlined, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
+import { paramNames } from '../../src/kit/http/operation.ts';
+import { refusalsOf } from '../../src/openapi.ts';
+import type { Got, Sent } from '../client.ts';
+import { startWorld } from '../world.ts';
+
+const runs = 60;
+const world = await startWorld();
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner);
+await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+const token = await world.token(owner, workspace);
+const app = await world.appOf(owner, workspace);
+const folder = (await world.call('POST', '/api/app-folders', { as: token, body: { name: 'F', scope: 'workspace' } }))
+  .body;
+
+const known: Record<string, string> = { app_id: app.id, folder_id: folder.id, file: 'start.js' };
+
+const oddText = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary', maxLength: 50 }),
+  fc.constantFrom(
+    '',
+    ' ',
+    '\0',
+    '\u2028',
+    '\ud800',
+    '%',
+    '%00',
+    "'; drop table apps; --",
+    '../../etc/passwd',
+    '__proto__',
+    'constructor',
+    'null',
+    '{}',
+    '💥'.repeat(200),
+  ),
+  fc.integer({ min: 100, max: 3000 }).map((length) => 'x'.repeat(length)),
+);
+const oddNumber = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(-1, 0, 1.5, 2 ** 53, 1e308, -1e308, -0));
+const anything = fc.oneof(
+  oddText,
+  oddNumber,
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(oddText, { maxLength: 3 }),
+  fc.dictionary(oddText, oddText, { maxKeys: 3 }),
+  fc.jsonValue(),
+);
+
+/** Values of a schema, mostly fitting, sometimes not at all. */
+function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 4, arbitrary: fittingOf(schema) }, { weight: 1, arbitrary: anything });
+}
+
+function fittingOf(schema: JsonSchema): fc.Arbitrary<unknown> {
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
+  if (Array.isArray(schema.anyOf)) return fc.oneof(...(schema.anyOf as JsonSchema[]).map(fittingOf));
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems } = schema as Record<string, number | undefined>;
+  switch (type) {
+    case 'object':
+      return objectsOf(schema);
+    case 'array':
+      return fc.array(valuesOf((schema.items ?? {}) as JsonSchema), {
+        minLength: minItems ?? 0,
+        maxLength: Math.min(maxItems ?? 5, 5),
+      });
+    case 'integer':
+      return fc.integer({
+        min: Math.max((minimum ?? -1000) - 1, -(2 ** 31)),
+        max: Math.min((maximum ?? 1000) + 1, 2 ** 31 - 1),
+      });
+    case 'number':
+      return oddNumber;
+    case 'boolean':
+      return fc.boolean();
+    case 'string':
+      return fc.oneof(
+        fc.string({ minLength: minLength ?? 0, maxLength: Math.min(maxLength ?? 20, 40) }),
+        fc.constantFrom(...Object.values(known)),
+        fc.constant('#aabbcc'),
+      );
+    default:
+      return anything;
+  }
+}
+
+function objectsOf(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const fields = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+  const known = fc.record(Object.fromEntries(fields.map(([name, field]) => [name, valuesOf(field)])), {
+    requiredKeys: [],
+  });
+  return fc
+    .tuple(known, fc.dictionary(oddText, anything, { maxKeys: 2 }))
+    .map(([fitting, extra]) => ({ ...extra, ...fitting }));
+}
+
+const brokenBodies: (string | Buffer)[] = [
+  '',
+  '{',
+  '[]',
+  'null',
+  '"text"',
+  '1',
+  'nonsense',
+  '{"a":1,"a":2}',
+  '{"name":"x","name":null}',
+  '['.repeat(65) + ']'.repeat(65),
+  `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`,
+  '{"name":"\\ud800"}',
+  '\ufeff{}',
+  Buffer.from([0x7b, 0xff, 0x7d]),
+  Buffer.from([0xc3, 0x28]),
+  '{"__proto__":{"polluted":true}}',
+  `{"name":"${'x'.repeat(200_000)}"}`,
+];
+
+const oddParams = fc.oneof(
+  fc.constantFrom('x'.repeat(2000), '%00', '%ff', '..%2f..', '%F0%9F%92%A5'.repeat(100), 'undefined', '-'),
+  oddText.map((text) => encodeURIComponent(text.toWellFormed()) || '-'),
+);
+
+function pathsOf(route: Route): fc.Arbitrary<string> {
+  const values = fc.record(
+    Object.fromEntries(
+      paramNames(route.path).map((name) => [
+        name,
+        fc.oneof({ weight: 3, arbitrary: fc.constant(known[name] ?? '-') }, { weight: 1, arbitrary: oddParams }),
+      ]),
+    ),
+  );
+  const query = route.query ? inlined(jsonSchemaOf(route.query, 'input')) : {};
+  return fc.tuple(values, objectsOf(query)).map(([params, search]) => {
+    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => String((params as Record<string, unknown>)[name]));
+    const pairs = Object.entries(search as object).map(
+      ([key, value]) => `${encodeURIComponent(key.toWellFormed())}=${encodeURIComponent(textOf(value).toWellFormed())}`,
+    );
+    return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path;
+  });
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+
+const requestsOf = (route: Route): fc.Arbitrary<{ path: string; sent: Sent }> =>
+  fc.record({
+    path: pathsOf(route),
+    sent: fc.record({
+      as: fc.constant(token),
+      body: route.body
+        ? fc.oneof(
+            {
+              weight: 4,
+              arbitrary: valuesOf(inlined(jsonSchemaOf(route.body, 'input'))).map(
+                (value) => JSON.stringify(value) ?? '',
+              ),
+            },
+            { weight: 2, arbitrary: fc.constantFrom(...brokenBodies) },
+          )
+        : fc.constant(undefined),
+      headers: fc.constantFrom<Record<string, string>>(
+        {},
+        {},
+        {},
+        { 'content-type': 'text/plain' },
+        { 'content-type': ';;' },
+        { 'idempotency-key': 'a b' },
+        { 'x-request-id': 'é'.repeat(3) },
+        { api_key: 'x' },
+      ),
+    }),
+  });
+
+function expectDeclared(route: Route, got: Got): void {
+  const declared = new Set([
+    ...Object.keys(route.answers).map(Number),
+    ...refusalsOf(route).map((refusal) => refusal.status),
+    413,
+    415,
+  ]);
+  expect(got.status, got.text).toBeLessThan(500);
+  // A path whose parameter is empty or split by a slash is another path: no such operation.
+  const elsewhere = ['route_not_found', 'method_not_allowed'].includes(got.body?.code);
+  if (!elsewhere) expect([...declared], got.text).toContain(got.status);
+  expect(got.headers['x-request-id']).toBeDefined();
+  if (got.status === 422) {
+    expect(Object.keys(got.body)).toEqual(['detail']);
+    expect(got.body.detail.length).toBeGreaterThan(0);
+    for (const fault of got.body.detail) {
+      expect(Object.keys(fault).sort()).toEqual(['loc', 'msg', 'type']);
+      expect(['body', 'query', 'path', 'header']).toContain(fault.loc[0]);
+    }
+  } else if (got.status >= 400) {
+    expect(got.headers['content-type']).toBe('application/problem+json');
+    expect(got.body).toMatchObject({
+      type: `urn:plinth:problem:${got.body.code}`,
+      status: got.status,
+      request_id: got.headers['x-request-id'],
+    });
+    expect('retry_safe' in got.body).toBe([402, 409, 429].includes(got.status) || got.status >= 500);
+  }
+}
+
+describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+  it('answers whatever is sent with something it declares, and never with a 5xx', async () => {
+    await fc.assert(
+      fc.asyncProperty(requestsOf(route), async ({ path, sent }) => {
+        expectDeclared(route, await world.call(route.method, path, sent));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  it('refuses a body over its size, and another content type', async () => {
+    if (!route.body) return;
+    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => known[name] ?? '-');
+    const limit = route.bodyLimitBytes ?? 1024 * 1024;
+    const large = await world.call(route.method, path, { as: token, body: Buffer.alloc(limit + 1, 0x20) });
+    expect(large).toMatchObject({ status: 413, body: { code: 'payload_too_large', limit_bytes: limit } });
+    const plain = await world.call(route.method, path, {
+      as: token,
+      body: '{}',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(plain).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+  });
+});
