@@ -34,6 +34,8 @@ export interface Person {
 export interface WorldOptions {
   readonly environment?: Record<string, string>;
   readonly routes?: AppParts['routes'];
+  /** Where the app looks for its database, when not at the world's own. */
+  readonly databaseUrl?: string;
 }
 
 export class World {
@@ -157,7 +159,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
   const environment = { ...newKeys(), REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:`, ...options.environment };
   const config = readConfig({
     ...environment,
-    DATABASE_URL: url,
+    DATABASE_URL: options.databaseUrl ?? url,
     DATABASE_POOL_SIZE: '8',
     STRICT_ANSWERS: 'true',
     PORT: '0',
@@ -182,13 +184,13 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
     },
     routes: options.routes,
   });
-  check.run = await tenantCheck(app.database.pool);
   observe(app.server);
   afterAll(() => expect(refused, 'statements that left their tenant').toEqual([]));
   const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
-  const { db, close } = openDatabase<Tables>({ url, poolSize: 2 });
+  const { db, pool, close } = openDatabase<Tables>({ url, poolSize: 2 });
   const world = new World(app, db, config, address, logged, clock);
   afterAll(close);
+  check.run = await tenantCheck(pool);
   environments.set(world, environment);
   return world;
 }

@@ -11,6 +11,7 @@ import { anyone } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
 import { Answer } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
+import { noSuchRoute } from '../../kit/http/refuse.ts';
 import { answer } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
 
@@ -165,8 +166,6 @@ function requireMetricsToken(token: string | undefined, authorization: string | 
     headers: { 'www-authenticate': 'Bearer' },
   });
 }
-
-const noSuchRoute = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
 
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const script = 'text/javascript; charset=utf-8';

@@ -62,7 +62,7 @@ const tooLarge = (limit: number) =>
 const isRepeatSafe = (request: FastifyRequest): boolean =>
   ['GET', 'HEAD', 'DELETE', 'PUT'].includes(request.method) || request.headers['idempotency-key'] !== undefined;
 
-const noSuchRoute = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
+export const noSuchRoute = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
 
 /** No operation has this method and path: 405 when another method would have fitted, else 404. */
 export function unmatched(operations: readonly Operation[], request: FastifyRequest): Problem {

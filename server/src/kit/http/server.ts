@@ -13,8 +13,8 @@ import { type Cleaner, cleanerFor, readJson } from './body.ts';
 import { Exchange } from './exchange.ts';
 import { parse } from './faults.ts';
 import { idempotencyKeyOf, once } from './idempotency.ts';
-import type { Operation } from './operation.ts';
-import { type OnError, refuse, unmatched } from './refuse.ts';
+import { type Operation, paramNames } from './operation.ts';
+import { noSuchRoute, type OnError, refuse, unmatched } from './refuse.ts';
 import { type Send, senderFor } from './send.ts';
 
 export interface ServerOptions {
@@ -81,9 +81,12 @@ function mount(server: FastifyInstance, operation: Operation, options: ServerOpt
 
 /** The pipeline of one operation, with everything that can be prepared once prepared. */
 function pipelineFor(operation: Operation, options: ServerOptions): (exchange: Exchange) => Promise<FastifyReply> {
+  const params = paramNames(operation.path);
   const validate = validatorFor(operation, options.guardQuery(operation));
   const send = senderFor(operation, options.strictAnswers);
   return async (exchange) => {
+    // The router lets a parameter be empty; a trailing slash is another path (contract §0.1).
+    if (params.some((name) => exchange.params[name] === '')) throw noSuchRoute();
     requireJson(exchange);
     const access = await options.guard(exchange);
     const input = validate(exchange);

@@ -1,0 +1,153 @@
+// What an installation says of itself, and how it answers what is no operation at all.
+import { describe, expect, it } from 'vitest';
+import { startBeside, startWorld } from '../../../test/world.ts';
+
+const world = await startWorld({ environment: { METRICS_TOKEN: 'figures' } });
+const owner = await world.person('owner@example.com');
+const token = await world.token(owner, await world.workspace(owner));
+
+describe('live and ready', () => {
+  it('is alive', async () => {
+    expect(await world.call('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
+  });
+
+  it('is ready with a migrated database', async () => {
+    const { status, body } = await world.call('GET', '/readyz');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: 'ready',
+      checks: { database: 'ok', migrations: 'ok', redis: 'ok', draining: false },
+    });
+  });
+
+  it('is not ready while a migration is missing, and says so', async () => {
+    await world.db
+      .insertInto('migrations' as never)
+      .values({ name: 'x', checksum: 'x' } as never)
+      .execute();
+    expect((await world.call('GET', '/readyz')).status).toBe(200); // a later release's migration does no harm
+    const name = '0003_folders.sql';
+    const row = await world.db
+      .deleteFrom('migrations' as never)
+      .where('name' as never, '=', name as never)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    expect(await world.call('GET', '/readyz')).toMatchObject({
+      status: 503,
+      body: { status: 'not_ready', checks: { migrations: 'pending' } },
+    });
+    await world.db
+      .insertInto('migrations' as never)
+      .values(row as never)
+      .execute();
+  });
+
+  it('is not ready without a database, still alive, and refuses requests as unavailable', async () => {
+    const lost = await startBeside(world, { databaseUrl: 'postgres://postgres@127.0.0.1:1/none' });
+    expect(await lost.call('GET', '/readyz')).toMatchObject({
+      status: 503,
+      body: { checks: { database: 'unreachable', migrations: 'unknown' } },
+    });
+    expect((await lost.call('GET', '/healthz')).status).toBe(200);
+    const refused = await lost.call('POST', '/api/apps', { as: token });
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { code: 'service_unavailable', retry_safe: true },
+      headers: { 'retry-after': '1' },
+    });
+  });
+});
+
+describe('metrics', () => {
+  it('counts requests by operation and status, for the holder of its token', async () => {
+    await world.call('GET', '/api/apps', { as: token });
+    const { status, text } = await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } });
+    expect(status).toBe(200);
+    expect(text).toMatch(/plinth_http_requests_total\{operation="listApps",status="200"\} 1/);
+    expect(text).toMatch(/plinth_http_request_duration_seconds_bucket\{le="0.1",operation="listApps"\}/);
+  });
+
+  it('is refused without the token', async () => {
+    for (const headers of [{}, { authorization: 'Bearer wrong!!' }, { authorization: `Bearer ${token}` }] as Record<
+      string,
+      string
+    >[]) {
+      expect(await world.call('GET', '/metrics', { headers })).toMatchObject({
+        status: 401,
+        body: { code: 'credentials_invalid' },
+      });
+    }
+  });
+});
+
+describe('the description', () => {
+  it('is OpenAPI 3.1 in JSON and YAML, with every operation', async () => {
+    const { body } = await world.call('GET', '/openapi.json');
+    expect(body).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
+    const operations = Object.values(body.paths as Record<string, object>).flatMap((path) => Object.values(path));
+    expect(operations.map((operation) => operation.operationId).sort()).toEqual(
+      world.app.routes.map((route) => route.name).sort(),
+    );
+    const yaml = await world.call('GET', '/openapi.yaml');
+    expect(yaml.text).toContain('openapi: 3.1.0');
+  });
+
+  it('refers only to components it has', async () => {
+    const { text, body } = await world.call('GET', '/openapi.json');
+    for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
+      expect(body.components.schemas).toHaveProperty(name as string);
+  });
+
+  it('says what the installation is set up for', async () => {
+    expect((await world.call('GET', '/api/info')).body).toEqual({
+      name: 'Plinth',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      api_version: '1.0.0',
+      beta: true,
+      features: { ads: false, model: false, git: false, browser: false, mail: false },
+    });
+  });
+
+  it('is shown as a page that runs no inline script', async () => {
+    const page = await world.call('GET', '/docs');
+    expect(page.headers['content-security-policy']).toContain("script-src 'self';");
+    for (const [, asset] of page.text.matchAll(/(?:src|href)="(\/docs[^"]+)"/g)) {
+      const got = await world.call('GET', asset as string);
+      expect(got.status).toBe(200);
+      expect(got.headers['content-type']).toMatch(/^text\/(css|javascript)/);
+    }
+    expect(await world.call('GET', '/docs/assets/package.json')).toMatchObject({
+      status: 404,
+      body: { code: 'route_not_found' },
+    });
+  });
+});
+
+describe('what is no operation', () => {
+  it.each(['/', '/api', '/api/nothing', '/api/apps/', '/healthz/', '/API/apps', '/api/apps/%zz', '//api/apps'])(
+    '%s is 404 route_not_found',
+    async (path) => {
+      const got = await world.call('GET', path, { as: token });
+      expect(got).toMatchObject({ status: 404, body: { code: 'route_not_found', title: 'Route not found' } });
+      expect(got.body.request_id).toBe(got.headers['x-request-id']);
+    },
+  );
+
+  it('answers 405 with the methods the path has', async () => {
+    expect(await world.call('DELETE', '/api/apps', { as: token })).toMatchObject({
+      status: 405,
+      body: { code: 'method_not_allowed' },
+      headers: { allow: 'GET, HEAD, POST' },
+    });
+    expect(await world.call('OPTIONS', '/api/apps')).toMatchObject({ status: 405 });
+  });
+});
+
+describe('request ids', () => {
+  it('adopts a well-formed one and replaces any other', async () => {
+    const sent = (id: string) => world.call('GET', '/healthz', { headers: { 'x-request-id': id } });
+    expect((await sent('trace:1.a_b-c')).headers['x-request-id']).toBe('trace:1.a_b-c');
+    for (const bad of ['has space', 'x'.repeat(129), ''])
+      expect((await sent(bad)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
