@@ -52,6 +52,7 @@ function faultsOf(routes: readonly Route[], observed: ReadonlySet<string>): stri
 const always = new Set([
   '500 internal_error',
   '503 service_unavailable',
+  '404 route_not_found', // a parameter left empty is another path
   '413 payload_too_large',
   '415 unsupported_media_type',
 ]);
