@@ -107,5 +107,6 @@ const environmentFor = (url: string): Record<string, string> => ({
   REDIS_PREFIX: `bench:${process.pid}:`,
   TOKEN_PEPPERS: pepperText,
   SIGNING_KEY: randomBytes(32).toString('base64'),
+  MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
   LOG_LEVEL: 'silent',
 });

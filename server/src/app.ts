@@ -2,21 +2,30 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { openCounters } from './access/counters.ts';
+import { type Counters, openCounters } from './access/counters.ts';
 import { createGuard } from './access/guard.ts';
+import { recordRefusal } from './access/refusals.ts';
 import type { Route } from './access/route.ts';
+import type { Pepper } from './access/tokens.ts';
 import type { Config } from './config.ts';
+import { accounts } from './features/accounts/index.ts';
 import { apps } from './features/apps/index.ts';
+import { audit } from './features/audit/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
+import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
 import { type Migration, missing } from './kit/db/migrate.ts';
 import { cursorsSignedWith } from './kit/http/cursor.ts';
+import type { Exchange } from './kit/http/exchange.ts';
+import { forgetExpired } from './kit/http/idempotency.ts';
 import type { Operation } from './kit/http/operation.ts';
 import { type Answered, createServer } from './kit/http/server.ts';
+import type { Job } from './kit/later/schedule.ts';
 import { createLog, type Log, logged } from './kit/log.ts';
 import { createMetrics } from './kit/metrics.ts';
+import { secretsUnder } from './kit/secrets.ts';
 import { apiVersion, openApi } from './openapi.ts';
 import type { Tables } from './tables.ts';
 
@@ -34,7 +43,10 @@ export interface AppParts {
 export interface App {
   readonly server: FastifyInstance;
   readonly routes: readonly Route[];
+  /** What happens later, on a schedule: run by workers. */
+  readonly jobs: readonly Job[];
   readonly database: Database<Tables>;
+  readonly counters: Counters;
   /** Stops taking requests, finishes those under way within 30 s, and lets go of every connection. */
   close(): Promise<void>;
 }
@@ -49,6 +61,10 @@ export function createApp(config: Config, parts: AppParts): App {
     onStatement: parts.onStatement,
   });
   const cursors = cursorsSignedWith(config.SIGNING_KEY);
+  const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
+    log.error({ error: logged(error) }, 'mail not sent'),
+  );
+  let description: object | undefined;
   let draining = false;
 
   const checks = async () => {
@@ -66,20 +82,38 @@ export function createApp(config: Config, parts: AppParts): App {
     };
   };
 
+  const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
+  const auditLog = audit({ cursors });
+  const appRoom = apps({
+    cursors,
+    secrets: secretsUnder(config.MASTER_KEYS),
+    masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
+  });
   const all: Route[] = [
-    ...apps({ cursors }).routes,
+    ...accounts({
+      mint,
+      counters,
+      mail,
+      pepper: config.TOKEN_PEPPERS[0] as Pepper,
+      setupToken: config.PLINTH_SETUP_TOKEN,
+      defaultPlan: config.DEFAULT_PLAN,
+      baseUrl: config.BASE_URL,
+      secureCookie: config.BASE_URL.startsWith('https:'),
+    }).routes,
+    ...auditLog.routes,
+    ...appRoom.routes,
     ...folders({ cursors }).routes,
     ...installation({
       checks,
       metrics: metrics.text,
       metricsToken: config.METRICS_TOKEN,
-      description: () => openApi(all, config.BASE_URL),
+      description: () => (description ??= openApi(all, config.BASE_URL)),
       info: () => ({
         name: 'Plinth',
         version,
         api_version: apiVersion,
         beta: true,
-        features: { ads: false, model: false, git: false, browser: false, mail: false },
+        features: { ads: false, model: false, git: false, browser: false, mail: mail.configured },
       }),
     }).routes,
   ];
@@ -91,8 +125,7 @@ export function createApp(config: Config, parts: AppParts): App {
     guard: createGuard({
       db: database.db,
       counters,
-      peppers: config.TOKEN_PEPPERS,
-      cellCode: config.CELL_CODE,
+      ...mint,
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
@@ -102,6 +135,7 @@ export function createApp(config: Config, parts: AppParts): App {
     onAnswered: (answered) => {
       metrics.answered(answered.operation, answered.status, answered.seconds);
       logAnswer(log, answered);
+      if (answered.exchange?.refusal !== undefined) void noteRefusal(answered.exchange);
     },
     onError: (error, exchange) =>
       log.error(
@@ -110,13 +144,26 @@ export function createApp(config: Config, parts: AppParts): App {
       ),
   });
 
+  const noteRefusal = (exchange: Exchange) =>
+    recordRefusal(database.db, counters, exchange).catch((error) =>
+      log.error({ error: logged(error) }, 'refusal not recorded'),
+    );
+
   const close = async () => {
     draining = true;
     await within(30_000, server.close());
     counters.close();
-    await database.close();
+    mail.close();
+    await within(5_000, database.close());
   };
-  return { server, routes, database, close };
+  return {
+    server,
+    routes,
+    jobs: [...auditLog.jobs, ...appRoom.jobs, { name: 'forget idempotency keys', everyMs: 60_000, run: forgetExpired }],
+    database,
+    counters,
+    close,
+  };
 }
 
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
@@ -128,11 +175,11 @@ const answers = (database: Database<Tables>): Promise<boolean> =>
     () => false,
   );
 
-function logAnswer(log: Log, { operation, status, seconds, exchange }: Answered): void {
+function logAnswer(log: Log, { operation, status, seconds, requestId, exchange }: Answered): void {
   if (!log.isLevelEnabled('info')) return;
   log.info(
     {
-      request_id: exchange?.requestId,
+      request_id: requestId,
       operation,
       status,
       duration_ms: Math.round(seconds * 1e6) / 1e3,

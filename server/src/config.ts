@@ -3,6 +3,7 @@
 import { createSecretKey } from 'node:crypto';
 import { plans } from './access/plans.ts';
 import type { Pepper } from './access/tokens.ts';
+import type { MasterKey } from './kit/secrets.ts';
 
 interface Setting<Value> {
   readonly about: string;
@@ -60,12 +61,18 @@ function key(value: string): Buffer {
   return bytes;
 }
 
-function peppers(value: string): Pepper[] {
+function keyList(value: string): { id: string; key: Buffer }[] {
   return value.split(',').map((entry) => {
     const [id, encoded] = entry.trim().split(':', 2);
-    if (!id || !encoded) throw new Error('must be a comma list of id:base64');
-    return { id, key: createSecretKey(key(encoded)) };
+    if (!id || !encoded || id.includes('.')) throw new Error('must be a comma list of id:base64');
+    return { id, key: key(encoded) };
   });
+}
+
+const peppers = (value: string): Pepper[] => keyList(value).map(({ id, key }) => ({ id, key: createSecretKey(key) }));
+
+function masterKeys(value: string): MasterKey[] {
+  return keyList(value).map(({ id, key }) => ({ id, key: key.subarray(0, 32) }));
 }
 
 function cell(value: string): string {
@@ -99,10 +106,24 @@ const settings = {
   ),
   REDIS_PREFIX: setting('Put before every Redis key, so that installations can share a server.', 'plinth:', text),
   TOKEN_PEPPERS: required(
-    'Keys under which credentials are hashed: comma list of `id:base64`, at least 32 bytes each. The first is current; older ones still verify and are replaced on use.',
+    'Keys under which credentials are hashed: comma list of `id:base64`, at least 32 bytes each. The first is current; older ones still verify and are replaced on use. To rotate: add the new one last, restart every process, then put it first and restart again.',
     peppers,
   ),
   SIGNING_KEY: required('Key that signs list cursors: base64, at least 32 bytes.', key),
+  MASTER_KEYS: required(
+    'Keys under which secrets are encrypted at rest: comma list of `id:base64`, 32 bytes each. The first is current; `plinth secrets reseal` moves everything to it.',
+    masterKeys,
+  ),
+  PLINTH_SETUP_TOKEN: optional(
+    'Allows the first set-up, instead of the token printed to the log of the first start.',
+    text,
+  ),
+  SMTP_URL: optional(
+    'SMTP server for outgoing mail, `smtp://user:password@host:port`. Unset: no mail is sent, links are shown or printed instead.',
+    url('smtp:', 'smtps:'),
+  ),
+  MAIL_FROM: setting('Sender of outgoing mail.', 'Plinth <plinth@localhost>', text),
+  ALLOW_WORKSPACE_CREATION: setting('Who may create workspaces.', 'anyone', oneOf(['anyone', 'operator'])),
   HOST: setting('Address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', whole(0, 65_535)),
   BASE_URL: setting(

@@ -133,7 +133,7 @@ function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSc
 function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
   const responses: Record<string, JsonSchema> = {};
   for (const [status, shape] of Object.entries(route.answers)) responses[status] = answered(shape, schemas);
-  const refusals = Map.groupBy(refusalsOf(route), (refusal) => refusal.status);
+  const refusals = Map.groupBy([...refusalsOf(route), ...always], (refusal) => refusal.status);
   for (const [status, group] of [...refusals].sort(([a], [b]) => a - b)) {
     if (responses[status] !== undefined) continue;
     const codes = [...new Set(group.map((refusal) => refusal.code))];
@@ -152,10 +152,15 @@ function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSch
   return responses;
 }
 
+const always: readonly Refusal[] = [
+  { status: 500, code: 'internal_error' },
+  { status: 503, code: 'service_unavailable' },
+];
+
 /** Everything an operation may refuse with: what its guards say, what its shape says, what it says itself. */
 export function refusalsOf(route: Route): Refusal[] {
   return [
-    ...(route.credentials === open ? [] : credentialRefusals(route.credentials)),
+    ...(route.credentials === open ? [] : credentialRefusals(route.credentials, route.method)),
     ...(route.limit === unlimited ? [] : [{ status: 429, code: 'rate_limited' }]),
     ...route.access.refusals,
     ...(route.plan ? [{ status: 402, code: 'plan_required' }] : []),
@@ -173,12 +178,12 @@ export function refusalsOf(route: Route): Refusal[] {
 
 const takesInput = (route: Route): boolean => Boolean(route.body || route.query || route.idempotency);
 
-function credentialRefusals(accepted: Accepted): Refusal[] {
+function credentialRefusals(accepted: Accepted, method: string): Refusal[] {
   const forbidden = [
     accepted.token !== 'read_only' && 'read_only_credential_route_not_allowed',
     !(accepted.session && accepted.token && accepted.key) && 'credential_kind_not_allowed',
     accepted.workspaceKey ? 'workspace_key_scope_missing' : 'workspace_key_not_allowed',
-    accepted.session && 'origin_not_allowed',
+    accepted.session && method !== 'GET' && 'origin_not_allowed',
   ].filter((code): code is string => typeof code === 'string');
   return [
     ...['credentials_missing', 'credentials_invalid', 'credentials_expired'].map((code) => ({ status: 401, code })),
@@ -195,23 +200,24 @@ const answered = (shape: AnswerShape, schemas: Record<string, JsonSchema>): Json
 function hoisted(shape: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
   const { $defs, ...schema } = jsonSchemaOf(shape, io);
   for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
-    schemas[name] = pointed(definition) as JsonSchema;
-  return pointed(schema) as JsonSchema;
+    schemas[name] = pointed(definition, io) as JsonSchema;
+  return pointed(schema, io) as JsonSchema;
 }
 
 /** References point to the components; answers may gain fields within 1.x, so none is declared closed. */
-function pointed(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(pointed);
+function pointed(node: unknown, io: 'input' | 'output'): unknown {
+  if (Array.isArray(node)) return node.map((item) => pointed(item, io));
   if (typeof node !== 'object' || node === null) return node;
   return Object.fromEntries(
     Object.entries(node)
       .filter(
         ([key, value]) =>
-          !(key === 'additionalProperties' && value === false) && !(key === 'id' && typeof value === 'string'),
+          !(io === 'output' && key === 'additionalProperties' && value === false) &&
+          !(key === 'id' && typeof value === 'string'),
       )
       .map(([key, value]) => [
         key,
-        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointed(value),
+        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointed(value, io),
       ]),
   );
 }

@@ -5,6 +5,23 @@ import type { ColumnType, Generated, Kysely } from 'kysely';
 type Json = ColumnType<unknown, string, string>;
 
 export interface Tables {
+  app_files: {
+    app_id: string;
+    path: string;
+    content: Buffer;
+    sha256: string;
+    size: number;
+    encoding: 'utf-8' | 'base64';
+    updated_date: Date;
+  };
+  app_secrets: {
+    app_id: string;
+    name: string;
+    sealed: string;
+    last4: string | null;
+    created_date: Date;
+    updated_date: Date;
+  };
   app_shares: {
     app_id: string;
     user_id: string;
@@ -36,6 +53,33 @@ export interface Tables {
     app_id: string | null;
     owner_id: string | null;
   };
+  audit_chains: {
+    chain_id: string;
+    workspace_id: string | null;
+    last_sequence: number;
+    last_hash: string;
+    first_sequence: number;
+    first_prev_hash: string;
+  };
+  audit_entries: {
+    workspace_id: string | null;
+    sequence: number;
+    id: string;
+    occurred_at: Date;
+    type: string;
+    app_id: string | null;
+    actor_email: string | null;
+    outcome: 'done' | 'refused';
+    request_id: string;
+    entry: Json;
+    prev_hash: string;
+    hash: string;
+  };
+  audit_pending: {
+    id: string;
+    workspace_id: string | null;
+    entry: Json;
+  };
   credentials: {
     id: string;
     kind: 'session' | 'personal_token' | 'personal_key' | 'workspace_key';
@@ -52,6 +96,22 @@ export interface Tables {
     expires_at: Date | null;
     last_used_at: Date | null;
     revoked_at: Date | null;
+    description: Generated<string>;
+    parent_id: string | null;
+    created_by: string | null;
+  };
+  credit_ledger: {
+    workspace_id: string;
+    id: string;
+    kind: 'use' | 'reserve' | 'release' | 'refund' | 'grant' | 'reset';
+    amount: number;
+    user_id: string | null;
+    app_id: string | null;
+    operation: string;
+    reference_id: string | null;
+    balance_after: number | null;
+    note: string | null;
+    created_date: Date;
   };
   folder_items: {
     workspace_id: string;
@@ -89,6 +149,22 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
+  password_resets: {
+    id: string;
+    user_id: string;
+    hash: Buffer;
+    expires_at: Date;
+    used_at: Date | null;
+  };
+  passwords: {
+    user_id: string;
+    hash: string;
+    updated_date: Date;
+  };
+  setup_tokens: {
+    hash: Buffer;
+    created_date: Date;
+  };
   users: {
     id: string;
     email: string;
@@ -107,6 +183,11 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
     deleted_date: Date | null;
+    monthly_limit: number | null;
+    default_member_credit_limit: number | null;
+    features: Generated<Json>;
+    billing_hold: Generated<boolean>;
+    billing_hold_reason: string | null;
   };
 }
 

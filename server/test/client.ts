@@ -43,7 +43,8 @@ export function call(base: string, method: string, path: string, sent: Sent = {}
   return promise;
 }
 
-const isJson = (headers: Record<string, string | undefined>): boolean => /json/.test(headers['content-type'] ?? '');
+const isJson = (headers: Record<string, string | undefined>): boolean =>
+  /^application\/(problem\+)?json/.test(headers['content-type'] ?? '');
 
 function payloadOf(body: unknown): Buffer | undefined {
   if (body === undefined) return undefined;

@@ -22,6 +22,22 @@ export function observe(server: FastifyInstance): void {
   });
 }
 
+/** Requests that said they changed something; each must have left an audit entry. */
+export function changesOf(
+  server: FastifyInstance,
+  routes: readonly Route[],
+): { operation: string; requestId: string }[] {
+  const audited = new Map(routes.map((route) => [route.name, Array.isArray(route.audits)]));
+  const changes: { operation: string; requestId: string }[] = [];
+  server.addHook('onSend', async (request, reply) => {
+    const operation = (request.routeOptions.config as { operation?: string }).operation ?? '';
+    const changed =
+      reply.statusCode < 300 && reply.getHeader('x-changed') !== 'false' && !reply.getHeader('idempotent-replayed');
+    if (changed && audited.get(operation)) changes.push({ operation, requestId: request.id });
+  });
+  return changes;
+}
+
 const codeOf = (payload: unknown): string => (/"code":"(\w+)"/.exec(String(payload)) ?? [])[1] ?? '';
 
 function faultsOf(routes: readonly Route[], observed: ReadonlySet<string>): string[] {

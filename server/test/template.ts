@@ -34,7 +34,19 @@ async function dropAbandoned(client: pg.Client, current: string): Promise<void> 
        and not exists (select 1 from pg_stat_activity s where s.datname = d.datname)`,
     [current],
   );
-  for (const { datname } of rows) await client.query(`drop database if exists ${datname}`);
+  for (const { datname } of rows) {
+    const pid = /^plinth_run_(\d+)_/.exec(datname)?.[1];
+    if (pid !== undefined && isRunning(Number(pid))) continue;
+    await client.query(`drop database if exists ${datname}`);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 let cloned = 0;

@@ -2,6 +2,7 @@
 // moved, and builders for the people, workspaces and credentials in it.
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
+import { sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { insertApp, type NewApp } from '../src/access/apps.ts';
 import {
@@ -22,7 +23,7 @@ import { readMigrations } from '../src/kit/db/migrate.ts';
 import { createLog } from '../src/kit/log.ts';
 import type { Db, Tables } from '../src/tables.ts';
 import { call, type Got, type Sent } from './client.ts';
-import { observe } from './observed.ts';
+import { changesOf, observe } from './observed.ts';
 import { cloneTemplate } from './template.ts';
 import { tenantCheck } from './tenant-check.ts';
 
@@ -36,6 +37,8 @@ export interface WorldOptions {
   readonly routes?: AppParts['routes'];
   /** Where the app looks for its database, when not at the world's own. */
   readonly databaseUrl?: string;
+  /** The tests of this file take entries out of the audit log on purpose. */
+  readonly tampers?: true;
 }
 
 export class World {
@@ -57,6 +60,9 @@ export class World {
     this.logged = logged;
     this.clock = clock;
   }
+
+  /** Stops the app, and checks what must hold over everything the tests of this file did. */
+  end: () => Promise<void> = async () => {};
 
   call(method: string, path: string, sent?: Sent): Promise<Got> {
     return call(this.url, method, path, sent);
@@ -136,7 +142,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = await cloneTemplate();
   const world = await startOn(database.url, options);
   afterAll(async () => {
-    await world.app.close();
+    await world.end();
     await database.drop();
   });
   return world;
@@ -148,12 +154,24 @@ export async function startBeside(world: World, options: WorldOptions = {}): Pro
     ...options,
     environment: { ...keysOf(world), ...options.environment },
   });
-  afterAll(() => beside.app.close());
+  afterAll(() => beside.end());
   return beside;
 }
 
 const environments = new WeakMap<World, Record<string, string>>();
 const keysOf = (world: World): Record<string, string> => environments.get(world) ?? {};
+
+async function expectAudited(db: Db, changes: readonly { operation: string; requestId: string }[]): Promise<void> {
+  if (changes.length === 0) return;
+  const { rows } = await sql<{ request_id: string; type: string; actor: string | null }>`
+    select entry->>'request_id' as request_id, entry->>'type' as type, entry->'actor'->>'kind' as actor
+    from (select entry from audit_pending union all select entry from audit_entries) entries`.execute(db);
+  const entries = Map.groupBy(rows, (row) => row.request_id);
+  const silent = changes.filter(
+    ({ requestId }) => !entries.get(requestId)?.every((entry) => entry.type && entry.actor),
+  );
+  expect(silent, 'changes that left no audit entry').toEqual([]);
+}
 
 async function startOn(url: string, options: WorldOptions): Promise<World> {
   const environment = { ...newKeys(), REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:`, ...options.environment };
@@ -185,12 +203,18 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
     routes: options.routes,
   });
   observe(app.server);
-  afterAll(() => expect(refused, 'statements that left their tenant').toEqual([]));
+  const changes = changesOf(app.server, app.routes);
   const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
   const { db, pool, close } = openDatabase<Tables>({ url, poolSize: 2 });
   const world = new World(app, db, config, address, logged, clock);
-  afterAll(close);
   check.run = await tenantCheck(pool);
   environments.set(world, environment);
+  world.end = async () => {
+    await app.close();
+    // Every change that any test made has left its entry, with who did it (contract §2.8).
+    if (!options.tampers) await expectAudited(db, changes);
+    await close();
+    expect(refused, 'statements that left their tenant').toEqual([]);
+  };
   return world;
 }

@@ -72,7 +72,13 @@ function cookie(exchange: Exchange, name: string): string | undefined {
 export function refuseUnknown(found: Found | undefined, now: Date): asserts found is Found {
   if (found === undefined) throw invalidCredentials();
   if (found.expires_at !== null && new Date(found.expires_at) <= now) throw expired();
+  if (found.kind === 'session' && isIdle(found, now)) throw expired();
 }
+
+const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
+
+const isIdle = ({ last_used_at }: Found, now: Date): boolean =>
+  last_used_at !== null && now.getTime() - Date.parse(last_used_at) > sessionIdleMs;
 
 /** 403 by kind, permission and scope: undefined when the route accepts the credential. */
 export function refusalOfKind(

@@ -1,8 +1,10 @@
 // Owns the apps' identity rows: making one, and the set a caller can see. What an app contains belongs to its features.
-import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
-import { newId } from '../kit/ids.ts';
+import type { ExpressionBuilder, SelectQueryBuilder, Updateable } from 'kysely';
+import { idOrNull, newId } from '../kit/ids.ts';
+import { Problem } from '../kit/problem.ts';
 import type { Db, Tables } from '../tables.ts';
-import type { AppRow, WorkspaceAccess } from './proofs.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from './proofs.ts';
+import type { WorkspaceRole } from './roles.ts';
 
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
@@ -34,6 +36,13 @@ const sharedWith = (is: ExpressionBuilder<Tables, 'apps'>, userId: string) =>
       .select('app_shares.app_id'),
   );
 
+/** Of these ids, as a caller sent them, the apps the caller can see. */
+export async function listReachableApps(db: Db, access: WorkspaceAccess, ids: readonly string[]) {
+  const wellFormed = ids.filter((id) => idOrNull(id) !== null);
+  if (wellFormed.length === 0) return [];
+  return visibleApps(db, access).where('apps.id', 'in', wellFormed).select(['apps.id', 'apps.app_type']).execute();
+}
+
 export interface NewApp {
   readonly app_type: AppRow['app_type'];
   readonly name: string;
@@ -45,20 +54,24 @@ export interface NewApp {
 /** Makes an app. Its owner is the person who asks; for a workspace key, which is no person, the workspace's owner. */
 export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, now: Date): Promise<AppRow> {
   const owner = await ownerFor(db, access);
-  const row = await db
-    .insertInto('apps')
-    .values({
-      ...app,
-      id: newId(),
-      workspace_id: access.workspace_id,
-      owner_id: owner.id,
-      slug: slugFrom(app.name),
-      created_date: now,
-      updated_date: now,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return { ...row, owner_email: owner.email };
+  for (let tries = 0; tries < 5; tries += 1) {
+    const row = await db
+      .insertInto('apps')
+      .values({
+        ...app,
+        id: newId(),
+        workspace_id: access.workspace_id,
+        owner_id: owner.id,
+        slug: slugFrom(app.name),
+        created_date: now,
+        updated_date: now,
+      })
+      .onConflict((conflict) => conflict.column('slug').doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return { ...row, owner_email: owner.email };
+  }
+  throw new Error('no free slug was found in five tries');
 }
 
 function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ id: string; email: string }> {
@@ -69,6 +82,104 @@ function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ 
     .where('memberships.workspace_id', '=', workspace_id)
     .where('memberships.role', '=', 'owner')
     .executeTakeFirstOrThrow();
+}
+
+/** Saves changed columns of the app; a slug that is taken is told as such. */
+export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tables['apps']>) {
+  try {
+    return await theApp(db.updateTable('apps').set(change), access).returningAll().executeTakeFirstOrThrow();
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
+    throw new Problem('conflict', 'slug_taken', 'Another app of this installation has this slug.');
+  }
+}
+
+export const trashApp = (db: Db, access: AppAccess, now: Date) =>
+  saveApp(db, access, { deleted_date: now, updated_date: now });
+
+export const restoreRow = (db: Db, access: AppAccess, now: Date) =>
+  saveApp(db, access, { deleted_date: null, updated_date: now });
+
+/** One more revision of what the app contains. The row stays held until the transaction ends. */
+export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
+  const row = await theApp(
+    db.updateTable('apps').set((is) => ({ revision: is('revision', '+', 1), updated_date: now })),
+    access,
+  )
+    .returning('revision')
+    .executeTakeFirstOrThrow();
+  return row.revision;
+}
+
+const theApp = <Q extends { where(column: never, operator: '=', value: never): Q }>(query: Q, { app }: AppAccess): Q =>
+  query.where('workspace_id' as never, '=', app.workspace_id as never).where('id' as never, '=', app.id as never);
+
+/** A joined member of the workspace, by e-mail. */
+export const findMember = (db: Db, access: WorkspaceAccess, email: string) =>
+  db
+    .selectFrom('memberships')
+    .innerJoin('users', 'users.id', 'memberships.user_id')
+    .where('memberships.workspace_id', '=', access.workspace_id)
+    .where('users.email', '=', email.toLowerCase())
+    .select(['users.id', 'users.email', 'memberships.role'])
+    .executeTakeFirst();
+
+const shares = (db: Db, { app }: AppAccess) =>
+  db
+    .selectFrom('app_shares')
+    .innerJoin('users', 'users.id', 'app_shares.user_id')
+    .where('app_shares.workspace_id', '=', app.workspace_id)
+    .where('app_shares.app_id', '=', app.id)
+    .select(['users.email', 'app_shares.role']);
+
+export const listShares = (db: Db, access: AppAccess) => shares(db, access).orderBy('users.email').execute();
+
+export const findShare = (db: Db, access: AppAccess, user_id: string) =>
+  shares(db, access).where('app_shares.user_id', '=', user_id).executeTakeFirst();
+
+export async function insertShare(
+  db: Db,
+  { app }: AppAccess,
+  user_id: string,
+  role: 'editor' | 'viewer',
+  now: Date,
+): Promise<void> {
+  await db
+    .insertInto('app_shares')
+    .values({ app_id: app.id, workspace_id: app.workspace_id, user_id, role, created_date: now })
+    .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet({ role }))
+    .execute();
+}
+
+/** Ends a share; a guest who has none left leaves the workspace. */
+export async function removeShare(
+  db: Db,
+  { app }: AppAccess,
+  member: { id: string; role: WorkspaceRole },
+): Promise<void> {
+  await db
+    .deleteFrom('app_shares')
+    .where('workspace_id', '=', app.workspace_id)
+    .where('app_id', '=', app.id)
+    .where('user_id', '=', member.id)
+    .execute();
+  if (member.role !== 'guest') return;
+  await db
+    .deleteFrom('memberships')
+    .where('workspace_id', '=', app.workspace_id)
+    .where('user_id', '=', member.id)
+    .where('role', '=', 'guest')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('app_shares')
+            .where('app_shares.workspace_id', '=', app.workspace_id)
+            .where('app_shares.user_id', '=', member.id)
+            .select('app_shares.app_id'),
+        ),
+      ),
+    )
+    .execute();
 }
 
 /** The name in the letters an address takes, and six characters that make it one of its kind. */

@@ -10,15 +10,16 @@ export interface Count {
 }
 
 export interface Counters {
-  add(name: string, windowSeconds: number): Promise<Count>;
+  /** Adds to a counter and gives what it then holds; `by` 0 only looks. */
+  add(name: string, windowSeconds: number, by?: number): Promise<Count>;
   /** Whether counts are shared right now. */
   reachable(): boolean;
   close(): void;
 }
 
 const script = `
-local n = redis.call('INCR', KEYS[1])
-if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return {1, ARGV[1]} end
+local n = redis.call('INCRBY', KEYS[1], ARGV[2])
+if n == tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return {n, ARGV[1]} end
 return {n, redis.call('PTTL', KEYS[1])}`;
 
 // A Redis that hangs must not make every request wait for it. One watch over the connection, instead of a timer per
@@ -27,7 +28,7 @@ const patienceMs = 250;
 const longestRetryMs = 1_000;
 
 interface CountingRedis extends Redis {
-  countUp(key: string, windowMs: number): Promise<[number, number | string]>;
+  countUp(key: string, windowMs: number, by: number): Promise<[number, number | string]>;
 }
 
 export function openCounters(url: string, prefix: string): Counters {
@@ -36,6 +37,8 @@ export function openCounters(url: string, prefix: string): Counters {
     enableAutoPipelining: true,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
+    enableReadyCheck: false, // a server still loading answers an error, which is caught like any other
+    disconnectTimeout: 100,
     connectTimeout: 1_000,
     retryStrategy: (attempt: number) => Math.min(attempt * 50, longestRetryMs),
     scripts: { countUp: { lua: script, numberOfKeys: 1 } },
@@ -45,19 +48,21 @@ export function openCounters(url: string, prefix: string): Counters {
   let waiting = 0;
   let heardAt = 0;
   const watch = setInterval(() => {
-    if (waiting > 0 && performance.now() - heardAt > patienceMs) redis.disconnect(true);
+    if (waiting === 0 || performance.now() - heardAt <= patienceMs) return;
+    heardAt = performance.now(); // once per stall
+    redis.disconnect(true);
   }, patienceMs / 2).unref();
   return {
-    async add(name, windowSeconds) {
-      if (redis.status !== 'ready') return local.add(name, windowSeconds);
+    async add(name, windowSeconds, by = 1) {
+      if (redis.status !== 'ready') return local.add(name, windowSeconds, by);
       if (waiting === 0) heardAt = performance.now();
       waiting += 1;
       try {
-        const [count, left] = await redis.countUp(prefix + name, windowSeconds * 1000);
+        const [count, left] = await redis.countUp(prefix + name, windowSeconds * 1000, by);
         heardAt = performance.now();
         return { count, resetMs: Number(left), shared: true };
       } catch {
-        return local.add(name, windowSeconds);
+        return local.add(name, windowSeconds, by);
       } finally {
         waiting -= 1;
       }
@@ -73,7 +78,9 @@ export function openCounters(url: string, prefix: string): Counters {
 class LocalCounters {
   readonly #windows = new Map<string, { count: number; endsAt: number }>();
 
-  add(name: string, windowSeconds: number): Count {
+  #sweptAt = 0;
+
+  add(name: string, windowSeconds: number, by: number): Count {
     const now = Date.now();
     let window = this.#windows.get(name);
     if (window === undefined || window.endsAt <= now) {
@@ -81,12 +88,14 @@ class LocalCounters {
       window = { count: 0, endsAt: now + windowSeconds * 1000 };
       this.#windows.set(name, window);
     }
-    window.count += 1;
+    window.count += by;
     return { count: window.count, resetMs: window.endsAt - now, shared: false };
   }
 
   #forgetEnded(now: number): void {
-    if (this.#windows.size < 10_000) return;
+    if (this.#windows.size < 10_000 || now - this.#sweptAt < 1_000) return;
+    this.#sweptAt = now;
+    if (this.#windows.size > 200_000) this.#windows.clear(); // more callers than one process can tell apart
     for (const [name, window] of this.#windows) if (window.endsAt <= now) this.#windows.delete(name);
   }
 }

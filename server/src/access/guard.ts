@@ -45,16 +45,25 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     const hash = hashToken(credential.text, currentPepper(options));
     const early = counted.countEarly(hash, exchange, route, options);
     const found = await find(exchange, route, credential, hash, options);
-    if (found === undefined) counted.forget(hash);
-    refuseUnknown(found, exchange.now);
+    try {
+      refuseUnknown(found, exchange.now);
+    } catch (refusal) {
+      counted.forget(hash);
+      throw refusal;
+    }
     permit(exchange, route.credentials, credential, found, options);
     counted.remember(hash, found);
-    await limit(exchange, route, found, early ?? countFor(exchange, route, found, options));
+    exchange.actor = {
+      id: found.user_id ?? found.credential_id,
+      workspaceId: found.workspace_id,
+      reach: found.app_ids?.join() ?? '',
+      found,
+    };
+    await limit(exchange, route, found, early ?? countFor(exchange, route, countedAs(found), options));
     const access = route.access.decide(found, exchange);
-    exchange.actor = { id: found.user_id ?? found.credential_id, workspaceId: found.workspace_id };
     refusePlan(route, found);
-    markUsed(options.db, found, exchange.now);
-    return access;
+    markUsed(options.db, found, route.access.choosesWorkspace, exchange.now);
+    return route.access.inner === undefined ? access : route.access.inner(options.db, access, exchange);
   };
 }
 
@@ -116,7 +125,9 @@ async function limit(
   const limit = route.limit as Limit;
   const { count, resetMs, shared } = await counting;
   if (!shared) exchange.partial.push('rate_limit');
-  const quota = quotaOf(limit, found?.plan ?? null, found?.rate_multiplier ?? null);
+  // Another workspace's plan is nobody's business: a caller outside counts by the plain figure.
+  const own = found !== undefined && belongs(found) ? found : undefined;
+  const quota = quotaOf(limit, own?.plan ?? null, own?.rate_multiplier ?? null);
   const seconds = Math.max(1, Math.ceil(resetMs / 1000));
   const name = limit.group ?? route.name;
   exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
@@ -136,7 +147,12 @@ function refusePlan(route: Route, found: Found): void {
   });
 }
 
-type Hint = Counted & Pick<Found, 'permission' | 'scopes'>;
+const belongs = (found: Found): boolean => found.role !== null || found.kind === 'workspace_key';
+
+/** Nobody counts in a workspace they do not belong to. */
+const countedAs = (found: Found): Counted => ({ ...found, workspace_id: belongs(found) ? found.workspace_id : null });
+
+type Hint = Counted & Pick<Found, 'permission' | 'scopes' | 'expires_at'>;
 
 /**
  * Remembers, per credential, only what never changes about it, to name its counter before the read has answered.
@@ -148,15 +164,27 @@ class Hints {
   countEarly(hash: Buffer, exchange: Exchange, route: Route, options: GuardOptions): Promise<Count> | undefined {
     const hint = this.#known.get(hash.toString('latin1'));
     if (hint === undefined || refusalOfKind(route.credentials as Accepted, hint) !== undefined) return undefined;
+    if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
     return countFor(exchange, route, hint, options);
   }
 
-  remember(hash: Buffer, { kind, credential_id, user_id, credential_workspace_id, permission, scopes }: Found): void {
+  remember(hash: Buffer, found: Found): void {
+    const {
+      kind,
+      credential_id,
+      user_id,
+      credential_workspace_id: workspace_id,
+      permission,
+      scopes,
+      expires_at,
+    } = found;
     const key = hash.toString('latin1');
-    // A personal key's workspace differs from request to request, so its counter has to wait for the read.
-    if (kind === 'personal_key' || this.#known.has(key)) return;
+    // A personal key's workspace differs from request to request, and a session may yet be refused for its origin:
+    // their counters wait for the read.
+    if (kind === 'personal_key' || kind === 'session' || this.#known.has(key)) return;
+    if (!belongs(found)) return;
     if (this.#known.size >= 10_000) this.#known.clear();
-    this.#known.set(key, { kind, credential_id, user_id, workspace_id: credential_workspace_id, permission, scopes });
+    this.#known.set(key, { kind, credential_id, user_id, workspace_id, permission, scopes, expires_at });
   }
 
   forget(hash: Buffer): void {

@@ -60,7 +60,7 @@ function ownCounter(per: string, who: Counted): string {
   if (who.kind === 'workspace_key') return `k:${who.credential_id}`;
   if (per === 'user') return `p:${who.user_id}`;
   if (who.kind === 'session') return `s:${who.user_id}`;
-  return per === 'workspace' ? `w:${who.workspace_id}` : `u:${who.user_id}`;
+  return per === 'workspace' && who.workspace_id !== null ? `w:${who.workspace_id}` : `u:${who.user_id}`;
 }
 
 export function quotaOf(limit: Limit, plan: Plan | null, override: number | null): number {

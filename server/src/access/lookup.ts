@@ -31,8 +31,12 @@ const callerColumns = `
   c.expires_at, c.last_used_at, u.email, u.is_operator,
   w.id as workspace_id, w.plan, w.rate_multiplier, m.role, m.access_state`;
 
-const firstWorkspace =
-  '(select f.workspace_id from memberships f where f.user_id = c.user_id order by f.created_date limit 1)';
+// A token or workspace key is good in its own workspace only, and counts and is limited there, wherever it points.
+const ownWorkspace = "case when c.kind in ('personal_token', 'workspace_key') then c.workspace_id end";
+
+const lastUsedOrFirst = `(
+    select f.workspace_id from memberships f join workspaces fw on fw.id = f.workspace_id and fw.deleted_date is null
+    where f.user_id = c.user_id order by (f.workspace_id = c.workspace_id) desc nulls last, f.created_date limit 1)`;
 
 /**
  * `$1` is the credential's hash. `place` joins what `$2` names; `workspace` says where that is.
@@ -59,11 +63,7 @@ type Values = readonly [hash: Buffer, id: string | null];
 /** In a workspace: the credential's own, else the one asked for (`$2`), else the last used, else the first joined. */
 export const findInWorkspace = lookUp<Found>(
   'access_in_workspace',
-  statement(
-    '',
-    '',
-    `case when c.kind in ('personal_token', 'workspace_key') then c.workspace_id end, $2::uuid, c.workspace_id, ${firstWorkspace}`,
-  ),
+  statement('', '', `${ownWorkspace}, $2::uuid, ${lastUsedOrFirst}`),
 );
 
 const appColumns = [
@@ -82,23 +82,28 @@ const appColumns = [
   'revision',
   'created_date',
   'updated_date',
+  'deleted_date',
 ] as const;
 
 export type FoundApp = Found & { share_role: 'editor' | 'viewer' | null; app_owner_email: string | null } & {
   [C in (typeof appColumns)[number] as `app_${C}`]: (AppRow[C] extends Date ? string : AppRow[C]) | null;
 };
 
-/** At an app (`$2`): the app comes along, so that reading one app is this one statement. */
-export const findAtApp = lookUp<FoundApp>(
-  'access_at_app',
-  statement(
-    `, s.role as share_role, o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`,
-    `left join apps a on a.id = $2::uuid and a.deleted_date is null
+const atApp = (name: string, inTrash: boolean) =>
+  lookUp<FoundApp>(
+    name,
+    statement(
+      `, s.role as share_role, o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`,
+      `left join apps a on a.id = $2::uuid and a.deleted_date is ${inTrash ? 'not null' : 'null'}
      left join users o on o.id = a.owner_id
      left join app_shares s on s.app_id = a.id and s.user_id = c.user_id`,
-    'a.workspace_id, c.workspace_id',
-  ),
-);
+      `${ownWorkspace}, a.workspace_id`,
+    ),
+  );
+
+/** At an app (`$2`): the app comes along, so that reading one app is this one statement. */
+export const findAtApp = atApp('access_at_app', false);
+export const findAtTrashedApp = atApp('access_at_trashed_app', true);
 
 export type FoundThing<Row> = Found & { thing: Row | null };
 
@@ -106,7 +111,7 @@ export type FoundThing<Row> = Found & { thing: Row | null };
 export const findAtThing = <Row>(table: string) =>
   lookUp<FoundThing<Row>>(
     `access_at_${table}`,
-    statement(', r as thing', `left join ${table} r on r.id = $2::uuid`, 'r.workspace_id, c.workspace_id'),
+    statement(', r as thing', `left join ${table} r on r.id = $2::uuid`, `${ownWorkspace}, r.workspace_id`),
   );
 
 export function appOf(found: FoundApp): AppRow | undefined {
@@ -128,6 +133,6 @@ export function appOf(found: FoundApp): AppRow | undefined {
     revision: found.app_revision,
     created_date: new Date(found.app_created_date as string),
     updated_date: new Date(found.app_updated_date as string),
-    deleted_date: null, // the look-up finds only apps that are not deleted
+    deleted_date: found.app_deleted_date === null ? null : new Date(found.app_deleted_date),
   } as AppRow;
 }

@@ -59,6 +59,9 @@ export interface NewCredential {
   readonly app_ids?: readonly string[] | null;
   readonly scopes?: readonly string[] | null;
   readonly expires_at?: Date | null;
+  readonly description?: string;
+  readonly parent_id?: string | null;
+  readonly created_by?: string | null;
 }
 
 /** Makes a credential and gives its text, which exists nowhere else. */

@@ -15,9 +15,12 @@ export interface Caller {
   readonly email: string | null;
   readonly is_operator: boolean;
   readonly permission: 'read_only' | 'full_access';
+  /** The workspace a token or workspace key is bound to; null where it spans several. */
+  readonly workspace_id: string | null;
   /** The apps a token or key is limited to; null means all, also later ones. */
   readonly app_ids: readonly string[] | null;
   readonly scopes: readonly string[] | null;
+  readonly expires_at: Date | null;
   readonly request_id: string;
   readonly ip: string;
 }

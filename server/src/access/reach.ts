@@ -5,6 +5,7 @@ import type { Exchange } from '../kit/http/exchange.ts';
 import type { Refusal } from '../kit/http/operation.ts';
 import { idOrNull } from '../kit/ids.ts';
 import { Problem } from '../kit/problem.ts';
+import type { Db } from '../tables.ts';
 import {
   appOf,
   type Found,
@@ -12,9 +13,10 @@ import {
   type FoundThing,
   findAtApp,
   findAtThing,
+  findAtTrashedApp,
   findInWorkspace,
 } from './lookup.ts';
-import { type AppAccess, type Caller, proven, type Visitor, type WorkspaceAccess } from './proofs.ts';
+import { type AppAccess, type Caller, proven, type SelfAccess, type Visitor, type WorkspaceAccess } from './proofs.ts';
 import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
@@ -30,6 +32,9 @@ export interface Guard<Proof> {
   /** What to look up beside the credential. */
   idOf(exchange: Exchange): string | null;
   decide(found: Found, exchange: Exchange): Proof;
+  /** Finds the inner things the path names, outside in, once the outer ones were let through. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  inner?(db: Kysely<any>, proof: Proof, exchange: Exchange): Promise<Proof>;
 }
 
 /** No credential needed. */
@@ -41,6 +46,65 @@ export const anyone: Guard<Visitor> = {
   idOf: () => null,
   decide: (_found, exchange) => proven<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
 };
+
+/** Any person, about themselves. */
+export const self: Guard<SelfAccess> = {
+  needs: 'self',
+  choosesWorkspace: false,
+  refusals: [],
+  find: findInWorkspace,
+  idOf: () => null,
+  decide: (found, exchange) => proven<SelfAccess>({ caller: callerOf(found, exchange) }),
+};
+
+/** A person about their own things in the chosen workspace. */
+export const selfInWorkspace: Guard<WorkspaceAccess> = { ...workspaceAs('guest'), needs: 'self' };
+
+/** Someone who runs the installation. */
+export const operator: Guard<SelfAccess> = {
+  ...self,
+  needs: 'operator',
+  refusals: [{ status: 403, code: 'operator_required' }],
+  decide: (found, exchange) => {
+    if (!found.is_operator)
+      throw new Problem('forbidden', 'operator_required', 'This needs an operator of the installation.');
+    return self.decide(found, exchange);
+  },
+};
+
+/** A workspace change, which a token limited to some apps cannot make. */
+export function unlimitedToken<Proof extends WorkspaceAccess>(guard: Guard<Proof>): Guard<Proof> {
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 403, code: 'token_app_limited' }],
+    decide: (found, exchange) => {
+      const access = guard.decide(found, exchange);
+      if (found.app_ids === null) return access;
+      throw new Problem('forbidden', 'token_app_limited', 'A token limited to some apps cannot change the workspace.');
+    },
+  };
+}
+
+/** A thing inside what another guard lets through: `<noun>_id` in the path, found by the feature that owns it. */
+export function within<Proof, Noun extends string, Row>(
+  guard: Guard<Proof>,
+  noun: Noun,
+  find: (db: Db, access: Proof, id: string) => Promise<Row | undefined>,
+): Guard<Proof & { readonly [N in Noun]: Row }> {
+  const code = `${noun}_not_found`;
+  type Inner = Proof & { readonly [N in Noun]: Row };
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 404, code }],
+    decide: (found, exchange) => guard.decide(found, exchange) as Inner,
+    inner: async (db, access, exchange) => {
+      const id = exchange.params[`${noun}_id`] ?? exchange.params[`${noun}_name`] ?? '';
+      const row = await find(db, access, id);
+      if (row === undefined) throw missing(code);
+      return { ...access, [noun]: row };
+    },
+  };
+}
 
 /** A member of the chosen workspace with at least this role. */
 export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
@@ -61,6 +125,9 @@ export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
     },
   };
 }
+
+/** Over an app in the trash. */
+export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({ ...appAs(required), find: findAtTrashedApp });
 
 /** Over the app named in the path, with at least this app role. */
 export function appAs(required: AppRole): Guard<AppAccess> {
@@ -102,19 +169,30 @@ export function through<Noun extends string, Row extends { workspace_id: string 
     find: findAtThing<Row>(table),
     idOf: (exchange) => idOrNull(exchange.params[`${noun}_id`]),
     decide: (found, exchange) => {
-      const { thing } = found as FoundThing<Row>;
+      const thing = revived((found as FoundThing<Row>).thing);
       const required = thing === null ? undefined : requiredRole(thing, callerOf(found, exchange));
-      if (thing === null || required === undefined) throw missing(notFound);
+      if (thing === null || required === undefined || thing.workspace_id !== found.workspace_id)
+        throw missing(notFound);
       const access = inWorkspace(found, exchange, required, notFound);
       return { ...access, [noun]: thing } as WorkspaceAccess & { readonly [N in Noun]: Row };
     },
   };
 }
 
+/** Times come out of JSON as text. */
+function revived<Row extends object>(thing: Row | null): Row | null {
+  if (thing === null) return null;
+  const dated = Object.entries(thing).map(([key, value]) => [
+    key,
+    key.endsWith('_date') && value ? new Date(value) : value,
+  ]);
+  return Object.fromEntries(dated) as Row;
+}
+
 function atApp(found: FoundApp, exchange: Exchange, required: AppRole): AppAccess {
   const app = appOf(found);
   const limitedElsewhere = found.app_ids !== null && app !== undefined && !found.app_ids.includes(app.id);
-  if (app === undefined || limitedElsewhere) throw missing('app_not_found');
+  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw missing('app_not_found');
   const access = inWorkspace(found, exchange, 'guest', 'app_not_found');
   if (access.role === null) return proven<AppAccess>({ ...access, app, app_role: null });
   const app_role = roleOverApp({
@@ -130,7 +208,7 @@ function atApp(found: FoundApp, exchange: Exchange, required: AppRole): AppAcces
 
 function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, notFound: string): WorkspaceAccess {
   const { workspace_id, plan } = found;
-  if (workspace_id === null || plan === null || boundElsewhere(found)) throw missing(notFound);
+  if (workspace_id === null || plan === null) throw missing(notFound);
   const caller = callerOf(found, exchange);
   if (found.kind === 'workspace_key') return proven<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
   if (found.role === null) throw missing(notFound);
@@ -141,14 +219,10 @@ function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, 
   return proven<WorkspaceAccess>({ caller, workspace_id, plan, role: found.role });
 }
 
-/** A token or workspace key is good for its own workspace only. */
-const boundElsewhere = (found: Found): boolean =>
-  (found.kind === 'personal_token' || found.kind === 'workspace_key') &&
-  found.credential_workspace_id !== found.workspace_id;
+const isBound = ({ kind }: Found): boolean => kind === 'personal_token' || kind === 'workspace_key';
 
 function refuseMismatch(found: Found, requested: string | null): void {
-  const bound = found.kind === 'personal_token' || found.kind === 'workspace_key';
-  if (bound && requested !== null && requested !== found.credential_workspace_id) {
+  if (isBound(found) && requested !== null && requested !== found.credential_workspace_id) {
     throw new Problem(
       'forbidden',
       'workspace_mismatch',
@@ -160,20 +234,24 @@ function refuseMismatch(found: Found, requested: string | null): void {
 const nowhere = '00000000-0000-0000-0000-000000000000'; // an id no workspace has: what was asked for cannot exist
 
 function requestedWorkspace(exchange: Exchange): string | null {
-  const asked = exchange.rawQuery.workspaceId ?? exchange.header('x-active-workspace-id');
+  // The header is a browser's: a key or token in the request means that no session is.
+  const isSession = exchange.header('authorization') === undefined && exchange.header('api_key') === undefined;
+  const asked = exchange.rawQuery.workspaceId ?? (isSession ? exchange.header('x-active-workspace-id') : undefined);
   if (asked === undefined) return null;
   return idOrNull(typeof asked === 'string' ? asked : undefined) ?? nowhere;
 }
 
-const callerOf = (found: Found, exchange: Exchange): Caller => ({
+export const callerOf = (found: Found, exchange: Exchange): Caller => ({
   kind: found.kind,
   credential_id: found.credential_id,
   user_id: found.user_id,
   email: found.email,
   is_operator: found.is_operator ?? false,
   permission: found.permission,
+  workspace_id: isBound(found) ? found.credential_workspace_id : null,
   app_ids: found.app_ids,
   scopes: found.scopes,
+  expires_at: found.expires_at === null ? null : new Date(found.expires_at),
   request_id: exchange.requestId,
   ip: exchange.address,
 });

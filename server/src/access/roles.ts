@@ -1,6 +1,6 @@
 // Owns the order of roles and what a role gives over an app (contract §1.2). Pure.
 
-const workspaceRoles = ['guest', 'viewer', 'editor', 'admin', 'owner'] as const;
+export const workspaceRoles = ['guest', 'viewer', 'editor', 'admin', 'owner'] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 
 const appRoles = ['viewer', 'editor', 'owner'] as const;

@@ -1,4 +1,5 @@
-// Owns what using a credential leaves behind: the time of its last use, and its hash under the newest pepper.
+// Owns what using a credential leaves behind: the time of its last use, the workspace a session used last, and its hash
+// under the newest pepper.
 import type { Kysely } from 'kysely';
 import type { Tables } from '../tables.ts';
 import type { Found } from './lookup.ts';
@@ -6,15 +7,16 @@ import type { Found } from './lookup.ts';
 const everyMs = 60_000;
 
 /** Written at most once a minute per credential, beside the request; a failed write costs a minute of precision. */
-export function markUsed(db: Kysely<Tables>, found: Found, now: Date): void {
-  if (found.last_used_at !== null && now.getTime() - Date.parse(found.last_used_at) < everyMs) return;
+export function markUsed(db: Kysely<Tables>, found: Found, choseWorkspace: boolean, now: Date): void {
+  const movedTo = found.kind === 'session' && choseWorkspace && found.role !== null && found.workspace_id;
+  const moved = movedTo && movedTo !== found.credential_workspace_id;
+  const isRecent = found.last_used_at !== null && now.getTime() - Date.parse(found.last_used_at) < everyMs;
+  if (isRecent && !moved) return;
   const before = new Date(now.getTime() - everyMs);
-  db.updateTable('credentials')
-    .set({ last_used_at: now })
-    .where('id', '=', found.credential_id)
-    .where((is) => is.or([is('last_used_at', 'is', null), is('last_used_at', '<', before)]))
-    .execute()
-    .catch(() => {});
+  let update = db.updateTable('credentials').set({ last_used_at: now }).where('id', '=', found.credential_id);
+  if (moved) update = update.set({ workspace_id: movedTo });
+  else update = update.where((is) => is.or([is('last_used_at', 'is', null), is('last_used_at', '<', before)]));
+  update.execute().catch(() => {});
 }
 
 export async function rehash(db: Kysely<Tables>, credentialId: string, hash: Buffer, pepperId: string): Promise<void> {

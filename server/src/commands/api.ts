@@ -1,4 +1,7 @@
 // plinth api: serve until told to stop, then finish what is under way.
+
+import { offerSetup } from '../access/accounts.ts';
+import type { Pepper } from '../access/tokens.ts';
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
@@ -13,9 +16,13 @@ export async function serve(config: Config): Promise<App> {
   const app = createApp(config, { log, migrations: await readMigrations(migrationsFolder) });
   const address = await app.server.listen({ host: config.HOST, port: config.PORT });
   log.info({ address }, 'listening');
+  const setupToken = await offerSetup(app.database.db, config.TOKEN_PEPPERS[0] as Pepper, new Date());
+  if (setupToken !== undefined && config.PLINTH_SETUP_TOKEN === undefined) {
+    log.info({ setup_token: setupToken }, 'not set up yet: POST /api/setup with this token');
+  }
   let stopping = false;
   const stop = async (signal: string) => {
-    if (stopping) return;
+    if (stopping) process.exit(1); // asked twice: at once
     stopping = true;
     log.info({ signal }, 'draining');
     await app.close();

@@ -1,7 +1,8 @@
 // plinth bootstrap: the first person (an operator), their workspace and a full-access token, from the command line.
 import { parseArgs } from 'node:util';
+import { isInitialised } from '../access/accounts.ts';
 import { insertCredential, insertUser, insertWorkspace } from '../access/people.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, ConfigError, readConfig } from '../config.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 
@@ -19,15 +20,12 @@ export async function bootstrap(args: string[]): Promise<void> {
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
     if (await isInitialised(db))
-      throw new Error('This installation already has people: bootstrap is only for the first.');
+      throw new ConfigError('This installation already has people: bootstrap is only for the first.');
     console.log(await makeFirst(db, config, { email, name, workspace }));
   } finally {
     await close();
   }
 }
-
-export const isInitialised = async (db: Db): Promise<boolean> =>
-  (await db.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined;
 
 /** Gives the token's text, which is shown once. */
 export function makeFirst(db: Db, config: Config, first: First): Promise<string> {

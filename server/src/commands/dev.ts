@@ -1,34 +1,43 @@
 // plinth dev: from a clean clone to a running platform with demo data, on this machine. Makes keys, the database and
 // the demo when they are missing, and says what it needs when it cannot.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import pg from 'pg';
+import { isInitialised } from '../access/accounts.ts';
 import { migrationsFolder } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { makeDemo } from '../demo.ts';
+import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import { migrate, readMigrations } from '../kit/db/migrate.ts';
+import { runJobs } from '../kit/later/schedule.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
-import { insertToken, isInitialised, makeFirst } from './bootstrap.ts';
+import { insertToken, makeFirst } from './bootstrap.ts';
 import { keyLines, newKeys } from './keys.ts';
 
 export async function dev(): Promise<void> {
-  if (!existsSync('.env')) {
-    writeFileSync('.env', `# made by \`npm run dev\`; see docs/configuration.md\n${keyLines(newKeys())}`, {
-      mode: 0o600,
-    });
-    console.log('made .env with new keys');
-    process.loadEnvFile('.env');
-  }
+  makeMissingKeys();
   const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
   await requireServices(config);
   await createDatabase(config.DATABASE_URL);
   await migrate(config.DATABASE_URL, await readMigrations(migrationsFolder));
   const { token, isNew } = await signIn(config);
   const app = await serve(config);
+  runJobs(app.jobs, app.database.db, systemClock, (job, error) => console.error(job, error));
   if (isNew) await makeDemo(app, token);
   console.log(welcome(config, token));
+}
+
+/** Keys that a newer release needs are added to an older .env. */
+function makeMissingKeys(): void {
+  const present = existsSync('.env') ? readFileSync('.env', 'utf8') : '';
+  const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}=`, 'm').test(present));
+  if (missing.length === 0) return;
+  const heading = present === '' ? '# made by `npm run dev`; see docs/configuration.md\n' : '';
+  writeFileSync('.env', heading + present + keyLines(Object.fromEntries(missing)), { mode: 0o600 });
+  console.log(`made keys in .env: ${missing.map(([name]) => name).join(', ')}`);
+  process.loadEnvFile('.env');
 }
 
 const services = [

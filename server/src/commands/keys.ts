@@ -5,7 +5,7 @@ const newKey = (): string => randomBytes(32).toString('base64');
 
 export function newKeys(): Record<string, string> {
   const id = new Date().toISOString().slice(0, 10).replaceAll('-', '');
-  return { TOKEN_PEPPERS: `${id}:${newKey()}`, SIGNING_KEY: newKey() };
+  return { TOKEN_PEPPERS: `${id}:${newKey()}`, SIGNING_KEY: newKey(), MASTER_KEYS: `${id}:${newKey()}` };
 }
 
 export const keyLines = (keys: Readonly<Record<string, string>>): string =>

@@ -34,7 +34,10 @@ for (const route of world.app.routes) {
       { headers: { authorization: `Basic ${canary}`, api_key: canary, cookie: `plinth_session=${canary}` } },
       { headers: { api_key: canary, 'x-request-id': `${canary}!` } },
       { headers: { cookie: `plinth_session=${canary}`, 'idempotency-key': canary } },
-      { headers: { authorization: `Bearer ${canary}` }, body: { [canary]: canary, password: canary } },
+      {
+        headers: { authorization: `Bearer ${canary}` },
+        body: { password: canary, setup_token: canary, reset_token: canary },
+      },
       { headers: { authorization: `Bearer ${canary}` }, body: `{"${canary}` },
     ];
     for (const each of sent) {

@@ -185,7 +185,13 @@ function byCredential(row: Registered, kind: Kind): string {
 }
 
 function byWorkspace(row: Registered, who: Who): string {
-  if (row.role === 'self' || row.role === '–') return passed;
+  const inWorkspace =
+    row.path.startsWith('/api/workspace') ||
+    row.path.startsWith('/api/auth/tokens') ||
+    !/self|–|operator/.test(row.role);
+  if (inWorkspace && who === 'blocked') return '403 member_blocked';
+  if (row.role === 'operator') return '403 operator_required';
+  if (row.role === 'self' || row.role.startsWith('–')) return passed;
   if (who === 'blocked') return '403 member_blocked';
   const required =
     row.role === 'member' ? 'guest' : row.role.startsWith('personal') ? 'viewer' : row.role.replace('w:', '');
@@ -194,11 +200,15 @@ function byWorkspace(row: Registered, who: Who): string {
 }
 
 function byApp(row: Registered, who: Who, target: (typeof apps)[string]): string {
-  const role = target.roleOf(who);
+  // Only what is in the trash can be fetched back from it.
+  const inTrash = row.name === 'restoreApp';
+  if (inTrash !== (target.id === deleted.id)) return '404 app_not_found';
+  const role = inTrash ? apps['a workspace-visible app']?.roleOf(who) : target.roleOf(who);
   if (
     who === 'blocked' &&
     target.id.length === 36 &&
-    ![deleted.id, foreign.id].includes(target.id) &&
+    (inTrash || target.id !== deleted.id) &&
+    target.id !== foreign.id &&
     target !== apps['an app that never was']
   )
     return '403 member_blocked';
@@ -216,7 +226,10 @@ function byFolder(who: Who, target: (typeof folders)[string]): string {
 
 async function answered(row: Registered, path: string, headers: Record<string, string>): Promise<string> {
   const got = await world.call(row.method, path, { headers });
-  if (got.status === 422 || got.body?.code === 'guards_passed') return passed;
+  // What is not found inside was looked for only after the guards of what is around it.
+  const inner =
+    got.status === 404 && !['workspace_not_found', 'app_not_found', 'folder_not_found'].includes(got.body?.code);
+  if (got.status === 422 || inner || got.body?.code === 'guards_passed') return passed;
   return `${got.status} ${got.body?.code ?? ''}`;
 }
 
@@ -292,7 +305,10 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
   );
 
   it('takes a workspace key only with its scope', async () => {
-    const path = places(row)[0]?.path ?? row.path;
+    const path = filled(row.path, {
+      app_id: row.name === 'restoreApp' ? deleted.id : open.id,
+      folder_id: workspaceFolder,
+    });
     for (const scope of keyScopes) {
       const { token } = await world.credential({
         kind: 'workspace_key',
@@ -312,16 +328,20 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
   });
 
   it('keeps a limited token to its apps', async () => {
-    const limited = await world.token(people.owner, here, { app_ids: [open.id] });
+    const limited = await world.token(people.owner, here, { app_ids: [open.id, deleted.id] });
     const headers = { authorization: `Bearer ${limited}` };
     const takesTokens = byCredential(row, 'full') === passed;
     if (!takesTokens || /\{(\w+)\}/.exec(row.path)?.[1] !== 'app_id') return;
-    expect(await answered(row, filled(row.path, { app_id: open.id }), headers)).toBe(passed);
+    const own = row.name === 'restoreApp' ? deleted : open;
+    expect(await answered(row, filled(row.path, { app_id: own.id }), headers)).toBe(passed);
     expect(await answered(row, filled(row.path, { app_id: sharedToEdit.id }), headers)).toBe('404 app_not_found');
   });
 
   it('takes a session cookie only from its own site when something may change', async () => {
-    const path = places(row)[0]?.path ?? row.path;
+    const path = filled(row.path, {
+      app_id: row.name === 'restoreApp' ? deleted.id : open.id,
+      folder_id: workspaceFolder,
+    });
     if (!row.session || row.method === 'GET') return;
     const cookie = `plinth_session=${credentials.owner.session}`;
     expect(await answered(row, path, { cookie, origin: 'https://evil.example' })).toBe('403 origin_not_allowed');
@@ -337,7 +357,7 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
 });
 
 describe('the choice of workspace', () => {
-  const listing = guarded.filter((row) => !row.path.includes('{') && row.role !== 'self');
+  const listing = guarded.filter((row) => !row.path.includes('{') && routeOf(row).access.choosesWorkspace);
   it.each(listing.map((row) => [row.name, row] as const))(
     '%s: a token is good for its own workspace only',
     async (_name, row) => {
@@ -374,6 +394,9 @@ describe('the limits', () => {
       const workspace = await world.workspace(owner, 'free');
       const token = await world.token(owner, workspace);
       const own: AppRow = await world.appOf(owner, workspace);
+      if (route.name === 'restoreApp') {
+        await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', own.id).execute();
+      }
       const path = filled(route.path, {
         app_id: own.id,
         folder_id: await folder('workspace', null, workspace),
@@ -381,8 +404,17 @@ describe('the limits', () => {
       });
       // Each route from an address of its own, so that address counters are not shared between the cases.
       const address = `203.0.113.${limited.indexOf(route) + 1}`;
-      const send = () =>
-        world.call(route.method, path, { headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address } });
+      const takesToken = route.credentials === 'open' || route.credentials.token !== undefined;
+      const session = await world.credential({
+        kind: 'session',
+        user_id: owner.id,
+        workspace_id: null,
+        permission: 'full_access',
+      });
+      const credential: Record<string, string> = takesToken
+        ? { authorization: `Bearer ${token}` }
+        : { cookie: `plinth_session=${session.token}` };
+      const send = () => world.call(route.method, path, { headers: { ...credential, 'x-forwarded-for': address } });
       const quota = route.limit === 'unlimited' ? 0 : route.limit.quota;
       const first = await send();
       expect(first.headers['ratelimit-policy']).toMatch(new RegExp(`^"\\w+";q=${quota};w=\\d+$`));

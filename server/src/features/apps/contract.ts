@@ -4,11 +4,19 @@ import type { AppRow } from '../../access/proofs.ts';
 import {
   answer,
   body,
+  clearable,
   count,
+  distinct,
+  email,
+  httpsUrl,
+  integer,
+  list,
   name,
   oneOf,
   optional,
+  origin,
   pageQuery,
+  pattern,
   query,
   queryFlag,
   queryWords,
@@ -47,6 +55,8 @@ export const App = answer('App', {
   deleted_date: timestamp.nullable(),
 });
 
+const publicSettings = oneOf('private_with_login', 'workspace_with_login', 'public_with_login', 'public_without_login');
+
 export const NewApp = body({
   name: optional(name(1, 100)),
   user_description: optional(text(0, 4000)),
@@ -56,6 +66,80 @@ export const NewApp = body({
     oneOf('private_with_login', 'workspace_with_login', 'public_with_login', 'public_without_login'),
   ),
 });
+
+const slugForm = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
+
+export const AppChange = body({
+  name: optional(name(1, 100)),
+  slug: optional(pattern(slugForm, 63)),
+  user_description: optional(text(0, 4000)),
+  logo_url: clearable(httpsUrl),
+  visibility: optional(oneOf('workspace', 'private')),
+  public_settings: optional(publicSettings),
+  public_origins: optional(list(origin, 0, 10)),
+  hide_authorship: optional(z.boolean()),
+  owner_email: optional(email),
+});
+export type AppChange = z.output<typeof AppChange>;
+
+export const Share = answer('AppShare', {
+  email: z.string(),
+  role: oneOf('editor', 'viewer'),
+  status: oneOf('joined', 'invited'),
+});
+export const ShareRole = body({ role: oneOf('editor', 'viewer') });
+
+// Relative, no empty, `.` or `..` segment, no control character, nothing under `.git/`.
+const pathForm = /^(?!\.git(?:\/|$))(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+)*$/u;
+const filePath = pattern(pathForm, 400);
+const encoding = optional(oneOf('utf-8', 'base64'));
+
+export const FilePath = query({ path: filePath });
+export const FileQuery = query({ ...pageQuery, prefix: text(0, 400).optional() });
+export const FileEntry = answer('AppFile', {
+  path: z.string(),
+  size: count,
+  sha256: z.string(),
+  updated_date: timestamp,
+});
+export const FileRead = answer('AppFileContent', {
+  path: z.string(),
+  content: z.string(),
+  encoding: oneOf('utf-8', 'base64'),
+  sha256: z.string(),
+  revision: count,
+});
+export const FileContent = body({
+  content: z.string(),
+  encoding,
+  expected_sha256: clearable(z.string()).meta({ description: 'the hash you read; null: the file must not exist yet' }),
+});
+export type FileContent = z.output<typeof FileContent>;
+export interface StoredFile {
+  path: string;
+  content: Buffer;
+  sha256: string;
+  size: number;
+  encoding: 'utf-8' | 'base64';
+}
+
+export const FileSaved = answer('AppFileSaved', { path: z.string(), sha256: z.string(), revision: count });
+export const FileSync = body({
+  files: distinct(list(z.object({ path: filePath, content: z.string(), encoding }), 0, 5000), (file) => file.path),
+  delete_missing: optional(z.boolean()),
+  expected_revision: optional(integer(0, Number.MAX_SAFE_INTEGER)),
+});
+export type FileSync = z.output<typeof FileSync>;
+export const FilesSynced = answer('AppFilesSynced', {
+  created: z.array(z.string()),
+  updated: z.array(z.string()),
+  deleted: z.array(z.string()),
+  revision: count,
+});
+
+export const SecretName = pattern(/^[A-Z][A-Z0-9_]{0,63}$/, 64);
+export const SecretValue = body({ value: text(1, 8192) });
+export const Secret = answer('AppSecret', { name: z.string(), updated_date: timestamp, last4: z.string().nullable() });
 
 const appSorts = ['updated_date', '-updated_date', 'created_date', '-created_date', 'name', '-name'] as const;
 

@@ -1,5 +1,11 @@
-// The door of apps: making, listing and reading the apps of a workspace.
-import type { Cursors } from '../../kit/http/cursor.ts';
-import { appRoutes } from './routes.ts';
+// The door of apps: their life from making to purge, whom they are shared with, their files and their secrets.
+import type { Job } from '../../kit/later/schedule.ts';
+import { type AppParts, appRoutes } from './routes.ts';
+import { rewrapSecrets } from './secrets.ts';
 
-export const apps = ({ cursors }: { cursors: Cursors }) => ({ routes: appRoutes(cursors) });
+export const apps = (parts: AppParts & { masterKeyId: string }) => ({
+  routes: appRoutes(parts),
+  jobs: [
+    { name: 'rewrap app secrets', everyMs: 60_000, run: (db) => rewrapSecrets(db, parts.secrets, parts.masterKeyId) },
+  ] satisfies Job[],
+});

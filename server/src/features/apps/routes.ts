@@ -1,15 +1,52 @@
-// Owns the HTTP contract of apps.
+// Owns the HTTP contract of apps: their life, their shares, their files and their secrets.
+import { z } from 'zod';
 import { changing, reading } from '../../access/accepted.ts';
-import { insertApp } from '../../access/apps.ts';
 import { perMinute } from '../../access/limits.ts';
-import { appAs, workspaceAs } from '../../access/reach.ts';
+import { appAs, trashedAppAs, workspaceAs } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
-import { items } from '../../kit/http/shapes.ts';
-import { App, AppQuery, NewApp, presentApp } from './contract.ts';
-import { listApps, positionOf } from './store.ts';
+import { parse } from '../../kit/http/faults.ts';
+import { email, items, Success } from '../../kit/http/shapes.ts';
+import type { Secrets } from '../../kit/secrets.ts';
+import { changeApp, createApp, deleteApp, restoreApp } from './app.ts';
+import {
+  App,
+  AppChange,
+  AppQuery,
+  FileContent,
+  FileEntry,
+  FilePath,
+  FileQuery,
+  FileRead,
+  FileSaved,
+  FileSync,
+  FilesSynced,
+  NewApp,
+  presentApp,
+  Secret,
+  SecretName,
+  SecretValue,
+  Share,
+  ShareRole,
+} from './contract.ts';
+import { deleteAppFile, getAppFile, putAppFile, syncAppFiles } from './files.ts';
+import { deleteAppSecret, putAppSecret } from './secrets.ts';
+import { deleteAppShare, listAppShares, putAppShare } from './shares.ts';
+import { listApps, listFiles, listSecrets, positionOf } from './store.ts';
 
-export const appRoutes = (cursors: Cursors): Route[] => [
+export interface AppParts {
+  readonly cursors: Cursors;
+  readonly secrets: Secrets;
+}
+
+export const appRoutes = (parts: AppParts): Route[] => [
+  ...lives(parts.cursors),
+  ...shares,
+  ...files(parts.cursors),
+  ...secrets(parts),
+];
+
+const lives = (cursors: Cursors): Route[] => [
   route({
     name: 'listApps',
     method: 'GET',
@@ -26,7 +63,7 @@ export const appRoutes = (cursors: Cursors): Route[] => [
       const { limit, cursor, ...filters } = query;
       const binding = ['listApps', access.workspace_id, access.caller.credential_id, filters];
       const rows = await listApps(db, access, query, cursors.open(cursor, binding, now));
-      return cursors.page(rows, limit, binding, now, presentApp, (app) => positionOf(query.sort, app));
+      return cursors.page(rows, limit, binding, now, ({ sort_key: _, ...app }) => presentApp(app), positionOf);
     },
   }),
   route({
@@ -40,18 +77,9 @@ export const appRoutes = (cursors: Cursors): Route[] => [
     limit: perMinute(5, 'workspace', { group: 'create' }),
     idempotency: 'optional',
     body: NewApp,
+    audits: ['app.created'],
     answers: { 200: App },
-    handle: async ({ db, access, body, now }) => {
-      const app = {
-        name: 'Untitled app',
-        user_description: '',
-        app_type: 'user_app',
-        visibility: 'workspace',
-        public_settings: 'public_with_login',
-        ...body,
-      } as const;
-      return presentApp(await insertApp(db, access, app, now));
-    },
+    handle: ({ db, access, body, now }) => createApp(db, access, body, now),
   }),
   route({
     name: 'getApp',
@@ -64,5 +92,254 @@ export const appRoutes = (cursors: Cursors): Route[] => [
     limit: perMinute(300, 'workspace'),
     answers: { 200: App },
     handle: ({ access }) => presentApp(access.app),
+  }),
+  route({
+    name: 'updateApp',
+    method: 'PUT',
+    path: '/api/apps/{app_id}',
+    origin: 'N',
+    summary: 'Change an app; what is left out stays',
+    description: '`owner_email` hands the app over and needs owner rights.',
+    credentials: { ...changing, workspaceKey: 'apps:write' },
+    access: appAs('editor'),
+    limit: perMinute(60, 'caller'),
+    body: AppChange,
+    audits: ['app.updated'],
+    answers: { 200: App },
+    refusals: [
+      { status: 400, code: 'role_not_assignable' },
+      { status: 404, code: 'member_not_found' },
+      { status: 409, code: 'slug_taken' },
+    ],
+    handle: ({ db, access, body, now }) => changeApp(db, access, body, now),
+  }),
+  route({
+    name: 'deleteApp',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}',
+    origin: 'N',
+    summary: 'Put an app in the trash; it can be restored for 30 days',
+    credentials: changing,
+    access: appAs('owner'),
+    limit: perMinute(30, 'caller'),
+    audits: ['app.deleted'],
+    answers: { 200: Success },
+    handle: ({ db, access, now }) => deleteApp(db, access, now),
+  }),
+  route({
+    name: 'restoreApp',
+    method: 'POST',
+    path: '/api/apps/{app_id}/restore',
+    origin: 'N',
+    summary: 'Fetch an app back from the trash',
+    credentials: changing,
+    access: trashedAppAs('owner'),
+    limit: perMinute(30, 'caller'),
+    audits: ['app.restored'],
+    answers: { 200: App },
+    handle: ({ db, access, now }) => restoreApp(db, access, now),
+  }),
+];
+
+const shares: Route[] = [
+  route({
+    name: 'listAppShares',
+    method: 'GET',
+    path: '/api/apps/{app_id}/shares',
+    origin: 'N',
+    summary: 'List whom an app is shared with',
+    credentials: reading,
+    access: appAs('editor'),
+    limit: perMinute(60, 'caller'),
+    answers: { 200: z.array(Share) },
+    handle: ({ db, access }) => listAppShares(db, access),
+  }),
+  route({
+    name: 'putAppShare',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/shares/{email}',
+    origin: 'N',
+    summary: 'Share an app with a person of the workspace',
+    credentials: changing,
+    access: appAs('owner'),
+    limit: perMinute(30, 'caller'),
+    body: ShareRole,
+    audits: ['app.shared'],
+    answers: { 200: Share },
+    refusals: [
+      { status: 400, code: 'role_not_assignable' },
+      { status: 404, code: 'member_not_found' },
+    ],
+    handle: ({ db, access, params, body, now }) =>
+      putAppShare(db, access, parse(email, ['path', 'email'], params.email), body.role, now),
+  }),
+  route({
+    name: 'deleteAppShare',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/shares/{email}',
+    origin: 'N',
+    summary: 'End a share; a guest without shares leaves the workspace',
+    credentials: changing,
+    access: appAs('owner'),
+    limit: perMinute(30, 'caller'),
+    audits: ['app.unshared'],
+    answers: { 200: Success },
+    refusals: [{ status: 404, code: 'share_not_found' }],
+    handle: ({ db, access, params, now }) => deleteAppShare(db, access, params.email, now),
+  }),
+];
+
+const mebibyte = 1024 * 1024;
+const fileChanges = perMinute(120, 'caller', { group: 'files' });
+const writer = { ...changing, workspaceKey: 'apps:write' } as const;
+const tooManyFiles = { status: 409, code: 'limit_reached' } as const;
+const conflict = { status: 409, code: 'revision_conflict' } as const;
+
+const files = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listAppFiles',
+    method: 'GET',
+    path: '/api/apps/{app_id}/files',
+    origin: 'N',
+    summary: 'List an app’s files, by path',
+    credentials: { ...reading, workspaceKey: 'apps:read' },
+    access: appAs('viewer'),
+    limit: perMinute(300, 'caller'),
+    query: FileQuery,
+    answers: { 200: items(FileEntry) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listAppFiles', access.app.id, access.caller.credential_id, query.prefix];
+      const rows = await listFiles(
+        db,
+        access,
+        query.prefix ?? '',
+        query.limit,
+        cursors.open(query.cursor, binding, now),
+      );
+      const present = (row: (typeof rows)[number]) => ({ ...row, updated_date: row.updated_date.toISOString() });
+      return cursors.page(rows, query.limit, binding, now, present, (row) => [row.path]);
+    },
+  }),
+  route({
+    name: 'getAppFile',
+    method: 'GET',
+    path: '/api/apps/{app_id}/files/content',
+    origin: 'N',
+    summary: 'Read one file',
+    credentials: { ...reading, workspaceKey: 'apps:read' },
+    access: appAs('viewer'),
+    limit: perMinute(600, 'caller'),
+    query: FilePath,
+    answers: { 200: FileRead },
+    refusals: [{ status: 404, code: 'file_not_found' }],
+    handle: ({ db, access, query }) => getAppFile(db, access, query.path),
+  }),
+  route({
+    name: 'putAppFile',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/files/content',
+    origin: 'N',
+    summary: 'Write one file, as one revision',
+    credentials: writer,
+    access: appAs('editor'),
+    limit: fileChanges,
+    query: FilePath,
+    body: FileContent,
+    bodyLimitBytes: 8 * mebibyte, // a file of 5 MiB, as base64 in JSON
+    audits: ['app.files_changed'],
+    answers: { 200: FileSaved },
+    refusals: [conflict, tooManyFiles],
+    handle: ({ db, access, query, body, now }) => putAppFile(db, access, query.path, body, now),
+  }),
+  route({
+    name: 'deleteAppFile',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/files/content',
+    origin: 'N',
+    summary: 'Delete one file, as one revision',
+    credentials: writer,
+    access: appAs('editor'),
+    limit: fileChanges,
+    query: FilePath,
+    audits: ['app.files_changed'],
+    answers: { 200: Success },
+    refusals: [{ status: 404, code: 'file_not_found' }],
+    handle: ({ db, access, query, now }) => deleteAppFile(db, access, query.path, now),
+  }),
+  route({
+    name: 'syncAppFiles',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/files',
+    origin: 'N',
+    summary: 'Write many files as one revision, all or nothing',
+    credentials: writer,
+    access: appAs('editor'),
+    limit: fileChanges,
+    body: FileSync,
+    bodyLimitBytes: 10 * mebibyte,
+    audits: ['app.files_changed'],
+    answers: { 200: FilesSynced },
+    refusals: [conflict, tooManyFiles],
+    handle: ({ db, access, body, now }) => syncAppFiles(db, access, body, now),
+  }),
+];
+
+const secrets = ({ cursors, secrets }: AppParts): Route[] => [
+  route({
+    name: 'listAppSecrets',
+    method: 'GET',
+    path: '/api/apps/{app_id}/secrets',
+    origin: 'N',
+    summary: 'List the names of an app’s secrets, never their values',
+    credentials: changing,
+    access: appAs('editor'),
+    limit: perMinute(60, 'caller'),
+    query: FileQuery.omit({ prefix: true }),
+    answers: { 200: items(Secret) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listAppSecrets', access.app.id, access.caller.credential_id];
+      const rows = await listSecrets(db, access, query.limit, cursors.open(query.cursor, binding, now));
+      const present = (row: (typeof rows)[number]) => ({ ...row, updated_date: row.updated_date.toISOString() });
+      return cursors.page(rows, query.limit, binding, now, present, (row) => [row.name]);
+    },
+  }),
+  route({
+    name: 'putAppSecret',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/secrets/{secret_name}',
+    origin: 'N',
+    summary: 'Write a secret; its value is never shown again',
+    credentials: changing,
+    access: appAs('editor'),
+    limit: perMinute(60, 'caller'),
+    body: SecretValue,
+    audits: ['app_secret.created', 'app_secret.updated'],
+    answers: { 200: Secret },
+    refusals: [{ status: 409, code: 'limit_reached' }],
+    handle: ({ db, access, params, body, now }) =>
+      putAppSecret(
+        db,
+        access,
+        parse(SecretName, ['path', 'secret_name'], params.secret_name),
+        body.value,
+        secrets,
+        now,
+      ),
+  }),
+  route({
+    name: 'deleteAppSecret',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/secrets/{secret_name}',
+    origin: 'N',
+    summary: 'Delete a secret',
+    credentials: changing,
+    access: appAs('editor'),
+    limit: perMinute(60, 'caller'),
+    audits: ['app_secret.deleted'],
+    answers: { 200: Success },
+    refusals: [{ status: 404, code: 'secret_not_found' }],
+    handle: ({ db, access, params, now }) => deleteAppSecret(db, access, params.secret_name, now),
   }),
 ];

@@ -1,11 +1,11 @@
-// Owns the app list's query. The rows themselves belong to access.
+// Owns the queries over the app list, files and secrets. The apps' own rows belong to access.
 import { sql } from 'kysely';
 import { visibleApps } from '../../access/apps.ts';
-import type { AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { AppQuery } from './contract.ts';
+import type { AppQuery, StoredFile } from './contract.ts';
 
 type SortColumn = 'updated_date' | 'created_date' | 'name';
 
@@ -20,13 +20,13 @@ export async function listApps(
   access: WorkspaceAccess,
   query: AppQuery,
   after: Position | undefined,
-): Promise<AppRow[]> {
+): Promise<ListedApp[]> {
   const { column, descending } = sortOf(query.sort);
   const key = sortKeys[column];
   let apps = visibleApps(db, access, { deleted: query.deleted ?? false })
     .innerJoin('users as owner', 'owner.id', 'apps.owner_id')
     .selectAll('apps')
-    .select('owner.email as owner_email')
+    .select(['owner.email as owner_email', sql<Date | string>`${key}`.as('sort_key')])
     .orderBy(key, descending ? 'desc' : 'asc')
     .orderBy('apps.id', descending ? 'desc' : 'asc')
     .limit(query.limit + 1);
@@ -43,10 +43,13 @@ export async function listApps(
   return apps.execute();
 }
 
-export function positionOf(sort: AppQuery['sort'], app: AppRow): Position {
-  const { column } = sortOf(sort);
-  return [column === 'name' ? app.name.toLowerCase() : app[column].toISOString(), app.id];
-}
+/** By the database's own sort key: what it takes for lower case is not what JavaScript does. */
+export const positionOf = ({ sort_key, id }: ListedApp): Position => [
+  sort_key instanceof Date ? sort_key.toISOString() : sort_key,
+  id,
+];
+
+export type ListedApp = AppRow & { sort_key: Date | string };
 
 const sortOf = (sort: AppQuery['sort']) => ({
   column: sort.replace('-', '') as SortColumn,
@@ -60,3 +63,134 @@ const appsInFolder = (db: Db, access: WorkspaceAccess, folderId: string) =>
     .where('folder_id', '=', idOrNull(folderId))
     .where((is) => is.or([is('owner_id', 'is', null), is('owner_id', '=', access.caller.user_id)]))
     .select('app_id');
+
+// ---- files
+
+const files = (db: Db, { app }: AppAccess) => db.selectFrom('app_files').where('app_id', '=', app.id);
+
+export const listFiles = (db: Db, access: AppAccess, prefix: string, limit: number, after: Position | undefined) => {
+  const found = files(db, access)
+    .where(sql<boolean>`path collate "C" > ${after?.[0] ?? ''} and starts_with(path, ${prefix})`)
+    .select(['path', 'size', 'sha256', 'updated_date'])
+    .orderBy(sql`path collate "C"`)
+    .limit(limit + 1);
+  return found.execute();
+};
+
+export const findFile = (db: Db, access: AppAccess, path: string) =>
+  files(db, access).where('path', '=', path).selectAll().executeTakeFirst();
+
+export async function listHashes(db: Db, access: AppAccess): Promise<Map<string, string>> {
+  const rows = await files(db, access).select(['path', 'sha256']).execute();
+  return new Map(rows.map((row) => [row.path, row.sha256]));
+}
+
+export async function saveFiles(db: Db, { app }: AppAccess, changed: readonly StoredFile[], now: Date): Promise<void> {
+  // A few at a time: a statement takes 65,535 parameters, and one file may be 5 MiB.
+  for (let start = 0; start < changed.length; start += 100) {
+    const rows = changed.slice(start, start + 100).map((file) => ({ ...file, app_id: app.id, updated_date: now }));
+    await db
+      .insertInto('app_files')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'path']).doUpdateSet((is) => ({
+          content: is.ref('excluded.content'),
+          sha256: is.ref('excluded.sha256'),
+          size: is.ref('excluded.size'),
+          encoding: is.ref('excluded.encoding'),
+          updated_date: now,
+        })),
+      )
+      .execute();
+  }
+}
+
+export async function removeFiles(db: Db, { app }: AppAccess, paths: readonly string[]): Promise<number> {
+  if (paths.length === 0) return 0;
+  const { numDeletedRows } = await db
+    .deleteFrom('app_files')
+    .where('app_id', '=', app.id)
+    .where('path', 'in', paths)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+export const totalSize = (db: Db, access: AppAccess) =>
+  files(db, access)
+    .select((is) => [
+      is.fn.countAll<number>().as('count'),
+      is.fn.coalesce(is.fn.sum<number>('size'), is.lit(0)).as('bytes'),
+    ])
+    .executeTakeFirstOrThrow();
+
+// ---- secrets
+
+const secrets = (db: Db, { app }: AppAccess) => db.selectFrom('app_secrets').where('app_id', '=', app.id);
+
+export const listSecrets = (db: Db, access: AppAccess, limit: number, after: Position | undefined) =>
+  secrets(db, access)
+    .where(sql<boolean>`name collate "C" > ${after?.[0] ?? ''}`)
+    .select(['name', 'updated_date', 'last4'])
+    .orderBy(sql`name collate "C"`)
+    .limit(limit + 1)
+    .execute();
+
+export const findSecret = (db: Db, access: AppAccess, name: string) =>
+  secrets(db, access).where('name', '=', name).select('name').executeTakeFirst();
+
+export async function countSecrets(db: Db, access: AppAccess): Promise<number> {
+  const { count } = await secrets(db, access)
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export async function saveSecret(
+  db: Db,
+  { app }: AppAccess,
+  secret: { name: string; sealed: string; last4: string | null },
+  now: Date,
+): Promise<void> {
+  await db
+    .insertInto('app_secrets')
+    .values({ ...secret, app_id: app.id, created_date: now, updated_date: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['app_id', 'name'])
+        .doUpdateSet({ sealed: secret.sealed, last4: secret.last4, updated_date: now }),
+    )
+    .execute();
+}
+
+export async function removeSecret(db: Db, { app }: AppAccess, name: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('app_secrets')
+    .where('app_id', '=', app.id)
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Of all apps: secrets whose data key is wrapped by another master key than this. */
+export async function listSealedElsewhere(db: Db, keyId: string, limit: number) {
+  const { rows } = await sql<{ app_id: string; name: string; sealed: string }>`/* service */
+    select app_id, name, sealed from app_secrets where not starts_with(sealed, ${`v1.${keyId}.`}) limit ${limit}`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** Only if it is still the one that was read: a secret written meanwhile is already under the current key. */
+export async function saveSealed(
+  db: Db,
+  row: { app_id: string; name: string; sealed: string },
+  sealed: string,
+): Promise<void> {
+  await db
+    .updateTable('app_secrets')
+    .set({ sealed })
+    .where('app_id', '=', row.app_id)
+    .where('name', '=', row.name)
+    .where('sealed', '=', row.sealed)
+    .execute();
+}

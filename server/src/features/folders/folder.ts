@@ -1,8 +1,10 @@
 // Owns what may be done with folders: the shape of the tree, what a folder holds, and the spec's removal of an app.
+import { listReachableApps } from '../../access/apps.ts';
+import { audit } from '../../access/audit.ts';
 import type { WorkspaceAccess } from '../../access/proofs.ts';
 import { through } from '../../access/reach.ts';
 import { roleReaches, type WorkspaceRole } from '../../access/roles.ts';
-import { transaction } from '../../kit/db/database.ts';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged } from '../../kit/http/answer.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { Problem } from '../../kit/problem.ts';
@@ -15,14 +17,29 @@ import {
   insertFolder,
   insertItems,
   lineageOf,
-  listReachable,
-  lockTree,
+  removeFolder,
   removeItem,
   saveFolder,
 } from './store.ts';
 
 const maxFolders = 500;
 const maxLevels = 20;
+
+/** One change of a workspace's folders at a time: depth, cycles, the cap and "in one folder" are rules over many rows. */
+const lockTree = (db: Db, access: WorkspaceAccess) => lockOnce(db, `folders of ${access.workspace_id}`);
+
+/** Runs a change of one folder in turn with all others, on the folder as it is then: it may be gone by now. */
+const changing = <Result>(
+  db: Db,
+  access: FolderAccess,
+  work: (db: Db, folder: FolderRow) => Promise<Result>,
+): Promise<Result> =>
+  transaction(db, async (db) => {
+    await lockTree(db, access);
+    const folder = await findFolder(db, access, access.folder.id);
+    if (folder === undefined) throw noSuchFolder();
+    return work(db, folder);
+  });
 
 const roleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
 
@@ -55,19 +72,22 @@ export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFo
     if ((await countFolders(db, access)) >= maxFolders) throw tooMany();
     if (folder.parent_folder_id !== null) await requireParent(db, access, folder, folder.parent_folder_id, 0);
     await insertFolder(db, folder);
-    return presentFolder({ ...folder, item_count: 0 });
+    const made = presentFolder({ ...folder, item_count: 0 });
+    await audit(db, access, { type: 'folder.created', target: targetOf(folder), after: made }, now);
+    return made;
   });
 }
 
 export async function changeFolder(db: Db, access: FolderAccess, change: FolderChange, now: Date) {
-  const { folder } = access;
-  return transaction(db, async (db) => {
-    await lockTree(db, access);
-    if (change.parent_folder_id) {
+  return changing(db, access, async (db, folder) => {
+    if (Object.keys(change).length === 0) return unchanged(presentFolder(await getFolder(db, access, folder.id)));
+    if (change.parent_folder_id != null) {
       const { height } = await lineageOf(db, access, folder.id);
       await requireParent(db, access, folder, change.parent_folder_id, height);
     }
     await saveFolder(db, access, folder.id, { ...change, updated_date: now });
+    const before = Object.fromEntries(Object.keys(change).map((field) => [field, folder[field as keyof FolderRow]]));
+    await audit(db, access, { type: 'folder.updated', target: targetOf(folder), before, after: change }, now);
     return presentFolder(await getFolder(db, access, folder.id));
   });
 }
@@ -95,22 +115,30 @@ async function requireParent(
 }
 
 export async function addItems(db: Db, access: FolderAccess, appIds: readonly string[], now: Date) {
-  const { folder } = access;
-  const wellFormed = appIds.filter((id) => idOrNull(id) !== null);
-  return transaction(db, async (db) => {
-    const apps = wellFormed.length > 0 ? await listReachable(db, access, wellFormed) : [];
+  return changing(db, access, async (db, folder) => {
+    const apps = await listReachableApps(db, access, appIds);
     // A folder of apps holds imported apps too.
     if (apps.some((app) => (app.app_type === 'user_agent') !== (folder.app_type === 'user_agent'))) {
       throw new Problem('bad_request', 'app_kind_mismatch', 'This folder holds apps of another kind.');
     }
     const reachable = new Set(apps.map((app) => app.id));
     const counts = reachable.size > 0 ? await insertItems(db, folder, [...reachable], now) : { linked: 0, moved: 0 };
-    return {
+    const changed = counts.linked > 0;
+    if (changed) {
+      await audit(
+        db,
+        access,
+        { type: 'folder.apps_added', target: targetOf(folder), after: { app_ids: [...reachable], ...counts } },
+        now,
+      );
+    }
+    const added = {
       linked: counts.linked - counts.moved,
       moved: counts.moved,
       folder_id: folder.id,
       ignored_app_ids: appIds.filter((id) => !reachable.has(id)),
     };
+    return changed ? added : unchanged(added);
   });
 }
 
@@ -125,16 +153,40 @@ export async function removeAppFromFolder(
   db: Db,
   access: FolderAccess,
   appId: string,
+  now: Date,
 ): Promise<Removed | Answer<Removed>> {
   const id = idOrNull(appId);
-  if (access.caller.app_ids !== null && (id === null || !access.caller.app_ids.includes(id))) throw noSuchFolder();
+  const isReachable = id !== null && (await listReachableApps(db, access, [id])).length > 0;
+  if (!isReachable && access.caller.app_ids !== null) throw noSuchFolder();
   const removed: Removed = { unlinked: true, folder_id: access.folder.id, app_id: appId };
-  const wasThere = id !== null && (await isReachable(db, access, id)) && (await removeItem(db, access.folder, id));
-  return wasThere ? removed : unchanged(removed);
+  if (!isReachable) return unchanged(removed);
+  return changing(db, access, async (db, folder) => {
+    if (!(await removeItem(db, folder, id))) return unchanged(removed);
+    await audit(
+      db,
+      access,
+      { type: 'folder.app_removed', target: targetOf(folder), app_id: id, before: { app_id: id } },
+      now,
+    );
+    return removed;
+  });
 }
 
-const isReachable = async (db: Db, access: WorkspaceAccess, appId: string): Promise<boolean> =>
-  (await listReachable(db, access, [appId])).length > 0;
+/** Sub-folders go too; the apps in them stay, unfiled. */
+export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
+  return changing(db, access, async (db, folder) => {
+    await removeFolder(db, access, folder.id);
+    await audit(
+      db,
+      access,
+      { type: 'folder.deleted', target: targetOf(folder), before: { name: folder.name, scope: folder.scope } },
+      now,
+    );
+    return { deleted: true, folder_id: folder.id } as const;
+  });
+}
+
+const targetOf = (folder: FolderRow) => ({ kind: 'folder', id: folder.id });
 
 function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
   if (role !== null && roleReaches(role, required)) return;

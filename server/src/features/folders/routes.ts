@@ -16,8 +16,8 @@ import {
   presentFolder,
   RemovedItem,
 } from './contract.ts';
-import { addItems, changeableFolder, changeFolder, createFolder, removeAppFromFolder } from './folder.ts';
-import { listFolders, removeFolder } from './store.ts';
+import { addItems, changeableFolder, changeFolder, createFolder, deleteFolder, removeAppFromFolder } from './folder.ts';
+import { listFolders } from './store.ts';
 
 const folderChanges = perMinute(60, 'workspace', { group: 'folder' });
 const badParent = [
@@ -57,6 +57,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     limit: folderChanges,
     idempotency: 'optional',
     body: NewFolder,
+    audits: ['folder.created'],
     answers: { 200: Folder },
     refusals: [...badParent, { status: 409, code: 'limit_reached' }],
     handle: ({ db, access, body, now }) => createFolder(db, access, body, now),
@@ -71,6 +72,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     access: changeableFolder,
     limit: folderChanges,
     body: FolderChange,
+    audits: ['folder.updated'],
     answers: { 200: Folder },
     refusals: [...badParent, { status: 409, code: 'folder_cycle' }],
     handle: ({ db, access, body, now }) => changeFolder(db, access, body, now),
@@ -84,11 +86,9 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     credentials: changing,
     access: changeableFolder,
     limit: folderChanges,
+    audits: ['folder.deleted'],
     answers: { 200: DeletedFolder },
-    handle: async ({ db, access }) => {
-      await removeFolder(db, access, access.folder.id);
-      return { deleted: true, folder_id: access.folder.id } as const;
-    },
+    handle: ({ db, access, now }) => deleteFolder(db, access, now),
   }),
   route({
     name: 'addFolderItems',
@@ -102,6 +102,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     access: changeableFolder,
     limit: folderChanges,
     body: NewItems,
+    audits: ['folder.apps_added'],
     answers: { 200: AddedItems },
     refusals: [{ status: 400, code: 'app_kind_mismatch' }],
     handle: ({ db, access, body, now }) => addItems(db, access, body.app_ids, now),
@@ -116,7 +117,8 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     credentials: changing,
     access: changeableFolder,
     limit: perMinute(600, 'workspace', { scaledBy: 'override' }),
+    audits: ['folder.app_removed'],
     answers: { 200: RemovedItem },
-    handle: ({ db, access, params }) => removeAppFromFolder(db, access, params.app_id),
+    handle: ({ db, access, params, now }) => removeAppFromFolder(db, access, params.app_id, now),
   }),
 ];

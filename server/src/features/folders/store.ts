@@ -59,11 +59,6 @@ export async function countFolders(db: Db, access: WorkspaceAccess): Promise<num
   return count;
 }
 
-/** One change of a workspace's folder tree at a time: depth, cycles and the cap are rules over the whole tree. */
-export async function lockTree(db: Db, access: WorkspaceAccess): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`folders:${access.workspace_id}`}, 0))`.execute(db);
-}
-
 export async function insertFolder(db: Db, folder: FolderRow): Promise<void> {
   await db.insertInto('folders').values(folder).execute();
 }
@@ -111,10 +106,6 @@ export async function lineageOf(
     height: Math.max(0, ...rows.map((row) => row.level)),
   };
 }
-
-/** Of these ids, the apps the caller can see. */
-export const listReachable = (db: Db, access: WorkspaceAccess, appIds: readonly string[]) =>
-  visibleApps(db, access).where('apps.id', 'in', appIds).select(['apps.id', 'apps.app_type']).execute();
 
 /** Puts apps in the folder, out of any other of the same owner. Says how many were new to it, and how many came from another. */
 export async function insertItems(

@@ -65,97 +65,102 @@ const Info = answer('ServerInfo', {
 
 const ofInstallation = { origin: 'N', method: 'GET', credentials: open, access: anyone } as const;
 
-export const installationRoutes = (installation: Installation): Route[] => [
-  route({
-    ...ofInstallation,
-    name: 'live',
-    path: '/healthz',
-    summary: 'Is the process running?',
-    limit: unlimited,
-    answers: { 200: answer('Liveness', { status: z.literal('ok') }) },
-    handle: () => ({ status: 'ok' }) as const,
-  }),
-  route({
-    ...ofInstallation,
-    name: 'ready',
-    path: '/readyz',
-    summary: 'Can the process serve requests?',
-    description:
-      'Redis is reported and does not decide: without it requests are served, and limits are counted per process.',
-    limit: unlimited,
-    answers: { 200: Readiness, 503: Readiness },
-    handle: async () => {
-      const checks = await installation.checks();
-      const ready = checks.database === 'ok' && checks.migrations === 'ok' && !checks.draining;
-      return ready
-        ? { status: 'ready' as const, checks }
-        : new Answer({ status: 'not_ready' as const, checks }, {}, 503);
-    },
-  }),
-  route({
-    ...ofInstallation,
-    name: 'metrics',
-    path: '/metrics',
-    summary: 'Figures for Prometheus',
-    description: 'Needs the bearer token `METRICS_TOKEN`; without one set the path does not exist.',
-    limit: unlimited,
-    answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text') },
-    refusals: [
-      { status: 401, code: 'credentials_invalid' },
-      { status: 404, code: 'route_not_found' },
-    ],
-    handle: async ({ headers }) => {
-      requireMetricsToken(installation.metricsToken, headers.authorization);
-      return installation.metrics();
-    },
-  }),
-  route({
-    ...ofInstallation,
-    name: 'openapi',
-    path: '/openapi.json',
-    summary: 'The description of this API, OpenAPI 3.1',
-    limit: perMinute(60, 'address', { group: 'openapi' }),
-    answers: { 200: media('application/json; charset=utf-8', 'OpenAPI 3.1 document') },
-    handle: () => JSON.stringify(installation.description()),
-  }),
-  route({
-    ...ofInstallation,
-    name: 'openapiYaml',
-    path: '/openapi.yaml',
-    summary: 'The description of this API, OpenAPI 3.1, as YAML',
-    limit: perMinute(60, 'address', { group: 'openapi' }),
-    answers: { 200: media('application/yaml; charset=utf-8', 'OpenAPI 3.1 document') },
-    handle: () => stringify(installation.description()),
-  }),
-  route({
-    ...ofInstallation,
-    name: 'serverInfo',
-    path: '/api/info',
-    summary: 'What this installation is and what it is set up for',
-    limit: perMinute(60, 'address'),
-    answers: { 200: Info },
-    handle: () => installation.info(),
-  }),
-  route({
-    ...ofInstallation,
-    name: 'reference',
-    path: '/docs',
-    summary: 'An interactive reference page of this API',
-    limit: perMinute(60, 'address'),
-    answers: { 200: media('text/html; charset=utf-8', 'a page') },
-    handle: () => new Answer(referencePage, { headers: { 'content-security-policy': referencePolicy } }),
-  }),
-  route({
-    ...ofInstallation,
-    name: 'referenceAsset',
-    path: '/docs/assets/{file}',
-    summary: 'The script and style of the reference page',
-    limit: perMinute(300, 'address'),
-    answers: { 200: media('application/octet-stream', 'a file') },
-    refusals: [{ status: 404, code: 'route_not_found' }],
-    handle: ({ params }) => referenceAsset(params.file),
-  }),
-];
+export function installationRoutes(installation: Installation): Route[] {
+  // Written once: they cannot change while the process runs.
+  let json: string | undefined;
+  let yaml: string | undefined;
+  return [
+    route({
+      ...ofInstallation,
+      name: 'live',
+      path: '/healthz',
+      summary: 'Is the process running?',
+      limit: unlimited,
+      answers: { 200: answer('Liveness', { status: z.literal('ok') }) },
+      handle: () => ({ status: 'ok' }) as const,
+    }),
+    route({
+      ...ofInstallation,
+      name: 'ready',
+      path: '/readyz',
+      summary: 'Can the process serve requests?',
+      description:
+        'Redis is reported and does not decide: without it requests are served, and limits are counted per process.',
+      limit: unlimited,
+      answers: { 200: Readiness, 503: Readiness },
+      handle: async () => {
+        const checks = await installation.checks();
+        const ready = checks.database === 'ok' && checks.migrations === 'ok' && !checks.draining;
+        return ready
+          ? { status: 'ready' as const, checks }
+          : new Answer({ status: 'not_ready' as const, checks }, {}, 503);
+      },
+    }),
+    route({
+      ...ofInstallation,
+      name: 'metrics',
+      path: '/metrics',
+      summary: 'Figures for Prometheus',
+      description: 'Needs the bearer token `METRICS_TOKEN`; without one set the path does not exist.',
+      limit: unlimited,
+      answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text') },
+      refusals: [
+        { status: 401, code: 'credentials_invalid' },
+        { status: 404, code: 'route_not_found' },
+      ],
+      handle: async ({ headers }) => {
+        requireMetricsToken(installation.metricsToken, headers.authorization);
+        return installation.metrics();
+      },
+    }),
+    route({
+      ...ofInstallation,
+      name: 'openapi',
+      path: '/openapi.json',
+      summary: 'The description of this API, OpenAPI 3.1',
+      limit: perMinute(60, 'address', { group: 'openapi' }),
+      answers: { 200: media('application/json; charset=utf-8', 'OpenAPI 3.1 document') },
+      handle: () => (json ??= JSON.stringify(installation.description())),
+    }),
+    route({
+      ...ofInstallation,
+      name: 'openapiYaml',
+      path: '/openapi.yaml',
+      summary: 'The description of this API, OpenAPI 3.1, as YAML',
+      limit: perMinute(60, 'address', { group: 'openapi' }),
+      answers: { 200: media('application/yaml; charset=utf-8', 'OpenAPI 3.1 document') },
+      handle: () => (yaml ??= stringify(installation.description())),
+    }),
+    route({
+      ...ofInstallation,
+      name: 'serverInfo',
+      path: '/api/info',
+      summary: 'What this installation is and what it is set up for',
+      limit: perMinute(60, 'address'),
+      answers: { 200: Info },
+      handle: () => installation.info(),
+    }),
+    route({
+      ...ofInstallation,
+      name: 'reference',
+      path: '/docs',
+      summary: 'An interactive reference page of this API',
+      limit: perMinute(60, 'address'),
+      answers: { 200: media('text/html; charset=utf-8', 'a page') },
+      handle: () => new Answer(referencePage, { headers: { 'content-security-policy': referencePolicy } }),
+    }),
+    route({
+      ...ofInstallation,
+      name: 'referenceAsset',
+      path: '/docs/assets/{file}',
+      summary: 'The script and style of the reference page',
+      limit: perMinute(300, 'address'),
+      answers: { 200: media('application/octet-stream', 'a file') },
+      refusals: [{ status: 404, code: 'route_not_found' }],
+      handle: ({ params }) => referenceAsset(params.file),
+    }),
+  ];
+}
 
 function requireMetricsToken(token: string | undefined, authorization: string | string[] | undefined): void {
   if (token === undefined) throw noSuchRoute();

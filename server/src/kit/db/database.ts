@@ -1,5 +1,7 @@
 // Owns the connection to PostgreSQL: the pool, named statements and transactions. Knows no table.
-import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely';
+
+import type { Socket } from 'node:net';
+import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 
 // Counts and money are bounded below 2^53 by the contract, so bigint and numeric arrive as numbers.
@@ -31,6 +33,10 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     statement_timeout: 30_000,
+    // A server that no longer answers at all is given up a little later, from this side.
+    query_timeout: 35_000,
+    lock_timeout: 3_000,
+    idle_in_transaction_session_timeout: 15_000,
     Client: clientThatNames(options.onStatement),
   });
   // A broken idle connection is replaced by the pool; without a listener it would end the process.
@@ -61,19 +67,28 @@ export function transaction<Tables, Result>(
   return db.transaction().execute((tx: Transaction<Tables>) => work(tx));
 }
 
+/** Waits until nobody else holds this name, until the transaction ends: for rules over more than one row. */
+export async function lockOnce<Tables>(db: Kysely<Tables>, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
+}
+
 function clientThatNames(onStatement: DatabaseOptions['onStatement']): typeof pg.Client {
   return class extends pg.Client {
     // biome-ignore lint/suspicious/noExplicitAny: pg overloads this method many ways; only (text, values) is ours.
     override query(query: any, ...rest: any[]): any {
       onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
-      if (typeof query === 'string') {
-        const name = names.get(query);
-        if (name !== undefined) {
-          const [values, ...others] = rest;
-          return super.query({ name, text: query, values }, ...others);
-        }
-      }
-      return super.query(query, ...rest);
+      const name = typeof query === 'string' ? names.get(query) : undefined;
+      const [values, ...others] = rest;
+      const sent =
+        name === undefined ? super.query(query, ...rest) : super.query({ name, text: query, values }, ...others);
+      if (sent instanceof Promise) sent.catch((error: Error) => this.#giveUpOn(error));
+      return sent;
+    }
+
+    /** An answer that never came may still come: the connection cannot be used for another question. */
+    #giveUpOn(error: Error): void {
+      if (error.message === 'Query read timeout')
+        (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
     }
   } as typeof pg.Client;
 }

@@ -22,8 +22,13 @@ const cutShort = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', 
 export function failureOf(error: unknown): 'not_begun' | 'cut_short' | undefined {
   const { code, message = '' } = error as { code?: string; message?: string };
   if (code !== undefined && notBegun.has(code)) return 'not_begun';
-  if (message.includes('timeout exceeded when trying to connect')) return 'not_begun';
+  if (/timeout exceeded when trying to connect|due to connection timeout/.test(message)) return 'not_begun';
   if (code !== undefined && cutShort.has(code)) return 'cut_short';
-  if (message.startsWith('Connection terminated') || message.includes('not queryable')) return 'cut_short';
+  if (
+    message.startsWith('Connection terminated') ||
+    message.includes('not queryable') ||
+    message === 'Query read timeout'
+  )
+    return 'cut_short';
   return undefined;
 }

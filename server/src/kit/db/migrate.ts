@@ -42,7 +42,7 @@ export async function migrate(url: string, migrations: readonly Migration[]): Pr
   }
 }
 
-/** The migrations a database still lacks. Throws when it has one that was edited since, or that this release does not know. */
+/** The migrations a database still lacks. Throws when it has one that was edited since. */
 export async function missing(client: pg.ClientBase | pg.Pool, migrations: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from migrations');
   const applied = new Map(rows.map((row) => [row.name, row.checksum]));

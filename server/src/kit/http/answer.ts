@@ -32,6 +32,8 @@ export class Answer<Body> {
   }
 }
 
+export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
+
 /** The same body as a change would give, marked as having changed nothing. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });
 
@@ -49,11 +51,13 @@ export function headersOf(notes: Notes): Record<string, string> {
 
 const maxHeaderLength = 2048;
 
+const more = '%E2%80%A6'; // an ellipsis, percent-encoded like every name here
+
 function ignoredFields(names: readonly string[]): string {
   let list = '';
   for (const name of names) {
     const next = (list && ',') + encodeURIComponent(name.toWellFormed());
-    if (list.length + next.length > maxHeaderLength - 2) return `${list},%E2%80%A6`; // an ellipsis, percent-encoded like every name here
+    if (list.length + next.length > maxHeaderLength - more.length - 1) return list ? `${list},${more}` : more;
     list += next;
   }
   return list;

@@ -14,9 +14,33 @@ export function readJson(bytes: Buffer | undefined): unknown {
   const text = bytes.toString('utf8');
   try {
     return JSON.parse(text);
+  } catch {
+    throw notJson('is not valid JSON', faultOffset(text));
+  }
+}
+
+/**
+ * Where a text stops being the beginning of JSON. The engine's message does not always say, so it is searched for: a
+ * beginning that could still be completed fails in another way than one that is already wrong.
+ */
+function faultOffset(text: string): number {
+  if (text.length > 64 * 1024) return 0; // not worth twenty more parses
+  let [good, bad] = [0, text.length + 1];
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (isBeginning(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  return good;
+}
+
+function isBeginning(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
   } catch (error) {
-    const position = /position (\d+)/.exec((error as Error).message)?.[1];
-    throw notJson('is not valid JSON', position === undefined ? text.length : Number(position));
+    const { message } = error as Error;
+    return message === 'Unexpected end of JSON input' || Number(/at position (\d+)/.exec(message)?.[1]) >= text.length;
   }
 }
 

@@ -7,6 +7,10 @@ import type { Operation } from './operation.ts';
 export interface Actor {
   readonly id: string | null;
   readonly workspaceId: string | null;
+  /** What of the workspace the credential reaches, where that is not all of it. */
+  readonly reach: string;
+  /** What the guard found of them, for the guard's own later use. */
+  readonly found: unknown;
 }
 
 const acceptableId = /^[A-Za-z0-9_.:-]{1,128}$/;
@@ -19,8 +23,12 @@ export class Exchange {
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly rawQuery: Readonly<Record<string, string | string[] | undefined>>;
+  /** True once the operation itself has begun: before that nothing can have changed. */
+  begun = false;
   /** Set by the guard once it knows. */
   actor: Actor | undefined;
+  /** The code this request was refused with, if it was. */
+  refusal: string | undefined;
   /** Parts the guard could not do as promised (contract §0.9, X-Partial-Result). */
   readonly partial: string[] = [];
 
@@ -29,8 +37,8 @@ export class Exchange {
     this.reply = reply;
     this.operation = operation;
     this.now = now;
-    this.requestId = requestIdOf(request);
-    this.params = request.params as Record<string, string>;
+    this.requestId = request.id;
+    this.params = withoutNul(request.params as Record<string, string>);
     this.rawQuery = request.query as Record<string, string | string[] | undefined>;
     request.exchange = this;
   }
@@ -46,6 +54,15 @@ export class Exchange {
   }
 }
 
+/** No stored text has a NUL, and the database refuses to look for one: such a parameter matches nothing. */
+function withoutNul(params: Record<string, string>): Record<string, string> {
+  for (const name in params) {
+    const value = params[name] as string;
+    if (value.includes('\0')) params[name] = value.replaceAll('\0', '\uFFFD');
+  }
+  return params;
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Absent until an operation was matched. */
@@ -53,7 +70,6 @@ declare module 'fastify' {
   }
 }
 
-export function requestIdOf(request: FastifyRequest): string {
-  const sent = request.headers['x-request-id'];
-  return typeof sent === 'string' && acceptableId.test(sent) ? sent : randomUUID();
-}
+/** The caller's own request id where it is well-formed, else a new one. */
+export const adoptedId = (sent: string | string[] | undefined): string =>
+  typeof sent === 'string' && acceptableId.test(sent) ? sent : randomUUID();

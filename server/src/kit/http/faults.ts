@@ -19,20 +19,25 @@ export class Invalid extends Error {
 type Place = 'body' | 'query' | 'path' | 'header';
 
 /** Parses or throws Invalid; every fault's place starts with where the value came from. */
-export function parse<S extends z.ZodType>(schema: S, place: Place, raw: unknown): z.output<S> {
+export function parse<S extends z.ZodType>(
+  schema: S,
+  place: Place | readonly [Place, string],
+  raw: unknown,
+): z.output<S> {
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
-  throw new Invalid(faultsOf(place, raw, result.error.issues));
+  const [start, ...rest] = typeof place === 'string' ? [place] : place;
+  throw new Invalid(faultsOf([start as Place, ...rest], raw, result.error.issues));
 }
 
-function faultsOf(place: Place, raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
+function faultsOf(place: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
   const found = issues.flatMap((issue) => spread(issue).map((path) => ({ path, issue })));
   const ranked = found.map((entry) => ({ ...entry, rank: rankOf(raw, entry.path) }));
   ranked.sort((a, b) => compareRanks(a.rank, b.rank));
   const seen = new Set<string>();
   return ranked
     .map(({ path, issue }) => ({
-      loc: [place, ...path],
+      loc: [...place, ...path],
       msg: messageOf(issue, valueAt(raw, path)),
       type: typeOf(issue, valueAt(raw, path)),
     }))

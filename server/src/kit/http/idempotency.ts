@@ -80,6 +80,13 @@ async function findStored<Tables>(db: Kysely<Tables>, id: Buffer, now: Date): Pr
   return rows[0];
 }
 
+/** Forgets keys whose day is over; gives how many. */
+export async function forgetExpired<Tables>(db: Kysely<Tables>, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`delete from idempotency_keys where id in (
+    select id from idempotency_keys where created_date <= ${new Date(now.getTime() - keptMs)} limit 5000)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
 const conflict = () =>
   new Problem('conflict', 'idempotency_conflict', 'This Idempotency-Key was already used with another request.', {
     retrySafe: false,

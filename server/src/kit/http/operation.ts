@@ -1,5 +1,6 @@
 // Owns what an HTTP operation is: data that the server runs, the tests walk and the description is generated from.
 // It does not know who may call it; `src/access/route.ts` adds that.
+import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { Answer } from './answer.ts';
@@ -16,7 +17,11 @@ export const media = (type: string, description: string): Media => ({ media: typ
 export type AnswerShape = z.ZodType | Media;
 export type Answers = Readonly<Record<number, AnswerShape>>;
 
-type BodyOf<Shape> = Shape extends z.ZodType ? z.input<Shape> : Shape extends Media ? string | Buffer : never;
+type BodyOf<Shape> = Shape extends z.ZodType
+  ? z.input<Shape>
+  : Shape extends Media
+    ? string | Buffer | Readable
+    : never;
 type Reply<A extends Answers> = BodyOf<A[keyof A]>;
 
 export type PathParams<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -1,9 +1,10 @@
 // Owns how an error becomes an answer: 422 for a request that does not fit, a problem for every other refusal, and
 // for a bug a 500 that says nothing but the request id.
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { failureOf } from '../db/failures.ts';
 import { Problem } from '../problem.ts';
-import { type Exchange, requestIdOf } from './exchange.ts';
+import { adoptedId, type Exchange } from './exchange.ts';
 import { Invalid } from './faults.ts';
 import type { Operation } from './operation.ts';
 
@@ -12,7 +13,7 @@ export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
 export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply, onError?: OnError): FastifyReply {
   // Sent as bytes: the framework would add a charset parameter to text, and JSON has none.
   const { exchange } = request;
-  const requestId = exchange?.requestId ?? requestIdOf(request);
+  const requestId = request.id;
   reply.header('x-request-id', requestId);
   if (exchange?.partial.length) reply.header('x-partial-result', exchange.partial.join(','));
   if (error instanceof Invalid) {
@@ -22,6 +23,7 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
       .send(Buffer.from(JSON.stringify({ detail: error.faults })));
   }
   const problem = error instanceof Problem ? error : problemOf(error, request);
+  if (exchange !== undefined) exchange.refusal = problem.code;
   if (problem.status >= 500) onError?.(problem.cause ?? problem, exchange);
   return reply
     .code(problem.status)
@@ -33,15 +35,23 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
 function problemOf(error: unknown, request: FastifyRequest): Problem {
   const code = (error as { code?: string }).code;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_TYPE') {
     return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header cannot be read.');
   }
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return noSuchRoute();
-  if (failureOf(error) === 'not_begun' || (failureOf(error) === 'cut_short' && request.method === 'GET')) {
-    return new Problem('unavailable', 'service_unavailable', 'The database cannot be reached. Nothing was changed.', {
-      headers: { 'retry-after': '1' },
-      cause: error,
-    });
+  const failure = failureOf(error);
+  const nothingChanged =
+    failure === 'not_begun' || (failure === 'cut_short' && (request.method === 'GET' || !request.exchange?.begun));
+  if (nothingChanged) {
+    return new Problem(
+      'unavailable',
+      'service_unavailable',
+      'The database could not do this now. Nothing was changed.',
+      {
+        headers: { 'retry-after': '1' },
+        cause: error,
+      },
+    );
   }
   return new Problem(
     'internal',
@@ -77,3 +87,18 @@ export function unmatched(operations: readonly Operation[], request: FastifyRequ
 
 const pathExpression = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+
+/** What cannot be read as HTTP at all, or has headers without end, is refused on the socket itself. */
+export function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const problem = tooLarge
+    ? new Problem('too_large', 'payload_too_large', 'The headers are larger than the server takes.')
+    : new Problem('not_found', 'route_not_found', 'This is not a request the server can read.');
+  const requestId = adoptedId(undefined);
+  const body = JSON.stringify(problem.body(requestId));
+  const status = tooLarge ? '413 Payload Too Large' : '404 Not Found';
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -10,11 +10,11 @@ import type { Clock } from '../clock.ts';
 import { Problem } from '../problem.ts';
 import { Answer } from './answer.ts';
 import { type Cleaner, cleanerFor, readJson } from './body.ts';
-import { Exchange } from './exchange.ts';
-import { parse } from './faults.ts';
+import { adoptedId, Exchange } from './exchange.ts';
+import { type Fault, Invalid, parse } from './faults.ts';
 import { idempotencyKeyOf, once } from './idempotency.ts';
 import { type Operation, paramNames } from './operation.ts';
-import { noSuchRoute, type OnError, refuse, unmatched } from './refuse.ts';
+import { answerUnreadable, noSuchRoute, type OnError, refuse, unmatched } from './refuse.ts';
 import { type Send, senderFor } from './send.ts';
 
 export interface ServerOptions {
@@ -36,6 +36,7 @@ export interface Answered {
   readonly operation: string;
   readonly status: number;
   readonly seconds: number;
+  readonly requestId: string;
   readonly exchange: Exchange | undefined;
 }
 
@@ -44,6 +45,8 @@ const defaultBodyLimit = 1024 * 1024;
 export function createServer(operations: readonly Operation[], options: ServerOptions): FastifyInstance {
   const server = Fastify({
     logger: false,
+    genReqId: (request) => adoptedId(request.headers['x-request-id']),
+    clientErrorHandler: answerUnreadable,
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     bodyLimit: defaultBodyLimit,
     requestTimeout: 60_000,
@@ -97,6 +100,8 @@ function pipelineFor(operation: Operation, options: ServerOptions): (exchange: E
 interface Input {
   readonly query: unknown;
   readonly body: unknown;
+  /** The body as it came, before anything was dropped from it. */
+  readonly sent: unknown;
   readonly ignored: readonly string[];
 }
 
@@ -105,6 +110,7 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
   // biome-ignore lint/suspicious/noExplicitAny: as in ServerOptions.
   const handle = async (db: Kysely<any>): Promise<Answer<unknown>> => {
     const headers = exchange.request.headers;
+    exchange.begun = true;
     const said = await operation.handle({
       db,
       access,
@@ -120,10 +126,11 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (!key || !exchange.actor?.id) return send(exchange, await handle(options.db), input.ignored);
 
-  const scope = [exchange.actor.id, operation.method, exchange.request.url.split('?')[0] ?? ''];
+  const { id, workspaceId, reach } = exchange.actor;
+  const scope = [id, workspaceId ?? '', reach, operation.method, exchange.request.url.split('?')[0] ?? ''];
   const done = await once(
     options.db,
-    { scope, key, request: [input.body ?? null, exchange.rawQuery], now },
+    { scope, key, request: [input.sent ?? null, exchange.rawQuery], now },
     async (db) => {
       const answer = await handle(db);
       return { answer, store: { status: answer.status, body: withheld(answer.body, operation.shownOnce) } };
@@ -144,12 +151,30 @@ function validatorFor(operation: Operation, guardQuery: readonly string[]): (exc
   const knownQuery = new Set([...guardQuery, ...Object.keys((query as { shape?: object } | undefined)?.shape ?? {})]);
   return (exchange) => {
     const ignored = Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name));
-    return {
-      query: query && parse(query, 'query', exchange.rawQuery),
-      body: body && cleanBody && parse(body, 'body', cleanBody(sentBody(exchange, body), ignored, '')),
-      ignored,
-    };
+    const sent = body && sentBody(exchange, body);
+    const [parsedQuery, parsedBody] = together(
+      () => query && parse(query, 'query', exchange.rawQuery),
+      () => body && cleanBody && parse(body, 'body', cleanBody(sent, ignored, '')),
+    );
+    return { query: parsedQuery, body: parsedBody, sent, ignored };
   };
+}
+
+/** Runs both, so that the faults of both are told at once. */
+function together<A, B>(first: () => A, second: () => B): [A, B] {
+  const faults: Fault[] = [];
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof Invalid)) throw error;
+      faults.push(...error.faults);
+      return undefined;
+    }
+  };
+  const results = [attempt(first), attempt(second)];
+  if (faults.length > 0) throw new Invalid(faults);
+  return results as [A, B];
 }
 
 /** A body left out reads as `{}` where every field is optional. */
@@ -162,14 +187,20 @@ function requireJson(exchange: Exchange): void {
   const body = exchange.request.body as Buffer | undefined;
   if (!exchange.operation.body || body === undefined || body.length === 0) return;
   const type = exchange.header('content-type');
-  if (type === undefined || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) return;
+  if (type === undefined || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return;
   throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
 }
 
 function reportTo(onAnswered: (answered: Answered) => void) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const operation = (request.routeOptions.config as { operation?: string }).operation ?? 'unmatched';
-    onAnswered({ operation, status: reply.statusCode, seconds: reply.elapsedTime / 1000, exchange: request.exchange });
+    onAnswered({
+      operation,
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+      requestId: request.id,
+      exchange: request.exchange,
+    });
     done();
   };
 }

@@ -21,7 +21,10 @@ function bounded(schema: z.ZodString, min: number, max: number) {
       (value) => value.length <= max || codePoints(value) <= max,
       fault('string_too_long', `must have at most ${max} characters`),
     )
-    .refine((value) => !value.includes('\0'), fault('string_pattern_mismatch', 'must not contain a NUL character'));
+    .refine(
+      (value) => !value.includes('\0') && value.isWellFormed(),
+      fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'),
+    );
   return shape.meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }
 
@@ -35,12 +38,53 @@ export const pattern = (expression: RegExp, max: number) =>
     .refine((value) => expression.test(value), fault('string_pattern_mismatch', `must match ${expression.source}`))
     .meta({ pattern: expression.source, maxLength: max });
 
+/** A password on its way in: bounded, and not one that everybody has. */
+export const newPassword = (min: number, max: number, isCommon: (password: string) => boolean) =>
+  text(min, max).refine((value) => !isCommon(value), fault('value_error', 'is one of the commonest passwords'));
+
+/** An e-mail address: trimmed, compared in lower case. */
+export const email = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .refine((value) => value.length <= 254 && emailForm.test(value), fault('email_parsing', 'must be an e-mail address'))
+  .meta({ format: 'email', maxLength: 254 });
+
+// One @, something before it, a name with a dot after it, and no white space: whether it exists, only a mail tells.
+const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\.[a-z0-9-]{2,}$/;
+
 export const integer = (min: number, max: number) => z.int().min(min).max(max);
 
 /** A whole number in an answer, where no bound is part of the promise. */
 export const count = z.int();
 
 export const list = <S extends z.ZodType>(item: S, min: number, max: number) => z.array(item).min(min).max(max);
+
+/** A list in which no two items are the same, by `keyOf`. */
+export const distinct = <S extends z.ZodType>(items: z.ZodArray<S>, keyOf: (item: z.output<S>) => unknown) =>
+  items.refine(
+    (all) => new Set(all.map(keyOf)).size === all.length,
+    fault('duplicate_items', 'must not repeat an item'),
+  );
+
+const isUrl = (value: string, protocol: RegExp): boolean =>
+  URL.canParse(value) && protocol.test(new URL(value).protocol);
+
+export const httpsUrl = z
+  .string()
+  .refine((value) => value.length <= 2048, fault('url_too_long', 'must have at most 2048 characters'))
+  .refine((value) => URL.canParse(value), fault('url_parsing', 'must be a URL'))
+  .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
+  .meta({ format: 'uri', maxLength: 2048 });
+
+/** A web origin, as a browser sends it: scheme, host and port, nothing after. */
+export const origin = z
+  .string()
+  .refine(
+    (value) => isUrl(value, /^https?:$/) && new URL(value).origin === value,
+    fault('url_parsing', 'must be an origin, such as https://example.com'),
+  )
+  .meta({ format: 'uri' });
 
 export const oneOf = <const V extends readonly [string, ...string[]]>(...values: V) => z.enum(values);
 
@@ -52,11 +96,17 @@ export const clearable = <S extends z.ZodType>(schema: S) => schema.nullable().o
 
 export const body = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
+/** A body in which an unknown field is refused, because a slip there costs money or opens data. */
+export const strictBody = <F extends z.ZodRawShape>(fields: F) => z.strictObject(fields);
+
 /** An object in an answer: exactly these fields, named in the API document. */
 export const answer = <F extends z.ZodRawShape>(id: string, fields: F) => z.strictObject(fields).meta({ id });
 
 /** A time in an answer: ISO 8601, UTC, milliseconds, `Z`. */
 export const timestamp = z.string().meta({ format: 'date-time' });
+
+/** The plain acknowledgement. */
+export const Success = answer('Success', { success: z.literal(true) });
 
 /** One page of a list (contract §0.10). */
 export const items = <S extends z.ZodType>(item: S) =>
@@ -66,7 +116,7 @@ export const items = <S extends z.ZodType>(item: S) =>
 
 export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-const queryInteger = (min: number, max: number) =>
+export const queryInteger = (min: number, max: number) =>
   describedAs(
     z
       .string()
@@ -84,13 +134,33 @@ export const queryFlag = describedAs(
   { type: 'boolean' },
 );
 
+/** A time: with `Z`, with an offset, or without zone, which is UTC; cut to milliseconds. */
+export const queryTime = describedAs(
+  z
+    .string()
+    .refine((value) => timeOf(value) !== undefined, fault('datetime_parsing', 'must be an ISO 8601 time'))
+    .transform((value) => timeOf(value) as Date),
+  { type: 'string', format: 'date-time' },
+);
+
+const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
+
+function timeOf(value: string): Date | undefined {
+  const match = timeForm.exec(value);
+  if (match === null) return undefined;
+  const [, whole, fraction = '', zone = 'Z'] = match;
+  const date = new Date(`${whole}.${fraction.slice(0, 3).padEnd(3, '0')}${zone}`);
+  const year = date.getUTCFullYear();
+  return Number.isNaN(date.getTime()) || year < 1970 || year > 9999 ? undefined : date;
+}
+
 /** A comma list of known words. */
 export const queryWords = <const V extends string>(...known: readonly V[]) =>
   describedAs(
     z
       .string()
       .refine(
-        (value) => words(value).every((word) => known.includes(word as V)),
+        (value) => words(value).length > 0 && words(value).every((word) => known.includes(word as V)),
         fault('enum', `must be of: ${known.join(', ')}`),
       )
       .transform((value) => words(value) as V[]),

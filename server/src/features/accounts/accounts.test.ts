@@ -1,0 +1,491 @@
+// Accounts through the API: coming in, being someone, and the credentials one hands out (docs/contract.md §1.3, §1.4).
+import { afterAll, describe, expect, it } from 'vitest';
+import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
+import { startBeside, startWorld } from '../../../test/world.ts';
+import { offerSetup } from '../../access/accounts.ts';
+import type { Pepper } from '../../access/tokens.ts';
+import { newId } from '../../kit/ids.ts';
+
+const mail = await startMailSandbox();
+afterAll(() => mail.close());
+// Tests share one address: a trusted proxy lets each come from its own.
+const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
+const password = 'a long enough password';
+
+let address = 0;
+const fresh = () => ({ 'x-forwarded-for': `198.51.${Math.floor(++address / 250)}.${address % 250}` });
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  world.call('POST', path, { body, headers: { ...fresh(), ...headers } });
+const signIn = (email: string, given = password, headers = {}) =>
+  post('/api/auth/sign-in', { email, password: given }, headers);
+const cookieOf = (got: { headers: Readonly<Record<string, unknown>> }) =>
+  String(got.headers['set-cookie']).split(';')[0] as string;
+
+// ---- the first set-up comes first: it can only happen once
+const setupToken = (await offerSetup(world.db, world.config.TOKEN_PEPPERS[0] as Pepper, new Date())) as string;
+const first = { email: 'First@Example.com', full_name: 'First', password, workspace_name: 'Ours' };
+const before = await world.call('GET', '/api/setup');
+const wrong = await post('/api/setup', { ...first, setup_token: 'wrong' });
+const weak = await post('/api/setup', { ...first, setup_token: setupToken, password: '123456qwerty' });
+const racing = await Promise.all([1, 2, 3].map(() => post('/api/setup', { ...first, setup_token: setupToken })));
+const done = racing.find((got) => got.status === 200) as (typeof racing)[number];
+
+describe('setUp', () => {
+  it('makes the first person an operator and the owner of a workspace, once, also when asked thrice at once', async () => {
+    expect(before.body).toEqual({ initialised: false });
+    expect(racing.map((got) => got.status).sort()).toEqual([200, 409, 409]);
+    expect(done.body).toMatchObject({
+      user: { email: 'first@example.com', full_name: 'First', is_operator: true },
+      workspace: { name: 'Ours', role: 'owner', plan: 'enterprise' },
+    });
+    expect((await world.call('GET', '/api/setup')).body).toEqual({ initialised: true });
+    expect(await post('/api/setup', { ...first, setup_token: setupToken })).toMatchObject({
+      status: 409,
+      body: { code: 'already_initialised' },
+    });
+  });
+
+  it('needs the token from the log, and a password that is not everybody’s', () => {
+    expect(wrong).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
+    expect(weak.body.detail).toEqual([
+      { loc: ['body', 'password'], msg: 'is one of the commonest passwords', type: 'value_error' },
+    ]);
+  });
+
+  it('begins a session whose cookie scripts cannot read and other sites do not send', async () => {
+    expect(done.headers['set-cookie']?.toString()).toMatch(
+      /^plinth_session=pls_[0-9A-Za-z]{40}; HttpOnly; SameSite=Lax; Path=\/; Max-Age=2592000$/,
+    );
+    expect((await world.call('GET', '/api/auth/me', { headers: { cookie: cookieOf(done) } })).status).toBe(200);
+    const https = await startBeside(world, { environment: { BASE_URL: 'https://plinth.example' } });
+    await addPerson('secure@example.com');
+    const got = await https.call('POST', '/api/auth/sign-in', {
+      body: { email: 'secure@example.com', password },
+      headers: fresh(),
+    });
+    expect(String(got.headers['set-cookie'])).toContain('; Secure');
+  });
+});
+
+async function addPerson(email: string): Promise<{ id: string; email: string; workspace: string }> {
+  const { hashPassword, savePassword } = await import('../../access/passwords.ts');
+  const person = await world.person(email);
+  await savePassword(world.db, person.id, await hashPassword(password), new Date());
+  return { ...person, workspace: await world.workspace(person, 'enterprise') };
+}
+
+describe('signIn', () => {
+  it('gives the person and their workspaces, and a new session each time', async () => {
+    const ann = await addPerson('ann@example.com');
+    const got = await signIn(' ANN@example.com ');
+    expect(got).toMatchObject({
+      status: 200,
+      body: { user: { id: ann.id }, workspaces: [{ id: ann.workspace, role: 'owner' }] },
+    });
+    // Fixation: a cookie the browser already had is not taken over.
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    const again = await signIn('ann@example.com', password, { cookie: cookieOf(got) });
+    expect(cookieOf(again)).not.toBe(cookieOf(got));
+  });
+
+  it('fails the same way for a wrong password, an unknown address and a person without a password', async () => {
+    await addPerson('bob@example.com');
+    await world.person('nopassword@example.com');
+    const answers = [
+      await signIn('bob@example.com', 'wrong password'),
+      await signIn('nobody@example.com'),
+      await signIn('nopassword@example.com'),
+    ];
+    for (const got of answers) {
+      const { request_id: _, ...body } = got.body;
+      expect([got.status, body]).toEqual([
+        401,
+        expect.objectContaining({ code: 'sign_in_failed', detail: 'The e-mail address or the password is not right.' }),
+      ]);
+    }
+  });
+
+  it('closes the door for one address after five failures, and answers one try in five seconds over all', async () => {
+    await addPerson('guess@example.com');
+    const from = { 'x-forwarded-for': '192.0.2.77' };
+    await world.app.counters.add('sign-in:guess@example.com:192.0.2.77', 900, 5);
+    const closed = await signIn('guess@example.com', password, from);
+    expect(closed).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 5, window_seconds: 900 } });
+    expect((await signIn('guess@example.com')).status).toBe(200); // from elsewhere the door is open
+    const tooSoon = await signIn('guess@example.com');
+    expect(tooSoon).toMatchObject({ status: 429, body: { limit: 1, window_seconds: 5 } });
+    expect(Number(tooSoon.headers['retry-after'])).toBeLessThanOrEqual(5);
+  });
+
+  it('takes as long for a person who does not exist: lower quartiles within 25 % over 24 tries each', async () => {
+    const people = await Promise.all(Array.from({ length: 24 }, (_, i) => addPerson(`timed${i}@example.com`)));
+    const timed = async (email: string) => {
+      const startedAt = performance.now();
+      expect((await signIn(email, 'not the password')).status).toBe(401);
+      return performance.now() - startedAt;
+    };
+    const [known, unknown]: [number[], number[]] = [[], []];
+    for (const [i, person] of people.entries()) {
+      known.push(await timed(person.email));
+      unknown.push(await timed(`ghost${i}@example.com`));
+    }
+    // The lower quartile: what the rest of the machine does only ever adds time.
+    const quartile = (all: number[]) => all.sort((a, b) => a - b)[6] as number;
+    expect(Math.abs(quartile(known) / quartile(unknown) - 1)).toBeLessThan(0.25);
+  });
+});
+
+describe('sessions', () => {
+  it('end by signing out, after seven idle days, and after thirty days', async () => {
+    const person = await addPerson('ends@example.com');
+    const session = async () => {
+      const { beginSession } = await import('../../access/accounts.ts');
+      const mint = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
+      return { cookie: `plinth_session=${await beginSession(world.db, mint, person.id, world.clock.now())}` };
+    };
+    const me = (headers: { cookie: string }) => world.call('GET', '/api/auth/me', { headers });
+    const one = await session();
+    expect((await me(one)).status).toBe(200);
+    const out = await world.call('POST', '/api/auth/sign-out', { headers: one });
+    expect(out).toMatchObject({ status: 200, body: { success: true } });
+    expect(String(out.headers['set-cookie'])).toContain('Max-Age=0');
+    expect(await me(one)).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
+
+    const dayMs = 24 * 60 * 60 * 1000;
+    const two = await session();
+    world.clock.aheadMs = 6 * dayMs;
+    expect((await me(two)).status).toBe(200);
+    const lastUse = () =>
+      world.db
+        .selectFrom('credentials')
+        .where('user_id', '=', person.id)
+        .where('kind', '=', 'session')
+        .select('last_used_at')
+        .executeTakeFirstOrThrow();
+    await expect
+      .poll(async () => (await lastUse()).last_used_at?.getTime() ?? 0)
+      .toBeGreaterThan(Date.now() + 5 * dayMs);
+    world.clock.aheadMs = 14 * dayMs;
+    expect(await me(two)).toMatchObject({ status: 401, body: { code: 'credentials_expired' } });
+    world.clock.aheadMs = 0;
+    const three = await session();
+    await world.db
+      .updateTable('credentials')
+      .set({ last_used_at: new Date(Date.now() + 29.9 * dayMs) })
+      .where('user_id', '=', person.id)
+      .execute();
+    world.clock.aheadMs = 30.1 * dayMs;
+    expect(await me(three)).toMatchObject({ status: 401, body: { code: 'credentials_expired' } });
+    world.clock.aheadMs = 0;
+  });
+
+  it('remember the workspace they used last', async () => {
+    const person = await addPerson('moves@example.com');
+    const second = await world.workspace(person, 'pro', 'Second');
+    const cookie = cookieOf(await signIn('moves@example.com'));
+    const where = async (query = '') =>
+      (await world.call('POST', `/api/apps${query}`, { headers: { cookie } })).body.workspace_id;
+    expect(await where()).toBe(person.workspace);
+    expect(await where(`?workspaceId=${second}`)).toBe(second);
+    await expect.poll(() => where()).toBe(second);
+  });
+});
+
+describe('getMe and updateMe', () => {
+  it('tell who, by which credential, and in which workspaces; a token sees its own only', async () => {
+    const person = await addPerson('me@example.com');
+    const other = await world.workspace(person, 'free', 'Other');
+    const app = await world.appOf(person, person.workspace);
+    const token = await world.token(person, person.workspace, { app_ids: [app.id], permission: 'read_only' });
+    const got = await world.call('GET', '/api/auth/me', { as: token });
+    expect(got.body).toMatchObject({
+      user: { id: person.id, email: person.email, is_operator: false },
+      credential: {
+        kind: 'personal_token',
+        permission: 'read_only',
+        app_ids: [app.id],
+        workspace_id: person.workspace,
+        expires_at: null,
+      },
+      workspaces: [{ id: person.workspace }],
+    });
+    const cookie = cookieOf(await signIn(person.email));
+    const all = (await world.call('GET', '/api/auth/me', { headers: { cookie } })).body;
+    expect(all.workspaces.map((workspace: { id: string }) => workspace.id)).toEqual([person.workspace, other]);
+    const renamed = await world.call('PATCH', '/api/auth/me', {
+      headers: { cookie },
+      body: { full_name: ' New Name ' },
+    });
+    expect(renamed.body).toMatchObject({ full_name: 'New Name' });
+  });
+});
+
+describe('passwords', () => {
+  it('change with the current one; other sessions end, this one and tokens stay', async () => {
+    const person = await addPerson('change@example.com');
+    const token = await world.token(person, person.workspace);
+    const other = cookieOf(await signIn(person.email));
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    const mine = cookieOf(await signIn(person.email));
+    const change = (body: object) => world.call('POST', '/api/auth/password', { headers: { cookie: mine }, body });
+    expect(await change({ current_password: 'wrong', new_password: 'another long password' })).toMatchObject({
+      status: 401,
+      body: { code: 'sign_in_failed' },
+    });
+    expect(await change({ current_password: password, new_password: 'short' })).toMatchObject({ status: 422 });
+    expect(await change({ current_password: password, new_password: 'another long password' })).toMatchObject({
+      status: 200,
+    });
+    const me = (headers: Record<string, string>) => world.call('GET', '/api/auth/me', { headers });
+    expect((await me({ cookie: other })).status).toBe(401);
+    expect((await me({ cookie: mine })).status).toBe(200);
+    expect((await me({ authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
+  it('are set anew by the link in the mail, once, within the hour', async () => {
+    const person = await addPerson('forgot@example.com');
+    const session = cookieOf(await signIn(person.email));
+    const ask = (email: string) => post('/api/auth/password/forgot', { email });
+    expect((await ask(person.email)).body).toEqual({ success: true });
+    expect((await ask('nobody@example.com')).body).toEqual({ success: true });
+    await expect.poll(() => mail.inbox.filter((each) => each.to.includes(person.email))).toHaveLength(1);
+    expect(mail.inbox.some((each) => each.to.includes('nobody@example.com'))).toBe(false);
+    const link = /http\S+#(\S+)/.exec(mail.inbox.find((each) => each.to.includes(person.email))?.text ?? '');
+    const reset = (reset_token: string) =>
+      post('/api/auth/password/reset', { reset_token, new_password: 'a brand new password' });
+    expect(await reset('wrong')).toMatchObject({ status: 410, body: { code: 'reset_link_expired' } });
+    expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 200 });
+    expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 410 });
+    expect((await world.call('GET', '/api/auth/me', { headers: { cookie: session } })).status).toBe(401);
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    expect((await signIn(person.email, 'a brand new password')).status).toBe(200);
+    await ask(person.email);
+    await expect.poll(() => mail.inbox.filter((each) => each.to.includes(person.email))).toHaveLength(2);
+    const late = /#(\S+)/.exec(mail.inbox.at(-1)?.text ?? '')?.[1] ?? '';
+    world.clock.aheadMs = 61 * 60 * 1000;
+    expect(await reset(late)).toMatchObject({ status: 410 });
+    world.clock.aheadMs = 0;
+  });
+
+  it('a mail server that refuses is logged, and tells the asker nothing', async () => {
+    const person = await addPerson('refusedmail@example.com');
+    mail.behave('refusing');
+    expect((await post('/api/auth/password/forgot', { email: person.email })).body).toEqual({ success: true });
+    await expect.poll(() => world.logged.some((line) => line.includes('mail not sent'))).toBe(true);
+    mail.behave('well');
+  });
+});
+
+describe('personal access tokens', () => {
+  const create = (as: string, body: object, headers = {}) =>
+    world.call('POST', '/api/auth/tokens', { as, body, headers });
+
+  it('show their text once: not in lists, not in a replay', async () => {
+    const person = await addPerson('once@example.com');
+    const as = await world.token(person, person.workspace);
+    const headers = { 'idempotency-key': 'token-1' };
+    const made = await create(as, { name: 'CI' }, headers);
+    expect(made.body).toMatchObject({
+      name: 'CI',
+      permission: 'read_only',
+      app_ids: null,
+      workspace_id: person.workspace,
+      last_used_at: null,
+    });
+    expect(made.body.token).toMatch(/^plp_[0-9A-Za-z]{40}$/);
+    expect(new Date(made.body.expires_at).getTime()).toBeCloseTo(Date.now() + 90 * 24 * 60 * 60 * 1000, -5);
+    const replay = await create(as, { name: 'CI' }, headers);
+    expect(replay.body).toEqual({ ...made.body, token: null });
+    expect(replay.headers['x-warning']).toBe('secret_withheld');
+    const listed = await world.call('GET', '/api/auth/tokens', { as });
+    expect(listed.body[0]).not.toHaveProperty('token');
+    expect(listed.text).not.toContain(made.body.token);
+    expect((await world.call('GET', '/api/apps', { as: made.body.token })).status).toBe(200);
+  });
+
+  it('made by a token are no wider, live no longer, and end with it', async () => {
+    const person = await addPerson('parent@example.com');
+    const [inside, outside] = [
+      await world.appOf(person, person.workspace),
+      await world.appOf(person, person.workspace),
+    ];
+    const cookie = cookieOf(await signIn(person.email));
+    const parent = (
+      await world.call('POST', '/api/auth/tokens', {
+        headers: { cookie },
+        body: { name: 'P', permission: 'full_access', app_ids: [inside.id], expires_in_days: 10 },
+      })
+    ).body;
+    for (const wider of [
+      { name: 'x', expires_in_days: 5 },
+      { name: 'x', app_ids: [inside.id, outside.id], expires_in_days: 5 },
+      { name: 'x', app_ids: [inside.id], expires_in_days: 11 },
+      { name: 'x', app_ids: [inside.id], expires_in_days: null },
+    ]) {
+      expect(await create(parent.token, wider)).toMatchObject({
+        status: 403,
+        body: { code: 'token_wider_than_parent' },
+      });
+    }
+    const child = (
+      await create(parent.token, { name: 'C', permission: 'full_access', app_ids: [inside.id], expires_in_days: 9 })
+    ).body;
+    const grandchild = (await create(child.token, { name: 'G', app_ids: [inside.id], expires_in_days: 8 })).body;
+    const alive = async (token: string) => (await world.call('GET', `/api/apps/${inside.id}`, { as: token })).status;
+    expect(await alive(grandchild.token)).toBe(200);
+    expect((await world.call('DELETE', `/api/auth/tokens/${parent.id}`, { headers: { cookie } })).body).toEqual({
+      success: true,
+    });
+    expect([await alive(parent.token), await alive(child.token), await alive(grandchild.token)]).toEqual([
+      401, 401, 401,
+    ]);
+  });
+
+  it('refuse unknown fields, unknown apps, and the fifty-first', async () => {
+    const person = await addPerson('cap@example.com');
+    const as = await world.token(person, person.workspace, { name: 'one' });
+    expect((await create(as, { name: 'x', permisson: 'full_access' })).body.detail).toEqual([
+      { loc: ['body', 'permisson'], msg: 'is not a field of this body', type: 'extra_forbidden' },
+    ]);
+    expect(await create(as, { name: 'x', app_ids: [newId()] })).toMatchObject({
+      status: 404,
+      body: { code: 'app_not_found' },
+    });
+    for (let made = 1; made < 50; made += 1) await world.token(person, person.workspace);
+    expect(await create(as, { name: 'x' })).toMatchObject({ status: 409, body: { code: 'limit_reached', limit: 50 } });
+  });
+
+  it('are renamed and revoked by their owner, and by nobody else but an admin', async () => {
+    const person = await addPerson('rename@example.com');
+    const member = await world.member(person.workspace, 'editor', 'renamed-member@example.com');
+    const [owner, editor] = [await world.token(person, person.workspace), await world.token(member, person.workspace)];
+    const made = (await create(editor, { name: 'Old' })).body;
+    const rename = (as: string, id = made.id) =>
+      world.call('PATCH', `/api/auth/tokens/${id}`, { as, body: { name: 'New' } });
+    expect((await rename(editor)).body).toMatchObject({ id: made.id, name: 'New' });
+    expect(await rename(owner)).toMatchObject({ status: 404, body: { code: 'token_not_found' } });
+    expect(await rename(editor, 'nonsense')).toMatchObject({ status: 404 });
+    expect(
+      (await world.call('PATCH', `/api/auth/tokens/${made.id}`, { as: editor, body: {} })).body.detail[0].type,
+    ).toBe('missing');
+    const all = await world.call('GET', '/api/workspace/tokens', { as: owner });
+    expect(all.body.find((each: { id: string }) => each.id === made.id)).toMatchObject({ owner_email: member.email });
+    expect(await world.call('GET', '/api/workspace/tokens', { as: editor })).toMatchObject({
+      status: 403,
+      body: { code: 'role_required' },
+    });
+    expect((await world.call('DELETE', `/api/workspace/tokens/${made.id}`, { as: owner })).status).toBe(200);
+    expect((await world.call('GET', '/api/apps', { as: made.token })).status).toBe(401);
+    expect(await world.call('DELETE', `/api/workspace/tokens/${made.id}`, { as: owner })).toMatchObject({
+      status: 404,
+      body: { code: 'token_not_found' },
+    });
+    const limited = await world.token(person, person.workspace, {
+      app_ids: [(await world.appOf(person, person.workspace)).id],
+    });
+    expect(await world.call('DELETE', `/api/workspace/tokens/${made.id}`, { as: limited })).toMatchObject({
+      status: 403,
+      body: { code: 'token_app_limited' },
+    });
+  });
+});
+
+describe('personal API keys', () => {
+  it('can be seen and revoked, and no longer be made', async () => {
+    const person = await addPerson('keys@example.com');
+    const as = await world.token(person, person.workspace);
+    const key = await world.credential({
+      kind: 'personal_key',
+      name: 'old',
+      user_id: person.id,
+      workspace_id: null,
+      permission: 'full_access',
+    });
+    expect((await world.call('GET', '/api/auth/api-keys', { as })).body).toMatchObject([
+      { id: key.id, name: 'old', last4: key.token.slice(-4) },
+    ]);
+    expect(await world.call('POST', '/api/auth/api-keys', { as })).toMatchObject({
+      status: 410,
+      body: { code: 'api_keys_retired' },
+    });
+    expect((await world.call('DELETE', `/api/auth/api-keys/${key.id}`, { as })).status).toBe(200);
+    expect((await world.call('GET', '/api/apps', { headers: { api_key: key.token } })).status).toBe(401);
+    expect(await world.call('DELETE', `/api/auth/api-keys/${key.id}`, { as })).toMatchObject({
+      status: 404,
+      body: { code: 'key_not_found' },
+    });
+  });
+});
+
+describe('workspace keys', () => {
+  const create = (as: string, body: object) => world.call('POST', '/api/workspace/api-keys', { as, body });
+
+  it('act by their scopes and apps, for no person, and survive their maker', async () => {
+    const person = await addPerson('wsk@example.com');
+    const admin = await world.member(person.workspace, 'admin', 'wsk-admin@example.com');
+    const as = await world.token(admin, person.workspace);
+    const [one, two] = [
+      await world.appOf(person, person.workspace),
+      await world.appOf(person, person.workspace, { visibility: 'private' }),
+    ];
+    const made = (await create(as, { name: 'K', scopes: ['apps:read', 'apps:read'], app_ids: [one.id] })).body;
+    expect(made).toMatchObject({ scopes: ['apps:read'], created_by: admin.email, description: '' });
+    const read = async (id: string) =>
+      (await world.call('GET', `/api/apps/${id}`, { headers: { api_key: made.token } })).status;
+    expect([await read(one.id), await read(two.id)]).toEqual([200, 404]);
+    await world.db.deleteFrom('memberships').where('user_id', '=', admin.id).execute();
+    expect(await read(one.id)).toBe(200);
+    const owner = await world.token(person, person.workspace);
+    const change = await world.call('PATCH', `/api/workspace/api-keys/${made.id}`, {
+      as: owner,
+      body: { description: 'for CI', scopes: ['apps:write'] },
+    });
+    expect(change).toMatchObject({
+      body: { description: 'for CI', scopes: ['apps:read'] },
+      headers: { 'x-ignored-fields': 'scopes' },
+    });
+    expect((await world.call('GET', '/api/workspace/api-keys', { as: owner })).body).toHaveLength(1);
+    expect(
+      (await world.call('PATCH', `/api/workspace/api-keys/${made.id}`, { as: owner, body: { name: '' } })).status,
+    ).toBe(422);
+    expect((await world.call('DELETE', `/api/workspace/api-keys/${made.id}`, { as: owner })).status).toBe(200);
+    expect(await read(one.id)).toBe(401);
+  });
+
+  it('are at most ten, with known scopes and apps', async () => {
+    const person = await addPerson('tenkeys@example.com');
+    const as = await world.token(person, person.workspace);
+    expect((await create(as, { name: 'K', scopes: [] })).body.detail[0].type).toBe('too_short');
+    expect((await create(as, { name: 'K', scopes: ['apps:own'] })).body.detail[0].type).toBe('enum');
+    expect(await create(as, { name: 'K', scopes: ['apps:read'], app_ids: ['nonsense'] })).toMatchObject({
+      status: 404,
+      body: { code: 'app_not_found' },
+    });
+    for (let made = 0; made < 10; made += 1)
+      await world.credential({
+        kind: 'workspace_key',
+        user_id: null,
+        workspace_id: person.workspace,
+        permission: 'full_access',
+        scopes: ['apps:read'],
+      });
+    expect(await create(as, { name: 'K', scopes: ['apps:read'] })).toMatchObject({
+      status: 409,
+      body: { code: 'limit_reached', limit: 10 },
+    });
+  });
+});
+
+it('a stolen database signs nobody in: no table holds a password, a link or a credential in a form that could be sent', async () => {
+  const { sql } = await import('kysely');
+  const texts: string[] = [];
+  for (const { name } of await world.db.introspection.getTables()) {
+    const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(name)} t`.execute(world.db);
+    texts.push(...rows.map((row) => row.row));
+  }
+  const dump = texts.join('\n');
+  for (const secret of [password, 'a brand new password', setupToken, cookieOf(done).split('=')[1] as string])
+    expect(dump).not.toContain(secret);
+  expect(dump).not.toMatch(/pl[spkw]_[0-9A-Za-z]{40}/);
+  expect(dump).toContain('argon2id$19456$2$1$');
+});

@@ -1,0 +1,187 @@
+// Owns the shapes of accounts: people, sessions, tokens and keys as a caller sees them (docs/contract.md §1.3, §1.4).
+import { z } from 'zod';
+import { keyScopes } from '../../access/accepted.ts';
+import { NewPassword } from '../../access/passwords.ts';
+import { plans } from '../../access/plans.ts';
+import { workspaceRoles } from '../../access/roles.ts';
+import {
+  answer,
+  body,
+  clearable,
+  email,
+  integer,
+  list,
+  name,
+  optional,
+  strictBody,
+  text,
+  timestamp,
+} from '../../kit/http/shapes.ts';
+
+export const User = answer('User', {
+  id: z.string(),
+  email: z.string(),
+  full_name: z.string(),
+  is_operator: z.boolean(),
+});
+
+const WorkspaceOfUser = answer('WorkspaceOfUser', {
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(workspaceRoles),
+  plan: z.enum(plans),
+});
+
+export const Setup = answer('Setup', { initialised: z.boolean() });
+export const SetUp = body({
+  setup_token: text(1, 256),
+  email,
+  full_name: name(1, 200),
+  password: NewPassword,
+  workspace_name: name(1, 100),
+});
+export type SetUp = z.output<typeof SetUp>;
+export const SetUpDone = answer('SetUpDone', { user: User, workspace: WorkspaceOfUser });
+
+export const SignIn = body({ email: text(1, 320), password: text(1, 1024) });
+export const SignedIn = answer('SignedIn', { user: User, workspaces: z.array(WorkspaceOfUser) });
+
+export const Me = answer('Me', {
+  user: User,
+  credential: answer('CredentialInUse', {
+    kind: z.enum(['session', 'personal_token', 'personal_key', 'workspace_key']),
+    id: z.string(),
+    permission: z.enum(['read_only', 'full_access']),
+    app_ids: z.array(z.string()).nullable(),
+    workspace_id: z.string().nullable(),
+    expires_at: timestamp.nullable(),
+  }),
+  workspaces: z.array(WorkspaceOfUser),
+});
+
+export const MeChange = body({ full_name: optional(name(1, 200)) });
+export const PasswordChange = body({ current_password: text(1, 1024), new_password: NewPassword });
+export const ForgottenPassword = body({ email });
+export const PasswordReset = body({ reset_token: text(1, 256), new_password: NewPassword });
+
+const tokenFields = {
+  id: z.string(),
+  name: z.string(),
+  permission: z.enum(['read_only', 'full_access']),
+  app_ids: z.array(z.string()).nullable(),
+  workspace_id: z.string(),
+  last4: z.string(),
+  created_date: timestamp,
+  expires_at: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+};
+const shownOnce = z
+  .string()
+  .nullable()
+  .meta({ description: 'the text of the credential: shown in this answer only; null in a replay' });
+
+export const Token = answer('Token', tokenFields);
+export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: shownOnce });
+export const WorkspaceToken = answer('WorkspaceToken', { ...tokenFields, owner_email: z.string() });
+
+export const NewToken = strictBody({
+  name: name(1, 100),
+  permission: optional(z.enum(['read_only', 'full_access'])),
+  app_ids: clearable(list(z.string(), 1, 100)),
+  expires_in_days: clearable(integer(1, 365)),
+});
+export type NewToken = z.output<typeof NewToken>;
+export const TokenChange = body({ name: name(1, 100) });
+
+export const ApiKey = answer('ApiKey', {
+  id: z.string(),
+  name: z.string(),
+  permission: z.enum(['read_only', 'full_access']),
+  last4: z.string(),
+  created_date: timestamp,
+  last_used_at: timestamp.nullable(),
+});
+
+const keyFields = {
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  scopes: z.array(z.enum(keyScopes)),
+  app_ids: z.array(z.string()).nullable(),
+  last4: z.string(),
+  created_by: z.string().nullable(),
+  created_date: timestamp,
+  last_used_at: timestamp.nullable(),
+};
+export const WorkspaceKey = answer('WorkspaceKey', keyFields);
+export const CreatedWorkspaceKey = answer('CreatedWorkspaceKey', { ...keyFields, token: shownOnce });
+export const NewWorkspaceKey = strictBody({
+  name: name(1, 100),
+  description: optional(text(0, 500)),
+  scopes: list(z.enum(keyScopes), 1, 8),
+  app_ids: clearable(list(z.string(), 1, 100)),
+});
+export type NewWorkspaceKey = z.output<typeof NewWorkspaceKey>;
+export const WorkspaceKeyChange = body({ name: optional(name(1, 100)), description: optional(text(0, 500)) });
+
+export interface CredentialRow {
+  id: string;
+  name: string;
+  description: string;
+  permission: 'read_only' | 'full_access';
+  app_ids: string[] | null;
+  scopes: string[] | null;
+  workspace_id: string | null;
+  last4: string;
+  created_by: string | null;
+  created_date: Date;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+}
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+export const presentUser = (user: {
+  id: string;
+  email: string;
+  full_name: string;
+  is_operator: boolean;
+}): z.input<typeof User> => ({
+  id: user.id,
+  email: user.email,
+  full_name: user.full_name,
+  is_operator: user.is_operator,
+});
+
+export const presentToken = (row: CredentialRow): z.input<typeof Token> => ({
+  id: row.id,
+  name: row.name,
+  permission: row.permission,
+  app_ids: row.app_ids,
+  workspace_id: row.workspace_id as string,
+  last4: row.last4,
+  created_date: row.created_date.toISOString(),
+  expires_at: iso(row.expires_at),
+  last_used_at: iso(row.last_used_at),
+});
+
+export const presentApiKey = (row: CredentialRow): z.input<typeof ApiKey> => ({
+  id: row.id,
+  name: row.name,
+  permission: row.permission,
+  last4: row.last4,
+  created_date: row.created_date.toISOString(),
+  last_used_at: iso(row.last_used_at),
+});
+
+export const presentWorkspaceKey = (row: CredentialRow): z.input<typeof WorkspaceKey> => ({
+  id: row.id,
+  name: row.name,
+  description: row.description,
+  scopes: row.scopes as z.input<typeof WorkspaceKey>['scopes'],
+  app_ids: row.app_ids,
+  last4: row.last4,
+  created_by: row.created_by,
+  created_date: row.created_date.toISOString(),
+  last_used_at: iso(row.last_used_at),
+});

@@ -1,0 +1,94 @@
+// Owns changing a password, and finding a way back in without one.
+import { endSessions, findUserByEmail, getUser, hashOneTimeText, makeResetLink } from '../../access/accounts.ts';
+import { auditSelf, auditVisitor, concealed } from '../../access/audit.ts';
+import { findPassword, hashPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
+import type { SelfAccess, Visitor } from '../../access/proofs.ts';
+import type { Pepper } from '../../access/tokens.ts';
+import type { Mail } from '../../gateways/mail/index.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import { useReset } from './store.ts';
+
+export interface PasswordParts {
+  readonly pepper: Pepper;
+  readonly mail: Mail;
+  readonly baseUrl: string;
+}
+
+const done = { success: true } as const;
+
+/** Ends the person's other sessions, not their tokens: those were made to outlive a browser. */
+export async function changePassword(
+  db: Db,
+  access: SelfAccess,
+  input: { current_password: string; new_password: string },
+  now: Date,
+) {
+  const { user_id, email, credential_id } = access.caller as { user_id: string; email: string; credential_id: string };
+  const stored = await findPassword(db, email);
+  if (!(await passwordMatches(input.current_password, stored?.hash))) {
+    throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is not right.', {
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  }
+  const hash = await hashPassword(input.new_password);
+  return transaction(db, async (db) => {
+    await savePassword(db, user_id, hash, now);
+    await endSessions(db, user_id, credential_id);
+    await auditSelf(
+      db,
+      access,
+      { type: 'auth.password_changed', target: { kind: 'user', id: user_id }, after: concealed },
+      now,
+    );
+    return done;
+  });
+}
+
+/** Always the same answer: whether the address has an account shows only in its inbox. */
+export async function forgotPassword(db: Db, visitor: Visitor, email: string, parts: PasswordParts, now: Date) {
+  const user = await findUserByEmail(db, email);
+  await auditVisitor(
+    db,
+    visitor,
+    null,
+    { type: 'auth.password_reset_asked', target: { kind: 'user', id: email } },
+    now,
+  );
+  if (user === undefined || !parts.mail.configured) return done;
+  const link = await makeResetLink(db, user.id, parts.pepper, parts.baseUrl, now);
+  // Not waited for: the time a mail server takes would tell that there was somebody to write to.
+  void parts.mail.send({
+    to: user.email,
+    subject: 'Your way back into Plinth',
+    text: `Someone, hopefully you, asked for a new password.\n\nSet one here within the hour:\n${link}\n\nIf it was not you, nothing has changed and you can ignore this mail.\n`,
+  });
+  return done;
+}
+
+export async function resetPassword(
+  db: Db,
+  visitor: Visitor,
+  input: { reset_token: string; new_password: string },
+  parts: PasswordParts,
+  now: Date,
+) {
+  const hash = await hashPassword(input.new_password);
+  return transaction(db, async (db) => {
+    const reset = await useReset(db, hashOneTimeText(input.reset_token, parts.pepper), now);
+    if (reset === undefined)
+      throw new Problem('gone', 'reset_link_expired', 'This link was used, is older than an hour, or was never made.');
+    await savePassword(db, reset.user_id, hash, now);
+    await endSessions(db, reset.user_id, null);
+    const user = await getUser(db, reset.user_id);
+    await auditVisitor(
+      db,
+      visitor,
+      user,
+      { type: 'auth.password_reset', target: { kind: 'user', id: user.id }, after: concealed },
+      now,
+    );
+    return done;
+  });
+}

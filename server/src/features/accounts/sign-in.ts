@@ -1,0 +1,149 @@
+// Owns how a person comes in: the first set-up, signing in and out, and what slows guessing down (docs/contract.md §1.3).
+import { timingSafeEqual } from 'node:crypto';
+import {
+  beginSession,
+  endSession,
+  getUser,
+  hashOneTimeText,
+  isInitialised,
+  listWorkspacesOf,
+  sessionDays,
+} from '../../access/accounts.ts';
+import { auditSelf, auditVisitor } from '../../access/audit.ts';
+import type { Counters } from '../../access/counters.ts';
+import { findPassword, hashPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
+import { insertUser, insertWorkspace, type Mint } from '../../access/people.ts';
+import type { Plan } from '../../access/plans.ts';
+import { proven, type SelfAccess, type Visitor } from '../../access/proofs.ts';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { noted } from '../../kit/http/answer.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import { presentUser, type SetUp } from './contract.ts';
+import { findSetupToken, removeSetupTokens } from './store.ts';
+
+export interface SignInParts {
+  readonly mint: Mint;
+  readonly counters: Counters;
+  /** From the environment; a printed one is kept as a hash in the database. */
+  readonly setupToken: string | undefined;
+  readonly defaultPlan: Plan;
+  /** True when the site is served over https: the cookie is then never sent without. */
+  readonly secureCookie: boolean;
+}
+
+export async function setUp(db: Db, visitor: Visitor, input: SetUp, parts: SignInParts, now: Date) {
+  const password = await hashPassword(input.password);
+  return transaction(db, async (db) => {
+    await lockOnce(db, 'first set-up');
+    if (await isInitialised(db))
+      throw new Problem('conflict', 'already_initialised', 'This installation has been set up.', { retrySafe: false });
+    if (!(await isSetupToken(db, input.setup_token, parts)))
+      throw unauthenticated(
+        'credentials_invalid',
+        'The set-up token is not right. It is in the log of the server’s first start.',
+      );
+    const user_id = await insertUser(db, { email: input.email, full_name: input.full_name, is_operator: true }, now);
+    await savePassword(db, user_id, password, now);
+    const workspace_id = await insertWorkspace(
+      db,
+      { name: input.workspace_name, plan: parts.defaultPlan, owner_id: user_id },
+      now,
+    );
+    await removeSetupTokens(db);
+    const change = {
+      type: 'workspace.created',
+      target: { kind: 'workspace', id: workspace_id },
+      after: { name: input.workspace_name },
+    };
+    await auditVisitor(db, visitor, { id: user_id, email: input.email }, change, now, workspace_id);
+    const user = await getUser(db, user_id);
+    const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: parts.defaultPlan };
+    return withSession({ user: presentUser(user), workspace }, await beginSession(db, parts.mint, user_id, now), parts);
+  });
+}
+
+async function isSetupToken(db: Db, text: string, { setupToken, mint }: SignInParts): Promise<boolean> {
+  const [pepper] = mint.peppers;
+  if (pepper === undefined) return false;
+  const hash = hashOneTimeText(text, pepper);
+  if (setupToken !== undefined && timingSafeEqual(hash, hashOneTimeText(setupToken, pepper))) return true;
+  return (await findSetupToken(db, hash)) !== undefined;
+}
+
+const failuresWindow = 15 * 60;
+const failuresAllowed = 5;
+const secondsBetweenTries = 5;
+
+/** Every way to fail gives the same answer in the same time, so that nobody learns who has an account. */
+export async function signIn(
+  db: Db,
+  visitor: Visitor,
+  input: { email: string; password: string },
+  parts: SignInParts,
+  now: Date,
+) {
+  const email = input.email.trim().toLowerCase();
+  const failures = `sign-in:${email.slice(0, 254)}:${visitor.ip}`;
+  await slowDown(parts.counters, email, failures);
+  const stored = await findPassword(db, email);
+  if (!(await passwordMatches(input.password, stored?.hash)) || stored === undefined) {
+    await parts.counters.add(failures, failuresWindow);
+    await auditVisitor(
+      db,
+      visitor,
+      null,
+      { type: 'auth.sign_in.failed', target: { kind: 'user', id: email.slice(0, 254) } },
+      now,
+    );
+    throw unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
+  }
+  return transaction(db, async (db) => {
+    const user = await getUser(db, stored.user_id);
+    const token = await beginSession(db, parts.mint, user.id, now);
+    await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
+    const own = proven<SelfAccess>({ caller: { user_id: user.id, workspace_id: null } as SelfAccess['caller'] });
+    const workspaces = (await listWorkspacesOf(db, own)).map(({ id, name, role, plan }) => ({ id, name, role, plan }));
+    return withSession({ user: presentUser(user), workspaces }, token, parts);
+  });
+}
+
+/** Five failures from one address close that door for a while; over all addresses one try in five seconds stays open. */
+async function slowDown(counters: Counters, email: string, failures: string): Promise<void> {
+  const failed = await counters.add(failures, failuresWindow, 0);
+  if (failed.count >= failuresAllowed) throw tooMany(failuresAllowed, failuresWindow, failed.resetMs);
+  const tries = await counters.add(`sign-in-try:${email.slice(0, 254)}`, secondsBetweenTries);
+  if (tries.count > 1) throw tooMany(1, secondsBetweenTries, tries.resetMs);
+}
+
+export async function signOut(db: Db, access: SelfAccess, now: Date) {
+  return transaction(db, async (db) => {
+    await endSession(db, access);
+    await auditSelf(
+      db,
+      access,
+      { type: 'auth.sign_out', target: { kind: 'user', id: access.caller.user_id as string } },
+      now,
+    );
+    return noted({ success: true } as const, {
+      headers: { 'set-cookie': 'plinth_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0' },
+    });
+  });
+}
+
+function withSession<Body>(body: Body, token: string, { secureCookie }: SignInParts) {
+  const age = sessionDays * 24 * 60 * 60;
+  const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secureCookie ? '; Secure' : ''}`;
+  return noted(body, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } });
+}
+
+const tooMany = (limit: number, windowSeconds: number, resetMs: number) => {
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+  return new Problem('rate_limited', 'rate_limited', `Too many tries. Wait ${seconds} seconds.`, {
+    members: { limit, window_seconds: windowSeconds, retry_after: seconds },
+    headers: { 'retry-after': String(seconds) },
+  });
+};
+
+const unauthenticated = (code: string, message: string) =>
+  new Problem('unauthenticated', code, message, { headers: { 'www-authenticate': 'Bearer' } });

@@ -1,0 +1,100 @@
+// Owns the queries over credentials, by their owner or by their workspace.
+import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
+import type { CredentialKind } from '../../access/tokens.ts';
+import { idOrNull } from '../../kit/ids.ts';
+import type { Db } from '../../tables.ts';
+
+const live = (db: Db, kind: CredentialKind, now: Date) =>
+  db
+    .selectFrom('credentials')
+    .selectAll('credentials')
+    .where('credentials.kind', '=', kind)
+    .where('credentials.revoked_at', 'is', null)
+    .where((is) => is.or([is('credentials.expires_at', 'is', null), is('credentials.expires_at', '>', now)]))
+    .orderBy('credentials.created_date', 'desc')
+    .orderBy('credentials.id', 'desc');
+
+const ownTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
+  live(db, 'personal_token', now)
+    .where('credentials.workspace_id', '=', access.workspace_id)
+    .where('credentials.user_id', '=', access.caller.user_id);
+
+const workspaceTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
+  live(db, 'personal_token', now)
+    .innerJoin('users', 'users.id', 'credentials.user_id')
+    .where('credentials.workspace_id', '=', access.workspace_id)
+    .select('users.email as owner_email');
+
+const workspaceKeys = (db: Db, access: WorkspaceAccess, now: Date) =>
+  live(db, 'workspace_key', now).where('credentials.workspace_id', '=', access.workspace_id);
+
+const ownKeys = (db: Db, access: SelfAccess, now: Date) =>
+  live(db, 'personal_key', now).where('credentials.user_id', '=', access.caller.user_id);
+
+export const listTokens = (db: Db, access: WorkspaceAccess, now: Date) => ownTokens(db, access, now).execute();
+export const listWorkspaceTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
+  workspaceTokens(db, access, now).execute();
+export const listWorkspaceKeys = (db: Db, access: WorkspaceAccess, now: Date) =>
+  workspaceKeys(db, access, now).execute();
+export const listApiKeys = (db: Db, access: SelfAccess, now: Date) => ownKeys(db, access, now).execute();
+
+export const findToken = (db: Db, access: WorkspaceAccess, id: string) =>
+  ownTokens(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
+export const findWorkspaceToken = (db: Db, access: WorkspaceAccess, id: string) =>
+  workspaceTokens(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
+export const findWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
+  workspaceKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
+export const findApiKey = (db: Db, access: SelfAccess, id: string) =>
+  ownKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
+
+export async function saveCredential(
+  db: Db,
+  access: WorkspaceAccess,
+  id: string,
+  change: { name?: string; description?: string },
+) {
+  return db
+    .updateTable('credentials')
+    .set(change)
+    .where('id', '=', id)
+    .where('workspace_id', '=', access.workspace_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function revokeApiKey(db: Db, access: SelfAccess, id: string, now: Date): Promise<void> {
+  await db
+    .updateTable('credentials')
+    .set({ revoked_at: now })
+    .where('id', '=', id)
+    .where('user_id', '=', access.caller.user_id)
+    .execute();
+}
+
+export async function saveName(db: Db, access: SelfAccess, full_name: string, now: Date) {
+  return db
+    .updateTable('users')
+    .set({ full_name, updated_date: now })
+    .where('id', '=', access.caller.user_id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Takes a reset link out of use and gives whose it was; undefined when it was used, is over or never was. */
+export async function useReset(db: Db, hash: Buffer, now: Date) {
+  return db
+    .updateTable('password_resets')
+    .set({ used_at: now })
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .returning('user_id')
+    .executeTakeFirst();
+}
+
+export const findSetupToken = (db: Db, hash: Buffer) =>
+  db.selectFrom('setup_tokens').select('hash').where('hash', '=', hash).executeTakeFirst();
+
+export async function removeSetupTokens(db: Db): Promise<void> {
+  await db.deleteFrom('setup_tokens').execute();
+}

@@ -1,0 +1,200 @@
+// Owns personal access tokens, personal API keys and workspace keys: who may make which, and how they end
+// (docs/contract.md §1.4).
+import { revoke } from '../../access/accounts.ts';
+import { listReachableApps } from '../../access/apps.ts';
+import { audit, auditSelf } from '../../access/audit.ts';
+import { insertCredential, type Mint } from '../../access/people.ts';
+import type { Caller, SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import {
+  type CredentialRow,
+  type NewToken,
+  type NewWorkspaceKey,
+  presentToken,
+  presentWorkspaceKey,
+} from './contract.ts';
+import { findToken, findWorkspaceKey, listTokens, listWorkspaceKeys, revokeApiKey, saveCredential } from './store.ts';
+
+const maxTokens = 50;
+const maxKeys = 10;
+const defaultDays = 90;
+const dayMs = 24 * 60 * 60 * 1000;
+
+export async function createToken(db: Db, access: WorkspaceAccess, input: NewToken, mint: Mint, now: Date) {
+  const { caller, workspace_id } = access;
+  const days = input.expires_in_days === undefined ? defaultDays : input.expires_in_days;
+  const wanted = {
+    permission: input.permission ?? ('read_only' as const),
+    app_ids: input.app_ids ?? null,
+    expires_at: days === null ? null : new Date(now.getTime() + days * dayMs),
+  };
+  const parent = caller.kind === 'personal_token' ? caller : null;
+  if (parent !== null) refuseWider(parent, wanted);
+  return transaction(db, async (db) => {
+    await lockOnce(db, `tokens of ${caller.user_id} in ${workspace_id}`);
+    if ((await listTokens(db, access, now)).length >= maxTokens) throw limitReached(maxTokens, 'tokens');
+    await requireApps(db, access, wanted.app_ids);
+    const { id, token } = await insertCredential(
+      db,
+      mint,
+      {
+        kind: 'personal_token',
+        name: input.name,
+        user_id: caller.user_id,
+        workspace_id,
+        ...wanted,
+        parent_id: parent?.credential_id ?? null,
+      },
+      now,
+    );
+    const made = presentToken((await findToken(db, access, id)) as CredentialRow);
+    await audit(db, access, { type: 'token.created', target: { kind: 'token', id }, after: made }, now);
+    return { ...made, token };
+  });
+}
+
+interface Reach {
+  readonly permission: 'read_only' | 'full_access';
+  readonly app_ids: readonly string[] | null;
+  readonly expires_at: Date | null;
+}
+
+/** A token's token can do no more than it, nor live longer. */
+function refuseWider(parent: Caller, wanted: Reach): void {
+  const moreApps =
+    parent.app_ids !== null && (wanted.app_ids === null || wanted.app_ids.some((id) => !parent.app_ids?.includes(id)));
+  const moreTime = parent.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > parent.expires_at);
+  const morePower = parent.permission === 'read_only' && wanted.permission === 'full_access';
+  if (!moreApps && !moreTime && !morePower) return;
+  throw new Problem(
+    'forbidden',
+    'token_wider_than_parent',
+    'A token made by a token can reach no more apps, do no more and live no longer than it.',
+  );
+}
+
+async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string[] | null): Promise<void> {
+  if (ids === null) return;
+  const found = await listReachableApps(db, access, ids);
+  if (new Set(found.map((app) => app.id)).size < new Set(ids).size)
+    throw new Problem('not_found', 'app_not_found', 'There is no such app.');
+}
+
+export async function renameToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, name: string, now: Date) {
+  return transaction(db, async (db) => {
+    const row = await saveCredential(db, access, access.token.id, { name });
+    const change = {
+      type: 'token.renamed',
+      target: { kind: 'token', id: row.id },
+      before: { name: access.token.name },
+      after: { name },
+    };
+    await audit(db, access, change, now);
+    return presentToken(row);
+  });
+}
+
+/** At once and for good, with everything made by it. */
+export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
+  return transaction(db, async (db) => {
+    const revoked = await revoke(db, access, access.token.id, now);
+    const before = { name: access.token.name, permission: access.token.permission };
+    await audit(
+      db,
+      access,
+      { type: 'token.revoked', target: { kind: 'token', id: access.token.id }, before, after: { revoked } },
+      now,
+    );
+    return { success: true } as const;
+  });
+}
+
+export async function endApiKey(db: Db, access: SelfAccess & { key: CredentialRow }, now: Date) {
+  return transaction(db, async (db) => {
+    await revokeApiKey(db, access, access.key.id, now);
+    await auditSelf(
+      db,
+      access,
+      { type: 'api_key.revoked', target: { kind: 'api_key', id: access.key.id }, before: { name: access.key.name } },
+      now,
+    );
+    return { success: true } as const;
+  });
+}
+
+export async function createWorkspaceKey(
+  db: Db,
+  access: WorkspaceAccess,
+  input: NewWorkspaceKey,
+  mint: Mint,
+  now: Date,
+) {
+  const { caller, workspace_id } = access;
+  return transaction(db, async (db) => {
+    await lockOnce(db, `keys of ${workspace_id}`);
+    if ((await listWorkspaceKeys(db, access, now)).length >= maxKeys) throw limitReached(maxKeys, 'workspace_keys');
+    await requireApps(db, access, input.app_ids ?? null);
+    const { id, token } = await insertCredential(
+      db,
+      mint,
+      {
+        kind: 'workspace_key',
+        name: input.name,
+        description: input.description ?? '',
+        user_id: null,
+        workspace_id,
+        permission: 'full_access',
+        scopes: [...new Set(input.scopes)],
+        app_ids: input.app_ids ?? null,
+        created_by: caller.email,
+      },
+      now,
+    );
+    const made = presentWorkspaceKey((await findWorkspaceKey(db, access, id)) as CredentialRow);
+    await audit(db, access, { type: 'workspace_key.created', target: { kind: 'workspace_key', id }, after: made }, now);
+    return { ...made, token };
+  });
+}
+
+export type KeyAccess = WorkspaceAccess & { readonly key: CredentialRow };
+
+export async function changeWorkspaceKey(
+  db: Db,
+  access: KeyAccess,
+  change: { name?: string; description?: string },
+  now: Date,
+) {
+  return transaction(db, async (db) => {
+    const { key } = access;
+    const row = Object.keys(change).length === 0 ? key : await saveCredential(db, access, key.id, change);
+    const before = { name: key.name, description: key.description };
+    await audit(
+      db,
+      access,
+      { type: 'workspace_key.updated', target: { kind: 'workspace_key', id: key.id }, before, after: change },
+      now,
+    );
+    return presentWorkspaceKey(row);
+  });
+}
+
+export async function revokeWorkspaceKey(db: Db, access: KeyAccess, now: Date) {
+  return transaction(db, async (db) => {
+    await revoke(db, access, access.key.id, now);
+    const before = { name: access.key.name, scopes: access.key.scopes };
+    await audit(
+      db,
+      access,
+      { type: 'workspace_key.revoked', target: { kind: 'workspace_key', id: access.key.id }, before },
+      now,
+    );
+    return { success: true } as const;
+  });
+}
+
+const limitReached = (limit: number, resource: string) =>
+  new Problem('conflict', 'limit_reached', `At most ${limit} of these can be live at once.`, {
+    members: { limit, resource },
+  });

@@ -1,0 +1,83 @@
+// Owns the life of an app: made, changed, handed over, thrown away and fetched back (docs/contract.md §3.1).
+import { findMember, insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../access/apps.ts';
+import { audit } from '../../access/audit.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import { type AppChange, presentApp } from './contract.ts';
+
+const defaults: NewApp = {
+  name: 'Untitled app',
+  user_description: '',
+  app_type: 'user_app',
+  visibility: 'workspace',
+  public_settings: 'public_with_login',
+};
+
+export async function createApp(db: Db, access: WorkspaceAccess, input: Partial<NewApp>, now: Date) {
+  return transaction(db, async (db) => {
+    const app = await insertApp(db, access, { ...defaults, ...input }, now);
+    const after = { name: app.name, app_type: app.app_type, visibility: app.visibility };
+    await audit(db, access, { type: 'app.created', target: targetOf(app), app_id: app.id, after }, now);
+    return presentApp(app);
+  });
+}
+
+export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fields }: AppChange, now: Date) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    const owner = owner_email === undefined ? undefined : await newOwner(db, access, owner_email);
+    const change = { ...fields, ...(owner && { owner_id: owner.id }) };
+    const row = await saveApp(db, access, { ...change, updated_date: now });
+    const before = Object.fromEntries(Object.keys(change).map((field) => [field, app[field as keyof AppRow]]));
+    await audit(db, access, { type: 'app.updated', target: targetOf(app), app_id: app.id, before, after: change }, now);
+    return presentApp({ ...row, owner_email: owner?.email ?? app.owner_email });
+  });
+}
+
+/** A transfer needs owner rights; the receiver must be a joined member who may make apps. */
+async function newOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
+  if (access.app_role !== 'owner' && access.app_role !== null) {
+    throw new Problem('forbidden', 'role_required', 'Handing an app over needs the role owner.', {
+      members: { required_role: 'owner' },
+    });
+  }
+  const member = await findMember(db, access, email);
+  if (member === undefined) throw new Problem('not_found', 'member_not_found', 'There is no such member.');
+  if (member.role === 'viewer' || member.role === 'guest') {
+    throw new Problem('bad_request', 'role_not_assignable', 'A viewer or guest cannot own an app.');
+  }
+  return member;
+}
+
+/** Into the trash for 30 days: out of sight at once. */
+export async function deleteApp(db: Db, access: AppAccess, now: Date) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    await trashApp(db, access, now);
+    await audit(
+      db,
+      access,
+      { type: 'app.deleted', target: targetOf(app), app_id: app.id, before: { name: app.name } },
+      now,
+    );
+    return { success: true } as const;
+  });
+}
+
+export async function restoreApp(db: Db, access: AppAccess, now: Date) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    const row = await restoreRow(db, access, now);
+    await audit(
+      db,
+      access,
+      { type: 'app.restored', target: targetOf(app), app_id: app.id, after: { name: app.name } },
+      now,
+    );
+    return presentApp({ ...row, owner_email: app.owner_email });
+  });
+}
+
+const targetOf = (app: AppRow) => ({ kind: 'app', id: app.id });

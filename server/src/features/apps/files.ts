@@ -1,0 +1,137 @@
+// Owns an app's files: each change is one revision, whole or not at all (docs/contract.md §3.2).
+import { createHash } from 'node:crypto';
+import { bumpRevision } from '../../access/apps.ts';
+import { audit } from '../../access/audit.ts';
+import type { AppAccess } from '../../access/proofs.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import type { FileContent, FileSync, StoredFile } from './contract.ts';
+import { findFile, listHashes, removeFiles, saveFiles, totalSize } from './store.ts';
+
+const maxFileBytes = 5 * 1024 * 1024;
+const maxAppBytes = 200 * 1024 * 1024;
+const maxFiles = 5_000;
+
+export async function getAppFile(db: Db, access: AppAccess, path: string) {
+  const file = await findFile(db, access, path);
+  if (file === undefined) throw noSuchFile();
+  const content = file.content.toString(file.encoding === 'utf-8' ? 'utf8' : 'base64');
+  return { path, content, encoding: file.encoding, sha256: file.sha256, revision: access.app.revision };
+}
+
+export async function putAppFile(db: Db, access: AppAccess, path: string, input: FileContent, now: Date) {
+  const file = stored(path, input);
+  return transaction(db, async (db) => {
+    const revision = await bumpRevision(db, access, now); // also holds the app, so that changes of its files take turns
+    const before = await findFile(db, access, path);
+    const expected = input.expected_sha256;
+    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw conflict(access.app.revision);
+    await saveFiles(db, access, [file], now);
+    await refuseTooMuch(db, access);
+    await auditFiles(
+      db,
+      access,
+      revision,
+      { created: before ? [] : [path], updated: before ? [path] : [], deleted: [] },
+      now,
+    );
+    return { path, sha256: file.sha256, revision };
+  });
+}
+
+export async function deleteAppFile(db: Db, access: AppAccess, path: string, now: Date) {
+  return transaction(db, async (db) => {
+    const revision = await bumpRevision(db, access, now);
+    if ((await removeFiles(db, access, [path])) === 0) throw noSuchFile();
+    await auditFiles(db, access, revision, { created: [], updated: [], deleted: [path] }, now);
+    return { success: true } as const;
+  });
+}
+
+/** All or nothing: the app's files become what was sent, in one revision. */
+export async function syncAppFiles(db: Db, access: AppAccess, input: FileSync, now: Date) {
+  const files = input.files.map((file) => stored(file.path, file));
+  return transaction(db, async (db) => {
+    const revision = await bumpRevision(db, access, now);
+    if (input.expected_revision !== undefined && input.expected_revision !== revision - 1) throw conflict(revision - 1);
+    const known = await listHashes(db, access);
+    const sent = new Set(files.map((file) => file.path));
+    const changes = {
+      created: files.filter((file) => !known.has(file.path)).map((file) => file.path),
+      updated: files
+        .filter((file) => known.has(file.path) && known.get(file.path) !== file.sha256)
+        .map((file) => file.path),
+      deleted: input.delete_missing ? [...known.keys()].filter((path) => !sent.has(path)) : [],
+    };
+    const changed = new Set([...changes.created, ...changes.updated]);
+    await saveFiles(
+      db,
+      access,
+      files.filter((file) => changed.has(file.path)),
+      now,
+    );
+    await removeFiles(db, access, changes.deleted);
+    await refuseTooMuch(db, access);
+    await auditFiles(db, access, revision, changes, now);
+    return { ...changes, revision };
+  });
+}
+
+function stored(
+  path: string,
+  { content, encoding = 'utf-8' }: { content: string; encoding?: 'utf-8' | 'base64' },
+): StoredFile {
+  const bytes = Buffer.from(content, encoding === 'utf-8' ? 'utf8' : 'base64');
+  if (bytes.length > maxFileBytes) throw tooLarge(maxFileBytes);
+  return {
+    path,
+    content: bytes,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    size: bytes.length,
+    encoding,
+  };
+}
+
+async function refuseTooMuch(db: Db, access: AppAccess): Promise<void> {
+  const { count, bytes } = await totalSize(db, access);
+  if (bytes > maxAppBytes) throw tooLarge(maxAppBytes);
+  if (count > maxFiles) {
+    throw new Problem('conflict', 'limit_reached', `An app has at most ${maxFiles} files.`, {
+      members: { limit: maxFiles, resource: 'files' },
+    });
+  }
+}
+
+interface FileChanges {
+  readonly created: string[];
+  readonly updated: string[];
+  readonly deleted: string[];
+}
+
+const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileChanges, now: Date) =>
+  audit(
+    db,
+    access,
+    {
+      type: 'app.files_changed',
+      target: { kind: 'app', id: access.app.id },
+      app_id: access.app.id,
+      before: { revision: revision - 1 },
+      after: { revision, ...changes },
+    },
+    now,
+  );
+
+const noSuchFile = () => new Problem('not_found', 'file_not_found', 'There is no such file.');
+
+const conflict = (revision: number) =>
+  new Problem('conflict', 'revision_conflict', 'The files have changed since you read them.', {
+    members: { revision },
+    retrySafe: false,
+  });
+
+const tooLarge = (limit: number) =>
+  new Problem('too_large', 'payload_too_large', 'The files are larger than an app may hold.', {
+    members: { limit_bytes: limit },
+  });

@@ -1,0 +1,73 @@
+// Owns an app's secrets: written by its editors, shown to nobody, opened only by what runs for the app
+// (docs/contract.md §3.2, §11.4).
+import { audit, concealed } from '../../access/audit.ts';
+import type { AppAccess } from '../../access/proofs.ts';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Secrets } from '../../kit/secrets.ts';
+import type { Db } from '../../tables.ts';
+import { countSecrets, findSecret, listSealedElsewhere, removeSecret, saveSealed, saveSecret } from './store.ts';
+
+const maxSecrets = 100;
+const shortest = 16; // of a shorter value, four characters would tell too much
+
+const placeOf = (app_id: string, name: string) => ['app_secrets', `${app_id}/${name}`, 'sealed'] as const;
+
+export async function putAppSecret(
+  db: Db,
+  access: AppAccess,
+  name: string,
+  value: string,
+  secrets: Secrets,
+  now: Date,
+) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    await lockOnce(db, `secrets of ${app.id}`);
+    const before = await findSecret(db, access, name);
+    if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
+      throw new Problem('conflict', 'limit_reached', `An app has at most ${maxSecrets} secrets.`, {
+        members: { limit: maxSecrets, resource: 'secrets' },
+      });
+    }
+    const last4 = value.length < shortest ? null : value.slice(-4);
+    await saveSecret(db, access, { name, sealed: secrets.seal(value, placeOf(app.id, name)), last4 }, now);
+    const type = before === undefined ? 'app_secret.created' : 'app_secret.updated';
+    await audit(
+      db,
+      access,
+      { type, target: { kind: 'app_secret', id: name }, app_id: app.id, before: before && concealed, after: concealed },
+      now,
+    );
+    return { name, updated_date: now.toISOString(), last4 };
+  });
+}
+
+export async function deleteAppSecret(db: Db, access: AppAccess, name: string, now: Date) {
+  return transaction(db, async (db) => {
+    if (!(await removeSecret(db, access, name)))
+      throw new Problem('not_found', 'secret_not_found', 'There is no such secret.');
+    await audit(
+      db,
+      access,
+      {
+        type: 'app_secret.deleted',
+        target: { kind: 'app_secret', id: name },
+        app_id: access.app.id,
+        before: concealed,
+      },
+      now,
+    );
+    return { success: true } as const;
+  });
+}
+
+/** Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. */
+export async function rewrapSecrets(db: Db, secrets: Secrets, currentKeyId: string): Promise<number> {
+  const rows = await listSealedElsewhere(db, currentKeyId, 500);
+  for (const row of rows) {
+    const rewrapped = secrets.rewrap(row.sealed, placeOf(row.app_id, row.name));
+    if (rewrapped !== undefined) await saveSealed(db, row, rewrapped);
+  }
+  return rows.length;
+}

@@ -1,0 +1,194 @@
+// The audit log: written with the change, sealed afterwards, provable (docs/contract.md §2.8).
+
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startWorld } from '../../../test/world.ts';
+import { brokenAt, chained, firstPrevHash } from './chain.ts';
+import { dropExpired, sealAll } from './seal.ts';
+
+const world = await startWorld({ tampers: true });
+const seal = () => sealAll(world.app.database.db);
+
+async function place(name: string) {
+  const owner = await world.person(`${name}@example.com`);
+  const workspace = await world.workspace(owner);
+  await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+  const as = await world.token(owner, workspace);
+  return { owner, workspace, as };
+}
+const folder = (as: string, name = 'F', headers = {}) =>
+  world.call('POST', '/api/app-folders', { as, body: { name }, headers });
+const log = (as: string, query = '') => world.call('GET', `/api/workspace/audit-log${query}`, { as });
+const verify = async (as: string, query = '') =>
+  (await world.call('GET', `/api/workspace/audit-log/verify${query}`, { as })).body;
+
+describe('an entry', () => {
+  it('says who changed what, by which credential and request, from what to what', async () => {
+    const { owner, as } = await place('entry');
+    const made = (await folder(as, 'Before', { 'x-request-id': 'request-1' })).body;
+    await world.call('PATCH', `/api/app-folders/${made.id}`, { as, body: { name: 'After' } });
+    const [updated, created] = (await log(as)).body.items;
+    expect(created).toMatchObject({
+      type: 'folder.created',
+      actor: { kind: 'user', id: owner.id, email: owner.email },
+      request_id: 'request-1',
+      ip: '127.0.0.1',
+      target: { kind: 'folder', id: made.id },
+      before: null,
+      outcome: 'done',
+      sequence: null,
+      hash: null,
+    });
+    expect(created.credential_id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(updated).toMatchObject({ type: 'folder.updated', before: { name: 'Before' }, after: { name: 'After' } });
+    await seal();
+    expect((await log(as)).body.items.map((entry: { sequence: number }) => entry.sequence)).toEqual([2, 1]);
+  });
+
+  it('is not written when the change is not', async () => {
+    const { as } = await place('refused');
+    await world.call('POST', '/api/app-folders', { as, body: { name: 'F', parent_folder_id: 'nonsense' } });
+    expect((await log(as)).body.items).toEqual([]);
+  });
+
+  it('is written for refusals by role, at most one a minute per credential and operation', async () => {
+    const { workspace, as } = await place('roles');
+    const viewer = await world.member(workspace, 'viewer', 'audit-viewer@example.com');
+    const theirs = await world.token(viewer, workspace);
+    for (let i = 0; i < 3; i += 1) expect((await world.call('POST', '/api/apps', { as: theirs })).status).toBe(403);
+    await expect.poll(async () => (await log(as, '?outcome=refused')).body.items.length).toBe(1);
+    expect((await log(as, '?outcome=refused')).body.items[0]).toMatchObject({
+      actor: { email: viewer.email },
+      after: { code: 'role_required' },
+    });
+  });
+});
+
+describe('listAuditLog', () => {
+  it('filters by type, prefix, actor, app, outcome and time, and pages over sealed and unsealed entries', async () => {
+    const { owner, as } = await place('filters');
+    for (let i = 0; i < 5; i += 1) await folder(as, `F${i}`);
+    const app = (await world.call('POST', '/api/apps', { as })).body;
+    await seal();
+    await folder(as, 'unsealed');
+    const types = async (query: string) =>
+      (await log(as, query)).body.items.map((entry: { type: string }) => entry.type);
+    expect(await types('?type=app.created')).toEqual(['app.created']);
+    expect(await types('?type=app.*,nothing')).toEqual(['app.created']);
+    expect(await types(`?app_id=${app.id}`)).toEqual(['app.created']);
+    expect((await types(`?actor_email=${owner.email}`)).length).toBe(7);
+    expect(await types('?actor_email=x@y.zz')).toEqual([]);
+    expect(await types('?from=2999-01-01T00:00:00Z')).toEqual([]);
+    expect((await types('?to=2999-01-01T00:00:00%2B01:00')).length).toBe(7);
+    expect((await types('?after_sequence=4')).length).toBe(2);
+    const walked: string[] = [];
+    let cursor = '';
+    do {
+      const page = (await log(as, `?limit=2${cursor && `&cursor=${cursor}`}`)).body;
+      walked.push(...page.items.map((entry: { id: string }) => entry.id));
+      cursor = page.next_cursor ?? '';
+    } while (cursor);
+    expect(new Set(walked).size).toBe(7);
+    expect((await log(as, '?from=yesterday')).body.detail[0].type).toBe('datetime_parsing');
+    expect((await log(as, '?cursor=x')).body.code).toBe('cursor_invalid');
+  });
+});
+
+describe('the chain', () => {
+  it('is gap-free per workspace, whoever seals and however often at once', async () => {
+    const { as } = await place('gapless');
+    await Promise.all(Array.from({ length: 30 }, (_, i) => folder(as, `F${i}`)));
+    await Promise.all([seal(), seal(), seal()]);
+    await Promise.all(Array.from({ length: 10 }, (_, i) => folder(as, `G${i}`)));
+    await seal();
+    expect(await verify(as)).toMatchObject({
+      valid: true,
+      checked: 40,
+      first_sequence: 1,
+      last_sequence: 40,
+      unsealed: 0,
+      broken_at: null,
+    });
+    const text = (await world.call('GET', '/api/workspace/audit-log/export', { as })).text.trim().split('\n');
+    expect(text.map((line) => JSON.parse(line).sequence)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+    const part = (
+      await world.call('GET', '/api/workspace/audit-log/export?from_sequence=10&to_sequence=12', { as })
+    ).text
+      .trim()
+      .split('\n');
+    expect(part).toHaveLength(3);
+  });
+
+  it('cannot be changed by the service, whose own connection is refused', async () => {
+    const { workspace, as } = await place('sealed');
+    await folder(as);
+    await seal();
+    await expect(
+      sql`update audit_entries set type = 'x' where workspace_id = ${workspace}`.execute(world.db),
+    ).rejects.toThrow('cannot be changed');
+    await expect(sql`delete from audit_entries where workspace_id = ${workspace}`.execute(world.db)).rejects.toThrow(
+      'cannot be changed',
+    );
+    await expect(sql`truncate audit_entries`.execute(world.db)).rejects.toThrow('cannot be changed');
+  });
+
+  it.each([
+    [
+      'changed',
+      (w: string) =>
+        sql`update audit_entries set entry = jsonb_set(entry, '{type}', '"x"') where workspace_id = ${w} and sequence = 3`,
+      3,
+    ],
+    ['deleted', (w: string) => sql`delete from audit_entries where workspace_id = ${w} and sequence = 3`, 3],
+    ['cut off the end', (w: string) => sql`delete from audit_entries where workspace_id = ${w} and sequence = 5`, 5],
+    [
+      'swapped',
+      (w: string) =>
+        sql`update audit_entries set sequence = case sequence when 3 then 1004 when 4 then 3 end where workspace_id = ${w} and sequence in (3, 4)`,
+      3,
+    ],
+  ])('shows at its sequence number an entry that was %s behind our back', async (how, tamper, at) => {
+    const { workspace, as } = await place(`tamper-${at}-${how.replaceAll(' ', '')}`);
+    for (let i = 0; i < 5; i += 1) await folder(as, `F${i}`);
+    await seal();
+    expect(await verify(as)).toMatchObject({ valid: true, checked: 5 });
+    await sql`alter table audit_entries disable trigger user`.execute(world.db);
+    await tamper(workspace).execute(world.db);
+    await sql`alter table audit_entries enable trigger user`.execute(world.db);
+    expect(await verify(as)).toMatchObject({ valid: false, broken_at: at });
+  });
+
+  it('keeps its boundary when old entries are dropped after 400 days', async () => {
+    const { as } = await place('old');
+    await folder(as, 'old');
+    world.clock.aheadMs = 401 * 24 * 60 * 60 * 1000;
+    await folder(as, 'new');
+    await seal();
+    await dropExpired(world.app.database.db, world.clock.now());
+    world.clock.aheadMs = 0;
+    expect(await verify(as)).toMatchObject({ valid: true, checked: 1, first_sequence: 2, last_sequence: 2 });
+  });
+
+  it('finds any single change in any chain (property)', () => {
+    const entry = fc.record({ type: fc.string(), after: fc.jsonValue() });
+    fc.assert(
+      fc.property(fc.array(entry, { minLength: 1, maxLength: 20 }), fc.nat(), (entries, pick) => {
+        const head = { sequence: 0, hash: firstPrevHash };
+        const links = chained(head, JSON.parse(JSON.stringify(entries)));
+        expect(brokenAt(links, head)).toBeNull();
+        const at = pick % links.length;
+        const changed = links.map((link, i) =>
+          i === at ? { ...link, entry: { ...link.entry, type: `${link.entry.type}!` } } : link,
+        );
+        expect(brokenAt(changed, head)).toBe(at + 1);
+        expect(
+          brokenAt(
+            links.filter((_, i) => i !== at),
+            head,
+          ),
+        ).toBe(at === links.length - 1 ? null : at + 1);
+      }),
+    );
+  });
+});

@@ -1,0 +1,68 @@
+// Owns the shapes of the audit log as a caller sees it (docs/contract.md §2.8).
+import { z } from 'zod';
+import { answer, count, pageQuery, query, queryInteger, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
+
+export const AuditEntry = answer('AuditEntry', {
+  id: z.string(),
+  sequence: count.nullable().meta({ description: 'gap-free per workspace; null until sealed, within 2 s' }),
+  occurred_at: timestamp,
+  type: z.string(),
+  actor: answer('AuditActor', {
+    kind: z.enum(['user', 'workspace_key', 'service', 'operator', 'anonymous']),
+    id: z.string().nullable(),
+    email: z.string().nullable(),
+  }),
+  credential_id: z.string().nullable(),
+  request_id: z.string(),
+  ip: z.string().nullable(),
+  app_id: z.string().nullable(),
+  target: answer('AuditTarget', { kind: z.string(), id: z.string() }),
+  before: z.unknown(),
+  after: z.unknown(),
+  outcome: z.enum(['done', 'refused']),
+  prev_hash: z.string().nullable(),
+  hash: z.string().nullable(),
+});
+
+export const AuditQuery = query({
+  ...pageQuery,
+  type: text(0, 1000).optional().meta({ description: 'comma list of types; `prefix.*` for all that begin so' }),
+  actor_email: text(0, 320).optional(),
+  app_id: z.string().optional(),
+  outcome: z.enum(['done', 'refused']).optional(),
+  from: queryTime.optional(),
+  to: queryTime.optional(),
+  after_sequence: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
+});
+export type AuditQuery = z.output<typeof AuditQuery>;
+
+export const ExportQuery = query({
+  from_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional(),
+  to_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional(),
+});
+
+export const VerifyQuery = query({ from_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional() });
+
+export const Verified = answer('VerifiedAuditLog', {
+  valid: z.boolean(),
+  checked: count,
+  first_sequence: count.nullable(),
+  last_sequence: count.nullable(),
+  head_hash: z.string().nullable(),
+  unsealed: count,
+  broken_at: count.nullable(),
+});
+
+/** What a change wrote of itself; its place in the chain is added when it is sealed. */
+export type Entry = Readonly<Record<string, unknown>>;
+
+export interface SealedRow {
+  id: string;
+  sequence: number | null;
+  entry: Entry;
+  prev_hash: string | null;
+  hash: string | null;
+}
+
+export const presentEntry = ({ entry, sequence, prev_hash, hash }: Omit<SealedRow, 'id'>) =>
+  ({ ...entry, sequence, prev_hash, hash }) as z.input<typeof AuditEntry>;

@@ -1,0 +1,14 @@
+// The door of the audit log. Entries are written by access, in the change's own transaction; here they are sealed, read
+// and proven.
+import type { Cursors } from '../../kit/http/cursor.ts';
+import type { Job } from '../../kit/later/schedule.ts';
+import { auditRoutes } from './routes.ts';
+import { dropExpired, sealAll } from './seal.ts';
+
+export const audit = ({ cursors }: { cursors: Cursors }) => ({
+  routes: auditRoutes(cursors),
+  jobs: [
+    { name: 'seal audit entries', everyMs: 500, run: (db) => sealAll(db) },
+    { name: 'drop expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => dropExpired(db, now) },
+  ] satisfies Job[],
+});

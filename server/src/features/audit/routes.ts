@@ -1,0 +1,124 @@
+// Owns the HTTP contract of the audit log: reading it, taking it along, and proving that nothing was changed.
+import { Readable } from 'node:stream';
+import { changing } from '../../access/accepted.ts';
+import { perMinute } from '../../access/limits.ts';
+import type { WorkspaceAccess } from '../../access/proofs.ts';
+import { workspaceAs } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { media } from '../../kit/http/operation.ts';
+import { items } from '../../kit/http/shapes.ts';
+import type { Db } from '../../tables.ts';
+import { brokenAt } from './chain.ts';
+import { AuditEntry, AuditQuery, ExportQuery, presentEntry, Verified, VerifyQuery } from './contract.ts';
+import { countUnsealed, findChain, listEntries, listSealed } from './store.ts';
+
+const reader = { ...changing, workspaceKey: 'audit:read' } as const;
+const exportPage = 1_000;
+const verifiedAtMost = 100_000;
+
+export const auditRoutes = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listAuditLog',
+    method: 'GET',
+    path: '/api/workspace/audit-log',
+    origin: 'N',
+    summary: 'List what was changed in the workspace, by whom, and what was refused',
+    credentials: reader,
+    access: workspaceAs('admin'),
+    limit: perMinute(100, 'workspace'),
+    query: AuditQuery,
+    answers: { 200: items(AuditEntry) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const { limit, cursor, ...filters } = query;
+      const binding = ['listAuditLog', access.workspace_id, access.caller.credential_id, filters];
+      const rows = await listEntries(db, access, query, cursors.open(cursor, binding, now));
+      return cursors.page(rows, limit, binding, now, presentEntry, (row) => [row.id]);
+    },
+  }),
+  route({
+    name: 'exportAuditLog',
+    method: 'GET',
+    path: '/api/workspace/audit-log/export',
+    origin: 'N',
+    summary: 'Take the sealed audit log along, one JSON entry a line, oldest first',
+    credentials: reader,
+    access: workspaceAs('admin'),
+    limit: perMinute(5, 'workspace'),
+    query: ExportQuery,
+    answers: { 200: media('application/x-ndjson', 'one entry a line') },
+    handle: ({ db, access, query }) =>
+      Readable.from(exported(db, access, query.from_sequence ?? 1, query.to_sequence ?? null)),
+  }),
+  route({
+    name: 'verifyAuditLog',
+    method: 'GET',
+    path: '/api/workspace/audit-log/verify',
+    origin: 'N',
+    summary: 'Check that no sealed entry was changed, removed or moved',
+    description: 'At most 100,000 entries a call; go on with `from_sequence`.',
+    credentials: reader,
+    access: workspaceAs('admin'),
+    limit: perMinute(5, 'workspace'),
+    query: VerifyQuery,
+    answers: { 200: Verified },
+    handle: ({ db, access, query }) => verify(db, access, query.from_sequence),
+  }),
+];
+
+async function* exported(db: Db, access: WorkspaceAccess, from: number, to: number | null): AsyncGenerator<string> {
+  let next = from;
+  for (;;) {
+    const links = await listSealed(db, access, next, to, exportPage);
+    for (const link of links) yield `${JSON.stringify(presentEntry(link))}\n`;
+    const last = links.at(-1);
+    if (last === undefined || links.length < exportPage) return;
+    next = last.sequence + 1;
+  }
+}
+
+async function verify(db: Db, access: WorkspaceAccess, fromSequence: number | undefined) {
+  const unsealed = await countUnsealed(db, access);
+  const chain = await findChain(db, access);
+  if (chain === undefined)
+    return {
+      valid: true,
+      checked: 0,
+      first_sequence: null,
+      last_sequence: null,
+      head_hash: null,
+      unsealed,
+      broken_at: null,
+    };
+  const first = Math.max(chain.first_sequence, fromSequence ?? chain.first_sequence);
+  const before = await startOf(db, access, chain, first);
+  const links = await listSealed(db, access, first, null, verifiedAtMost);
+  const last = links.at(-1);
+  const atEnd = links.length < verifiedAtMost;
+  // The chain's end is kept apart, so that entries cut off its end are missed too.
+  const cut = atEnd && (last?.sequence ?? first - 1) !== chain.last_sequence ? (last?.sequence ?? first - 1) + 1 : null;
+  const changed = atEnd && cut === null && last !== undefined && last.hash !== chain.last_hash ? last.sequence : null;
+  const broken_at = brokenAt(links, before) ?? cut ?? changed;
+  return {
+    valid: broken_at === null,
+    checked: links.length,
+    first_sequence: links[0]?.sequence ?? null,
+    last_sequence: last?.sequence ?? null,
+    head_hash: last?.hash ?? null,
+    unsealed,
+    broken_at,
+  };
+}
+
+/** What came just before the run to check: the kept boundary, or the entry before. */
+async function startOf(
+  db: Db,
+  access: WorkspaceAccess,
+  chain: { first_sequence: number; first_prev_hash: string },
+  first: number,
+) {
+  if (first === chain.first_sequence) return { sequence: first - 1, hash: chain.first_prev_hash };
+  const [previous] = await listSealed(db, access, first - 1, first - 1, 1);
+  return { sequence: first - 1, hash: previous?.hash ?? '' };
+}

@@ -1,0 +1,57 @@
+// Owns work on a schedule: jobs that heal, seal and purge. Each is idempotent, runs again after a failure, and never
+// beside itself in one process.
+
+import type { Kysely } from 'kysely';
+import type { Clock } from '../clock.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the kit runs on any set of tables.
+type AnyDb = Kysely<any>;
+
+export interface Job {
+  readonly name: string;
+  readonly everyMs: number;
+  /** Gives how much there was to do; a full turn is followed by the next at once. */
+  run(db: AnyDb, now: Date): Promise<number>;
+}
+
+export interface Running {
+  /** Lets the turns under way end. */
+  stop(): Promise<void>;
+}
+
+export function runJobs(
+  jobs: readonly Job[],
+  db: AnyDb,
+  clock: Clock,
+  onError: (job: string, error: unknown) => void,
+): Running {
+  const stopping = new AbortController();
+  const loops = jobs.map((job) => loop(job, db, clock, onError, stopping.signal));
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+async function loop(
+  job: Job,
+  db: AnyDb,
+  clock: Clock,
+  onError: (job: string, error: unknown) => void,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    await job.run(db, clock.now()).catch((error: unknown) => onError(job.name, error));
+    // Some give, so that many processes do not all come at the same moment.
+    await pause(job.everyMs * (0.9 + 0.2 * Math.random()), stop);
+  }
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  stop.addEventListener('abort', () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
+}

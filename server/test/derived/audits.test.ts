@@ -1,0 +1,21 @@
+// Every operation that can change something says which audit entries it leaves. That it leaves them is checked after
+// every test file, over all the changes its tests made (see world.ts).
+import { expect, it } from 'vitest';
+import { describedRoutes } from '../../describe/routes.ts';
+
+const routes = await describedRoutes();
+
+it.each(routes.filter((route) => route.method !== 'GET').map((route) => [route.name, route] as const))(
+  '%s says what it leaves in the audit log',
+  (_name, route) => {
+    expect(route.audits, 'name the entries, or say nothing').toBeDefined();
+    if (Array.isArray(route.audits)) for (const type of route.audits) expect(type).toMatch(/^[a-z_]+(\.[a-z_]+)+$/);
+  },
+);
+
+it.each(routes.filter((route) => route.method === 'GET').map((route) => [route.name, route] as const))(
+  '%s reads, and leaves nothing',
+  (_name, route) => {
+    expect(route.audits).toBeUndefined();
+  },
+);
