@@ -61,6 +61,7 @@ export async function describeTables(client: pg.ClientBase): Promise<string> {
 }
 
 function typeOf(column: Column): string {
+  if (column.type === 'jsonb' && column.has_default) return 'ColumnType<unknown, string | undefined, string>';
   const bare = bareType(column);
   const type = column.nullable ? `${bare} | null` : bare;
   return column.has_default ? `Generated<${type}>` : type;

@@ -13,6 +13,7 @@ import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
+import { workspaces } from './features/workspaces/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
@@ -30,6 +31,12 @@ import { apiVersion, openApi } from './openapi.ts';
 import type { Tables } from './tables.ts';
 
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
+
+/** What a feature's door gives. */
+interface Room {
+  readonly routes: Route[];
+  readonly jobs?: readonly Job[];
+}
 
 export interface AppParts {
   readonly clock?: Clock;
@@ -83,14 +90,8 @@ export function createApp(config: Config, parts: AppParts): App {
   };
 
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
-  const auditLog = audit({ cursors });
-  const appRoom = apps({
-    cursors,
-    secrets: secretsUnder(config.MASTER_KEYS),
-    masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
-  });
-  const all: Route[] = [
-    ...accounts({
+  const rooms: Room[] = [
+    accounts({
       mint,
       counters,
       mail,
@@ -99,11 +100,16 @@ export function createApp(config: Config, parts: AppParts): App {
       defaultPlan: config.DEFAULT_PLAN,
       baseUrl: config.BASE_URL,
       secureCookie: config.BASE_URL.startsWith('https:'),
-    }).routes,
-    ...auditLog.routes,
-    ...appRoom.routes,
-    ...folders({ cursors }).routes,
-    ...installation({
+    }),
+    workspaces({
+      cursors,
+      defaultPlan: config.DEFAULT_PLAN,
+      onlyOperatorsCreate: config.ALLOW_WORKSPACE_CREATION === 'operator',
+    }),
+    apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
+    folders({ cursors }),
+    audit({ cursors }),
+    installation({
       checks,
       metrics: metrics.text,
       metricsToken: config.METRICS_TOKEN,
@@ -115,7 +121,12 @@ export function createApp(config: Config, parts: AppParts): App {
         beta: true,
         features: { ads: false, model: false, git: false, browser: false, mail: mail.configured },
       }),
-    }).routes,
+    }),
+  ];
+  const all: Route[] = rooms.flatMap((room) => room.routes);
+  const jobs: Job[] = [
+    ...rooms.flatMap((room) => room.jobs ?? []),
+    { name: 'forget idempotency keys', everyMs: 60_000, run: forgetExpired },
   ];
   const routes = parts.routes?.(all) ?? all;
 
@@ -159,7 +170,7 @@ export function createApp(config: Config, parts: AppParts): App {
   return {
     server,
     routes,
-    jobs: [...auditLog.jobs, ...appRoom.jobs, { name: 'forget idempotency keys', everyMs: 60_000, run: forgetExpired }],
+    jobs,
     database,
     counters,
     close,

@@ -185,7 +185,7 @@ export interface Tables {
     deleted_date: Date | null;
     monthly_limit: number | null;
     default_member_credit_limit: number | null;
-    features: Generated<Json>;
+    features: ColumnType<unknown, string | undefined, string>;
     billing_hold: Generated<boolean>;
     billing_hold_reason: string | null;
   };

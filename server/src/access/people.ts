@@ -2,7 +2,7 @@
 // writes those tables.
 import { newId } from '../kit/ids.ts';
 import type { Db } from '../tables.ts';
-import type { Plan } from './plans.ts';
+import { monthlyCredits, type Plan } from './plans.ts';
 import type { WorkspaceRole } from './roles.ts';
 import { type CredentialKind, hashToken, mintToken, type Pepper } from './tokens.ts';
 
@@ -27,15 +27,15 @@ export async function insertUser(
 
 export async function insertWorkspace(
   db: Db,
-  workspace: { name: string; plan: Plan; owner_id: string },
+  { owner_id, ...workspace }: { name: string; plan: Plan; owner_id: string; country_code?: string },
   now: Date,
 ): Promise<string> {
   const id = newId();
   await db
     .insertInto('workspaces')
-    .values({ id, name: workspace.name, plan: workspace.plan, created_date: now, updated_date: now })
+    .values({ ...workspace, id, monthly_limit: monthlyCredits[workspace.plan], created_date: now, updated_date: now })
     .execute();
-  await insertMembership(db, { workspace_id: id, user_id: workspace.owner_id, role: 'owner' }, now);
+  await insertMembership(db, { workspace_id: id, user_id: owner_id, role: 'owner' }, now);
   return id;
 }
 

@@ -5,6 +5,14 @@ export type Plan = (typeof plans)[number];
 
 export const rateFactors: Record<Plan, number> = { free: 1, builder: 1, pro: 3, business: 5, enterprise: 10 };
 
+export const monthlyCredits: Record<Plan, number | null> = {
+  free: 25,
+  builder: 250,
+  pro: 1000,
+  business: 5000,
+  enterprise: null,
+};
+
 const lowestPlan = {
   agent_webhooks: 'builder',
   workflows: 'builder',
@@ -14,6 +22,7 @@ const lowestPlan = {
 } as const satisfies Record<string, Plan>;
 
 export type GatedFeature = keyof typeof lowestPlan;
+export const gatedFeatures = Object.keys(lowestPlan) as GatedFeature[];
 
 /** The plan a feature needs, when `plan` does not reach it. */
 export function requiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {

@@ -1,4 +1,5 @@
 // The door of apps: their life from making to purge, whom they are shared with, their files and their secrets.
+import { purgeApps } from '../../access/workspaces.ts';
 import type { Job } from '../../kit/later/schedule.ts';
 import { type AppParts, appRoutes } from './routes.ts';
 import { rewrapSecrets } from './secrets.ts';
@@ -6,6 +7,7 @@ import { rewrapSecrets } from './secrets.ts';
 export const apps = (parts: AppParts & { masterKeyId: string }) => ({
   routes: appRoutes(parts),
   jobs: [
+    { name: 'purge apps', everyMs: 60 * 60 * 1000, run: purgeApps },
     { name: 'rewrap app secrets', everyMs: 60_000, run: (db) => rewrapSecrets(db, parts.secrets, parts.masterKeyId) },
   ] satisfies Job[],
 });

@@ -55,6 +55,15 @@ const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\.
 
 export const integer = (min: number, max: number) => z.int().min(min).max(max);
 
+/** A number with at most so many decimals. */
+export const decimal = (places: number) =>
+  z
+    .number()
+    .refine(
+      (value) => Number(value.toFixed(places)) === value,
+      fault('value_error', `must have at most ${places} decimals`),
+    );
+
 /** A whole number in an answer, where no bound is part of the promise. */
 export const count = z.int();
 

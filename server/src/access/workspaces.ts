@@ -1,0 +1,117 @@
+// Owns the workspaces' rows: reading, changing, throwing away and purging them, and what they may spend.
+import { sql, type Updateable } from 'kysely';
+import { newId } from '../kit/ids.ts';
+import type { Db, Tables } from '../tables.ts';
+import type { SelfAccess, WorkspaceAccess } from './proofs.ts';
+
+export const graceDays = 30;
+const dayMs = 24 * 60 * 60 * 1000;
+
+export const getWorkspaceRow = (db: Db, access: WorkspaceAccess) =>
+  db.selectFrom('workspaces').selectAll().where('id', '=', access.workspace_id).executeTakeFirstOrThrow();
+
+export const saveWorkspace = (db: Db, id: string, change: Updateable<Tables['workspaces']>) =>
+  db.updateTable('workspaces').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+
+/** Every workspace of the installation, with what an operator wants to know of it. Only an operator's proof opens this. */
+export function operatedWorkspaces(db: Db, _access: SelfAccess) {
+  return db
+    .selectFrom('workspaces')
+    .modifyFront(sql`/* operator */`)
+    .selectAll('workspaces')
+    .select((is) => [
+      is
+        .selectFrom('memberships')
+        .whereRef('memberships.workspace_id', '=', 'workspaces.id')
+        .select((of) => of.fn.countAll<number>().as('count'))
+        .as('member_count'),
+      is
+        .selectFrom('memberships')
+        .innerJoin('users', 'users.id', 'memberships.user_id')
+        .whereRef('memberships.workspace_id', '=', 'workspaces.id')
+        .where('memberships.role', '=', 'owner')
+        .select('users.email')
+        .as('owner_email'),
+    ])
+    .$narrowType<{ member_count: number }>();
+}
+
+/** What is left of the month's credits; null where they are unlimited. */
+export async function balanceOf(
+  db: Db,
+  workspace: { id: string; monthly_limit: number | null },
+  now: Date,
+): Promise<number | null> {
+  if (workspace.monthly_limit === null) return null;
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
+  const { rows } = await sql<{ moved: number }>`
+    select coalesce(sum(case when kind = 'use' then -amount else amount end), 0) as moved from credit_ledger
+    where workspace_id = ${workspace.id} and kind in ('use', 'refund', 'grant') and created_date >= ${month}`.execute(
+    db,
+  );
+  return workspace.monthly_limit + (rows[0]?.moved ?? 0);
+}
+
+export interface LedgerRow {
+  readonly id: string;
+  readonly created_date: Date;
+  readonly kind: Tables['credit_ledger']['kind'];
+  readonly amount: number;
+  readonly user_id: string | null;
+  readonly app_id: string | null;
+  readonly operation: string;
+  readonly reference_id: string | null;
+  readonly balance_after: number | null;
+  readonly note: string | null;
+}
+
+export async function insertGrant(
+  db: Db,
+  workspace_id: string,
+  grant: { amount: number; note: string; user_id: string | null; balance_after: number | null },
+  now: Date,
+): Promise<LedgerRow> {
+  const row = {
+    id: newId(),
+    kind: 'grant' as const,
+    app_id: null,
+    operation: 'grantCredits',
+    reference_id: null,
+    created_date: now,
+    ...grant,
+  };
+  await db
+    .insertInto('credit_ledger')
+    .values({ workspace_id, ...row })
+    .execute();
+  return row;
+}
+
+/** Deletes workspaces whose grace is over, with everything in them; gives how many. */
+export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } =
+    await sql`/* service */ delete from workspaces where deleted_date <= ${before(now)}`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Deletes apps that have been in the trash for too long; gives how many. */
+export async function purgeApps(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from apps where deleted_date <= ${before(now)}`.execute(
+    db,
+  );
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Deletes credentials and links that can never be used again; gives how many. */
+export async function purgeCredentials(db: Db, now: Date): Promise<number> {
+  const idleSince = new Date(now.getTime() - 7 * dayMs);
+  const { numAffectedRows } = await sql`/* service */ delete from credentials
+    where expires_at <= ${now} or revoked_at <= ${before(now)} or (kind = 'session' and last_used_at < ${idleSince})`.execute(
+    db,
+  );
+  const links =
+    await sql`/* service */ delete from password_resets where expires_at <= ${now} or used_at is not null`.execute(db);
+  return Number(numAffectedRows ?? 0) + Number(links.numAffectedRows ?? 0);
+}
+
+const before = (now: Date): Date => new Date(now.getTime() - graceDays * dayMs);

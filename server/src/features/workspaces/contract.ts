@@ -1,0 +1,149 @@
+// Owns the shapes of workspaces, plans and grants as a caller sees them (docs/contract.md §2.1, §2.5, §2.6).
+import { z } from 'zod';
+import { type Plan, plans } from '../../access/plans.ts';
+import { type WorkspaceRole, workspaceRoles } from '../../access/roles.ts';
+import type { LedgerRow } from '../../access/workspaces.ts';
+import {
+  answer,
+  body,
+  clearable,
+  count,
+  decimal,
+  name,
+  optional,
+  pageQuery,
+  pattern,
+  query,
+  strictBody,
+  text,
+  timestamp,
+} from '../../kit/http/shapes.ts';
+
+/** Switches an operator may set per workspace, and what they are without. */
+export const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
+const Features = z.strictObject({
+  dependency_scan: z.boolean(),
+  static_code_default: z.boolean(),
+  model_analysis: z.boolean(),
+});
+
+const fields = {
+  id: z.string(),
+  name: z.string(),
+  plan: z.enum(plans),
+  role: z
+    .enum(workspaceRoles)
+    .nullable()
+    .meta({ description: 'the caller’s; null for a workspace key or an operator from outside' }),
+  monthly_limit: z.number().nullable(),
+  default_member_credit_limit: z.number().nullable(),
+  country_code: z.string(),
+  locale: z.string(),
+  features: Features,
+  created_date: timestamp,
+};
+
+export const Workspace = answer('Workspace', fields);
+export const OperatedWorkspace = answer('OperatedWorkspace', {
+  ...fields,
+  rate_multiplier: z.number().nullable(),
+  billing_hold: z.boolean(),
+  billing_hold_reason: z.string().nullable(),
+  member_count: count,
+  owner_email: z.string().nullable(),
+});
+
+const countryCode = pattern(/^[A-Z]{2}$/, 2);
+
+export const NewWorkspace = body({ name: name(1, 100), country_code: optional(countryCode) });
+export const WorkspaceChange = body({
+  name: optional(name(1, 100)),
+  country_code: optional(countryCode),
+  locale: optional(pattern(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 35)),
+});
+
+export const OperatorChange = strictBody({
+  plan: optional(z.enum(plans)),
+  monthly_limit: clearable(z.number().min(0)),
+  rate_multiplier: clearable(z.number().min(0.1).max(1000)),
+  features: optional(Features.partial()),
+  billing_hold: optional(z.boolean()),
+  billing_hold_reason: clearable(text(0, 500)),
+});
+export type OperatorChange = z.output<typeof OperatorChange>;
+
+export const PlanRow = answer('Plan', {
+  plan: z.enum(plans),
+  monthly_credits: z.number().nullable(),
+  rate_multiplier: z.number(),
+  features: z.record(z.string(), z.boolean()),
+});
+
+export const Grant = strictBody({
+  amount: decimal(4).refine((amount) => amount !== 0, { error: 'must not be 0' }),
+  note: text(1, 500),
+});
+export const LedgerEntry = answer('CreditLedgerRow', {
+  id: z.string(),
+  created_date: timestamp,
+  kind: z.enum(['use', 'reserve', 'release', 'refund', 'grant', 'reset']),
+  amount: z.number(),
+  user_id: z.string().nullable(),
+  app_id: z.string().nullable(),
+  operation: z.string(),
+  reference_id: z.string().nullable(),
+  balance_after: z.number().nullable(),
+  note: z.string().nullable(),
+});
+
+export const Deletion = body({ confirm_name: text(1, 200) });
+export const Deleted = answer('DeletedWorkspace', { success: z.literal(true), purge_at: timestamp });
+
+export const OperatorQuery = query({ ...pageQuery });
+
+export interface WorkspaceRow {
+  id: string;
+  name: string;
+  plan: Plan;
+  monthly_limit: number | null;
+  default_member_credit_limit: number | null;
+  country_code: string;
+  locale: string;
+  features: unknown;
+  created_date: Date;
+}
+
+export const presentWorkspace = (row: WorkspaceRow, role: WorkspaceRole | null): z.input<typeof Workspace> => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  role,
+  monthly_limit: row.monthly_limit,
+  default_member_credit_limit: row.default_member_credit_limit,
+  country_code: row.country_code,
+  locale: row.locale,
+  features: { ...defaultFeatures, ...(row.features as object) },
+  created_date: row.created_date.toISOString(),
+});
+
+export interface OperatedRow extends WorkspaceRow {
+  rate_multiplier: number | null;
+  billing_hold: boolean;
+  billing_hold_reason: string | null;
+  member_count: number;
+  owner_email: string | null;
+}
+
+export const presentOperated = (row: OperatedRow): z.input<typeof OperatedWorkspace> => ({
+  ...presentWorkspace(row, null),
+  rate_multiplier: row.rate_multiplier,
+  billing_hold: row.billing_hold,
+  billing_hold_reason: row.billing_hold_reason,
+  member_count: row.member_count,
+  owner_email: row.owner_email,
+});
+
+export const presentLedgerRow = (row: LedgerRow): z.input<typeof LedgerEntry> => ({
+  ...row,
+  created_date: row.created_date.toISOString(),
+});

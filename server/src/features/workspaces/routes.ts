@@ -1,0 +1,189 @@
+// Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
+import { changing, reading } from '../../access/accepted.ts';
+import { listWorkspacesOf } from '../../access/accounts.ts';
+import { perMinute } from '../../access/limits.ts';
+import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../access/plans.ts';
+import { operator, self, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { getWorkspaceRow } from '../../access/workspaces.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { items } from '../../kit/http/shapes.ts';
+import {
+  Deleted,
+  Deletion,
+  Grant,
+  LedgerEntry,
+  NewWorkspace,
+  OperatedWorkspace,
+  OperatorChange,
+  OperatorQuery,
+  PlanRow,
+  presentOperated,
+  presentWorkspace,
+  Workspace,
+  WorkspaceChange,
+} from './contract.ts';
+import { findOperated, listOperated } from './store.ts';
+import {
+  changeWorkspace,
+  createWorkspace,
+  deleteWorkspace,
+  grantCredits,
+  operateWorkspace,
+  type WorkspaceParts,
+} from './workspace.ts';
+
+const bySessionOrToken = { session: true, token: 'full_access' } as const;
+const operated = within(operator, 'workspace', findOperated);
+
+/** A short list that is always one page. */
+const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
+
+export const workspaceRoutes = (parts: WorkspaceParts & { cursors: Cursors }): Route[] => [
+  ...own(parts),
+  ...operators(parts.cursors),
+];
+
+const own = (parts: WorkspaceParts): Route[] => [
+  route({
+    name: 'listWorkspaces',
+    method: 'GET',
+    path: '/api/workspaces',
+    origin: 'N',
+    summary: 'List the caller’s workspaces',
+    credentials: reading,
+    access: self,
+    limit: perMinute(60, 'caller'),
+    answers: { 200: items(Workspace) },
+    handle: async ({ db, access }) =>
+      onePage((await listWorkspacesOf(db, access)).map((row) => presentWorkspace(row, row.role))),
+  }),
+  route({
+    name: 'createWorkspace',
+    method: 'POST',
+    path: '/api/workspaces',
+    origin: 'N',
+    summary: 'Create a workspace; the caller becomes its owner',
+    credentials: bySessionOrToken,
+    access: { ...self, needs: '–' },
+    limit: perMinute(5, 'user'),
+    idempotency: 'optional',
+    body: NewWorkspace,
+    audits: ['workspace.created'],
+    answers: { 200: Workspace },
+    refusals: [{ status: 403, code: 'operator_required' }],
+    handle: ({ db, access, body, now }) => createWorkspace(db, access, body, parts, now),
+  }),
+  route({
+    name: 'getWorkspace',
+    method: 'GET',
+    path: '/api/workspace',
+    origin: 'N',
+    summary: 'Read the current workspace',
+    credentials: { ...reading, workspaceKey: 'usage:read' },
+    access: workspaceAs('viewer'),
+    limit: perMinute(60, 'workspace'),
+    answers: { 200: Workspace },
+    handle: async ({ db, access }) => presentWorkspace(await getWorkspaceRow(db, access), access.role),
+  }),
+  route({
+    name: 'updateWorkspace',
+    method: 'PATCH',
+    path: '/api/workspace',
+    origin: 'N',
+    summary: 'Change the current workspace',
+    credentials: changing,
+    access: unlimitedToken(workspaceAs('admin')),
+    limit: perMinute(30, 'workspace'),
+    body: WorkspaceChange,
+    audits: ['workspace.updated'],
+    answers: { 200: Workspace },
+    handle: ({ db, access, body, now }) => changeWorkspace(db, access, body, now),
+  }),
+  route({
+    name: 'deleteWorkspace',
+    method: 'DELETE',
+    path: '/api/workspace',
+    origin: 'N',
+    summary: 'Delete the current workspace; purged after 30 days',
+    credentials: { session: true },
+    access: workspaceAs('owner'),
+    limit: perMinute(5, 'user'),
+    body: Deletion,
+    audits: ['workspace.deleted'],
+    answers: { 200: Deleted },
+    handle: ({ db, access, body, now }) => deleteWorkspace(db, access, body.confirm_name, now),
+  }),
+  route({
+    name: 'listPlans',
+    method: 'GET',
+    path: '/api/plans',
+    origin: 'N',
+    summary: 'List the plans and what each gives',
+    credentials: { ...reading, workspaceKey: 'usage:read' },
+    access: { ...self, needs: '–' },
+    limit: perMinute(60, 'caller'),
+    answers: { 200: items(PlanRow) },
+    handle: () =>
+      onePage(
+        plans.map((plan) => ({
+          plan,
+          monthly_credits: monthlyCredits[plan],
+          rate_multiplier: rateFactors[plan],
+          features: Object.fromEntries(
+            gatedFeatures.map((feature) => [feature, requiredPlan(plan, feature) === undefined]),
+          ),
+        })),
+      ),
+  }),
+];
+
+const operators = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listOperatorWorkspaces',
+    method: 'GET',
+    path: '/api/operator/workspaces',
+    origin: 'N',
+    summary: 'List every workspace of the installation',
+    credentials: bySessionOrToken,
+    access: operator,
+    limit: perMinute(60, 'caller'),
+    query: OperatorQuery,
+    answers: { 200: items(OperatedWorkspace) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listOperatorWorkspaces', access.caller.credential_id];
+      const rows = await listOperated(db, access, query.limit, cursors.open(query.cursor, binding, now));
+      return cursors.page(rows, query.limit, binding, now, presentOperated, (row) => [row.id]);
+    },
+  }),
+  route({
+    name: 'setOperatorWorkspace',
+    method: 'PATCH',
+    path: '/api/operator/workspaces/{workspace_id}',
+    origin: 'N',
+    summary: 'Set a workspace’s plan, credits, rate multiplier, switches or billing hold',
+    credentials: bySessionOrToken,
+    access: operated,
+    limit: perMinute(60, 'caller'),
+    body: OperatorChange,
+    audits: ['operator.workspace_changed'],
+    answers: { 200: OperatedWorkspace },
+    handle: ({ db, access, body, now }) => operateWorkspace(db, access, body, now),
+  }),
+  route({
+    name: 'grantCredits',
+    method: 'POST',
+    path: '/api/operator/workspaces/{workspace_id}/credits',
+    origin: 'N',
+    summary: 'Grant credits to a workspace, or take some back',
+    credentials: bySessionOrToken,
+    access: operated,
+    limit: perMinute(60, 'caller'),
+    idempotency: 'optional',
+    body: Grant,
+    audits: ['credits.granted'],
+    answers: { 200: LedgerEntry },
+    handle: ({ db, access, body, now }) => grantCredits(db, access, body, now),
+  }),
+];

@@ -1,0 +1,145 @@
+// Owns what may be done with a workspace by its people and by the installation's operators.
+import { audit, auditSelf } from '../../access/audit.ts';
+import { insertWorkspace } from '../../access/people.ts';
+import { monthlyCredits, type Plan } from '../../access/plans.ts';
+import { proven, type SelfAccess, type WorkspaceAccess } from '../../access/proofs.ts';
+import { balanceOf, getWorkspaceRow, graceDays, insertGrant, saveWorkspace } from '../../access/workspaces.ts';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { Invalid } from '../../kit/http/faults.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import {
+  type OperatedRow,
+  type OperatorChange,
+  presentLedgerRow,
+  presentOperated,
+  presentWorkspace,
+  type WorkspaceRow,
+} from './contract.ts';
+import { findOperated } from './store.ts';
+
+export interface WorkspaceParts {
+  readonly defaultPlan: Plan;
+  readonly onlyOperatorsCreate: boolean;
+}
+
+export async function createWorkspace(
+  db: Db,
+  access: SelfAccess,
+  input: { name: string; country_code?: string },
+  parts: WorkspaceParts,
+  now: Date,
+) {
+  const { caller } = access;
+  if (parts.onlyOperatorsCreate && !caller.is_operator) {
+    throw new Problem('forbidden', 'operator_required', 'Here only an operator creates workspaces.');
+  }
+  return transaction(db, async (db) => {
+    const id = await insertWorkspace(
+      db,
+      { ...input, plan: parts.defaultPlan, owner_id: caller.user_id as string },
+      now,
+    );
+    const made = proven<WorkspaceAccess>({ caller, workspace_id: id, plan: parts.defaultPlan, role: 'owner' });
+    await audit(db, made, { type: 'workspace.created', target: { kind: 'workspace', id }, after: input }, now);
+    return presentWorkspace(await getWorkspaceRow(db, made), 'owner');
+  });
+}
+
+export async function changeWorkspace(
+  db: Db,
+  access: WorkspaceAccess,
+  change: Partial<Pick<WorkspaceRow, 'name' | 'country_code' | 'locale'>>,
+  now: Date,
+) {
+  return transaction(db, async (db) => {
+    const before = await getWorkspaceRow(db, access);
+    const row = await saveWorkspace(db, access.workspace_id, { ...change, updated_date: now });
+    await audit(
+      db,
+      access,
+      { type: 'workspace.updated', target: targetOf(row), before: formerOf(before, change), after: change },
+      now,
+    );
+    return presentWorkspace(row, access.role);
+  });
+}
+
+/** Out of reach at once, purged after 30 days; until then an operator can bring it back. */
+export async function deleteWorkspace(db: Db, access: WorkspaceAccess, confirmName: string, now: Date) {
+  return transaction(db, async (db) => {
+    const row = await getWorkspaceRow(db, access);
+    if (row.name !== confirmName) {
+      throw new Invalid([
+        { loc: ['body', 'confirm_name'], msg: 'must be the name of the workspace', type: 'value_error' },
+      ]);
+    }
+    await saveWorkspace(db, row.id, { deleted_date: now, updated_date: now });
+    await audit(db, access, { type: 'workspace.deleted', target: targetOf(row), before: { name: row.name } }, now);
+    const purgeAt = new Date(now.getTime() + graceDays * 24 * 60 * 60 * 1000);
+    return { success: true, purge_at: purgeAt.toISOString() } as const;
+  });
+}
+
+export type OperatedAccess = SelfAccess & { readonly workspace: OperatedRow };
+
+export async function operateWorkspace(db: Db, access: OperatedAccess, change: OperatorChange, now: Date) {
+  const { workspace } = access;
+  // A new plan brings its own credits unless they are set beside it.
+  const credits =
+    change.plan !== undefined && change.monthly_limit === undefined
+      ? { monthly_limit: monthlyCredits[change.plan] }
+      : {};
+  const features = change.features && JSON.stringify({ ...(workspace.features as object), ...change.features });
+  return transaction(db, async (db) => {
+    await saveWorkspace(db, workspace.id, { ...change, ...credits, features, updated_date: now });
+    const after = { ...change, ...credits };
+    await auditOperator(
+      db,
+      access,
+      { type: 'operator.workspace_changed', before: formerOf(workspace, after), after },
+      now,
+    );
+    return presentOperated((await findOperated(db, access, workspace.id)) as OperatedRow);
+  });
+}
+
+export async function grantCredits(db: Db, access: OperatedAccess, grant: { amount: number; note: string }, now: Date) {
+  const { workspace, caller } = access;
+  return transaction(db, async (db) => {
+    await lockOnce(db, `credits of ${workspace.id}`);
+    const balance = await balanceOf(db, workspace, now);
+    const balance_after = balance === null ? null : balance + grant.amount;
+    const row = await insertGrant(db, workspace.id, { ...grant, user_id: caller.user_id, balance_after }, now);
+    await auditOperator(
+      db,
+      access,
+      { type: 'credits.granted', before: { balance }, after: { ...grant, balance_after } },
+      now,
+    );
+    return presentLedgerRow(row);
+  });
+}
+
+/** In the workspace's own chain, for its people to see, and in the installation's. */
+async function auditOperator(
+  db: Db,
+  access: OperatedAccess,
+  change: { type: string; before: unknown; after: unknown },
+  now: Date,
+): Promise<void> {
+  const { workspace, caller } = access;
+  const entry = { ...change, target: targetOf(workspace) };
+  await audit(
+    db,
+    proven<WorkspaceAccess>({ caller, workspace_id: workspace.id, plan: workspace.plan, role: null }),
+    entry,
+    now,
+  );
+  await auditSelf(db, access, entry, now);
+}
+
+const targetOf = (row: { id: string }) => ({ kind: 'workspace', id: row.id });
+
+const formerOf = (row: object, change: object) =>
+  Object.fromEntries(Object.keys(change).map((field) => [field, (row as Record<string, unknown>)[field] ?? null]));

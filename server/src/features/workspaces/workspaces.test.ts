@@ -1,0 +1,249 @@
+// Workspaces, plans and operators through the API (docs/contract.md §2.1, §2.6).
+import { describe, expect, it } from 'vitest';
+import { startBeside, startWorld } from '../../../test/world.ts';
+import { newId } from '../../kit/ids.ts';
+
+const world = await startWorld();
+const operator = await world.person('operator@example.com', { is_operator: true });
+const operatorToken = await world.token(operator, await world.workspace(operator));
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner, 'free', 'Ours');
+const as = await world.token(owner, workspace);
+const sessionOf = async (person: { id: string }) => ({
+  cookie: `plinth_session=${(await world.credential({ kind: 'session', user_id: person.id, workspace_id: null, permission: 'full_access' })).token}`,
+});
+
+describe('a person’s workspaces', () => {
+  it('are created, listed and read; a token stays in its own', async () => {
+    const person = await world.person('makes@example.com');
+    const headers = await sessionOf(person);
+    const made = await world.call('POST', '/api/workspaces', { headers, body: { name: 'New', country_code: 'DE' } });
+    expect(made.body).toMatchObject({
+      name: 'New',
+      plan: 'enterprise',
+      role: 'owner',
+      monthly_limit: null,
+      default_member_credit_limit: null,
+      country_code: 'DE',
+      locale: 'en',
+      features: { dependency_scan: true, static_code_default: false, model_analysis: true },
+    });
+    const keyed = (name: string) =>
+      world.call('POST', '/api/workspaces', { headers: { ...headers, 'idempotency-key': 'w' }, body: { name } });
+    const once = (await keyed('Second')).body.id;
+    expect((await keyed('Second')).body.id).toBe(once);
+    expect((await keyed('Third')).body.code).toBe('idempotency_conflict');
+    const names = (got: { body: { items: { name: string }[] } }) => got.body.items.map((item) => item.name);
+    expect(names(await world.call('GET', '/api/workspaces', { headers }))).toEqual(['New', 'Second']);
+    const token = await world.token(person, made.body.id);
+    expect(names(await world.call('GET', '/api/workspaces', { as: token }))).toEqual(['New']);
+    expect((await world.call('GET', '/api/workspace', { as: token })).body).toMatchObject({ id: made.body.id });
+  });
+
+  it('are created by operators only where the installation says so', async () => {
+    const strict = await startBeside(world, { environment: { ALLOW_WORKSPACE_CREATION: 'operator' } });
+    const create = (token: string) => strict.call('POST', '/api/workspaces', { as: token, body: { name: 'X' } });
+    expect(await create(as)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
+    expect((await create(operatorToken)).status).toBe(200);
+  });
+
+  it('are changed by admins, and not by a limited token', async () => {
+    const change = (token: string, body: object) => world.call('PATCH', '/api/workspace', { as: token, body });
+    expect((await change(as, { name: 'Renamed', locale: 'de-AT' })).body).toMatchObject({
+      name: 'Renamed',
+      locale: 'de-AT',
+    });
+    expect((await change(as, { country_code: 'de' })).body.detail[0].type).toBe('string_pattern_mismatch');
+    const app = await world.appOf(owner, workspace);
+    const limited = await world.token(owner, workspace, { app_ids: [app.id] });
+    expect(await change(limited, { name: 'X' })).toMatchObject({ status: 403, body: { code: 'token_app_limited' } });
+    const key = await world.credential({
+      kind: 'workspace_key',
+      user_id: null,
+      workspace_id: workspace,
+      permission: 'full_access',
+      scopes: ['usage:read'],
+    });
+    expect((await world.call('GET', '/api/workspace', { headers: { api_key: key.token } })).body).toMatchObject({
+      role: null,
+    });
+  });
+
+  it('are deleted by their owner, by name, in a browser: gone at once, purged after 30 days', async () => {
+    const person = await world.person('deletes@example.com');
+    const place = await world.workspace(person, 'pro', 'Doomed');
+    const app = await world.appOf(person, place);
+    const token = await world.token(person, place);
+    const headers = await sessionOf(person);
+    const remove = (confirm_name: string) =>
+      world.call('DELETE', '/api/workspace', { headers, body: { confirm_name } });
+    expect((await remove('doomed')).body.detail).toEqual([
+      expect.objectContaining({ loc: ['body', 'confirm_name'], type: 'value_error' }),
+    ]);
+    const gone = await remove('Doomed');
+    expect(new Date(gone.body.purge_at).getTime()).toBeCloseTo(Date.now() + 30 * 24 * 60 * 60 * 1000, -5);
+    expect((await world.call('GET', `/api/apps/${app.id}`, { as: token })).status).toBe(404);
+    expect(await world.call('GET', '/api/workspace', { as: token })).toMatchObject({
+      status: 404,
+      body: { code: 'workspace_not_found' },
+    });
+  });
+});
+
+describe('plans', () => {
+  it('say what each gives', async () => {
+    const { items } = (await world.call('GET', '/api/plans', { as })).body;
+    expect(items.map((item: { plan: string; monthly_credits: number }) => [item.plan, item.monthly_credits])).toEqual([
+      ['free', 25],
+      ['builder', 250],
+      ['pro', 1000],
+      ['business', 5000],
+      ['enterprise', null],
+    ]);
+    expect(items[0].features).toEqual({
+      agent_webhooks: false,
+      workflows: false,
+      connectors: false,
+      admin_role: false,
+      member_credit_limits: false,
+    });
+    expect(items[3].rate_multiplier).toBe(5);
+  });
+});
+
+describe('operators', () => {
+  const set = (body: object, id = workspace, token = operatorToken) =>
+    world.call('PATCH', `/api/operator/workspaces/${id}`, { as: token, body });
+
+  it('see every workspace, a page at a time', async () => {
+    const first = (await world.call('GET', '/api/operator/workspaces?limit=1', { as: operatorToken })).body;
+    const second = (
+      await world.call('GET', `/api/operator/workspaces?limit=1&cursor=${first.next_cursor}`, { as: operatorToken })
+    ).body;
+    expect(first.items[0].id).not.toBe(second.items[0].id);
+    expect(second.items[0]).toMatchObject({ member_count: 1, billing_hold: false });
+    expect(await world.call('GET', '/api/operator/workspaces', { as })).toMatchObject({
+      status: 403,
+      body: { code: 'operator_required' },
+    });
+    expect((await world.call('GET', '/api/operator/workspaces?limit=0', { as: operatorToken })).status).toBe(422);
+    expect((await world.call('GET', '/api/operator/workspaces?cursor=x', { as: operatorToken })).status).toBe(400);
+  });
+
+  it('set plan, credits, multiplier, switches and hold; the workspace sees it at once and in its log', async () => {
+    const got = await set({
+      plan: 'pro',
+      rate_multiplier: 2.5,
+      features: { static_code_default: true },
+      billing_hold: true,
+      billing_hold_reason: 'unpaid',
+    });
+    expect(got.body).toMatchObject({
+      plan: 'pro',
+      monthly_limit: 1000,
+      rate_multiplier: 2.5,
+      billing_hold: true,
+      billing_hold_reason: 'unpaid',
+      features: { static_code_default: true, dependency_scan: true },
+    });
+    expect((await world.call('GET', '/api/apps', { as })).headers['ratelimit-policy']).toBe('"listApps";q=750;w=60');
+    expect((await set({ monthly_limit: null, rate_multiplier: null, billing_hold_reason: null })).body).toMatchObject({
+      monthly_limit: null,
+      rate_multiplier: null,
+      billing_hold_reason: null,
+    });
+    const log = (await world.call('GET', '/api/workspace/audit-log?type=operator.*', { as })).body.items;
+    expect(log[1]).toMatchObject({
+      actor: { email: operator.email },
+      before: { plan: 'free', monthly_limit: 25 },
+      after: { plan: 'pro', monthly_limit: 1000 },
+    });
+  });
+
+  it('refuse slips and unknown workspaces', async () => {
+    expect((await set({ plann: 'pro' })).body.detail[0].type).toBe('extra_forbidden');
+    expect((await set({ rate_multiplier: 0 })).body.detail[0].type).toBe('greater_than_equal');
+    expect(await set({}, newId())).toMatchObject({ status: 404, body: { code: 'workspace_not_found' } });
+    expect(await set({}, workspace, as)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
+  });
+
+  it('grant credits into the ledger, once per key', async () => {
+    await set({ monthly_limit: 100 });
+    const grant = (body: object, headers = {}) =>
+      world.call('POST', `/api/operator/workspaces/${workspace}/credits`, { as: operatorToken, body, headers });
+    const headers = { 'idempotency-key': 'grant-1' };
+    const first = await grant({ amount: 12.5, note: 'welcome' }, headers);
+    expect(first.body).toMatchObject({
+      kind: 'grant',
+      amount: 12.5,
+      note: 'welcome',
+      balance_after: 112.5,
+      user_id: operator.id,
+    });
+    expect((await grant({ amount: 12.5, note: 'welcome' }, headers)).body).toEqual(first.body);
+    expect(await grant({ amount: 13, note: 'welcome' }, headers)).toMatchObject({
+      status: 409,
+      body: { code: 'idempotency_conflict' },
+    });
+    expect((await grant({ amount: -2.5, note: 'correction' })).body).toMatchObject({ balance_after: 110 });
+    expect((await grant({ amount: 0, note: 'x' })).body.detail[0].type).toBe('value_error');
+    expect((await grant({ amount: 0.00001, note: 'x' })).body.detail[0].type).toBe('value_error');
+    expect(
+      await world.call('POST', `/api/operator/workspaces/${newId()}/credits`, { as: operatorToken, body: {} }),
+    ).toMatchObject({ status: 404 });
+  });
+});
+
+describe('the clock moved 31 days', () => {
+  it('trash, deleted workspaces, sessions, reset links and expired keys are gone, by the schedule', async () => {
+    const person = await world.person('later@example.com');
+    const place = await world.workspace(person, 'pro', 'Later');
+    const doomed = await world.workspace(person, 'pro', 'Doomed later');
+    const [kept, trashed] = [await world.appOf(person, place), await world.appOf(person, place)];
+    await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', trashed.id).execute();
+    await world.db.updateTable('workspaces').set({ deleted_date: new Date() }).where('id', '=', doomed).execute();
+    const day = 24 * 60 * 60 * 1000;
+    const credentials = {
+      session: await world.credential({
+        kind: 'session',
+        user_id: person.id,
+        workspace_id: null,
+        permission: 'full_access',
+        expires_at: new Date(Date.now() + 30 * day),
+      }),
+      expiring: await world.credential({
+        kind: 'personal_token',
+        user_id: person.id,
+        workspace_id: place,
+        permission: 'full_access',
+        expires_at: new Date(Date.now() + day),
+      }),
+      lasting: await world.credential({
+        kind: 'personal_token',
+        user_id: person.id,
+        workspace_id: place,
+        permission: 'full_access',
+      }),
+    };
+    await world.db
+      .insertInto('password_resets')
+      .values({ id: newId(), user_id: person.id, hash: Buffer.from('x'), expires_at: new Date(Date.now() + day) })
+      .execute();
+    world.clock.aheadMs = 31 * day;
+    for (const job of world.app.jobs) await job.run(world.app.database.db, world.clock.now());
+    world.clock.aheadMs = 0;
+    const ids = async (table: 'apps' | 'workspaces' | 'credentials', among: string[]) =>
+      (await world.db.selectFrom(table).where('id', 'in', among).select('id').execute()).map((row) => row.id);
+    expect(await ids('apps', [kept.id, trashed.id])).toEqual([kept.id]);
+    expect(await ids('workspaces', [place, doomed])).toEqual([place]);
+    expect(
+      await ids(
+        'credentials',
+        Object.values(credentials).map((each) => each.id),
+      ),
+    ).toEqual([credentials.lasting.id]);
+    expect(
+      await world.db.selectFrom('password_resets').where('user_id', '=', person.id).select('id').execute(),
+    ).toEqual([]);
+  });
+});
