@@ -1,9 +1,11 @@
 // npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
 // judged bar is met.
+
+import { audit } from './audit.ts';
 import type { Bench } from './lib/bench.ts';
 import { pipeline } from './pipeline.ts';
 
-const benches: Record<string, Bench> = { pipeline };
+const benches: Record<string, Bench> = { audit, pipeline };
 
 const [name = '', ...flags] = process.argv.slice(2);
 const bench = benches[name];

@@ -3,11 +3,12 @@
 -- entries of each workspace, in turn, into its chain.
 
 create table audit_pending (
-  id uuid primary key,
+  id uuid not null,
   -- Null: the chain of the installation itself (sign-ins, operators).
   workspace_id uuid,
   entry jsonb not null
 );
+-- The only index: every change pays for it.
 create index audit_pending_by_workspace on audit_pending (workspace_id, id);
 
 create table audit_entries (

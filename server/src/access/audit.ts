@@ -1,5 +1,6 @@
 // Owns the audit writer: one insert in the change's own transaction, unchained, so that it takes no lock and no turn
 // (contract §2.8). The sealer gives entries their place in the chain; the feature `audit` reads them.
+import { prepared } from '../kit/db/database.ts';
 import { newId } from '../kit/ids.ts';
 import type { Db } from '../tables.ts';
 import type { Caller, SelfAccess, Visitor, WorkspaceAccess } from './proofs.ts';
@@ -73,6 +74,12 @@ export const auditRefusal = (
   now: Date,
 ): Promise<void> => record(db, { ...by(caller), workspace_id, outcome: 'refused' }, change, now);
 
+// Every change pays for this one, so it is prepared.
+const insertPending = prepared<never, [id: string, workspaceId: string | null, entry: string]>(
+  'audit_insert',
+  'insert into audit_pending (id, workspace_id, entry) values ($1, $2, $3)',
+);
+
 interface Circumstances {
   readonly actor: {
     kind: 'user' | 'workspace_key' | 'service' | 'operator' | 'anonymous';
@@ -103,8 +110,5 @@ async function record(db: Db, circumstances: Circumstances, change: AuditedChang
   const { app_id = null, before = null, after = null, type, target } = change;
   const id = newId();
   const entry = { id, occurred_at: now.toISOString(), type, ...rest, app_id, target, before, after };
-  await db
-    .insertInto('audit_pending')
-    .values({ id, workspace_id, entry: JSON.stringify(entry) })
-    .execute();
+  await insertPending(db, id, workspace_id, JSON.stringify(entry));
 }
