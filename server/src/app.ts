@@ -1,5 +1,6 @@
 // The only place where everything meets: features × access × config.
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Counters, openCounters } from './access/counters.ts';
@@ -47,6 +48,8 @@ export interface AppParts {
   readonly routes?: (routes: Route[]) => Route[];
 }
 
+export { importWorkspace } from './features/workspaces/index.ts';
+
 export interface App {
   readonly server: FastifyInstance;
   readonly routes: readonly Route[];
@@ -90,6 +93,7 @@ export function createApp(config: Config, parts: AppParts): App {
   };
 
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
+  const auditLog = audit({ cursors });
   const rooms: Room[] = [
     accounts({
       mint,
@@ -105,10 +109,13 @@ export function createApp(config: Config, parts: AppParts): App {
       cursors,
       defaultPlan: config.DEFAULT_PLAN,
       onlyOperatorsCreate: config.ALLOW_WORKSPACE_CREATION === 'operator',
+      baseUrl: config.BASE_URL,
+      exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
+      seal: auditLog.seal,
     }),
     apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
     folders({ cursors }),
-    audit({ cursors }),
+    auditLog,
     installation({
       checks,
       metrics: metrics.text,

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { api } from './commands/api.ts';
 import { bootstrap } from './commands/bootstrap.ts';
 import { dev } from './commands/dev.ts';
+import { importArchive } from './commands/import.ts';
 import { keys } from './commands/keys.ts';
 import { migrateDatabase } from './commands/migrate.ts';
 import { apiKey, operator, user } from './commands/people.ts';
@@ -14,6 +15,7 @@ const commands: Record<string, { about: string; run(args: string[]): Promise<voi
   migrate: { about: 'bring the database to this release’s schema', run: migrateDatabase },
   worker: { about: 'run everything that happens later', run: worker },
   bootstrap: { about: 'make the first person, workspace and token: --email E --name N --workspace W', run: bootstrap },
+  import: { about: '`import ARCHIVE`: restore an export as a new workspace', run: importArchive },
   user: { about: '`user reset --user E`: print a link that sets a new password', run: user },
   'api-key': {
     about: '`api-key issue --user E [--read-only]`: for integrations that cannot use tokens yet',

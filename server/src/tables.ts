@@ -173,6 +173,15 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
+  workspace_exports: {
+    workspace_id: string;
+    id: string;
+    state: 'queued' | 'running' | 'ready' | 'failed';
+    counts: ColumnType<unknown, string | undefined, string>;
+    claimed_until: Date | null;
+    expires_at: Date | null;
+    created_date: Date;
+  };
   workspaces: {
     id: string;
     name: string;

@@ -366,23 +366,24 @@ describe('the choice of workspace', () => {
         expect(await answered(row, `${row.path}?workspaceId=${here}`, headers)).toBe(passed);
         expect(await answered(row, `${row.path}?workspaceId=${elsewhere}`, headers)).toBe('403 workspace_mismatch');
       }
-      // A session counts per person: a new one has counted nothing yet.
-      const fresh = await world.member(here, 'admin', `fresh-${row.name}@example.com`);
-      const { token } = await world.credential({
-        kind: 'session',
-        user_id: fresh.id,
-        workspace_id: null,
-        permission: 'full_access',
-      });
-      const session = { cookie: `plinth_session=${token}` };
-      expect(await answered(row, `${row.path}?workspaceId=${here}`, session)).toBe(
+      // A session counts per person: a new person for each call has counted nothing yet.
+      const session = async (): Promise<Record<string, string>> => {
+        const fresh = await world.member(here, 'admin', `fresh-${newId()}@example.com`);
+        const { token } = await world.credential({
+          kind: 'session',
+          user_id: fresh.id,
+          workspace_id: null,
+          permission: 'full_access',
+        });
+        return { cookie: `plinth_session=${token}` };
+      };
+      expect(await answered(row, `${row.path}?workspaceId=${here}`, await session())).toBe(
         row.role === 'w:owner' ? '403 role_required' : passed,
       );
       for (const other of [elsewhere, 'nonsense']) {
-        expect(await answered(row, `${row.path}?workspaceId=${other}`, session)).toBe('404 workspace_not_found');
-        expect(await answered(row, row.path, { ...session, 'x-active-workspace-id': other })).toBe(
-          '404 workspace_not_found',
-        );
+        const inQuery = await answered(row, `${row.path}?workspaceId=${other}`, await session());
+        const inHeader = await answered(row, row.path, { ...(await session()), 'x-active-workspace-id': other });
+        expect([inQuery, inHeader]).toEqual(['404 workspace_not_found', '404 workspace_not_found']);
       }
     },
   );

@@ -6,6 +6,7 @@ import { auditRoutes } from './routes.ts';
 import { dropExpired, sealAll } from './seal.ts';
 
 export const audit = ({ cursors }: { cursors: Cursors }) => ({
+  seal: sealAll,
   routes: auditRoutes(cursors),
   jobs: [
     { name: 'seal audit entries', everyMs: 500, run: (db) => sealAll(db) },

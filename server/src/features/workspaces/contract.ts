@@ -14,13 +14,14 @@ import {
   pageQuery,
   pattern,
   query,
+  queryFlag,
   strictBody,
   text,
   timestamp,
 } from '../../kit/http/shapes.ts';
 
 /** Switches an operator may set per workspace, and what they are without. */
-export const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
+const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
 const Features = z.strictObject({
   dependency_scan: z.boolean(),
   static_code_default: z.boolean(),
@@ -95,6 +96,16 @@ export const LedgerEntry = answer('CreditLedgerRow', {
   balance_after: z.number().nullable(),
   note: z.string().nullable(),
 });
+
+export const StartedExport = answer('StartedExport', { export_id: z.string(), state: z.literal('queued') });
+export const Export = answer('Export', {
+  export_id: z.string(),
+  state: z.enum(['queued', 'running', 'ready', 'failed']),
+  url: z.string().nullable().meta({ description: 'where the archive is, for the same caller' }),
+  expires_at: timestamp.nullable(),
+  counts: z.record(z.string(), count).meta({ description: 'rows per table' }),
+});
+export const ExportQuery = query({ download: queryFlag.optional() });
 
 export const Deletion = body({ confirm_name: text(1, 200) });
 export const Deleted = answer('DeletedWorkspace', { success: z.literal(true), purge_at: timestamp });

@@ -2,10 +2,19 @@
 import { purgeWorkspaces } from '../../access/workspaces.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Job } from '../../kit/later/schedule.ts';
+import type { Db } from '../../tables.ts';
+import { forgetExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
 import type { WorkspaceParts } from './workspace.ts';
 
-export const workspaces = (parts: WorkspaceParts & { cursors: Cursors }) => ({
+export { importWorkspace } from './export.ts';
+
+/** `seal` comes from the audit log: an export holds every entry up to its own moment. */
+export const workspaces = (parts: WorkspaceParts & { cursors: Cursors; seal(db: Db): Promise<number> }) => ({
   routes: workspaceRoutes(parts),
-  jobs: [{ name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces }] satisfies Job[],
+  jobs: [
+    { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
+    { name: 'write exports', everyMs: 1_000, run: (db, now) => runExport(db, parts.exportsFolder, parts.seal, now) },
+    { name: 'forget exports', everyMs: 60 * 60 * 1000, run: (db, now) => forgetExports(db, parts.exportsFolder, now) },
+  ] satisfies Job[],
 });

@@ -1,4 +1,5 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
+import { createReadStream } from 'node:fs';
 import { changing, reading } from '../../access/accepted.ts';
 import { listWorkspacesOf } from '../../access/accounts.ts';
 import { perMinute } from '../../access/limits.ts';
@@ -6,11 +7,14 @@ import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from 
 import { operator, self, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
 import { getWorkspaceRow } from '../../access/workspaces.ts';
+import { attachment } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
 import {
   Deleted,
   Deletion,
+  Export,
+  ExportQuery,
   Grant,
   LedgerEntry,
   NewWorkspace,
@@ -20,9 +24,11 @@ import {
   PlanRow,
   presentOperated,
   presentWorkspace,
+  StartedExport,
   Workspace,
   WorkspaceChange,
 } from './contract.ts';
+import { archivePath, getExport, startExport } from './export.ts';
 import { findOperated, listOperated } from './store.ts';
 import {
   changeWorkspace,
@@ -113,6 +119,40 @@ const own = (parts: WorkspaceParts): Route[] => [
     audits: ['workspace.deleted'],
     answers: { 200: Deleted },
     handle: ({ db, access, body, now }) => deleteWorkspace(db, access, body.confirm_name, now),
+  }),
+  route({
+    name: 'startExport',
+    method: 'POST',
+    path: '/api/workspace/export',
+    origin: 'N',
+    summary: 'Begin an export of everything the workspace owns',
+    credentials: changing,
+    access: unlimitedToken(workspaceAs('owner')),
+    limit: perMinute(2, 'workspace'),
+    idempotency: 'optional',
+    audits: ['workspace.export_started'],
+    answers: { 200: StartedExport },
+    handle: ({ db, access, now }) => startExport(db, access, now),
+  }),
+  route({
+    name: 'getExport',
+    method: 'GET',
+    path: '/api/workspace/export/{export_id}',
+    origin: 'N',
+    summary: 'How far an export is; with `download=true` the archive itself',
+    description: 'A gzipped tar: JSON lines per table and a manifest with counts and hashes. Kept for a week.',
+    credentials: reading,
+    access: workspaceAs('owner'),
+    limit: perMinute(60, 'workspace'),
+    query: ExportQuery,
+    answers: { 200: Export },
+    refusals: [{ status: 404, code: 'export_not_found' }],
+    handle: async ({ db, access, params, query, now }) => {
+      const found = await getExport(db, access, params.export_id, parts.baseUrl, now);
+      if (!query.download || found.state !== 'ready') return found;
+      const archive = createReadStream(archivePath(parts.exportsFolder, found.export_id));
+      return attachment(archive, 'application/gzip', `plinth-${found.export_id}.tar.gz`);
+    },
   }),
   route({
     name: 'listPlans',

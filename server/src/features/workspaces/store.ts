@@ -1,10 +1,13 @@
-// Owns the queries an operator asks over all workspaces.
+// Owns the queries an operator asks over all workspaces, and those of exports and imports.
 import { sql } from 'kysely';
-import type { SelfAccess } from '../../access/proofs.ts';
+import { insertUser } from '../../access/people.ts';
+import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
 import { operatedWorkspaces } from '../../access/workspaces.ts';
+import type { Row } from '../../kit/archive.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
+import type { Part } from './parts.ts';
 
 export function listOperated(db: Db, access: SelfAccess, limit: number, after: Position | undefined) {
   let found = operatedWorkspaces(db, access)
@@ -16,3 +19,121 @@ export function listOperated(db: Db, access: SelfAccess, limit: number, after: P
 
 export const findOperated = (db: Db, access: SelfAccess, id: string) =>
   operatedWorkspaces(db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
+
+// ---- exports
+
+export async function insertExport(db: Db, access: WorkspaceAccess, id: string, now: Date): Promise<void> {
+  await db
+    .insertInto('workspace_exports')
+    .values({ workspace_id: access.workspace_id, id, state: 'queued', created_date: now })
+    .execute();
+}
+
+export const findExport = (db: Db, access: WorkspaceAccess, id: string | null) =>
+  db
+    .selectFrom('workspace_exports')
+    .selectAll()
+    .where('workspace_id', '=', access.workspace_id)
+    .where('id', '=', id)
+    .executeTakeFirst();
+
+export interface ExportKey {
+  readonly workspace_id: string;
+  readonly id: string;
+}
+
+/** The oldest export that waits, or whose worker is gone. */
+export async function claimExport(db: Db, now: Date, until: Date): Promise<ExportKey | undefined> {
+  const { rows } =
+    await sql<ExportKey>`/* service */ update workspace_exports set state = 'running', claimed_until = ${until}
+    where (workspace_id, id) in (
+      select workspace_id, id from workspace_exports
+      where state = 'queued' or (state = 'running' and claimed_until < ${now})
+      order by created_date limit 1 for update skip locked)
+    returning workspace_id, id`.execute(db);
+  return rows[0];
+}
+
+export async function finishExport(
+  db: Db,
+  { workspace_id, id }: ExportKey,
+  done: { state: 'ready' | 'failed'; counts: object; expires_at: Date },
+): Promise<void> {
+  await db
+    .updateTable('workspace_exports')
+    .set({ ...done, counts: JSON.stringify(done.counts), claimed_until: null })
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function listExpiredExports(db: Db, now: Date): Promise<ExportKey[]> {
+  const { rows } =
+    await sql<ExportKey>`/* service */ select workspace_id, id from workspace_exports where expires_at <= ${now}`.execute(
+      db,
+    );
+  return rows;
+}
+
+export async function removeExport(db: Db, { workspace_id, id }: ExportKey): Promise<void> {
+  await db.deleteFrom('workspace_exports').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
+}
+
+/** A part's rows as JSON; bytes as base64. The names come from the parts' own list, never from a caller. */
+export async function listRows(db: Db, part: Part, workspaceId: string): Promise<Row[]> {
+  const bytes = (part.bytes ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
+  const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_jsonb(t)`;
+  const owned =
+    part.owner === 'app_id'
+      ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
+      : sql`t.${sql.ref(part.owner)} = ${workspaceId}`;
+  const { rows } = await sql<{
+    row: Row;
+  }>`/* service */ select ${row} as row from ${sql.table(part.table)} t where ${owned} order by ${sql.raw(part.order)}`.execute(
+    db,
+  );
+  return rows.map(({ row }) => row);
+}
+
+export async function insertRow(db: Db, part: Part, row: Row): Promise<void> {
+  const columns = Object.keys(row);
+  const source = sql`jsonb_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(withoutBytes(row, part))}::jsonb)`;
+  const list = columns.map((column) =>
+    part.bytes?.includes(column) ? sql`decode(${row[column]}, 'base64')` : sql`source.${sql.ref(column)}`,
+  );
+  await sql`insert into ${sql.table(part.table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+    select ${sql.join(list)} from ${source} as source`.execute(db);
+}
+
+const withoutBytes = (row: Row, part: Part): Row =>
+  Object.fromEntries(Object.entries(row).filter(([column]) => !part.bytes?.includes(column)));
+
+/** Everyone the workspace's rows speak of. */
+export async function listPeople(db: Db, workspaceId: string) {
+  const { rows } = await sql<{ id: string; email: string; full_name: string }>`/* service */
+    select u.id, u.email, u.full_name from users u where u.id in (
+      select user_id from memberships where workspace_id = ${workspaceId}
+      union select owner_id from apps where workspace_id = ${workspaceId}
+      union select owner_id from folders where workspace_id = ${workspaceId}
+      union select user_id from credit_ledger where workspace_id = ${workspaceId}) order by u.email`.execute(db);
+  return rows;
+}
+
+export async function listSecretNames(db: Db, workspaceId: string) {
+  const { rows } = await sql<{ app_id: string; name: string }>`/* service */
+    select s.app_id, s.name from app_secrets s join apps a on a.id = s.app_id where a.workspace_id = ${workspaceId} order by 1, 2`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The person with this address, made without a password when there is none. */
+export async function personIdFor(db: Db, person: { email: string; full_name: string }, now: Date): Promise<string> {
+  const known = await db.selectFrom('users').where('email', '=', person.email).select('id').executeTakeFirst();
+  return known?.id ?? insertUser(db, { email: person.email, full_name: person.full_name }, now);
+}
+
+export const isSlugTaken = async (db: Db, slug: string): Promise<boolean> => {
+  const { rows } = await sql`/* service */ select 1 from apps where slug = ${slug}`.execute(db);
+  return rows.length > 0;
+};

@@ -21,6 +21,9 @@ import { findOperated } from './store.ts';
 export interface WorkspaceParts {
   readonly defaultPlan: Plan;
   readonly onlyOperatorsCreate: boolean;
+  readonly baseUrl: string;
+  /** Where archives are kept. */
+  readonly exportsFolder: string;
 }
 
 export async function createWorkspace(

@@ -1,5 +1,6 @@
 // Owns what a handler may say besides a body: a status, and notes that travel as headers so that bodies stay as
 // the specification has them (contract §0.9).
+import type { Readable } from 'node:stream';
 
 export interface Notes {
   /** A successful call that changed nothing. */
@@ -24,13 +25,20 @@ export class Answer<Body> {
   readonly body: Body;
   readonly notes: Notes;
   readonly status: number;
+  /** Set when the body is sent as it is, under this type, instead of as the declared JSON. */
+  readonly media: string | undefined;
 
-  constructor(body: Body, notes: Notes = noNotes, status = 200) {
+  constructor(body: Body, notes: Notes = noNotes, status = 200, media?: string) {
     this.body = body;
     this.notes = notes;
     this.status = status;
+    this.media = media;
   }
 }
+
+/** A file instead of the declared JSON. */
+export const attachment = (body: Readable, type: string, fileName: string): Answer<never> =>
+  new Answer(body as never, { headers: { 'content-disposition': `attachment; filename="${fileName}"` } }, 200, type);
 
 export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
 

@@ -23,11 +23,14 @@ export function senderFor(operation: Operation, strict: boolean): Send {
   return (exchange, answer, ignored) => {
     const writer = writers.get(answer.status);
     if (writer === undefined) throw new Error(`${operation.name} answered ${answer.status}, which it does not declare`);
-    if (strict) writer.check(answer.body);
+    if (strict && answer.media === undefined) writer.check(answer.body);
     const { reply } = exchange;
-    reply.code(answer.status).header('x-request-id', exchange.requestId).type(writer.type);
+    reply
+      .code(answer.status)
+      .header('x-request-id', exchange.requestId)
+      .type(answer.media ?? writer.type);
     note(reply, exchange, answer, ignored);
-    return reply.send(writer.write(answer.body));
+    return reply.send(answer.media === undefined ? writer.write(answer.body) : answer.body);
   };
 }
 

@@ -1,0 +1,155 @@
+// The command line as an operator runs it: real processes, two APIs and a worker on one database.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { newKeys } from '../../src/commands/keys.ts';
+import { call, type Sent } from '../client.ts';
+import { cloneTemplate } from '../template.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const database = await cloneTemplate();
+const environment = {
+  ...newKeys(),
+  DATABASE_URL: database.url,
+  REDIS_PREFIX: `e2e:${process.pid}:`,
+  PORT: '0',
+  PATH: process.env.PATH ?? '',
+};
+const children: ChildProcess[] = [];
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await database.drop();
+});
+
+const run = promisify(execFile);
+const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd: '/' });
+
+/** Starts a long-running command and waits for its first word. */
+async function start(
+  command: string,
+  word: RegExp,
+): Promise<{ child: ChildProcess; said: RegExpExecArray; log: string[] }> {
+  const child = spawn(process.execPath, [main, command], {
+    env: environment,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const log: string[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+  child.stdout?.on('data', (chunk) => {
+    log.push(String(chunk));
+    const match = word.exec(log.join(''));
+    if (match) resolve(match);
+  });
+  child.once('exit', () => reject(new Error(`${command} ended: ${log.join('')}`)));
+  return { child, said: await promise, log };
+}
+const startApi = async () => {
+  const api = await start('api', /"address":"([^"]+)"/);
+  return { ...api, url: api.said[1] as string };
+};
+
+const token = (
+  await plinth('bootstrap', '--email', 'First@Example.com', '--name', 'First', '--workspace', 'Ours')
+).stdout.trim();
+const [a, b] = [await startApi(), await startApi()];
+const at = (api: { url: string }, method: string, path: string, sent: Sent = {}) =>
+  call(api.url, method, path, { as: token, ...sent });
+
+describe('the command line', () => {
+  it('makes the first person once, and says no the second time', async () => {
+    expect(token).toMatch(/^plp_[0-9A-Za-z]{40}$/);
+    await expect(
+      plinth('bootstrap', '--email', 'x@example.com', '--name', 'X', '--workspace', 'X'),
+    ).rejects.toMatchObject({
+      stderr: expect.stringContaining('already has people'),
+    });
+  });
+
+  it('refuses to start without its keys, by name', async () => {
+    const without = run(process.execPath, [main, 'api'], { env: { PATH: environment.PATH }, cwd: '/' });
+    await expect(without).rejects.toMatchObject({
+      stderr: expect.stringMatching(
+        /TOKEN_PEPPERS is missing[\s\S]*SIGNING_KEY is missing[\s\S]*MASTER_KEYS is missing[\s\S]*plinth keys new/,
+      ),
+    });
+  });
+
+  it('issues a personal key, makes an operator and prints a reset link', async () => {
+    const key = (await plinth('api-key', 'issue', '--user', 'first@example.com', '--read-only')).stdout.trim();
+    expect((await call(a.url, 'GET', '/api/apps', { headers: { api_key: key } })).status).toBe(200);
+    expect((await call(a.url, 'POST', '/api/apps', { headers: { api_key: key } })).status).toBe(403);
+    expect((await plinth('operator', 'add', '--user', 'first@example.com')).stdout).toContain('is an operator');
+    const link = (await plinth('user', 'reset', '--user', 'first@example.com')).stdout.trim();
+    const body = { reset_token: link.split('#')[1], new_password: 'a long enough password' };
+    expect((await call(a.url, 'POST', '/api/auth/password/reset', { body })).status).toBe(200);
+    expect(
+      (
+        await call(b.url, 'POST', '/api/auth/sign-in', {
+          body: { email: 'first@example.com', password: body.new_password },
+        })
+      ).status,
+    ).toBe(200);
+    await expect(plinth('user', 'reset', '--user', 'nobody@example.com')).rejects.toMatchObject({
+      stderr: expect.stringContaining('nobody here'),
+    });
+  });
+});
+
+describe('two API processes', () => {
+  it('a token made through A works at B; revoked through A it is refused by B on its next request', async () => {
+    const made = (await at(a, 'POST', '/api/auth/tokens', { body: { name: 'T', permission: 'full_access' } })).body;
+    const list = () => call(b.url, 'GET', '/api/apps', { as: made.token });
+    for (let i = 0; i < 3; i += 1) expect((await list()).status).toBe(200);
+    expect((await at(a, 'DELETE', `/api/auth/tokens/${made.id}`)).status).toBe(200);
+    expect(await list()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
+  });
+
+  it('a stop lets the request under way finish, and takes no new one', async () => {
+    const c = await startApi();
+    const { port } = new URL(c.url);
+    const { promise: answered, resolve, reject } = Promise.withResolvers<number>();
+    const body = JSON.stringify({ name: 'Slow' });
+    const outgoing = request(
+      {
+        port,
+        method: 'POST',
+        path: '/api/app-folders',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'content-length': body.length,
+        },
+      },
+      (incoming) => {
+        incoming.resume();
+        resolve(incoming.statusCode ?? 0);
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.write(body.slice(0, 5)); // the request has begun and is not whole yet
+    await expect.poll(async () => (await call(c.url, 'GET', '/healthz')).status).toBe(200);
+    const exited = once(c.child, 'exit');
+    c.child.kill('SIGTERM');
+    await expect.poll(() => c.log.join('')).toContain('draining');
+    outgoing.end(body.slice(5));
+    expect(await answered).toBe(200);
+    expect(await exited).toEqual([0, null]);
+    await expect(call(c.url, 'GET', '/healthz')).rejects.toThrow();
+  });
+});
+
+it('a worker seals the audit log within two seconds, and stops when asked', async () => {
+  const worker = await start('worker', /"msg":"working"/);
+  await at(a, 'POST', '/api/app-folders', { body: { name: 'Audited' } });
+  await expect
+    .poll(async () => (await at(a, 'GET', '/api/workspace/audit-log/verify')).body, { timeout: 4_000 })
+    .toMatchObject({ valid: true, unsealed: 0 });
+  const exited = once(worker.child, 'exit');
+  worker.child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});
