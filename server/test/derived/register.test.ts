@@ -10,8 +10,8 @@ import { contractCodes, type Registered, register } from './register.ts';
 const routes = await describedRoutes();
 const registered = new Map(register.map((row) => [`${row.method} ${row.path}`, row]));
 
-// Served beside the register: the page and its files that show the description to a person.
-const beside = new Set(['reference', 'referenceAsset']);
+// Served beside the register: pages for people.
+const beside = new Set(['reference', 'referenceAsset', 'resetPasswordPage']);
 
 const letters: Record<Limit['per'], string> = {
   caller: 'c',

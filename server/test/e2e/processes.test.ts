@@ -135,7 +135,7 @@ describe('two API processes', () => {
     await expect.poll(async () => (await call(c.url, 'GET', '/healthz')).status).toBe(200);
     const exited = once(c.child, 'exit');
     c.child.kill('SIGTERM');
-    await expect.poll(() => c.log.join('')).toContain('draining');
+    await expect.poll(() => c.log.join(''), { timeout: 10_000 }).toContain('draining');
     outgoing.end(body.slice(5));
     expect(await answered).toBe(200);
     expect(await exited).toEqual([0, null]);

@@ -8,6 +8,8 @@ import type { SelfAccess } from '../../access/proofs.ts';
 import { anyone, self, selfInWorkspace, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { noted } from '../../kit/http/answer.ts';
+import { media } from '../../kit/http/operation.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -38,6 +40,7 @@ import {
   WorkspaceKeyChange,
   WorkspaceToken,
 } from './contract.ts';
+import { resetPasswordPage, resetPasswordPolicy } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordParts, resetPassword } from './password.ts';
 import { type SignInParts, setUp, signIn, signOut } from './sign-in.ts';
 import {
@@ -149,6 +152,18 @@ const comingIn = (parts: AccountParts): Route[] => [
     audits: ['auth.password_reset_asked'],
     answers: { 200: Success },
     handle: ({ db, access, body, now }) => forgotPassword(db, access, body.email, parts, now),
+  }),
+  route({
+    name: 'resetPasswordPage',
+    method: 'GET',
+    path: '/reset-password',
+    origin: 'N',
+    summary: 'The page that the link in the mail leads to',
+    credentials: open,
+    access: anyone,
+    limit: perMinute(60, 'address'),
+    answers: { 200: media('text/html; charset=utf-8', 'a page') },
+    handle: () => noted(resetPasswordPage, { headers: { 'content-security-policy': resetPasswordPolicy } }),
   }),
   route({
     name: 'resetPassword',

@@ -1,0 +1,55 @@
+// Owns the one page a person needs before there is a console: setting a new password from the link in the mail. The
+// token is in the link's fragment, so it reaches neither this server's log nor anyone else's.
+import { createHash } from 'node:crypto';
+
+const script = `
+const form = document.querySelector('form');
+const said = document.querySelector('output');
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const body = JSON.stringify({ reset_token: location.hash.slice(1), new_password: form.password.value });
+  const answer = await fetch('/api/auth/password/reset', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const told = await answer.json();
+  if (answer.ok) form.hidden = true;
+  said.textContent = answer.ok ? 'Your new password is set. You can sign in with it.' : told.detail?.[0]?.msg ? 'The password ' + told.detail[0].msg + '.' : told.detail;
+});
+`;
+
+const style = `
+body { font: 16px/1.5 system-ui, sans-serif; color: #1c2430; background: #f4f5f7; display: grid; place-items: center; min-height: 100vh; margin: 0 }
+main { background: #fff; padding: 2rem 2.5rem; border-radius: 12px; box-shadow: 0 1px 4px #0002; width: min(24rem, 80vw) }
+h1 { font-size: 1.25rem; margin: 0 0 1rem }
+label { display: block; margin-bottom: .25rem }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem .75rem; border: 1px solid #b8c0cc; border-radius: 8px }
+button { font: inherit; margin-top: 1rem; padding: .5rem 1.25rem; border: 0; border-radius: 8px; background: #2451b3; color: #fff }
+output { display: block; margin-top: 1rem }
+`;
+
+export const resetPasswordPage = `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="referrer" content="no-referrer">
+  <title>Set a new password</title>
+  <style>${style}</style>
+</head>
+<body>
+  <main>
+    <h1>Set a new password</h1>
+    <form>
+      <label for="password">New password, at least 12 characters</label>
+      <input id="password" name="password" type="password" minlength="12" maxlength="256" autocomplete="new-password" required>
+      <button>Set password</button>
+    </form>
+    <output role="status"></output>
+  </main>
+  <script>${script}</script>
+</body>
+</html>
+`;
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Only this page's own script and style run. */
+export const resetPasswordPolicy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'`;
