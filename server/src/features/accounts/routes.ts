@@ -1,68 +1,35 @@
-// Owns the HTTP contract of accounts: coming in, being someone, and the credentials one hands out.
-import { z } from 'zod';
+// Owns the HTTP contract of coming in and being someone; that of tokens and keys is in token-routes.ts.
 import { open, reading } from '../../access/accepted.ts';
 import { getUser, isInitialised, listWorkspacesOf } from '../../access/accounts.ts';
 import { auditSelf } from '../../access/audit.ts';
 import { perMinute } from '../../access/limits.ts';
 import type { SelfAccess } from '../../access/proofs.ts';
-import { anyone, self, selfInWorkspace, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
+import { anyone, self } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { noted } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
 import { Success } from '../../kit/http/shapes.ts';
-import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
-  ApiKey,
-  CreatedToken,
-  CreatedWorkspaceKey,
   ForgottenPassword,
   Me,
   MeChange,
-  NewToken,
-  NewWorkspaceKey,
   PasswordChange,
   PasswordReset,
-  presentApiKey,
-  presentToken,
   presentUser,
-  presentWorkspaceKey,
   SetUp,
   SetUpDone,
   Setup,
   SignedIn,
   SignIn,
-  Token,
-  TokenChange,
   User,
-  WorkspaceKey,
-  WorkspaceKeyChange,
-  WorkspaceToken,
 } from './contract.ts';
 import { resetPasswordPage, resetPasswordPolicy } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordParts, resetPassword } from './password.ts';
 import { type SignInParts, setUp, signIn, signOut } from './sign-in.ts';
-import {
-  findApiKey,
-  findToken,
-  findWorkspaceKey,
-  findWorkspaceToken,
-  listApiKeys,
-  listTokens,
-  listWorkspaceKeys,
-  listWorkspaceTokens,
-  saveName,
-} from './store.ts';
-import {
-  changeWorkspaceKey,
-  createToken,
-  createWorkspaceKey,
-  endApiKey,
-  renameToken,
-  revokeToken,
-  revokeWorkspaceKey,
-} from './tokens.ts';
+import { saveName } from './store.ts';
+import { tokenRoutes } from './token-routes.ts';
 
 export type AccountParts = SignInParts & PasswordParts;
 
@@ -72,8 +39,7 @@ const bySessionOrToken = { session: true, token: 'full_access' } as const;
 export const accountRoutes = (parts: AccountParts): Route[] => [
   ...comingIn(parts),
   ...beingSomeone,
-  ...tokens(parts),
-  ...workspaceCredentials(parts),
+  ...tokenRoutes(parts.mint),
 ];
 
 const comingIn = (parts: AccountParts): Route[] => [
@@ -224,216 +190,6 @@ const beingSomeone: Route[] = [
     answers: { 200: Success },
     refusals: [{ status: 401, code: 'sign_in_failed' }],
     handle: ({ db, access, body, now }) => changePassword(db, access, body, now),
-  }),
-];
-
-const ownToken = within(selfInWorkspace, 'token', findToken);
-const ownKey = within(self, 'key', findApiKey);
-
-const tokens = ({ mint }: AccountParts): Route[] => [
-  route({
-    name: 'listTokens',
-    method: 'GET',
-    path: '/api/auth/tokens',
-    origin: 'N',
-    summary: 'List my personal access tokens in the workspace',
-    credentials: bySessionOrToken,
-    access: selfInWorkspace,
-    limit: perMinute(60, 'caller'),
-    answers: { 200: z.array(Token) },
-    handle: async ({ db, access, now }) => (await listTokens(db, access, now)).map(presentToken),
-  }),
-  route({
-    name: 'createToken',
-    method: 'POST',
-    path: '/api/auth/tokens',
-    origin: 'R',
-    summary: 'Create a personal access token',
-    description:
-      'The text is in this answer only. A token made by a token can reach no more, do no more and live no longer than it.',
-    credentials: bySessionOrToken,
-    access: selfInWorkspace,
-    limit: perMinute(20, 'user'),
-    idempotency: 'optional',
-    shownOnce: ['token'],
-    body: NewToken,
-    audits: ['token.created'],
-    answers: { 200: CreatedToken },
-    refusals: [
-      { status: 403, code: 'token_wider_than_parent' },
-      { status: 404, code: 'app_not_found' },
-      { status: 409, code: 'limit_reached' },
-    ],
-    handle: ({ db, access, body, now }) => createToken(db, access, body, mint, now),
-  }),
-  route({
-    name: 'updateToken',
-    method: 'PATCH',
-    path: '/api/auth/tokens/{token_id}',
-    origin: 'N',
-    summary: 'Rename one of my tokens',
-    credentials: bySessionOrToken,
-    access: ownToken,
-    limit: perMinute(60, 'caller'),
-    body: TokenChange,
-    audits: ['token.renamed'],
-    answers: { 200: Token },
-    handle: ({ db, access, body, now }) => renameToken(db, access, body.name, now),
-  }),
-  route({
-    name: 'revokeToken',
-    method: 'DELETE',
-    path: '/api/auth/tokens/{token_id}',
-    origin: 'N',
-    summary: 'Revoke one of my tokens, and those made by it',
-    credentials: bySessionOrToken,
-    access: ownToken,
-    limit: perMinute(60, 'caller'),
-    audits: ['token.revoked'],
-    answers: { 200: Success },
-    handle: ({ db, access, now }) => revokeToken(db, access, now),
-  }),
-  route({
-    name: 'listApiKeys',
-    method: 'GET',
-    path: '/api/auth/api-keys',
-    origin: 'N',
-    summary: 'List my personal API keys',
-    credentials: bySessionOrToken,
-    access: self,
-    limit: perMinute(60, 'caller'),
-    answers: { 200: z.array(ApiKey) },
-    handle: async ({ db, access, now }) => (await listApiKeys(db, access, now)).map(presentApiKey),
-  }),
-  route({
-    name: 'createApiKey',
-    method: 'POST',
-    path: '/api/auth/api-keys',
-    origin: 'R',
-    summary: 'Retired: create a personal access token instead',
-    credentials: bySessionOrToken,
-    access: { ...self, needs: '– (410)' },
-    limit: perMinute(60, 'caller'),
-    audits: 'nothing',
-    answers: {},
-    refusals: [{ status: 410, code: 'api_keys_retired' }],
-    handle: () => {
-      throw new Problem(
-        'gone',
-        'api_keys_retired',
-        'Personal API keys can no longer be created. Create a personal access token.',
-      );
-    },
-  }),
-  route({
-    name: 'revokeApiKey',
-    method: 'DELETE',
-    path: '/api/auth/api-keys/{key_id}',
-    origin: 'N',
-    summary: 'Revoke one of my personal API keys',
-    credentials: bySessionOrToken,
-    access: ownKey,
-    limit: perMinute(60, 'caller'),
-    audits: ['api_key.revoked'],
-    answers: { 200: Success },
-    handle: ({ db, access, now }) => endApiKey(db, access, now),
-  }),
-];
-
-const admin = unlimitedToken(workspaceAs('admin'));
-const workspaceToken = within(admin, 'token', findWorkspaceToken);
-const workspaceKey = within(admin, 'key', findWorkspaceKey);
-
-const workspaceCredentials = ({ mint }: AccountParts): Route[] => [
-  route({
-    name: 'listWorkspaceTokens',
-    method: 'GET',
-    path: '/api/workspace/tokens',
-    origin: 'N',
-    summary: 'List every member’s tokens in the workspace, never their text',
-    credentials: bySessionOrToken,
-    access: workspaceAs('admin'),
-    limit: perMinute(60, 'workspace'),
-    answers: { 200: z.array(WorkspaceToken) },
-    handle: async ({ db, access, now }) =>
-      (await listWorkspaceTokens(db, access, now)).map((row) => ({
-        ...presentToken(row),
-        owner_email: row.owner_email,
-      })),
-  }),
-  route({
-    name: 'revokeWorkspaceToken',
-    method: 'DELETE',
-    path: '/api/workspace/tokens/{token_id}',
-    origin: 'N',
-    summary: 'Revoke a member’s token, and those made by it',
-    credentials: bySessionOrToken,
-    access: workspaceToken,
-    limit: perMinute(60, 'workspace'),
-    audits: ['token.revoked'],
-    answers: { 200: Success },
-    handle: ({ db, access, now }) => revokeToken(db, access, now),
-  }),
-  route({
-    name: 'listWorkspaceKeys',
-    method: 'GET',
-    path: '/api/workspace/api-keys',
-    origin: 'N',
-    summary: 'List the workspace’s API keys',
-    credentials: bySessionOrToken,
-    access: workspaceAs('admin'),
-    limit: perMinute(60, 'workspace'),
-    answers: { 200: z.array(WorkspaceKey) },
-    handle: async ({ db, access, now }) => (await listWorkspaceKeys(db, access, now)).map(presentWorkspaceKey),
-  }),
-  route({
-    name: 'createWorkspaceKey',
-    method: 'POST',
-    path: '/api/workspace/api-keys',
-    origin: 'N',
-    summary: 'Create a workspace API key',
-    description:
-      'It acts for the workspace by its scopes, for no person, and survives whoever made it. The text is in this answer only.',
-    credentials: bySessionOrToken,
-    access: admin,
-    limit: perMinute(10, 'workspace'),
-    idempotency: 'optional',
-    shownOnce: ['token'],
-    body: NewWorkspaceKey,
-    audits: ['workspace_key.created'],
-    answers: { 200: CreatedWorkspaceKey },
-    refusals: [
-      { status: 404, code: 'app_not_found' },
-      { status: 409, code: 'limit_reached' },
-    ],
-    handle: ({ db, access, body, now }) => createWorkspaceKey(db, access, body, mint, now),
-  }),
-  route({
-    name: 'updateWorkspaceKey',
-    method: 'PATCH',
-    path: '/api/workspace/api-keys/{key_id}',
-    origin: 'N',
-    summary: 'Change a workspace key’s name or description; its scopes are fixed',
-    credentials: bySessionOrToken,
-    access: workspaceKey,
-    limit: perMinute(60, 'workspace'),
-    body: WorkspaceKeyChange,
-    audits: ['workspace_key.updated'],
-    answers: { 200: WorkspaceKey },
-    handle: ({ db, access, body, now }) => changeWorkspaceKey(db, access, body, now),
-  }),
-  route({
-    name: 'revokeWorkspaceKey',
-    method: 'DELETE',
-    path: '/api/workspace/api-keys/{key_id}',
-    origin: 'N',
-    summary: 'Revoke a workspace key',
-    credentials: bySessionOrToken,
-    access: workspaceKey,
-    limit: perMinute(60, 'workspace'),
-    audits: ['workspace_key.revoked'],
-    answers: { 200: Success },
-    handle: ({ db, access, now }) => revokeWorkspaceKey(db, access, now),
   }),
 ];
 
