@@ -26,8 +26,8 @@ create table audit_entries (
   hash text not null
 );
 create unique index audit_entries_in_chain on audit_entries (workspace_id, sequence) nulls not distinct;
-create index audit_entries_by_time on audit_entries (workspace_id, occurred_at, id);
-create index audit_entries_by_request on audit_entries (request_id);
+create index audit_entries_by_time on audit_entries (workspace_id, occurred_at);
+create index audit_entries_by_id on audit_entries (workspace_id, id);
 
 -- The end of each chain. Where old entries were dropped, first_* keep the place where the rest begins.
 create table audit_chains (

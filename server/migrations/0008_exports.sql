@@ -8,6 +8,7 @@ create table workspace_exports (
   counts jsonb not null default '{}',
   -- While running: until when the worker that claimed it is believed to be alive.
   claimed_until timestamptz,
+  attempts integer not null default 0,
   expires_at timestamptz,
   created_date timestamptz not null,
   primary key (workspace_id, id)

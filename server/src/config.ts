@@ -72,7 +72,9 @@ function keyList(value: string): { id: string; key: Buffer }[] {
 const peppers = (value: string): Pepper[] => keyList(value).map(({ id, key }) => ({ id, key: createSecretKey(key) }));
 
 function masterKeys(value: string): MasterKey[] {
-  return keyList(value).map(({ id, key }) => ({ id, key: key.subarray(0, 32) }));
+  const keys = keyList(value);
+  if (keys.some(({ key }) => key.length !== 32)) throw new Error('must be keys of exactly 32 bytes');
+  return keys;
 }
 
 function cell(value: string): string {
@@ -100,7 +102,7 @@ const settings = {
   ),
   DATABASE_POOL_SIZE: setting('Connections each process keeps to PostgreSQL.', '16', whole(1, 500)),
   REDIS_URL: setting(
-    'Redis 7 or Valkey 8: rate limits, presence, wake-ups. Losing it loses nothing that must last.',
+    'Redis 7 or Valkey 8: rate limits and sign-in guards, shared by all processes. Losing it loses nothing that must last.',
     'redis://127.0.0.1:6379',
     url('redis:', 'rediss:'),
   ),
@@ -111,7 +113,7 @@ const settings = {
   ),
   SIGNING_KEY: required('Key that signs list cursors: base64, at least 32 bytes.', key),
   MASTER_KEYS: required(
-    'Keys under which secrets are encrypted at rest: comma list of `id:base64`, 32 bytes each. The first is current; `plinth secrets reseal` moves everything to it.',
+    'Keys under which secrets are encrypted at rest: comma list of `id:base64`, 32 bytes each. The first is current; workers move everything to it, after which older ones can go.',
     masterKeys,
   ),
   PLINTH_SETUP_TOKEN: optional(

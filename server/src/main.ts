@@ -6,7 +6,7 @@ import { dev } from './commands/dev.ts';
 import { importArchive } from './commands/import.ts';
 import { keys } from './commands/keys.ts';
 import { migrateDatabase } from './commands/migrate.ts';
-import { apiKey, operator, user } from './commands/people.ts';
+import { apiKey, operator, user, workspace } from './commands/people.ts';
 import { worker } from './commands/worker.ts';
 import { ConfigError } from './config.ts';
 
@@ -15,13 +15,14 @@ const commands: Record<string, { about: string; run(args: string[]): Promise<voi
   migrate: { about: 'bring the database to this release’s schema', run: migrateDatabase },
   worker: { about: 'run everything that happens later', run: worker },
   bootstrap: { about: 'make the first person, workspace and token: --email E --name N --workspace W', run: bootstrap },
-  import: { about: '`import ARCHIVE`: restore an export as a new workspace', run: importArchive },
+  import: { about: '`import ARCHIVE [--keep-plan]`: restore an export as a new workspace', run: importArchive },
   user: { about: '`user reset --user E`: print a link that sets a new password', run: user },
   'api-key': {
     about: '`api-key issue --user E [--read-only]`: for integrations that cannot use tokens yet',
     run: apiKey,
   },
   operator: { about: '`operator add --user E`: let a person run the installation', run: operator },
+  workspace: { about: '`workspace restore --id ID`: bring back a deleted workspace', run: workspace },
   keys: { about: '`keys new`: print new keys for the environment', run: keys },
   dev: { about: 'everything at once on this machine, with demo data', run: dev },
 };

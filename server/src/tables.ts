@@ -179,6 +179,7 @@ export interface Tables {
     state: 'queued' | 'running' | 'ready' | 'failed';
     counts: ColumnType<unknown, string | undefined, string>;
     claimed_until: Date | null;
+    attempts: Generated<number>;
     expires_at: Date | null;
     created_date: Date;
   };

@@ -22,18 +22,22 @@ export function observe(server: FastifyInstance): void {
   });
 }
 
+export interface Change {
+  readonly operation: string;
+  readonly requestId: string;
+  readonly audits: readonly string[];
+}
+
 /** Requests that said they changed something; each must have left an audit entry. */
-export function changesOf(
-  server: FastifyInstance,
-  routes: readonly Route[],
-): { operation: string; requestId: string }[] {
-  const audited = new Map(routes.map((route) => [route.name, Array.isArray(route.audits)]));
-  const changes: { operation: string; requestId: string }[] = [];
+export function changesOf(server: FastifyInstance, routes: readonly Route[]): Change[] {
+  const audited = new Map(routes.map((route) => [route.name, route.audits]));
+  const changes: Change[] = [];
   server.addHook('onSend', async (request, reply) => {
     const operation = (request.routeOptions.config as { operation?: string }).operation ?? '';
     const changed =
       reply.statusCode < 300 && reply.getHeader('x-changed') !== 'false' && !reply.getHeader('idempotent-replayed');
-    if (changed && audited.get(operation)) changes.push({ operation, requestId: request.id });
+    const audits = audited.get(operation);
+    if (changed && Array.isArray(audits)) changes.push({ operation, requestId: request.id, audits });
   });
   return changes;
 }

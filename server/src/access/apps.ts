@@ -1,5 +1,5 @@
 // Owns the apps' identity rows: making one, and the set a caller can see. What an app contains belongs to its features.
-import type { ExpressionBuilder, SelectQueryBuilder, Updateable } from 'kysely';
+import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import { idOrNull, newId } from '../kit/ids.ts';
 import { Problem } from '../kit/problem.ts';
 import type { Db, Tables } from '../tables.ts';
@@ -84,14 +84,24 @@ function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ 
     .executeTakeFirstOrThrow();
 }
 
-/** Saves changed columns of the app; a slug that is taken is told as such. */
+/** Saves changed columns of the app as it was when the caller was let in: not in the trash, or in it. */
 export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tables['apps']>) {
+  const { id, workspace_id, deleted_date } = access.app;
   try {
-    return await theApp(db.updateTable('apps').set(change), access).returningAll().executeTakeFirstOrThrow();
+    const row = await db
+      .updateTable('apps')
+      .set(change)
+      .where('workspace_id', '=', workspace_id)
+      .where('id', '=', id)
+      .where('deleted_date', deleted_date === null ? 'is' : 'is not', null)
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return row;
   } catch (error) {
     if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
     throw new Problem('conflict', 'slug_taken', 'Another app of this installation has this slug.');
   }
+  throw new Problem('not_found', 'app_not_found', 'There is no such app.'); // gone since the caller was let in
 }
 
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>
@@ -102,17 +112,8 @@ export const restoreRow = (db: Db, access: AppAccess, now: Date) =>
 
 /** One more revision of what the app contains. The row stays held until the transaction ends. */
 export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
-  const row = await theApp(
-    db.updateTable('apps').set((is) => ({ revision: is('revision', '+', 1), updated_date: now })),
-    access,
-  )
-    .returning('revision')
-    .executeTakeFirstOrThrow();
-  return row.revision;
+  return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
 }
-
-const theApp = <Q extends { where(column: never, operator: '=', value: never): Q }>(query: Q, { app }: AppAccess): Q =>
-  query.where('workspace_id' as never, '=', app.workspace_id as never).where('id' as never, '=', app.id as never);
 
 /** A joined member of the workspace, by e-mail. */
 export const findMember = (db: Db, access: WorkspaceAccess, email: string) =>
@@ -151,35 +152,38 @@ export async function insertShare(
     .execute();
 }
 
-/** Ends a share; a guest who has none left leaves the workspace. */
+/** Ends a share. A guest who has none left leaves the workspace, and their tokens end; gives whether they did. */
 export async function removeShare(
   db: Db,
   { app }: AppAccess,
   member: { id: string; role: WorkspaceRole },
-): Promise<void> {
-  await db
-    .deleteFrom('app_shares')
-    .where('workspace_id', '=', app.workspace_id)
-    .where('app_id', '=', app.id)
+  now: Date,
+): Promise<boolean> {
+  const { workspace_id } = app;
+  const shares = db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', member.id);
+  await shares.where('app_id', '=', app.id).execute();
+  if (member.role !== 'guest') return false;
+  const left = await db
+    .selectFrom('app_shares')
+    .where('workspace_id', '=', workspace_id)
     .where('user_id', '=', member.id)
-    .execute();
-  if (member.role !== 'guest') return;
+    .select('app_id')
+    .limit(1)
+    .executeTakeFirst();
+  if (left !== undefined) return false;
   await db
     .deleteFrom('memberships')
-    .where('workspace_id', '=', app.workspace_id)
+    .where('workspace_id', '=', workspace_id)
     .where('user_id', '=', member.id)
-    .where('role', '=', 'guest')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('app_shares')
-            .where('app_shares.workspace_id', '=', app.workspace_id)
-            .where('app_shares.user_id', '=', member.id)
-            .select('app_shares.app_id'),
-        ),
-      ),
-    )
     .execute();
+  await db
+    .updateTable('credentials')
+    .set({ revoked_at: now })
+    .where('workspace_id', '=', workspace_id)
+    .where('user_id', '=', member.id)
+    .where('kind', '=', 'personal_token')
+    .execute();
+  return true;
 }
 
 /** The name in the letters an address takes, and six characters that make it one of its kind. */

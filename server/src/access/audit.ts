@@ -26,6 +26,21 @@ export const audit = (db: Db, access: WorkspaceAccess, change: AuditedChange, no
 export const auditSelf = (db: Db, access: SelfAccess, change: AuditedChange, now: Date): Promise<void> =>
   record(db, { ...by(access.caller), workspace_id: null, outcome: 'done' }, change, now);
 
+/** Records what an operator did to a workspace: in its own chain, for its people to see, and in the installation's. */
+export async function auditOperator(
+  db: Db,
+  access: SelfAccess,
+  workspace_id: string,
+  change: AuditedChange,
+  now: Date,
+): Promise<void> {
+  const circumstances = by(access.caller);
+  const actor = { ...circumstances.actor, kind: 'operator' as const };
+  for (const chain of [workspace_id, null]) {
+    await record(db, { ...circumstances, actor, workspace_id: chain, outcome: 'done' }, change, now);
+  }
+}
+
 /** Records what someone did who was not signed in yet, or failed to. */
 export const auditVisitor = (
   db: Db,

@@ -55,10 +55,23 @@ export async function findPassword(db: Db, email: string): Promise<{ user_id: st
     .executeTakeFirst();
 }
 
+/** True when the stored password is still this one; held until the transaction ends. */
+export async function isStillPassword(db: Db, user_id: string, hash: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('passwords')
+    .where('user_id', '=', user_id)
+    .select('hash')
+    .forShare()
+    .executeTakeFirst();
+  return row?.hash === hash;
+}
+
+/** A new password; links that were sent for the old one end with it. */
 export async function savePassword(db: Db, user_id: string, hash: string, now: Date): Promise<void> {
   await db
     .insertInto('passwords')
     .values({ user_id, hash, updated_date: now })
     .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ hash, updated_date: now }))
     .execute();
+  await db.deleteFrom('password_resets').where('user_id', '=', user_id).execute();
 }

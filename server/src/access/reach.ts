@@ -60,8 +60,21 @@ export const self: Guard<SelfAccess> = {
 /** A person about their own things in the chosen workspace. */
 export const selfInWorkspace: Guard<WorkspaceAccess> = { ...workspaceAs('guest'), needs: 'self' };
 
+/** More than some apps: what a token limited to those cannot do. */
+export function unlimitedToken<Proof extends SelfAccess>(guard: Guard<Proof>): Guard<Proof> {
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 403, code: 'token_app_limited' }],
+    decide: (found, exchange) => {
+      const access = guard.decide(found, exchange);
+      if (found.app_ids === null) return access;
+      throw new Problem('forbidden', 'token_app_limited', 'A credential limited to some apps cannot do this.');
+    },
+  };
+}
+
 /** Someone who runs the installation. */
-export const operator: Guard<SelfAccess> = {
+export const operator: Guard<SelfAccess> = unlimitedToken({
   ...self,
   needs: 'operator',
   refusals: [{ status: 403, code: 'operator_required' }],
@@ -70,20 +83,7 @@ export const operator: Guard<SelfAccess> = {
       throw new Problem('forbidden', 'operator_required', 'This needs an operator of the installation.');
     return self.decide(found, exchange);
   },
-};
-
-/** A workspace change, which a token limited to some apps cannot make. */
-export function unlimitedToken<Proof extends WorkspaceAccess>(guard: Guard<Proof>): Guard<Proof> {
-  return {
-    ...guard,
-    refusals: [...guard.refusals, { status: 403, code: 'token_app_limited' }],
-    decide: (found, exchange) => {
-      const access = guard.decide(found, exchange);
-      if (found.app_ids === null) return access;
-      throw new Problem('forbidden', 'token_app_limited', 'A token limited to some apps cannot change the workspace.');
-    },
-  };
-}
+});
 
 /** A thing inside what another guard lets through: `<noun>_id` in the path, found by the feature that owns it. */
 export function within<Proof, Noun extends string, Row>(

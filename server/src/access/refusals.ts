@@ -13,7 +13,8 @@ const recorded = new Set(['role_required', 'plan_required', 'owner_protected']);
 export async function recordRefusal(db: Db, counters: Counters, exchange: Exchange): Promise<void> {
   const { refusal, actor, operation } = exchange;
   if (refusal === undefined || actor === undefined || !recorded.has(refusal)) return;
-  const { count } = await counters.add(`refused:${actor.id}:${operation.name}`, 60);
+  const { credential_id } = actor.found as Found;
+  const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;
   const caller = callerOf(actor.found as Found, exchange);
   const { param } = (operation as Route).access;

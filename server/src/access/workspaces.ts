@@ -106,9 +106,8 @@ export async function purgeApps(db: Db, now: Date): Promise<number> {
 export async function purgeCredentials(db: Db, now: Date): Promise<number> {
   const idleSince = new Date(now.getTime() - 7 * dayMs);
   const { numAffectedRows } = await sql`/* service */ delete from credentials
-    where expires_at <= ${now} or revoked_at <= ${before(now)} or (kind = 'session' and last_used_at < ${idleSince})`.execute(
-    db,
-  );
+    where expires_at <= ${before(now)} or revoked_at <= ${before(now)}
+      or (kind = 'session' and (expires_at <= ${now} or last_used_at < ${idleSince}))`.execute(db);
   const links =
     await sql`/* service */ delete from password_resets where expires_at <= ${now} or used_at is not null`.execute(db);
   return Number(numAffectedRows ?? 0) + Number(links.numAffectedRows ?? 0);

@@ -1,9 +1,10 @@
-// plinth user, plinth api-key, plinth operator: what only whoever runs the installation may do to its people.
+// plinth user, api-key, operator and workspace: what only whoever runs the installation may do to its people.
 import { parseArgs } from 'node:util';
 import { findUserByEmail, makeResetLink } from '../access/accounts.ts';
 import { auditService } from '../access/audit.ts';
 import { insertCredential } from '../access/people.ts';
 import type { Pepper } from '../access/tokens.ts';
+import { saveWorkspace } from '../access/workspaces.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
@@ -15,7 +16,8 @@ interface Person {
 
 const usage = `usage: plinth user reset --user EMAIL
        plinth api-key issue --user EMAIL [--read-only]
-       plinth operator add --user EMAIL`;
+       plinth operator add --user EMAIL
+       plinth workspace restore --id ID`;
 
 /** Prints a link that sets a new password: for installations without mail. */
 export const user = (args: string[]) =>
@@ -48,6 +50,21 @@ export const operator = (args: string[]) =>
     await record(db, 'operator.added', person, now);
     return `${person.email} is an operator`;
   });
+
+/** Brings back a workspace that its owner deleted, within its 30 days. */
+export async function workspace(args: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args, options: { id: { type: 'string' } }, allowPositionals: true });
+  if (positionals[0] !== 'restore' || values.id === undefined) throw new ConfigError(usage);
+  const { DATABASE_URL } = readConfig();
+  const { db, close } = openDatabase<Tables>({ url: DATABASE_URL, poolSize: 1 });
+  try {
+    const { id, name } = await saveWorkspace(db, values.id, { deleted_date: null, updated_date: new Date() });
+    await auditService(db, id, { type: 'workspace.restored', target: { kind: 'workspace', id } }, new Date());
+    console.log(`${name} is back`);
+  } finally {
+    await close();
+  }
+}
 
 const record = (db: Db, type: string, person: Person, now: Date) =>
   auditService(db, null, { type, target: { kind: 'user', id: person.id }, after: { email: person.email } }, now);

@@ -1,5 +1,6 @@
-// Owns the form of an export: a gzipped tar with one file of JSON lines per table and a manifest that counts and hashes
-// them, so that a reader can tell a whole archive from a part of one.
+// Owns the form of an export: a gzipped tar of JSON lines, a few files per table, and a manifest that counts and hashes
+// them, so that a reader can tell a whole archive from a part of one. The hashes find damage, not malice: who imports an
+// archive has to check what it says.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -8,44 +9,80 @@ import { extract, pack } from 'tar-stream';
 
 export type Row = Record<string, unknown>;
 
+interface Chunk {
+  readonly file: string;
+  readonly rows: number;
+  readonly sha256: string;
+}
+
 export interface Manifest {
   readonly format: 'plinth-export/1';
-  readonly tables: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>;
+  readonly tables: Readonly<Record<string, readonly Chunk[]>>;
   /** What is not in the archive, in words. */
   readonly left_out: readonly string[];
   readonly [more: string]: unknown;
 }
 
-const tableFile = (table: string) => `tables/${table}.ndjson`;
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 
-/** Writes an archive; tables come one after the other, so that only one is in memory at a time. */
+/** Writes an archive, a chunk of rows at a time: only that is in memory. Gives the number of rows per table. */
 export async function writeArchive(
   file: string,
-  tables: AsyncIterable<{ table: string; rows: readonly Row[] }>,
-  about: (counts: Record<string, number>) => { left_out: readonly string[]; [more: string]: unknown },
+  chunks: AsyncIterable<{ table: string; rows: readonly Row[] }>,
+  about: { left_out: readonly string[]; [more: string]: unknown },
 ): Promise<Record<string, number>> {
   const archive = pack();
   const written = pipeline(archive, createGzip(), createWriteStream(file, { mode: 0o600 }));
-  const parts: Record<string, { rows: number; sha256: string }> = {};
-  for await (const { table, rows } of tables) {
+  const add = (name: string, text: string) =>
+    new Promise<void>((resolve, reject) =>
+      archive.entry({ name }, text, (error) => (error ? reject(error) : resolve())),
+    );
+  const tables: Record<string, Chunk[]> = {};
+  for await (const { table, rows } of chunks) {
+    tables[table] ??= [];
+    const part = tables[table];
+    if (rows.length === 0) continue;
     const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-    archive.entry({ name: tableFile(table) }, text);
-    parts[table] = { rows: rows.length, sha256: sha256(text) };
+    const chunk = { file: `tables/${table}.${part.length + 1}.ndjson`, rows: rows.length, sha256: sha256(text) };
+    await add(chunk.file, text);
+    part.push(chunk);
   }
-  const counts = Object.fromEntries(Object.entries(parts).map(([table, { rows }]) => [table, rows]));
-  const manifest: Manifest = { format: 'plinth-export/1', ...about(counts), tables: parts };
-  archive.entry({ name: 'manifest.json' }, JSON.stringify(manifest, null, 2));
+  const manifest: Manifest = { format: 'plinth-export/1', ...about, tables };
+  await add('manifest.json', JSON.stringify(manifest, null, 2));
   archive.finalize();
   await written;
-  return counts;
+  return Object.fromEntries(
+    Object.entries(tables).map(([table, part]) => [table, part.reduce((sum, { rows }) => sum + rows, 0)]),
+  );
 }
 
 /** Reads an archive whole, or says what is wrong with it. */
 export async function readArchive(file: string): Promise<{ manifest: Manifest; tables: Map<string, Row[]> }> {
+  const files = await unpacked(file);
+  const described = files.get('manifest.json');
+  if (described === undefined) throw new Error('this is not an export of Plinth: it has no manifest');
+  const manifest = JSON.parse(described.toString('utf8')) as Manifest;
+  if (manifest.format !== 'plinth-export/1') throw new Error(`an export of the unknown format ${manifest.format}`);
+  const rowsOf = (chunk: Chunk): Row[] => {
+    const text = files.get(chunk.file);
+    if (text === undefined || sha256(text) !== chunk.sha256)
+      throw new Error(`the export is damaged: ${chunk.file} is not what the manifest says`);
+    return text
+      .toString('utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Row);
+  };
+  return {
+    manifest,
+    tables: new Map(Object.entries(manifest.tables).map(([table, part]) => [table, part.flatMap(rowsOf)])),
+  };
+}
+
+async function unpacked(file: string): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
-  const unpacked = extract();
-  unpacked.on('entry', (header, stream, next) => {
+  const unpacking = extract();
+  unpacking.on('entry', (header, stream, next) => {
     const chunks: Buffer[] = [];
     stream.on('error', () => {}); // told by the whole archive, below
     stream.on('data', (chunk: unknown) => chunks.push(chunk as Buffer));
@@ -54,23 +91,6 @@ export async function readArchive(file: string): Promise<{ manifest: Manifest; t
       next();
     });
   });
-  await pipeline(createReadStream(file), createGunzip(), unpacked);
-  const described = files.get('manifest.json');
-  if (described === undefined) throw new Error('this is not an export of Plinth: it has no manifest');
-  const manifest = JSON.parse(described.toString('utf8')) as Manifest;
-  if (manifest.format !== 'plinth-export/1') throw new Error(`an export of the unknown format ${manifest.format}`);
-  const tables = Object.entries(manifest.tables).map(([table, part]): [string, Row[]] => {
-    const text = files.get(tableFile(table));
-    if (text === undefined || sha256(text) !== part.sha256)
-      throw new Error(`the export is damaged: table ${table} is not what the manifest says`);
-    return [
-      table,
-      text
-        .toString('utf8')
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Row),
-    ];
-  });
-  return { manifest, tables: new Map(tables) };
+  await pipeline(createReadStream(file), createGunzip(), unpacking);
+  return files;
 }

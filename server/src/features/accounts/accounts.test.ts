@@ -260,11 +260,16 @@ describe('passwords', () => {
     await new Promise((resolve) => setTimeout(resolve, 5_100));
     expect((await signIn(person.email, 'a brand new password')).status).toBe(200);
     await ask(person.email);
-    await expect.poll(() => mail.inbox.filter((each) => each.to.includes(person.email))).toHaveLength(2);
+    await ask(person.email);
+    await expect.poll(() => mail.inbox.filter((each) => each.to.includes(person.email))).toHaveLength(3);
     const late = /#(\S+)/.exec(mail.inbox.at(-1)?.text ?? '')?.[1] ?? '';
     world.clock.aheadMs = 61 * 60 * 1000;
     expect(await reset(late)).toMatchObject({ status: 410 });
     world.clock.aheadMs = 0;
+    // A new password ends every link that is still under way.
+    const other = /#(\S+)/.exec(mail.inbox.at(-2)?.text ?? '')?.[1] ?? '';
+    expect((await reset(late)).status).toBe(200);
+    expect((await reset(other)).status).toBe(410);
   });
 
   it('a mail server that refuses is logged, and tells the asker nothing', async () => {
@@ -339,6 +344,26 @@ describe('personal access tokens', () => {
     expect([await alive(parent.token), await alive(child.token), await alive(grandchild.token)]).toEqual([
       401, 401, 401,
     ]);
+  });
+
+  it('leave no child behind that was made while the parent was being revoked', async () => {
+    const person = await addPerson('racing@example.com');
+    const owner = await world.token(person, person.workspace);
+    for (let round = 0; round < 10; round += 1) {
+      const parent = await world.credential({
+        kind: 'personal_token',
+        user_id: person.id,
+        workspace_id: person.workspace,
+        permission: 'full_access',
+      });
+      const [child] = await Promise.all([
+        create(parent.token, { name: 'child' }),
+        world.call('DELETE', `/api/auth/tokens/${parent.id}`, { as: owner }),
+      ]);
+      expect([200, 401]).toContain(child.status);
+      if (child.status === 200)
+        expect((await world.call('GET', '/api/apps', { as: child.body.token })).status).toBe(401);
+    }
   });
 
   it('refuse unknown fields, unknown apps, and the fifty-first', async () => {

@@ -1,6 +1,7 @@
 // Owns changing a password, and finding a way back in without one.
 import { endSessions, findUserByEmail, getUser, hashOneTimeText, makeResetLink } from '../../access/accounts.ts';
 import { auditSelf, auditVisitor, concealed } from '../../access/audit.ts';
+import type { Counters } from '../../access/counters.ts';
 import { findPassword, hashPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
 import type { SelfAccess, Visitor } from '../../access/proofs.ts';
 import type { Pepper } from '../../access/tokens.ts';
@@ -10,7 +11,10 @@ import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { useReset } from './store.ts';
 
+const mailsPerHour = 3;
+
 export interface PasswordParts {
+  readonly counters: Counters;
   readonly pepper: Pepper;
   readonly mail: Mail;
   readonly baseUrl: string;
@@ -56,7 +60,9 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, pa
     { type: 'auth.password_reset_asked', target: { kind: 'user', id: email } },
     now,
   );
-  if (user === undefined || !parts.mail.configured) return done;
+  // A person can ask again, but nobody can fill their inbox.
+  const asked = await parts.counters.add(`forgot:${email}`, 60 * 60);
+  if (user === undefined || !parts.mail.configured || asked.count > mailsPerHour) return done;
   const link = await makeResetLink(db, user.id, parts.pepper, parts.baseUrl, now);
   // Not waited for: the time a mail server takes would tell that there was somebody to write to.
   void parts.mail.send({

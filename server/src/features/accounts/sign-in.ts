@@ -11,7 +11,7 @@ import {
 } from '../../access/accounts.ts';
 import { auditSelf, auditVisitor } from '../../access/audit.ts';
 import type { Counters } from '../../access/counters.ts';
-import { findPassword, hashPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
+import { findPassword, hashPassword, isStillPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
 import { insertUser, insertWorkspace, type Mint } from '../../access/people.ts';
 import type { Plan } from '../../access/plans.ts';
 import { proven, type SelfAccess, type Visitor } from '../../access/proofs.ts';
@@ -96,9 +96,11 @@ export async function signIn(
       { type: 'auth.sign_in.failed', target: { kind: 'user', id: email.slice(0, 254) } },
       now,
     );
-    throw unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
+    throw notRight();
   }
   return transaction(db, async (db) => {
+    // Changed while it was being checked: then it was the old one.
+    if (!(await isStillPassword(db, stored.user_id, stored.hash))) throw notRight();
     const user = await getUser(db, stored.user_id);
     const token = await beginSession(db, parts.mint, user.id, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
@@ -136,6 +138,8 @@ function withSession<Body>(body: Body, token: string, { secureCookie }: SignInPa
   const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secureCookie ? '; Secure' : ''}`;
   return noted(body, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } });
 }
+
+const notRight = () => unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
 
 const tooMany = (limit: number, windowSeconds: number, resetMs: number) => {
   const seconds = Math.max(1, Math.ceil(resetMs / 1000));

@@ -45,8 +45,8 @@ const bySessionOrToken = { session: true, token: 'full_access' } as const;
 
 export const tokenRoutes = (mint: Mint): Route[] => [...personal(mint), ...ofWorkspace(mint)];
 
-const ownToken = within(selfInWorkspace, 'token', findToken);
-const ownKey = within(self, 'key', findApiKey);
+const ownToken = within(unlimitedToken(selfInWorkspace), 'token', findToken);
+const ownKey = within(unlimitedToken(self), 'key', findApiKey);
 
 const personal = (mint: Mint): Route[] => [
   route({

@@ -33,7 +33,8 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   const parent = caller.kind === 'personal_token' ? caller : null;
   if (parent !== null) refuseWider(parent, wanted);
   return transaction(db, async (db) => {
-    await lockOnce(db, `tokens of ${caller.user_id} in ${workspace_id}`);
+    await lockOnce(db, tokensOf(access));
+    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw revokedMeanwhile();
     if ((await listTokens(db, access, now)).length >= maxTokens) throw limitReached(maxTokens, 'tokens');
     await requireApps(db, access, wanted.app_ids);
     const { id, token } = await insertCredential(
@@ -54,6 +55,14 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
     return { ...made, token };
   });
 }
+
+/** Making and revoking take turns, so that no token is made by one that is just being revoked. */
+const tokensOf = (access: WorkspaceAccess): string => `tokens in ${access.workspace_id}`;
+
+const revokedMeanwhile = () =>
+  new Problem('unauthenticated', 'credentials_invalid', 'These credentials are not valid.', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
 
 interface Reach {
   readonly permission: 'read_only' | 'full_access';
@@ -99,6 +108,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
 /** At once and for good, with everything made by it. */
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
+    await lockOnce(db, tokensOf(access));
     const revoked = await revoke(db, access, access.token.id, now);
     const before = { name: access.token.name, permission: access.token.permission };
     await audit(

@@ -38,7 +38,7 @@ export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fie
 
 /** A transfer needs owner rights; the receiver must be a joined member who may make apps. */
 async function newOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
-  if (access.app_role !== 'owner' && access.app_role !== null) {
+  if (access.app_role !== 'owner') {
     throw new Problem('forbidden', 'role_required', 'Handing an app over needs the role owner.', {
       members: { required_role: 'owner' },
     });

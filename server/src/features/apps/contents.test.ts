@@ -71,6 +71,12 @@ describe('updateApp', () => {
 });
 
 describe('the trash', () => {
+  it('takes an app once, also when asked thrice at once', async () => {
+    const app = await newApp();
+    const asked = await Promise.all([1, 2, 3].map(() => world.call('DELETE', `/api/apps/${app.id}`, { as })));
+    expect(asked.map((got) => got.status).sort()).toEqual([200, 404, 404]);
+  });
+
   it('takes an app out of sight at once and gives it back as it was', async () => {
     const app = await newApp();
     const remove = () => world.call('DELETE', `/api/apps/${app.id}`, { as });
@@ -107,11 +113,11 @@ describe('shares', () => {
     const remove = () => world.call('DELETE', `/api/apps/${app.id}/shares/${guest.email}`, { as });
     expect((await remove()).body).toEqual({ success: true });
     expect(await remove()).toMatchObject({ status: 404, body: { code: 'share_not_found' } });
-    // A guest without a share leaves the workspace.
-    expect(await world.call('GET', '/api/apps', { as: token })).toMatchObject({
-      status: 404,
-      body: { code: 'workspace_not_found' },
-    });
+    // A guest without a share leaves the workspace, and their tokens end, also when they come back.
+    const gone = () => world.call('GET', '/api/apps', { as: token });
+    expect(await gone()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
+    const log = await world.call('GET', '/api/workspace/audit-log?type=member.removed', { as });
+    expect(log.body.items[0]).toMatchObject({ before: { email: guest.email } });
   });
 
   it('refuse to make a viewer an editor, a person who is not here, and what is no address', async () => {
@@ -242,6 +248,14 @@ describe('files', () => {
       expect((await put(app.id, path, { content: 'x' })).status).toBe(422);
     },
   );
+
+  it('refuse what is not base64', async () => {
+    const app = await newApp();
+    expect((await put(app.id, 'x', { content: '%%%', encoding: 'base64' })).body.detail[0]).toMatchObject({
+      loc: ['body', 'content'],
+      type: 'value_error',
+    });
+  });
 
   it('are at most 5 MiB each and 5,000 an app', async () => {
     const app = await newApp();

@@ -4,6 +4,7 @@ import { bumpRevision } from '../../access/apps.ts';
 import { audit } from '../../access/audit.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { Invalid } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { FileContent, FileSync, StoredFile } from './contract.ts';
@@ -26,7 +27,7 @@ export async function putAppFile(db: Db, access: AppAccess, path: string, input:
     const revision = await bumpRevision(db, access, now); // also holds the app, so that changes of its files take turns
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
-    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw conflict(access.app.revision);
+    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw conflict(revision - 1);
     await saveFiles(db, access, [file], now);
     await refuseTooMuch(db, access);
     await auditFiles(
@@ -83,6 +84,9 @@ function stored(
   { content, encoding = 'utf-8' }: { content: string; encoding?: 'utf-8' | 'base64' },
 ): StoredFile {
   const bytes = Buffer.from(content, encoding === 'utf-8' ? 'utf8' : 'base64');
+  if (encoding === 'base64' && bytes.toString('base64') !== content) {
+    throw new Invalid([{ loc: ['body', 'content'], msg: 'must be base64', type: 'value_error' }]);
+  }
   if (bytes.length > maxFileBytes) throw tooLarge(maxFileBytes);
   return {
     path,
@@ -109,6 +113,9 @@ interface FileChanges {
   readonly deleted: string[];
 }
 
+/** What changed, in a size a log can hold. */
+const told = (paths: readonly string[]) => ({ count: paths.length, paths: paths.slice(0, 100) });
+
 const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileChanges, now: Date) =>
   audit(
     db,
@@ -118,7 +125,12 @@ const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileCh
       target: { kind: 'app', id: access.app.id },
       app_id: access.app.id,
       before: { revision: revision - 1 },
-      after: { revision, ...changes },
+      after: {
+        revision,
+        created: told(changes.created),
+        updated: told(changes.updated),
+        deleted: told(changes.deleted),
+      },
     },
     now,
   );

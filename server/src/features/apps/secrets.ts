@@ -62,12 +62,22 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
   });
 }
 
-/** Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. */
+/**
+ * Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. One that
+ * cannot be opened is told, and does not keep the others.
+ */
 export async function rewrapSecrets(db: Db, secrets: Secrets, currentKeyId: string): Promise<number> {
   const rows = await listSealedElsewhere(db, currentKeyId, 500);
+  const failures: unknown[] = [];
   for (const row of rows) {
-    const rewrapped = secrets.rewrap(row.sealed, placeOf(row.app_id, row.name));
-    if (rewrapped !== undefined) await saveSealed(db, row, rewrapped);
+    try {
+      const rewrapped = secrets.rewrap(row.sealed, placeOf(row.app_id, row.name));
+      if (rewrapped !== undefined) await saveSealed(db, row, rewrapped);
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} app secrets could not be moved to the current master key`);
   return rows.length;
 }

@@ -43,7 +43,7 @@ export async function deleteAppShare(db: Db, access: AppAccess, email: string, n
     const share = member && (await findShare(db, access, member.id));
     if (member === undefined || share === undefined)
       throw new Problem('not_found', 'share_not_found', 'The app is not shared with this person.');
-    await removeShare(db, access, member);
+    const leaves = await removeShare(db, access, member, now);
     const before = { email: member.email, role: share.role };
     await audit(
       db,
@@ -51,6 +51,18 @@ export async function deleteAppShare(db: Db, access: AppAccess, email: string, n
       { type: 'app.unshared', target: { kind: 'app', id: access.app.id }, app_id: access.app.id, before },
       now,
     );
+    if (leaves) {
+      await audit(
+        db,
+        access,
+        {
+          type: 'member.removed',
+          target: { kind: 'member', id: member.id },
+          before: { email: member.email, role: 'guest' },
+        },
+        now,
+      );
+    }
     return { success: true } as const;
   });
 }

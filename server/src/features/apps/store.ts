@@ -174,7 +174,7 @@ export async function removeSecret(db: Db, { app }: AppAccess, name: string): Pr
 /** Of all apps: secrets whose data key is wrapped by another master key than this. */
 export async function listSealedElsewhere(db: Db, keyId: string, limit: number) {
   const { rows } = await sql<{ app_id: string; name: string; sealed: string }>`/* service */
-    select app_id, name, sealed from app_secrets where not starts_with(sealed, ${`v1.${keyId}.`}) limit ${limit}`.execute(
+    select app_id, name, sealed from app_secrets where not starts_with(sealed, ${`v1.${keyId}.`}) order by random() limit ${limit}`.execute(
     db,
   );
   return rows;

@@ -170,6 +170,39 @@ describe('the chain', () => {
     expect(await verify(as)).toMatchObject({ valid: true, checked: 1, first_sequence: 2, last_sequence: 2 });
   });
 
+  it('loses no entry and raises no false alarm while it is being sealed', async () => {
+    const { as } = await place('busy');
+    await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).execute();
+    const sealing = (async () => {
+      for (let i = 0; i < 40; i += 1) {
+        await folder(as, `F${i}`);
+        await seal();
+      }
+    })();
+    const answers = [];
+    for (let i = 0; i < 60; i += 1) answers.push(await verify(as));
+    await sealing;
+    expect(answers.filter((answer) => !answer.valid)).toEqual([]);
+    expect(await verify(as, '?from_sequence=1000')).toMatchObject({ valid: true, checked: 0 });
+    expect(await verify(as, '?from_sequence=39')).toMatchObject({ valid: true, checked: 2 });
+  });
+
+  it('drops only from the front, also when entries were sealed out of the order of their times', async () => {
+    const { as } = await place('order');
+    const day = 24 * 60 * 60 * 1000;
+    for (const ahead of [10, 9, 500]) {
+      world.clock.aheadMs = ahead * day;
+      await folder(as, `F${ahead}`);
+    }
+    await seal();
+    for (const ahead of [409.5, 411]) {
+      await dropExpired(world.app.database.db, new Date(Date.now() + ahead * day));
+      expect(await verify(as)).toMatchObject({ valid: true });
+    }
+    world.clock.aheadMs = 0;
+    expect(await verify(as)).toMatchObject({ first_sequence: 3, last_sequence: 3 });
+  });
+
   it('finds any single change in any chain (property)', () => {
     const entry = fc.record({ type: fc.string(), after: fc.jsonValue() });
     fc.assert(

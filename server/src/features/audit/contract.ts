@@ -28,7 +28,7 @@ export const AuditQuery = query({
   ...pageQuery,
   type: text(0, 1000).optional().meta({ description: 'comma list of types; `prefix.*` for all that begin so' }),
   actor_email: text(0, 320).optional(),
-  app_id: z.string().optional(),
+  app_id: text(0, 64).optional(),
   outcome: z.enum(['done', 'refused']).optional(),
   from: queryTime.optional(),
   to: queryTime.optional(),

@@ -3,21 +3,42 @@
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { chained } from './chain.ts';
-import { beginChain, dropOlder, holdChain, insertSealed, listUnsealedChains, takePending } from './store.ts';
+import {
+  beginChain,
+  dropOldest,
+  holdChain,
+  insertSealed,
+  listChains,
+  listUnsealedChains,
+  takePending,
+} from './store.ts';
 
 const batch = 1_000;
 const chainsAtOnce = 5_000;
 const keptDays = 400;
+const dropAtOnce = 5_000;
 
-/** Seals what waits, and gives how many entries that were. */
+/** Seals what waits, and gives how many entries that were. A chain that fails does not keep the others waiting. */
 export async function sealAll(db: Db): Promise<number> {
   let sealed = 0;
+  const failures: unknown[] = [];
   for (const workspace_id of await listUnsealedChains(db, chainsAtOnce)) {
-    let more = batch;
-    while (more === batch) {
-      more = await sealOne(db, workspace_id);
-      sealed += more;
+    try {
+      sealed += await sealChain(db, workspace_id);
+    } catch (error) {
+      failures.push(error);
     }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} audit chains could not be sealed`);
+  return sealed;
+}
+
+async function sealChain(db: Db, workspace_id: string | null): Promise<number> {
+  let sealed = 0;
+  let more = batch;
+  while (more === batch) {
+    more = await sealOne(db, workspace_id);
+    sealed += more;
   }
   return sealed;
 }
@@ -33,5 +54,16 @@ async function sealOne(db: Db, workspace_id: string | null): Promise<number> {
   });
 }
 
-export const dropExpired = (db: Db, now: Date): Promise<number> =>
-  transaction(db, (db) => dropOlder(db, new Date(now.getTime() - keptDays * 24 * 60 * 60 * 1000)));
+/** Drops what is past its time, chain by chain; gives how many entries that were. */
+export async function dropExpired(db: Db, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - keptDays * 24 * 60 * 60 * 1000);
+  let dropped = 0;
+  for (const { workspace_id } of await listChains(db)) {
+    let more = dropAtOnce;
+    while (more === dropAtOnce) {
+      more = await transaction(db, (db) => dropOldest(db, workspace_id, before, dropAtOnce));
+      dropped += more;
+    }
+  }
+  return dropped;
+}

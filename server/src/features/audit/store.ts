@@ -25,7 +25,7 @@ export async function holdChain(
 ): Promise<{ sequence: number; hash: string } | undefined> {
   const { rows } = await sql<{ sequence: number; hash: string }>`
     /* service */ select last_sequence as sequence, last_hash as hash from audit_chains
-    where workspace_id is not distinct from ${workspace_id}::uuid for update skip locked`.execute(db);
+    where ${ofChain(workspace_id)} for update skip locked`.execute(db);
   return rows[0];
 }
 
@@ -47,8 +47,8 @@ export async function beginChain(db: Db, workspace_id: string | null): Promise<v
 /** Takes the oldest waiting entries of a chain out of the waiting room. */
 export async function takePending(db: Db, workspace_id: string | null, limit: number): Promise<Entry[]> {
   const { rows } = await sql<{ id: string; entry: Entry }>`
-    /* service */ delete from audit_pending where id in (
-      select id from audit_pending where workspace_id is not distinct from ${workspace_id}::uuid order by id limit ${limit}
+    /* service */ delete from audit_pending where ${ofChain(workspace_id)} and id in (
+      select id from audit_pending where ${ofChain(workspace_id)} order by id limit ${limit}
     ) returning id, entry`.execute(db);
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.entry);
 }
@@ -68,7 +68,7 @@ export async function insertSealed(db: Db, workspace_id: string | null, links: r
       as sealed (sequence, entry, prev_hash, hash)`.execute(db);
   await sql`
     /* service */ update audit_chains set last_sequence = ${last.sequence}, last_hash = ${last.hash}
-    where workspace_id is not distinct from ${workspace_id}::uuid`.execute(db);
+    where ${ofChain(workspace_id)}`.execute(db);
 }
 
 // ---- reading
@@ -120,7 +120,10 @@ function filtered(entries: Entries, query: AuditQuery, after: Position | undefin
     const patterns = query.type
       .split(',')
       .filter(Boolean)
-      .map((type) => (type.endsWith('.*') ? `${type.slice(0, -1)}%` : type));
+      .map((type) => {
+        const exact = type.replace(/[\\%_]/g, '\\$&');
+        return type.endsWith('.*') ? `${exact.slice(0, -1)}%` : exact;
+      });
     found = found.where(sql<boolean>`entry->>'type' like any (${patterns})`);
   }
   if (query.actor_email)
@@ -164,18 +167,38 @@ export async function countUnsealed(db: Db, access: WorkspaceAccess): Promise<nu
   return count;
 }
 
-/** Drops sealed entries older than `before`, and keeps the place where the rest of each chain begins. */
-export async function dropOlder(db: Db, before: Date): Promise<number> {
-  await sql`set local plinth.audit_retention = 'on'`.execute(db);
-  const { rows } = await sql<{ count: number }>`
-    /* service */ with gone as (
-      delete from audit_entries where occurred_at < ${before} returning workspace_id, sequence, hash
-    ), ends as (
-      select distinct on (workspace_id) workspace_id, sequence, hash from gone order by workspace_id, sequence desc
-    ), moved as (
-      update audit_chains c set first_sequence = e.sequence + 1, first_prev_hash = e.hash
-      from ends e where c.workspace_id is not distinct from e.workspace_id
-    )
-    select count(*) as count from gone`.execute(db);
-  return rows[0]?.count ?? 0;
+export async function listChains(db: Db): Promise<{ workspace_id: string | null }[]> {
+  const { rows } = await sql<{
+    workspace_id: string | null;
+  }>`/* service */ select workspace_id from audit_chains`.execute(db);
+  return rows;
 }
+
+/**
+ * Drops a chain's oldest entries, up to the first that is not older than `before`, some at a time, and keeps the place
+ * where the rest begins. Only ever from the front: a chain with a hole would prove nothing.
+ */
+export async function dropOldest(db: Db, workspace_id: string | null, before: Date, limit: number): Promise<number> {
+  await sql`set local plinth.audit_retention = 'on'`.execute(db);
+  const ours = ofChain(workspace_id);
+  const { rows } = await sql<{ sequence: number; hash: string }>`/* service */
+    delete from audit_entries where ${ours} and sequence in (
+      select sequence from audit_entries where ${ours}
+        and sequence < coalesce((select min(sequence) from audit_entries where ${ours} and occurred_at >= ${before}), 9007199254740991)
+      order by sequence limit ${limit})
+    returning sequence, hash`.execute(db);
+  const last = rows.reduce<{ sequence: number; hash: string } | undefined>(
+    (a, b) => (a && a.sequence > b.sequence ? a : b),
+    undefined,
+  );
+  if (last !== undefined) {
+    await sql`/* service */ update audit_chains set first_sequence = ${last.sequence + 1}, first_prev_hash = ${last.hash} where ${ours}`.execute(
+      db,
+    );
+  }
+  return rows.length;
+}
+
+/** Written so that an index can be used: a comparison that takes null for a value cannot. */
+const ofChain = (workspace_id: string | null) =>
+  workspace_id === null ? sql`workspace_id is null` : sql`workspace_id = ${workspace_id}::uuid`;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/world.ts';
-import { type Row, readArchive } from '../../kit/archive.ts';
+import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { newId } from '../../kit/ids.ts';
 import { importWorkspace, writeExport } from './export.ts';
 import { leftOut, parts } from './parts.ts';
@@ -18,6 +18,7 @@ const workspace = await world.workspace(owner, 'pro', 'Round trip');
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
 const as = await world.token(owner, workspace);
 const send = async (method: string, path: string, body?: object) => (await world.call(method, path, { as, body })).body;
+const asExported = { defaultPlan: 'enterprise', keepPlan: true } as const;
 const runJobs = async () => {
   for (const job of world.app.jobs) await job.run(world.app.database.db, world.clock.now());
 };
@@ -81,6 +82,13 @@ describe('an export', () => {
   });
 
   it('is only for the owner, and begun once per key', async () => {
+    const limited = await world.token(owner, workspace, { app_ids: [app.id] });
+    for (const path of [`/api/workspace/export/${newId()}`, '/api/workspace/audit-log']) {
+      expect(await world.call('GET', path, { as: limited })).toMatchObject({
+        status: 403,
+        body: { code: 'token_app_limited' },
+      });
+    }
     expect(await world.call('GET', `/api/workspace/export/${newId()}?download=maybe`, { as })).toMatchObject({
       status: 422,
     });
@@ -119,7 +127,73 @@ describe('an export', () => {
     await writeExport(world.db, workspace, file, new Date());
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.subarray(0, bytes.length - 200));
-    await expect(importWorkspace(world.db, file, new Date())).rejects.toThrow();
+    await expect(importWorkspace(world.db, file, asExported, new Date())).rejects.toThrow();
+  });
+});
+
+const victim = await world.workspace(owner, 'pro', 'Victim');
+
+describe('a hostile archive', () => {
+  const hostile = async (table: string, row: Row) => {
+    const file = join(folder, `hostile-${table}.tar.gz`);
+    await writeExport(world.db, workspace, file, new Date());
+    const { manifest, tables } = await readArchive(file);
+    tables.get(table)?.push(row);
+    async function* chunks() {
+      for (const [name, rows] of tables) yield { table: name, rows };
+    }
+    await writeArchive(file, chunks(), manifest);
+    return file;
+  };
+
+  it('reaches nothing outside the new workspace', async () => {
+    const now = new Date().toISOString();
+    const membership = {
+      workspace_id: victim,
+      user_id: guest.id,
+      role: 'admin',
+      access_state: 'active',
+      created_date: now,
+      updated_date: now,
+    };
+    const into = async (table: string, row: Row) =>
+      importWorkspace(world.db, await hostile(table, row), asExported, new Date());
+    await expect(into('memberships', membership)).rejects.toThrow(); // it lands in the new workspace, where the guest already is
+    const members = await world.db.selectFrom('memberships').where('workspace_id', '=', victim).selectAll().execute();
+    expect(members.map((each) => each.user_id)).toEqual([owner.id]);
+    await expect(into('memberships', { ...membership, user_id: newId() })).rejects.toThrow(
+      'names something that is not in it',
+    );
+    const foreign = await world.appOf(owner, victim);
+    await expect(
+      into('app_files', {
+        app_id: foreign.id,
+        path: 'x',
+        content: '',
+        sha256: '',
+        size: 0,
+        encoding: 'utf-8',
+        updated_date: now,
+      }),
+    ).rejects.toThrow('not in it');
+    await expect(into('workspaces', { id: victim })).rejects.toThrow('not of one workspace');
+  });
+
+  it('does not give itself a plan', async () => {
+    const file = join(folder, 'plan.tar.gz');
+    await writeExport(world.db, workspace, file, new Date());
+    const { workspace_id } = await importWorkspace(
+      world.db,
+      file,
+      { defaultPlan: 'free', keepPlan: false },
+      new Date(),
+    );
+    const row = await world.db
+      .selectFrom('workspaces')
+      .where('id', '=', workspace_id)
+      .selectAll()
+      .executeTakeFirstOrThrow();
+    expect(row).toMatchObject({ plan: 'free', monthly_limit: 25, rate_multiplier: null });
   });
 });
 
@@ -127,7 +201,7 @@ describe('a round trip', () => {
   it('gives equal archives but for ids, dates and what the manifest lists as left out', async () => {
     const [first, second] = [join(folder, 'first.tar.gz'), join(folder, 'second.tar.gz')];
     await writeExport(world.db, workspace, first, new Date());
-    const { workspace_id } = await importWorkspace(world.db, first, new Date());
+    const { workspace_id } = await importWorkspace(world.db, first, asExported, new Date());
     expect(workspace_id).not.toBe(workspace);
     await writeExport(world.db, workspace_id, second, new Date());
     const [before, after] = [await readArchive(first), await readArchive(second)];
@@ -140,7 +214,7 @@ describe('a round trip', () => {
     const file = join(folder, 'chain.tar.gz');
     await runJobs();
     await writeExport(world.db, workspace, file, new Date());
-    const { workspace_id } = await importWorkspace(world.db, file, new Date());
+    const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
     const token = await world.token(owner, workspace_id);
     expect((await world.call('GET', '/api/workspace/audit-log/verify', { as: token })).body).toMatchObject({
       valid: true,

@@ -1,17 +1,20 @@
 // Owns the way out: everything a workspace owns in one archive, and back from it into an empty workspace
 // (docs/contract.md §2.1). The request only records the wish; a worker writes the archive.
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { audit } from '../../access/audit.ts';
+import type { Readable } from 'node:stream';
+import { audit, auditService } from '../../access/audit.ts';
+import type { Plan } from '../../access/plans.ts';
 import type { WorkspaceAccess } from '../../access/proofs.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
-import { transaction } from '../../kit/db/database.ts';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { leftOut, parts } from './parts.ts';
+import { leftOut, type Part, parts } from './parts.ts';
 import {
   claimExport,
+  countLiveExports,
   findExport,
   finishExport,
   insertExport,
@@ -19,20 +22,38 @@ import {
   isSlugTaken,
   listExpiredExports,
   listPeople,
-  listRows,
   listSecretNames,
   personIdFor,
+  readRows,
   removeExport,
+  resetPlan,
 } from './store.ts';
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 const leaseMs = 30 * 60 * 1000;
+const maxAttempts = 3;
+const maxLive = 3;
 
 export const archivePath = (folder: string, exportId: string): string => join(folder, `${exportId}.tar.gz`);
+
+/** The archive's bytes; not found when it is kept on another machine than this. */
+export async function openArchive(file: string): Promise<Readable> {
+  const opened = await open(file).catch(() => undefined);
+  if (opened === undefined) throw noSuchExport();
+  return opened.createReadStream();
+}
+
+const noSuchExport = () => new Problem('not_found', 'export_not_found', 'There is no such export here.');
 
 export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
   const id = newId();
   return transaction(db, async (db) => {
+    await lockOnce(db, `exports of ${access.workspace_id}`);
+    if ((await countLiveExports(db, access, now)) >= maxLive) {
+      throw new Problem('conflict', 'limit_reached', `At most ${maxLive} exports are kept at once.`, {
+        members: { limit: maxLive, resource: 'exports' },
+      });
+    }
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);
     return { export_id: id, state: 'queued' as const };
@@ -42,7 +63,7 @@ export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
 export async function getExport(db: Db, access: WorkspaceAccess, exportId: string, baseUrl: string, now: Date) {
   const row = await findExport(db, access, idOrNull(exportId));
   if (row === undefined || (row.expires_at !== null && row.expires_at <= now)) {
-    throw new Problem('not_found', 'export_not_found', 'There is no such export.');
+    throw noSuchExport();
   }
   const url =
     row.state === 'ready'
@@ -57,17 +78,22 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
   };
 }
 
-/** Writes one waiting export; gives 1 when there was one. A worker that dies leaves it to the next after its lease. */
+/**
+ * Writes one waiting export; gives 1 when there was one. A worker that dies leaves it to the next after its lease; what
+ * fails three times is failed.
+ */
 export async function runExport(db: Db, folder: string, seal: (db: Db) => Promise<number>, now: Date): Promise<number> {
   const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
   if (claimed === undefined) return 0;
+  const expires_at = new Date(now.getTime() + keptMs);
   try {
+    if (claimed.attempts > maxAttempts) throw new Error(`export ${claimed.id} failed ${maxAttempts} times`);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await seal(db);
     const counts = await writeExport(db, claimed.workspace_id, archivePath(folder, claimed.id), now);
-    await finishExport(db, claimed, { state: 'ready', counts, expires_at: new Date(now.getTime() + keptMs) });
+    await finishExport(db, claimed, { state: 'ready', counts, expires_at });
   } catch (error) {
-    await finishExport(db, claimed, { state: 'failed', counts: {}, expires_at: new Date(now.getTime() + keptMs) });
+    await finishExport(db, claimed, { state: 'failed', counts: {}, expires_at });
     throw error;
   }
   return 1;
@@ -90,66 +116,99 @@ export function writeExport(db: Db, workspaceId: string, file: string, now: Date
     .setIsolationLevel('repeatable read')
     .execute(async (db) => {
       const people = await listPeople(db, workspaceId);
-      const secrets = await listSecretNames(db, workspaceId);
-      const about = () => ({
-        workspace_id: workspaceId,
-        exported_at: now.toISOString(),
-        people,
-        secret_names: secrets,
-        left_out: Object.values(leftOut),
-      });
-      return writeArchive(file, tablesOf(db, workspaceId), about);
+      const secret_names = await listSecretNames(db, workspaceId);
+      const left_out = Object.values(leftOut);
+      const about = { workspace_id: workspaceId, exported_at: now.toISOString(), people, secret_names, left_out };
+      return writeArchive(file, chunksOf(db, workspaceId), about);
     });
 }
 
-async function* tablesOf(db: Db, workspaceId: string) {
-  for (const part of parts) yield { table: part.table, rows: await listRows(db, part, workspaceId) };
+async function* chunksOf(db: Db, workspaceId: string) {
+  for (const part of parts) {
+    yield { table: part.table, rows: [] };
+    for await (const rows of readRows(db, part, workspaceId)) yield { table: part.table, rows };
+  }
 }
 
-/** Restores an archive as a new workspace; ids are new, people are found by e-mail or made without a password. */
-export async function importWorkspace(
-  db: Db,
-  file: string,
-  now: Date,
-): Promise<{ workspace_id: string; counts: Record<string, number> }> {
+export interface ImportOptions {
+  readonly defaultPlan: Plan;
+  /** Plan, limits and hold as the archive says. Without it they are this installation's to give. */
+  readonly keepPlan: boolean;
+}
+
+/**
+ * Restores an archive as a new workspace. Ids are new, people are found by e-mail or made without a password. An archive
+ * may come from anywhere: every id in it must be of something in it, so that nothing outside the new workspace is touched.
+ */
+export async function importWorkspace(db: Db, file: string, options: ImportOptions, now: Date) {
   const { manifest, tables } = await readArchive(file);
   return transaction(db, async (db) => {
     const people = new Map<string, string>();
     for (const person of manifest.people as { id: string; email: string; full_name: string }[]) {
       people.set(person.id, await personIdFor(db, person, now));
     }
-    const ids = new Map<string, string>();
-    for (const rows of tables.values())
-      for (const row of rows) if (typeof row.id === 'string') ids.set(row.id, newId());
+    const ids = newIdsFor(tables);
+    const workspace_id = ids.get(String(manifest.workspace_id));
+    const [workspace, ...others] = tables.get('workspaces') ?? [];
+    if (workspace_id === undefined || workspace?.id !== manifest.workspace_id || others.length > 0) {
+      throw new Error('the export is not of one workspace');
+    }
     for (const part of parts) {
       for (const row of tables.get(part.table) ?? [])
-        await insertRow(db, part, await moved(db, part.table, row, ids, people, part.people ?? []));
+        await insertRow(db, part, await moved(db, part, row, ids, people, workspace_id));
     }
+    if (!options.keepPlan) await resetPlan(db, workspace_id, options.defaultPlan);
     const counts = Object.fromEntries([...tables].map(([table, rows]) => [table, rows.length]));
-    return { workspace_id: ids.get(manifest.workspace_id as string) as string, counts };
+    const target = { kind: 'workspace', id: workspace_id };
+    await auditService(
+      db,
+      workspace_id,
+      { type: 'workspace.imported', target, after: { from: manifest.workspace_id, counts } },
+      now,
+    );
+    return { workspace_id, counts };
   });
 }
 
-// An audit entry is proof only as it was written: its own words keep the old ids, and only its place is new.
-const verbatim = new Set(['entry', 'hash', 'prev_hash', 'last_hash', 'first_prev_hash']);
+function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, string> {
+  const owning = ['workspaces', 'apps', 'folders', 'credit_ledger'];
+  const old = owning.flatMap((table) => (tables.get(table) ?? []).map((row) => String(row.id)));
+  return new Map(old.map((id) => [id, newId()]));
+}
 
+/** A row with new ids. An audit entry is proof only as it was written: its own words keep the old ones. */
 async function moved(
   db: Db,
-  table: string,
+  part: Part,
   row: Row,
-  ids: Map<string, string>,
-  people: Map<string, string>,
-  personColumns: readonly string[],
+  ids: ReadonlyMap<string, string>,
+  people: ReadonlyMap<string, string>,
+  workspace_id: string,
 ): Promise<Row> {
-  const changed = Object.entries(row).map(([column, value]): [string, unknown] => {
-    if (verbatim.has(column) || typeof value !== 'string') return [column, value];
-    if (personColumns.includes(column)) return [column, people.get(value) ?? value];
-    return [column, ids.get(value) ?? value];
-  });
-  const next = Object.fromEntries(changed);
-  if (table === 'audit_entries') next.id = row.id;
-  if (table === 'audit_chains') next.chain_id = newId();
-  if (table === 'apps' && (await isSlugTaken(db, next.slug as string)))
+  const next: Row = {};
+  for (const [column, value] of Object.entries(row))
+    next[column] = movedValue(part, column, value, ids, people, workspace_id);
+  if (part.table === 'audit_chains') next.chain_id = newId();
+  if (part.table === 'apps' && (await isSlugTaken(db, String(next.slug)))) {
     next.slug = `${String(next.slug).slice(0, 56)}-${newId().slice(-6)}`;
+  }
   return next;
+}
+
+function movedValue(
+  part: Part,
+  column: string,
+  value: unknown,
+  ids: ReadonlyMap<string, string>,
+  people: ReadonlyMap<string, string>,
+  workspace_id: string,
+): unknown {
+  if (column === 'workspace_id') return workspace_id;
+  if (!/(^|_)id$/.test(column) || part.verbatim?.includes(column)) return value;
+  if (value === null) return null;
+  const known = (part.people?.includes(column) ? people : ids).get(String(value));
+  if (known !== undefined) return known;
+  // A log may speak of what is gone; anything else must be in the archive.
+  if (part.mayLack?.includes(column)) return null;
+  throw new Error(`the export is not whole: ${part.table}.${column} names something that is not in it`);
 }

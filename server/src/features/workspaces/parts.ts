@@ -10,6 +10,10 @@ export interface Part {
   readonly bytes?: readonly string[];
   /** Columns that hold a person's id; people are found again by their e-mail address. */
   readonly people?: readonly string[];
+  /** Columns that keep the value they had. */
+  readonly verbatim?: readonly string[];
+  /** Columns that may name what no longer exists. */
+  readonly mayLack?: readonly string[];
 }
 
 /** In the order in which they can be written back. */
@@ -21,9 +25,22 @@ export const parts: readonly Part[] = [
   { table: 'app_files', owner: 'app_id', order: 'app_id, path', bytes: ['content'] },
   { table: 'folders', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
   { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id', people: ['owner_id'] },
-  { table: 'credit_ledger', owner: 'workspace_id', order: 'id', people: ['user_id'] },
-  { table: 'audit_chains', owner: 'workspace_id', order: 'chain_id' },
-  { table: 'audit_entries', owner: 'workspace_id', order: 'sequence' },
+  {
+    table: 'credit_ledger',
+    owner: 'workspace_id',
+    order: 'id',
+    people: ['user_id'],
+    verbatim: ['reference_id'],
+    mayLack: ['app_id', 'user_id'],
+  },
+  { table: 'audit_chains', owner: 'workspace_id', order: 'chain_id', verbatim: ['chain_id'] },
+  {
+    table: 'audit_entries',
+    owner: 'workspace_id',
+    order: 'sequence',
+    verbatim: ['id', 'request_id'],
+    mayLack: ['app_id'],
+  },
 ];
 
 export const leftOut: Readonly<Record<string, string>> = {

@@ -1,5 +1,4 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
-import { createReadStream } from 'node:fs';
 import { changing, reading } from '../../access/accepted.ts';
 import { listWorkspacesOf } from '../../access/accounts.ts';
 import { perMinute } from '../../access/limits.ts';
@@ -28,7 +27,7 @@ import {
   Workspace,
   WorkspaceChange,
 } from './contract.ts';
-import { archivePath, getExport, startExport } from './export.ts';
+import { archivePath, getExport, openArchive, startExport } from './export.ts';
 import { findOperated, listOperated } from './store.ts';
 import {
   changeWorkspace,
@@ -71,7 +70,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     origin: 'N',
     summary: 'Create a workspace; the caller becomes its owner',
     credentials: bySessionOrToken,
-    access: { ...self, needs: '–' },
+    access: unlimitedToken({ ...self, needs: '–' }),
     limit: perMinute(5, 'user'),
     idempotency: 'optional',
     body: NewWorkspace,
@@ -132,6 +131,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     idempotency: 'optional',
     audits: ['workspace.export_started'],
     answers: { 200: StartedExport },
+    refusals: [{ status: 409, code: 'limit_reached' }],
     handle: ({ db, access, now }) => startExport(db, access, now),
   }),
   route({
@@ -142,7 +142,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     summary: 'How far an export is; with `download=true` the archive itself',
     description: 'A gzipped tar: JSON lines per table and a manifest with counts and hashes. Kept for a week.',
     credentials: reading,
-    access: workspaceAs('owner'),
+    access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(60, 'workspace'),
     query: ExportQuery,
     answers: { 200: Export },
@@ -150,7 +150,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     handle: async ({ db, access, params, query, now }) => {
       const found = await getExport(db, access, params.export_id, parts.baseUrl, now);
       if (!query.download || found.state !== 'ready') return found;
-      const archive = createReadStream(archivePath(parts.exportsFolder, found.export_id));
+      const archive = await openArchive(archivePath(parts.exportsFolder, found.export_id));
       return attachment(archive, 'application/gzip', `plinth-${found.export_id}.tar.gz`);
     },
   }),

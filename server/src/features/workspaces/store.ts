@@ -1,8 +1,9 @@
 // Owns the queries an operator asks over all workspaces, and those of exports and imports.
 import { sql } from 'kysely';
 import { insertUser } from '../../access/people.ts';
+import { monthlyCredits, type Plan } from '../../access/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
-import { operatedWorkspaces } from '../../access/workspaces.ts';
+import { operatedWorkspaces, saveWorkspace } from '../../access/workspaces.ts';
 import type { Row } from '../../kit/archive.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
@@ -42,21 +43,49 @@ export interface ExportKey {
   readonly id: string;
 }
 
+export interface ClaimedExport extends ExportKey {
+  readonly attempts: number;
+  readonly claimed_until: Date;
+}
+
+export async function countLiveExports(db: Db, access: WorkspaceAccess, now: Date): Promise<number> {
+  const { count } = await db
+    .selectFrom('workspace_exports')
+    .where('workspace_id', '=', access.workspace_id)
+    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
+    .where('state', '<>', 'failed')
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Plan, credits and rates are this installation's to give, not an archive's. */
+export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
+  await saveWorkspace(db, id, {
+    plan,
+    monthly_limit: monthlyCredits[plan],
+    rate_multiplier: null,
+    features: '{}',
+    billing_hold: false,
+    deleted_date: null,
+  });
+}
+
 /** The oldest export that waits, or whose worker is gone. */
-export async function claimExport(db: Db, now: Date, until: Date): Promise<ExportKey | undefined> {
-  const { rows } =
-    await sql<ExportKey>`/* service */ update workspace_exports set state = 'running', claimed_until = ${until}
+export async function claimExport(db: Db, now: Date, until: Date): Promise<ClaimedExport | undefined> {
+  const { rows } = await sql<ClaimedExport>`/* service */ update workspace_exports
+    set state = 'running', claimed_until = ${until}, attempts = attempts + 1
     where (workspace_id, id) in (
       select workspace_id, id from workspace_exports
       where state = 'queued' or (state = 'running' and claimed_until < ${now})
       order by created_date limit 1 for update skip locked)
-    returning workspace_id, id`.execute(db);
+    returning workspace_id, id, attempts, claimed_until`.execute(db);
   return rows[0];
 }
 
 export async function finishExport(
   db: Db,
-  { workspace_id, id }: ExportKey,
+  { workspace_id, id, claimed_until }: ClaimedExport,
   done: { state: 'ready' | 'failed'; counts: object; expires_at: Date },
 ): Promise<void> {
   await db
@@ -64,6 +93,7 @@ export async function finishExport(
     .set({ ...done, counts: JSON.stringify(done.counts), claimed_until: null })
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', id)
+    .where('claimed_until', '=', claimed_until) // no longer ours once another worker has claimed it
     .execute();
 }
 
@@ -79,20 +109,26 @@ export async function removeExport(db: Db, { workspace_id, id }: ExportKey): Pro
   await db.deleteFrom('workspace_exports').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }
 
-/** A part's rows as JSON; bytes as base64. The names come from the parts' own list, never from a caller. */
-export async function listRows(db: Db, part: Part, workspaceId: string): Promise<Row[]> {
+const rowsAtOnce = 500;
+const largeRowsAtOnce = 4; // a file may be 5 MiB
+
+/** A part's rows as JSON, some at a time; bytes as base64. The names come from the parts' own list, never from a caller. */
+export async function* readRows(db: Db, part: Part, workspaceId: string): AsyncGenerator<Row[]> {
   const bytes = (part.bytes ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
   const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_jsonb(t)`;
   const owned =
     part.owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
       : sql`t.${sql.ref(part.owner)} = ${workspaceId}`;
-  const { rows } = await sql<{
-    row: Row;
-  }>`/* service */ select ${row} as row from ${sql.table(part.table)} t where ${owned} order by ${sql.raw(part.order)}`.execute(
-    db,
-  );
-  return rows.map(({ row }) => row);
+  const size = sql.lit(part.bytes ? largeRowsAtOnce : rowsAtOnce);
+  await sql`/* service */ declare exported no scroll cursor for
+    select ${row} as row from ${sql.table(part.table)} t where ${owned} order by ${sql.raw(part.order)}`.execute(db);
+  for (;;) {
+    const { rows } = await sql<{ row: Row }>`fetch ${size} from exported`.execute(db);
+    if (rows.length === 0) break;
+    yield rows.map(({ row }) => row);
+  }
+  await sql`close exported`.execute(db);
 }
 
 export async function insertRow(db: Db, part: Part, row: Row): Promise<void> {
@@ -114,7 +150,9 @@ export async function listPeople(db: Db, workspaceId: string) {
     select u.id, u.email, u.full_name from users u where u.id in (
       select user_id from memberships where workspace_id = ${workspaceId}
       union select owner_id from apps where workspace_id = ${workspaceId}
+      union select user_id from app_shares where workspace_id = ${workspaceId}
       union select owner_id from folders where workspace_id = ${workspaceId}
+      union select owner_id from folder_items where workspace_id = ${workspaceId}
       union select user_id from credit_ledger where workspace_id = ${workspaceId}) order by u.email`.execute(db);
   return rows;
 }

@@ -1,5 +1,5 @@
 // Owns what may be done with a workspace by its people and by the installation's operators.
-import { audit, auditSelf } from '../../access/audit.ts';
+import { audit, auditOperator } from '../../access/audit.ts';
 import { insertWorkspace } from '../../access/people.ts';
 import { monthlyCredits, type Plan } from '../../access/plans.ts';
 import { proven, type SelfAccess, type WorkspaceAccess } from '../../access/proofs.ts';
@@ -100,7 +100,8 @@ export async function operateWorkspace(db: Db, access: OperatedAccess, change: O
     await auditOperator(
       db,
       access,
-      { type: 'operator.workspace_changed', before: formerOf(workspace, after), after },
+      workspace.id,
+      { type: 'operator.workspace_changed', target: targetOf(workspace), before: formerOf(workspace, after), after },
       now,
     );
     return presentOperated((await findOperated(db, access, workspace.id)) as OperatedRow);
@@ -117,29 +118,12 @@ export async function grantCredits(db: Db, access: OperatedAccess, grant: { amou
     await auditOperator(
       db,
       access,
-      { type: 'credits.granted', before: { balance }, after: { ...grant, balance_after } },
+      workspace.id,
+      { type: 'credits.granted', target: targetOf(workspace), before: { balance }, after: { ...grant, balance_after } },
       now,
     );
     return presentLedgerRow(row);
   });
-}
-
-/** In the workspace's own chain, for its people to see, and in the installation's. */
-async function auditOperator(
-  db: Db,
-  access: OperatedAccess,
-  change: { type: string; before: unknown; after: unknown },
-  now: Date,
-): Promise<void> {
-  const { workspace, caller } = access;
-  const entry = { ...change, target: targetOf(workspace) };
-  await audit(
-    db,
-    proven<WorkspaceAccess>({ caller, workspace_id: workspace.id, plan: workspace.plan, role: null }),
-    entry,
-    now,
-  );
-  await auditSelf(db, access, entry, now);
 }
 
 const targetOf = (row: { id: string }) => ({ kind: 'workspace', id: row.id });

@@ -1,6 +1,7 @@
 // Owns work on a schedule: jobs that heal, seal and purge. Each is idempotent, runs again after a failure, and never
 // beside itself in one process.
 
+import { setTimeout } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.ts';
 
@@ -10,7 +11,7 @@ type AnyDb = Kysely<any>;
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
-  /** Gives how much there was to do; a full turn is followed by the next at once. */
+  /** Gives how much was done; while there is something to do, the next turn follows at once. */
   run(db: AnyDb, now: Date): Promise<number>;
 }
 
@@ -43,15 +44,12 @@ async function loop(
   stop: AbortSignal,
 ): Promise<void> {
   while (!stop.aborted) {
-    await job.run(db, clock.now()).catch((error: unknown) => onError(job.name, error));
+    const done = await job.run(db, clock.now()).catch((error: unknown) => {
+      onError(job.name, error);
+      return 0;
+    });
+    if (done > 0) continue;
     // Some give, so that many processes do not all come at the same moment.
-    await pause(job.everyMs * (0.9 + 0.2 * Math.random()), stop);
+    await setTimeout(job.everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stop }).catch(() => {});
   }
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  stop.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }
