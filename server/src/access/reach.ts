@@ -97,11 +97,12 @@ export function within<Proof, Noun extends string, Row>(
     ...guard,
     refusals: [...guard.refusals, { status: 404, code }],
     decide: (found, exchange) => guard.decide(found, exchange) as Inner,
-    inner: async (db, access, exchange) => {
+    inner: async (db, proof, exchange) => {
+      const access = guard.inner === undefined ? proof : await guard.inner(db, proof, exchange); // outside in
       const id = exchange.params[`${noun}_id`] ?? exchange.params[`${noun}_name`] ?? '';
       const row = await find(db, access, id);
       if (row === undefined) throw missing(code);
-      return { ...access, [noun]: row };
+      return { ...access, [noun]: row } as Inner;
     },
   };
 }
