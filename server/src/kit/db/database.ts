@@ -14,6 +14,8 @@ export interface DatabaseOptions {
   applicationName?: string;
   /** How long a caller waits for a free connection before the request fails as unavailable. */
   acquireTimeoutMs?: number;
+  /** How long a server may say nothing while it owes an answer. */
+  silenceMs?: number;
   /** Sees the text of every statement before it is sent. Tests use it to check tenant predicates. */
   onStatement?: (text: string) => void;
 }
@@ -33,11 +35,14 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     statement_timeout: 30_000,
-    // A server that no longer answers at all is given up a little later, from this side.
-    query_timeout: 35_000,
     lock_timeout: 3_000,
     idle_in_transaction_session_timeout: 15_000,
     Client: clientThatNames(options.onStatement),
+  });
+  // A server that no longer answers at all is given up a little after it should have given up itself.
+  pool.on('connect', (client) => {
+    giveUpOnSilence(client, options.silenceMs ?? 35_000);
+    client.on('error', () => {}); // told to whoever asked; unheard it would end the process
   });
   // A broken idle connection is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {});
@@ -78,17 +83,22 @@ function clientThatNames(onStatement: DatabaseOptions['onStatement']): typeof pg
     override query(query: any, ...rest: any[]): any {
       onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
       const name = typeof query === 'string' ? names.get(query) : undefined;
+      if (name === undefined) return super.query(query, ...rest);
       const [values, ...others] = rest;
-      const sent =
-        name === undefined ? super.query(query, ...rest) : super.query({ name, text: query, values }, ...others);
-      if (sent instanceof Promise) sent.catch((error: Error) => this.#giveUpOn(error));
-      return sent;
-    }
-
-    /** An answer that never came may still come: the connection cannot be used for another question. */
-    #giveUpOn(error: Error): void {
-      if (error.message === 'Query read timeout')
-        (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+      return super.query({ name, text: query, values }, ...others);
     }
   } as typeof pg.Client;
+}
+
+/**
+ * Drops a connection whose server has said nothing for this long while it owes an answer. The socket's own timer, instead
+ * of one per query: that would be paid on every request.
+ */
+function giveUpOnSilence(client: pg.PoolClient, ms: number): void {
+  const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
+  const { stream } = inner.connection;
+  stream.setTimeout(ms);
+  stream.on('timeout', () => {
+    if (!inner.readyForQuery) stream.destroy();
+  });
 }

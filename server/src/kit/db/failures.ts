@@ -24,11 +24,6 @@ export function failureOf(error: unknown): 'not_begun' | 'cut_short' | undefined
   if (code !== undefined && notBegun.has(code)) return 'not_begun';
   if (/timeout exceeded when trying to connect|due to connection timeout/.test(message)) return 'not_begun';
   if (code !== undefined && cutShort.has(code)) return 'cut_short';
-  if (
-    message.startsWith('Connection terminated') ||
-    message.includes('not queryable') ||
-    message === 'Query read timeout'
-  )
-    return 'cut_short';
+  if (message.startsWith('Connection terminated') || message.includes('not queryable')) return 'cut_short';
   return undefined;
 }

@@ -1,0 +1,45 @@
+// The connection to PostgreSQL when the other side is gone without a word: a proxy that stops passing anything on.
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { sql } from 'kysely';
+import { afterAll, expect, it } from 'vitest';
+import { serverUrl } from '../../../test/template.ts';
+import { openDatabase } from './database.ts';
+import { failureOf } from './failures.ts';
+
+const pairs: [Socket, Socket][] = [];
+const { hostname, port } = new URL(serverUrl);
+const proxy = createServer((near) => {
+  const far = connect(Number(port) || 5432, hostname);
+  pairs.push([near, far]);
+  near.pipe(far).pipe(near);
+  for (const socket of [near, far]) socket.on('error', () => {});
+});
+await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+const database = openDatabase({
+  url: `postgres://postgres@127.0.0.1:${(proxy.address() as AddressInfo).port}/postgres`,
+  poolSize: 1,
+  silenceMs: 300,
+});
+afterAll(async () => {
+  await database.close();
+  for (const socket of pairs.flat()) socket.destroy();
+  proxy.close();
+});
+
+it('gives a silent server up, says that the outcome is unknown, and goes on with a new connection', async () => {
+  await sql`select 1`.execute(database.db);
+  for (const [near, far] of pairs) {
+    near.unpipe(far);
+    far.unpipe(near);
+  }
+  const failure = await sql`select 2`.execute(database.db).catch((error: unknown) => error);
+  expect(failureOf(failure)).toBe('cut_short');
+  expect((await sql`select 3 as three`.execute(database.db)).rows).toEqual([{ three: 3 }]);
+});
+
+it('lets an idle connection be', async () => {
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const before = pairs.length;
+  await sql`select 4`.execute(database.db);
+  expect(pairs.length).toBe(before);
+});
