@@ -33,6 +33,8 @@ export const open = 'open';
 export const reading: Accepted = { session: true, token: 'read_only', key: true };
 export const changing: Accepted = { session: true, token: 'full_access', key: true };
 
+export const bySessionOrToken = { session: true, token: 'full_access' } as const satisfies Accepted;
+
 export interface Presented {
   readonly text: string;
   readonly kind: CredentialKind;
@@ -125,9 +127,8 @@ export function refuseForeignOrigin(exchange: Exchange, baseOrigin: string): voi
   throw new Problem('forbidden', 'origin_not_allowed', 'A request with a session cookie must come from this site.');
 }
 
-const unauthenticated = (code: string, message: string) =>
-  new Problem('unauthenticated', code, message, { headers: { 'www-authenticate': 'Bearer' } });
+const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);
 
 export const expired = () => unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
 
-const invalidCredentials = () => unauthenticated('credentials_invalid', 'These credentials are not valid.');
+export const invalidCredentials = () => unauthenticated('credentials_invalid', 'These credentials are not valid.');

@@ -16,7 +16,7 @@ import {
   refuseUnknown,
 } from './accepted.ts';
 import type { Count, Counters } from './counters.ts';
-import { type Counted, counterName, type Limit, quotaOf, unlimited } from './limits.ts';
+import { type Counted, counterName, type Limit, quotaOf, rateLimited, secondsLeft, unlimited } from './limits.ts';
 import type { Found } from './lookup.ts';
 import { requiredPlan } from './plans.ts';
 import type { Route } from './route.ts';
@@ -128,15 +128,17 @@ async function limit(
   // Another workspace's plan is nobody's business: a caller outside counts by the plain figure.
   const own = found !== undefined && belongs(found) ? found : undefined;
   const quota = quotaOf(limit, own?.plan ?? null, own?.rate_multiplier ?? null);
-  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+  const seconds = secondsLeft(resetMs);
   const name = limit.group ?? route.name;
   exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
   exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
   if (count <= quota) return;
-  throw new Problem('rate_limited', 'rate_limited', `At most ${quota} requests per ${limit.windowSeconds} seconds.`, {
-    members: { limit: quota, window_seconds: limit.windowSeconds, retry_after: seconds },
-    headers: { 'retry-after': String(seconds) },
-  });
+  throw rateLimited(
+    `At most ${quota} requests per ${limit.windowSeconds} seconds.`,
+    quota,
+    limit.windowSeconds,
+    seconds,
+  );
 }
 
 function refusePlan(route: Route, found: Found): void {

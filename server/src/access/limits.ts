@@ -1,4 +1,5 @@
 // Owns rate limits as data: a figure, a window, whom it counts, and what may scale it (contract §0.8).
+import { Problem } from '../kit/problem.ts';
 import { type Plan, rateFactors } from './plans.ts';
 import type { CredentialKind } from './tokens.ts';
 
@@ -31,6 +32,17 @@ export const perMinute = (quota: number, per: CountedPer, options: LimitOptions 
   scaledBy: per === 'address' ? 'never' : 'plan',
   ...options,
 });
+
+/** 429: too many, with how long to wait. */
+export function rateLimited(message: string, limit: number, windowSeconds: number, retryAfter: number): Problem {
+  return new Problem('rate_limited', 'rate_limited', message, {
+    members: { limit, window_seconds: windowSeconds, retry_after: retryAfter },
+    headers: { 'retry-after': String(retryAfter) },
+  });
+}
+
+/** Whole seconds until a window ends, never 0. */
+export const secondsLeft = (resetMs: number): number => Math.max(1, Math.ceil(resetMs / 1000));
 
 export const unlimited = 'unlimited';
 

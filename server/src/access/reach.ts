@@ -260,7 +260,7 @@ export const callerOf = (found: Found, exchange: Exchange): Caller => ({
 const missing = (code: string) =>
   new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
 
-const roleRequired = (required: string) =>
+export const roleRequired = (required: string) =>
   new Problem('forbidden', 'role_required', `This needs the role ${required} or higher.`, {
     members: { required_role: required },
   });

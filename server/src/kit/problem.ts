@@ -44,7 +44,8 @@ export class Problem extends Error {
     this.code = code;
     this.status = statuses[kind];
     this.members = options.members ?? {};
-    this.headers = options.headers ?? {};
+    // Every 401 says how to authenticate (contract §0.4).
+    this.headers = { ...(kind === 'unauthenticated' && { 'www-authenticate': 'Bearer' }), ...options.headers };
     this.retrySafe = options.retrySafe ?? true;
   }
 
@@ -62,6 +63,10 @@ export class Problem extends Error {
     };
   }
 }
+
+/** A count cap was met (contract §0.4: always this code). */
+export const limitReached = (limit: number, resource: string, message: string): Problem =>
+  new Problem('conflict', 'limit_reached', message, { members: { limit, resource } });
 
 const titleOf = (code: string): string => {
   const words = code.replaceAll('_', ' ');

@@ -32,9 +32,7 @@ export async function changePassword(
   const { user_id, email, credential_id } = access.caller as { user_id: string; email: string; credential_id: string };
   const stored = await findPassword(db, email);
   if (!(await passwordMatches(input.current_password, stored?.hash))) {
-    throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is not right.', {
-      headers: { 'www-authenticate': 'Bearer' },
-    });
+    throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is not right.');
   }
   const hash = await hashPassword(input.new_password);
   return transaction(db, async (db) => {

@@ -1,5 +1,5 @@
 // Owns the HTTP contract of coming in and being someone; that of tokens and keys is in token-routes.ts.
-import { open, reading } from '../../access/accepted.ts';
+import { bySessionOrToken, open, reading } from '../../access/accepted.ts';
 import { getUser, isInitialised, listWorkspacesOf } from '../../access/accounts.ts';
 import { auditSelf } from '../../access/audit.ts';
 import { perMinute } from '../../access/limits.ts';
@@ -34,7 +34,6 @@ import { tokenRoutes } from './token-routes.ts';
 export type AccountParts = SignInParts & PasswordParts;
 
 const bySession = { session: true } as const;
-const bySessionOrToken = { session: true, token: 'full_access' } as const;
 
 export const accountRoutes = (parts: AccountParts): Route[] => [
   ...comingIn(parts),

@@ -11,6 +11,7 @@ import {
 } from '../../access/accounts.ts';
 import { auditSelf, auditVisitor } from '../../access/audit.ts';
 import type { Counters } from '../../access/counters.ts';
+import { rateLimited, secondsLeft } from '../../access/limits.ts';
 import { findPassword, hashPassword, isStillPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
 import { insertUser, insertWorkspace, type Mint } from '../../access/people.ts';
 import type { Plan } from '../../access/plans.ts';
@@ -142,12 +143,8 @@ function withSession<Body>(body: Body, token: string, { secureCookie }: SignInPa
 const notRight = () => unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
 
 const tooMany = (limit: number, windowSeconds: number, resetMs: number) => {
-  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
-  return new Problem('rate_limited', 'rate_limited', `Too many tries. Wait ${seconds} seconds.`, {
-    members: { limit, window_seconds: windowSeconds, retry_after: seconds },
-    headers: { 'retry-after': String(seconds) },
-  });
+  const seconds = secondsLeft(resetMs);
+  return rateLimited(`Too many tries. Wait ${seconds} seconds.`, limit, windowSeconds, seconds);
 };
 
-const unauthenticated = (code: string, message: string) =>
-  new Problem('unauthenticated', code, message, { headers: { 'www-authenticate': 'Bearer' } });
+const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);

@@ -1,5 +1,6 @@
 // Owns the HTTP contract of the credentials people hand out: personal tokens and keys, and the workspace's keys.
 import { z } from 'zod';
+import { bySessionOrToken } from '../../access/accepted.ts';
 import { perMinute } from '../../access/limits.ts';
 import type { Mint } from '../../access/people.ts';
 import { self, selfInWorkspace, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
@@ -40,8 +41,6 @@ import {
   revokeToken,
   revokeWorkspaceKey,
 } from './tokens.ts';
-
-const bySessionOrToken = { session: true, token: 'full_access' } as const;
 
 export const tokenRoutes = (mint: Mint): Route[] => [...personal(mint), ...ofWorkspace(mint)];
 

@@ -1,12 +1,13 @@
 // Owns personal access tokens, personal API keys and workspace keys: who may make which, and how they end
 // (docs/contract.md §1.4).
+import { invalidCredentials } from '../../access/accepted.ts';
 import { revoke } from '../../access/accounts.ts';
 import { listReachableApps } from '../../access/apps.ts';
 import { audit, auditSelf } from '../../access/audit.ts';
 import { insertCredential, type Mint } from '../../access/people.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
-import { Problem } from '../../kit/problem.ts';
+import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type CredentialRow,
@@ -34,8 +35,9 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   if (parent !== null) refuseWider(parent, wanted);
   return transaction(db, async (db) => {
     await lockOnce(db, tokensOf(access));
-    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw revokedMeanwhile();
-    if ((await listTokens(db, access, now)).length >= maxTokens) throw limitReached(maxTokens, 'tokens');
+    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw invalidCredentials(); // revoked meanwhile
+    if ((await listTokens(db, access, now)).length >= maxTokens)
+      throw limitReached(maxTokens, 'tokens', tooMany(maxTokens));
     await requireApps(db, access, wanted.app_ids);
     const { id, token } = await insertCredential(
       db,
@@ -58,11 +60,6 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
 
 /** Making and revoking take turns, so that no token is made by one that is just being revoked. */
 const tokensOf = (access: WorkspaceAccess): string => `tokens in ${access.workspace_id}`;
-
-const revokedMeanwhile = () =>
-  new Problem('unauthenticated', 'credentials_invalid', 'These credentials are not valid.', {
-    headers: { 'www-authenticate': 'Bearer' },
-  });
 
 interface Reach {
   readonly permission: 'read_only' | 'full_access';
@@ -144,7 +141,8 @@ export async function createWorkspaceKey(
   const { caller, workspace_id } = access;
   return transaction(db, async (db) => {
     await lockOnce(db, `keys of ${workspace_id}`);
-    if ((await listWorkspaceKeys(db, access, now)).length >= maxKeys) throw limitReached(maxKeys, 'workspace_keys');
+    if ((await listWorkspaceKeys(db, access, now)).length >= maxKeys)
+      throw limitReached(maxKeys, 'workspace_keys', tooMany(maxKeys));
     await requireApps(db, access, input.app_ids ?? null);
     const { id, token } = await insertCredential(
       db,
@@ -204,7 +202,4 @@ export async function revokeWorkspaceKey(db: Db, access: KeyAccess, now: Date) {
   });
 }
 
-const limitReached = (limit: number, resource: string) =>
-  new Problem('conflict', 'limit_reached', `At most ${limit} of these can be live at once.`, {
-    members: { limit, resource },
-  });
+const tooMany = (limit: number): string => `At most ${limit} of these can be live at once.`;

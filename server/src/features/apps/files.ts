@@ -5,7 +5,7 @@ import { audit } from '../../access/audit.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { Invalid } from '../../kit/http/faults.ts';
-import { Problem } from '../../kit/problem.ts';
+import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { FileContent, FileSync, StoredFile } from './contract.ts';
 import { findFile, listHashes, removeFiles, saveFiles, totalSize } from './store.ts';
@@ -101,9 +101,7 @@ async function refuseTooMuch(db: Db, access: AppAccess): Promise<void> {
   const { count, bytes } = await totalSize(db, access);
   if (bytes > maxAppBytes) throw tooLarge(maxAppBytes);
   if (count > maxFiles) {
-    throw new Problem('conflict', 'limit_reached', `An app has at most ${maxFiles} files.`, {
-      members: { limit: maxFiles, resource: 'files' },
-    });
+    throw limitReached(maxFiles, 'files', `An app has at most ${maxFiles} files.`);
   }
 }
 

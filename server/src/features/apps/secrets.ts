@@ -3,7 +3,7 @@
 import { audit, concealed } from '../../access/audit.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
-import { Problem } from '../../kit/problem.ts';
+import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { countSecrets, findSecret, listSealedElsewhere, removeSecret, saveSealed, saveSecret } from './store.ts';
@@ -26,9 +26,7 @@ export async function putAppSecret(
     await lockOnce(db, `secrets of ${app.id}`);
     const before = await findSecret(db, access, name);
     if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
-      throw new Problem('conflict', 'limit_reached', `An app has at most ${maxSecrets} secrets.`, {
-        members: { limit: maxSecrets, resource: 'secrets' },
-      });
+      throw limitReached(maxSecrets, 'secrets', `An app has at most ${maxSecrets} secrets.`);
     }
     const last4 = value.length < shortest ? null : value.slice(-4);
     await saveSecret(db, access, { name, sealed: secrets.seal(value, placeOf(app.id, name)), last4 }, now);

@@ -2,12 +2,12 @@
 import { listReachableApps } from '../../access/apps.ts';
 import { audit } from '../../access/audit.ts';
 import type { WorkspaceAccess } from '../../access/proofs.ts';
-import { through } from '../../access/reach.ts';
+import { roleRequired, through } from '../../access/reach.ts';
 import { roleReaches, type WorkspaceRole } from '../../access/roles.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged } from '../../kit/http/answer.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
-import { Problem } from '../../kit/problem.ts';
+import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type FolderChange, type FolderRow, type NewFolder, presentFolder } from './contract.ts';
 import {
@@ -190,14 +190,9 @@ const targetOf = (folder: FolderRow) => ({ kind: 'folder', id: folder.id });
 
 function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
   if (role !== null && roleReaches(role, required)) return;
-  throw new Problem('forbidden', 'role_required', `This needs the role ${required} or higher.`, {
-    members: { required_role: required },
-  });
+  throw roleRequired(required);
 }
 
 const noSuchFolder = () => new Problem('not_found', 'folder_not_found', 'There is no such folder.');
 
-const tooMany = () =>
-  new Problem('conflict', 'limit_reached', `A workspace has at most ${maxFolders} folders.`, {
-    members: { limit: maxFolders, resource: 'folders' },
-  });
+const tooMany = () => limitReached(maxFolders, 'folders', `A workspace has at most ${maxFolders} folders.`);

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { open } from '../../access/accepted.ts';
+import { invalidCredentials, open } from '../../access/accepted.ts';
 import { perMinute, unlimited } from '../../access/limits.ts';
 import { anyone } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
@@ -13,7 +13,6 @@ import { Answer } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
 import { noSuchRoute } from '../../kit/http/refuse.ts';
 import { answer } from '../../kit/http/shapes.ts';
-import { Problem } from '../../kit/problem.ts';
 
 /** What is known of the installation; handed in, so that nothing else can be said of it. */
 export interface Installation {
@@ -167,9 +166,7 @@ function requireMetricsToken(token: string | undefined, authorization: string | 
   const given = Buffer.from(String(authorization ?? ''));
   const expected = Buffer.from(`Bearer ${token}`);
   if (given.length === expected.length && timingSafeEqual(given, expected)) return;
-  throw new Problem('unauthenticated', 'credentials_invalid', 'These credentials are not valid.', {
-    headers: { 'www-authenticate': 'Bearer' },
-  });
+  throw invalidCredentials();
 }
 
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

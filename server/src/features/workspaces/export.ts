@@ -9,7 +9,7 @@ import type { WorkspaceAccess } from '../../access/proofs.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
-import { Problem } from '../../kit/problem.ts';
+import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { leftOut, type Part, parts } from './parts.ts';
 import {
@@ -50,9 +50,7 @@ export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
   return transaction(db, async (db) => {
     await lockOnce(db, `exports of ${access.workspace_id}`);
     if ((await countLiveExports(db, access, now)) >= maxLive) {
-      throw new Problem('conflict', 'limit_reached', `At most ${maxLive} exports are kept at once.`, {
-        members: { limit: maxLive, resource: 'exports' },
-      });
+      throw limitReached(maxLive, 'exports', `At most ${maxLive} exports are kept at once.`);
     }
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);

@@ -1,5 +1,5 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
-import { changing, reading } from '../../access/accepted.ts';
+import { bySessionOrToken, changing, reading } from '../../access/accepted.ts';
 import { listWorkspacesOf } from '../../access/accounts.ts';
 import { perMinute } from '../../access/limits.ts';
 import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../access/plans.ts';
@@ -38,7 +38,6 @@ import {
   type WorkspaceParts,
 } from './workspace.ts';
 
-const bySessionOrToken = { session: true, token: 'full_access' } as const;
 const operated = within(operator, 'workspace', findOperated);
 
 /** A short list that is always one page. */
