@@ -141,6 +141,27 @@ export interface Tables {
     body: Json;
     created_date: Date;
   };
+  invitation_shares: {
+    workspace_id: string;
+    invitation_id: string;
+    app_id: string;
+    role: 'editor' | 'viewer';
+    created_date: Date;
+  };
+  invitations: {
+    workspace_id: string;
+    id: string;
+    email: string;
+    role: 'admin' | 'editor' | 'viewer' | 'guest';
+    assigned_via: Generated<'direct' | 'app_share'>;
+    hash: Buffer;
+    pepper_id: string;
+    invited_by: string | null;
+    created_date: Date;
+    expires_at: Date;
+    accepted_at: Date | null;
+    accepted_by: string | null;
+  };
   memberships: {
     workspace_id: string;
     user_id: string;
@@ -148,6 +169,8 @@ export interface Tables {
     access_state: Generated<'active' | 'blocked'>;
     created_date: Date;
     updated_date: Date;
+    credit_limit: number | null;
+    assigned_via: Generated<'direct' | 'app_share'>;
   };
   password_resets: {
     id: string;

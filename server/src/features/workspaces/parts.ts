@@ -48,4 +48,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
   audit_pending: 'audit entries not sealed yet; the export seals first',
   workspace_exports: 'earlier exports',
+  invitations: 'open invitations: their links are only kept as hashes; people are invited again',
+  invitation_shares: 'apps shared with people who have not joined yet; they go with the invitations',
 };
