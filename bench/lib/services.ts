@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { migrationsFolder } from '../../server/src/app.ts';
 import { migrate, readMigrations } from '../../server/src/kit/db/migrate.ts';
+import { migrateWorkflows } from '../../server/src/kit/later/workflows.ts';
 
 const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
@@ -13,6 +14,7 @@ export async function freshDatabase(name: string): Promise<{ url: string; drop()
   await admin(`create database ${unique}`);
   const url = adminUrl.replace(/\/[^/]*$/, `/${unique}`);
   await migrate(url, await readMigrations(migrationsFolder));
+  await migrateWorkflows(url);
   return { url, drop: () => admin(`drop database ${unique} with (force)`) };
 }
 

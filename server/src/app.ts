@@ -9,6 +9,7 @@ import { recordRefusal } from './access/refusals.ts';
 import type { Route } from './access/route.ts';
 import type { Pepper } from './access/tokens.ts';
 import type { Config } from './config.ts';
+import type { Events } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
@@ -24,18 +25,27 @@ import type { Exchange } from './kit/http/exchange.ts';
 import { forgetExpired } from './kit/http/idempotency.ts';
 import type { Operation } from './kit/http/operation.ts';
 import { type Answered, createServer } from './kit/http/server.ts';
+import { eventBus, type Listener } from './kit/later/events.ts';
+import { type LaterFigures, lagSeconds, laterFigures } from './kit/later/figures.ts';
+import type { Queue } from './kit/later/queue.ts';
 import type { Job } from './kit/later/schedule.ts';
+import { openWake, type Wake } from './kit/later/wake.ts';
+import type { Later } from './kit/later/worker.ts';
+import { openWorkflows, type Workflow, type Workflows } from './kit/later/workflows.ts';
 import { createLog, type Log, logged } from './kit/log.ts';
-import { createMetrics } from './kit/metrics.ts';
+import { createMetrics, type Metrics } from './kit/metrics.ts';
 import { secretsUnder } from './kit/secrets.ts';
 import { apiVersion, openApi } from './openapi.ts';
-import type { Tables } from './tables.ts';
+import type { Db, Tables } from './tables.ts';
 
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
 /** What a feature's door gives. */
 interface Room {
   readonly routes: Route[];
+  readonly listens?: readonly Listener<Db>[];
+  readonly queues?: readonly Queue[];
+  readonly workflows?: readonly Workflow[];
   readonly jobs?: readonly Job[];
 }
 
@@ -43,6 +53,8 @@ export interface AppParts {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly migrations: readonly Migration[];
+  /** What the connections to PostgreSQL call themselves. */
+  readonly sessionName?: string;
   readonly onStatement?: (text: string) => void;
   /** Tests put markers in place of handlers, to see the guards alone. */
   readonly routes?: (routes: Route[]) => Route[];
@@ -53,8 +65,11 @@ export { importWorkspace } from './features/workspaces/index.ts';
 export interface App {
   readonly server: FastifyInstance;
   readonly routes: readonly Route[];
-  /** What happens later, on a schedule: run by workers. */
-  readonly jobs: readonly Job[];
+  /** What happens later: run by workers. */
+  readonly later: Later;
+  readonly wake: Wake;
+  readonly engine: Workflows;
+  readonly metrics: Metrics;
   readonly database: Database<Tables>;
   readonly counters: Counters;
   /** Stops taking requests, finishes those under way within 30 s, and lets go of every connection. */
@@ -63,17 +78,24 @@ export interface App {
 
 export function createApp(config: Config, parts: AppParts): App {
   const log = parts.log ?? createLog(config.LOG_LEVEL);
-  const metrics = createMetrics();
   const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX);
   const database = openDatabase<Tables>({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
+    applicationName: parts.sessionName,
     onStatement: parts.onStatement,
   });
+  const wake = openWake(config.REDIS_URL, config.REDIS_PREFIX);
+  const engine = openWorkflows(database.pool, config.DATABASE_URL);
+  const bus = eventBus<Events, Db>(wake, (event, error) =>
+    log.error({ event: event.name, event_id: event.id, error: logged(error) }, 'event not heard'),
+  );
   const cursors = cursorsSignedWith(config.SIGNING_KEY);
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: logged(error) }, 'mail not sent'),
   );
+  const figures = () => laterFigures(database.db, later.queues);
+  const metrics = createMetrics(figures);
   let description: object | undefined;
   let draining = false;
 
@@ -87,8 +109,7 @@ export function createApp(config: Config, parts: AppParts): App {
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
       redis: counters.reachable() ? ('ok' as const) : ('unreachable' as const),
       draining,
-      queue_lag_seconds: null,
-      worker_heartbeat: null,
+      ...workReported(await figures().catch(() => undefined)),
     };
   };
 
@@ -99,6 +120,7 @@ export function createApp(config: Config, parts: AppParts): App {
       mint,
       counters,
       mail,
+      wake,
       pepper: config.TOKEN_PEPPERS[0] as Pepper,
       setupToken: config.PLINTH_SETUP_TOKEN,
       defaultPlan: config.DEFAULT_PLAN,
@@ -131,10 +153,16 @@ export function createApp(config: Config, parts: AppParts): App {
     }),
   ];
   const all: Route[] = rooms.flatMap((room) => room.routes);
-  const jobs: Job[] = [
-    ...rooms.flatMap((room) => room.jobs ?? []),
-    { name: 'forget idempotency keys', everyMs: 60_000, run: forgetExpired },
-  ];
+  bus.listen(rooms.flatMap((room) => room.listens ?? []));
+  const later: Later = {
+    queues: rooms.flatMap((room) => room.queues ?? []),
+    workflows: rooms.flatMap((room) => room.workflows ?? []),
+    jobs: [
+      ...rooms.flatMap((room) => room.jobs ?? []),
+      { name: 'forget idempotency keys', everyMs: 60_000, run: forgetExpired },
+    ],
+    dispatch: bus.dispatch,
+  };
   const routes = parts.routes?.(all) ?? all;
 
   const server = createServer(routes, {
@@ -171,16 +199,30 @@ export function createApp(config: Config, parts: AppParts): App {
     draining = true;
     await within(30_000, server.close());
     counters.close();
+    wake.close();
     mail.close();
+    await engine.close();
     await within(5_000, database.close());
   };
   return {
     server,
     routes,
-    jobs,
+    later,
+    wake,
+    engine,
+    metrics,
     database,
     counters,
     close,
+  };
+}
+
+/** Null where it could not be read, or nobody has worked yet: a lag of 0 would be a claim. */
+function workReported(figures: LaterFigures | undefined) {
+  const beats = figures?.slots.flatMap(({ heartbeatAt }) => heartbeatAt?.toISOString() ?? []) ?? [];
+  return {
+    queue_lag_seconds: figures === undefined ? null : Math.round(lagSeconds(figures) * 1000) / 1000,
+    worker_heartbeat: beats.sort().at(-1) ?? null,
   };
 }
 

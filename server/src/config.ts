@@ -101,8 +101,17 @@ const settings = {
     url('postgres:', 'postgresql:'),
   ),
   DATABASE_POOL_SIZE: setting('Connections each process keeps to PostgreSQL.', '16', whole(1, 500)),
+  WORKER_SLOTS: setting(
+    'How many workers run at once; the same for all. Those beyond wait as spares, and take over from one that dies.',
+    '32',
+    whole(1, 1_000),
+  ),
+  WORKER_METRICS_PORT: optional(
+    'Port on which a worker serves its own `GET /metrics`, under `METRICS_TOKEN`, and `GET /healthz`. Unset: none.',
+    whole(0, 65_535),
+  ),
   REDIS_URL: setting(
-    'Redis 7 or Valkey 8: rate limits and sign-in guards, shared by all processes. Losing it loses nothing that must last.',
+    'Redis 7 or Valkey 8: rate limits, sign-in guards and wake-ups, shared by all processes. Losing it loses nothing that must last.',
     'redis://127.0.0.1:6379',
     url('redis:', 'rediss:'),
   ),

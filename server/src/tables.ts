@@ -113,6 +113,16 @@ export interface Tables {
     note: string | null;
     created_date: Date;
   };
+  events: {
+    id: string;
+    name: string;
+    payload: Json;
+    occurred_at: Date;
+    dispatched_at: Date | null;
+    failures: Generated<number>;
+    failure: string | null;
+    retry_at: Date | null;
+  };
   folder_items: {
     workspace_id: string;
     folder_id: string;
@@ -184,6 +194,19 @@ export interface Tables {
     hash: string;
     updated_date: Date;
   };
+  reset_mails: {
+    id: string;
+    user_id: string;
+    created_date: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    interruptions: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
   setup_tokens: {
     hash: Buffer;
     created_date: Date;
@@ -195,6 +218,19 @@ export interface Tables {
     is_operator: Generated<boolean>;
     created_date: Date;
     updated_date: Date;
+  };
+  worker_slots: {
+    slot: number;
+    epoch: Generated<number>;
+    holder: Generated<string>;
+    heartbeat_at: Date | null;
+    settled_epoch: Generated<number>;
+  };
+  workflow_marks: {
+    workflow_id: string;
+    interruptions: Generated<number>;
+    cancelled_at: Date | null;
+    updated_date: Generated<Date>;
   };
   workspace_exports: {
     workspace_id: string;

@@ -20,6 +20,8 @@ import { newKeys } from '../src/commands/keys.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { openDatabase } from '../src/kit/db/database.ts';
 import { readMigrations } from '../src/kit/db/migrate.ts';
+import { type HeldSlot, holdSlot } from '../src/kit/later/slots.ts';
+import { work } from '../src/kit/later/worker.ts';
 import { createLog } from '../src/kit/log.ts';
 import type { Db, Tables } from '../src/tables.ts';
 import { call, type Got, type Sent } from './client.ts';
@@ -66,6 +68,25 @@ export class World {
 
   call(method: string, path: string, sent?: Sent): Promise<Got> {
     return call(this.url, method, path, sent);
+  }
+
+  /** Starts a worker in this process, on this world's app; it stops with the world. Once per file: the engine is one. */
+  async startWorker(): Promise<void> {
+    const slot = await holdSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
+    const working = await work(this.app.later, slot as HeldSlot, {
+      url: this.config.DATABASE_URL,
+      db: this.app.database.db,
+      clock: this.clock,
+      wake: this.app.wake,
+      engine: this.app.engine,
+      onError: (what, error) => this.logged.push(`${what}: ${String(error)}`),
+      onRun: this.app.metrics.ran,
+    });
+    const end = this.end;
+    this.end = async () => {
+      await working.stop();
+      await end();
+    };
   }
 
   async person(email: string, options: { is_operator?: boolean; full_name?: string } = {}): Promise<Person> {

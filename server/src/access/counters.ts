@@ -47,14 +47,16 @@ export function openCounters(url: string, prefix: string): Counters {
   const local = new LocalCounters();
   let waiting = 0;
   let heardAt = 0;
-  const watch = setInterval(() => {
+  let watching: NodeJS.Timeout | undefined; // from the first count on: a worker never counts
+  const watch = () => {
     if (waiting === 0 || performance.now() - heardAt <= patienceMs) return;
     heardAt = performance.now(); // once per stall
     redis.disconnect(true);
-  }, patienceMs / 2).unref();
+  };
   return {
     async add(name, windowSeconds, by = 1) {
       if (redis.status !== 'ready') return local.add(name, windowSeconds, by);
+      watching ??= setInterval(watch, patienceMs / 2).unref();
       if (waiting === 0) heardAt = performance.now();
       waiting += 1;
       try {
@@ -69,7 +71,7 @@ export function openCounters(url: string, prefix: string): Counters {
     },
     reachable: () => redis.status === 'ready',
     close: () => {
-      clearInterval(watch);
+      clearInterval(watching);
       redis.disconnect();
     },
   };

@@ -1,16 +1,17 @@
 // plinth dev: from a clean clone to a running platform with demo data, on this machine. Makes keys, the database and
 // the demo when they are missing, and says what it needs when it cannot.
+import { fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { isInitialised } from '../access/accounts.ts';
 import { migrationsFolder } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { makeDemo } from '../demo.ts';
-import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import { migrate, readMigrations } from '../kit/db/migrate.ts';
-import { runJobs } from '../kit/later/schedule.ts';
+import { migrateWorkflows } from '../kit/later/workflows.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { insertToken, makeFirst } from './bootstrap.ts';
@@ -22,11 +23,18 @@ export async function dev(): Promise<void> {
   await requireServices(config);
   await createDatabase(config.DATABASE_URL);
   await migrate(config.DATABASE_URL, await readMigrations(migrationsFolder));
+  await migrateWorkflows(config.DATABASE_URL);
   const { token, isNew } = await signIn(config);
   const app = await serve(config);
-  runJobs(app.jobs, app.database.db, systemClock, (job, error) => console.error(job, error));
+  keepWorker();
   if (isNew) await makeDemo(app, token);
   console.log(welcome(config, token));
+}
+
+/** A worker in a process of its own, started again when it ends; it ends when this process does. */
+function keepWorker(): void {
+  const child = fork(fileURLToPath(new URL('../main.ts', import.meta.url)), ['worker']);
+  child.once('exit', () => setTimeout(keepWorker, 1_000));
 }
 
 /** Keys that a newer release needs are added to an older .env. */

@@ -1,21 +1,62 @@
-// plinth worker: everything that happens later. Any number may run beside each other.
-import { createApp, migrationsFolder } from '../app.ts';
-import { readConfig } from '../config.ts';
+// plinth worker: everything that happens later. Any number may run; each takes a slot, and those beyond wait as spares.
+// One that loses its slot ends at once, to be started again by whatever keeps it running.
+import { createServer } from 'node:http';
+import { type App, createApp, migrationsFolder } from '../app.ts';
+import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
-import { runJobs } from '../kit/later/schedule.ts';
+import { holdSlot } from '../kit/later/slots.ts';
+import { work } from '../kit/later/worker.ts';
 import { createLog, logged } from '../kit/log.ts';
 
 export async function worker(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.LOG_LEVEL);
-  const app = createApp(config, { log, migrations: await readMigrations(migrationsFolder) });
-  const onError = (job: string, error: unknown) => log.error({ job, error: logged(error) }, 'job failed');
-  const running = runJobs(app.jobs, app.database.db, systemClock, onError);
-  log.info({ jobs: app.jobs.map((job) => job.name) }, 'working');
-  const stopped = Promise.withResolvers<void>();
-  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => stopped.resolve());
-  await stopped.promise;
-  await running.stop();
+  const stop = stopAsked();
+  const slot = await holdSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS }, stop);
+  if (slot === undefined) return;
+  void slot.lost.then((reason) => {
+    log.fatal({ slot: slot.slot, reason }, 'slot lost');
+    process.exit(1); // at once: somebody else may be doing the same work by now
+  });
+  const app = createApp(config, {
+    log,
+    migrations: await readMigrations(migrationsFolder),
+    sessionName: slot.sessionName,
+  });
+  const working = await work(app.later, slot, {
+    url: config.DATABASE_URL,
+    db: app.database.db,
+    clock: systemClock,
+    wake: app.wake,
+    engine: app.engine,
+    onError: (what, error) => log.error({ what, error: logged(error) }, 'failed'),
+    onRun: app.metrics.ran,
+    onSettled: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
+  });
+  serveMetrics(app, config);
+  log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.later.jobs.map((job) => job.name) }, 'working');
+  if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
+  log.info('stopping');
+  await working.stop();
   await app.close();
+  process.exit(0);
+}
+
+/** By a signal; or because whoever started this process, and holds its other end, is gone. */
+function stopAsked(): AbortSignal {
+  const asked = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(signal, () => asked.abort());
+  return asked.signal;
+}
+
+function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config): void {
+  if (WORKER_METRICS_PORT === undefined) return;
+  createServer(async (request, response) => {
+    const isAllowed = METRICS_TOKEN !== undefined && request.headers.authorization === `Bearer ${METRICS_TOKEN}`;
+    if (request.url === '/healthz') response.end('{"status":"ok"}');
+    else if (request.url !== '/metrics' || METRICS_TOKEN === undefined) response.writeHead(404).end();
+    else if (!isAllowed) response.writeHead(401).end();
+    else response.end(await app.metrics.text());
+  }).listen(WORKER_METRICS_PORT, HOST);
 }

@@ -1,14 +1,18 @@
 // Owns the figures a process counts about itself, for Prometheus.
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { LaterFigures } from './later/figures.ts';
 
 export interface Metrics {
   answered(operation: string, status: number, seconds: number): void;
+  ran(queue: string, outcome: string, seconds: number): void;
   text(): Promise<string>;
 }
 
-export function createMetrics(): Metrics {
+/** `later` is read from the database when the figures are asked for. */
+export function createMetrics(later: () => Promise<LaterFigures>): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // The default looks 100 times a second at the event loop: a process with nothing to do would spend its time on that.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   const requests = new Counter({
     name: 'plinth_http_requests_total',
     help: 'Requests by operation and status',
@@ -28,12 +32,53 @@ export function createMetrics(): Metrics {
     labelNames: ['operation'],
     registers: [registry],
   });
+  const runs = new Counter({
+    name: 'plinth_queue_runs_total',
+    help: 'Runs of queue rows in this process, by how they ended',
+    labelNames: ['queue', 'outcome'],
+    registers: [registry],
+  });
+  const runDuration = new Histogram({
+    name: 'plinth_queue_run_duration_seconds',
+    help: 'Time from the claim of a queue row to its end',
+    labelNames: ['queue'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
+    registers: [registry],
+  });
+  const setLater = laterGauges(registry);
   return {
+    ran(queue, outcome, seconds) {
+      runs.inc({ queue, outcome });
+      runDuration.observe({ queue }, seconds);
+    },
     answered(operation, status, seconds) {
       requests.inc({ operation, status });
       duration.observe({ operation }, seconds);
       if (status === 429) limited.inc({ operation });
     },
-    text: () => registry.metrics(),
+    async text() {
+      setLater(await later().catch(() => undefined));
+      return registry.metrics();
+    },
+  };
+}
+
+/** What waits, how old, what failed, and who works. Without an answer of the database they are absent, not 0. */
+function laterGauges(registry: Registry): (figures: LaterFigures | undefined) => void {
+  const gauge = (name: string, help: string, labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const depth = gauge('plinth_queue_depth', 'Rows of a queue by state: due, running, failed', ['queue', 'state']);
+  const oldest = gauge('plinth_queue_oldest_seconds', 'How long the oldest row that is due has waited', ['queue']);
+  const workflows = gauge('plinth_workflows', 'Workflows by name and state', ['workflow', 'state']);
+  const slots = gauge('plinth_worker_slots', 'Worker slots by state: held, silent, free', ['state']);
+  return (figures) => {
+    for (const each of [depth, oldest, workflows, slots]) each.reset();
+    if (figures === undefined) return;
+    for (const { queue, oldestSeconds, ...counts } of figures.queues) {
+      oldest.set({ queue }, oldestSeconds);
+      for (const [state, count] of Object.entries(counts)) depth.set({ queue, state }, count);
+    }
+    for (const { name, state, count } of figures.workflows) workflows.set({ workflow: name, state }, count);
+    for (const { state } of figures.slots) slots.inc({ state });
   };
 }

@@ -70,8 +70,9 @@ it('finds no credential in any error’s body', () => {
 it('finds no credential in any table', async () => {
   const tables = await world.db.introspection.getTables();
   let cells = 0;
-  for (const { name } of tables) {
-    const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.table(name)} t`.execute(world.db);
+  for (const { name, schema } of tables) {
+    const table = sql.id(schema as string, name);
+    const { rows } = await sql<{ row: string }>`select t::text as row from ${table} t`.execute(world.db);
     for (const { row } of rows) {
       cells += 1;
       without(row);

@@ -1,15 +1,16 @@
 // Owns changing a password, and finding a way back in without one.
-import { endSessions, findUserByEmail, getUser, hashOneTimeText, makeResetLink } from '../../access/accounts.ts';
+import { endSessions, findUserByEmail, getUser, hashOneTimeText } from '../../access/accounts.ts';
 import { auditSelf, auditVisitor, concealed } from '../../access/audit.ts';
 import type { Counters } from '../../access/counters.ts';
 import { findPassword, hashPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
 import type { SelfAccess, Visitor } from '../../access/proofs.ts';
 import type { Pepper } from '../../access/tokens.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
-import { transaction } from '../../kit/db/database.ts';
+import { afterCommit, transaction } from '../../kit/db/database.ts';
+import type { Wake } from '../../kit/later/wake.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { useReset } from './store.ts';
+import { insertResetMail, useReset } from './store.ts';
 
 const mailsPerHour = 3;
 
@@ -18,6 +19,7 @@ export interface PasswordParts {
   readonly pepper: Pepper;
   readonly mail: Mail;
   readonly baseUrl: string;
+  readonly wake: Pick<Wake, 'tell'>;
 }
 
 const done = { success: true } as const;
@@ -61,13 +63,8 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, pa
   // A person can ask again, but nobody can fill their inbox.
   const asked = await parts.counters.add(`forgot:${email}`, 60 * 60);
   if (user === undefined || !parts.mail.configured || asked.count > mailsPerHour) return done;
-  const link = await makeResetLink(db, user.id, parts.pepper, parts.baseUrl, now);
-  // Not waited for: the time a mail server takes would tell that there was somebody to write to.
-  void parts.mail.send({
-    to: user.email,
-    subject: 'Your way back into Plinth',
-    text: `Someone, hopefully you, asked for a new password.\n\nSet one here within the hour:\n${link}\n\nIf it was not you, nothing has changed and you can ignore this mail.\n`,
-  });
+  await insertResetMail(db, user.id, now);
+  afterCommit(db, () => parts.wake.tell('reset_mails'));
   return done;
 }
 

@@ -1,7 +1,7 @@
 // Owns the queries over credentials, by their owner or by their workspace.
 import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
 import type { CredentialKind } from '../../access/tokens.ts';
-import { idOrNull } from '../../kit/ids.ts';
+import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 
 const live = (db: Db, kind: CredentialKind, now: Date) =>
@@ -97,4 +97,20 @@ export const findSetupToken = (db: Db, hash: Buffer) =>
 
 export async function removeSetupTokens(db: Db): Promise<void> {
   await db.deleteFrom('setup_tokens').execute();
+}
+
+export async function insertResetMail(db: Db, user_id: string, now: Date): Promise<void> {
+  await db.insertInto('reset_mails').values({ id: newId(), user_id, created_date: now, due_at: now }).execute();
+}
+
+const mailsKeptMs = 24 * 60 * 60 * 1000;
+
+/** Those that are over stay for a day, so that what went wrong can be looked at. */
+export async function forgetResetMails(db: Db, now: Date): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('reset_mails')
+    .where('due_at', 'is', null)
+    .where('created_date', '<', new Date(now.getTime() - mailsKeptMs))
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }

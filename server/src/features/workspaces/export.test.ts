@@ -20,7 +20,7 @@ const as = await world.token(owner, workspace);
 const send = async (method: string, path: string, body?: object) => (await world.call(method, path, { as, body })).body;
 const asExported = { defaultPlan: 'enterprise', keepPlan: true } as const;
 const runJobs = async () => {
-  for (const job of world.app.jobs) await job.run(world.app.database.db, world.clock.now());
+  for (const job of world.app.later.jobs) await job.run(world.app.database.db, world.clock.now());
 };
 
 // A workspace with something in every part.

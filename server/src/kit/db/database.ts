@@ -8,6 +8,9 @@ import pg from 'pg';
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
+// biome-ignore lint/suspicious/noExplicitAny: the kit runs on any set of tables.
+export type AnyDb = Kysely<any>;
+
 export interface DatabaseOptions {
   url: string;
   poolSize: number;
@@ -58,8 +61,7 @@ const names = new Map<string, string>();
  */
 export function prepared<Row, Values extends readonly unknown[]>(name: string, text: string) {
   names.set(text, name);
-  // biome-ignore lint/suspicious/noExplicitAny: a prepared statement runs on any database that has its tables.
-  return async (db: Kysely<any>, ...values: Values): Promise<Row[]> =>
+  return async (db: AnyDb, ...values: Values): Promise<Row[]> =>
     (await db.executeQuery<Row>(CompiledQuery.raw(text, values as unknown as unknown[]))).rows;
 }
 
@@ -69,7 +71,26 @@ export function transaction<Tables, Result>(
   work: (db: Kysely<Tables>) => Promise<Result>,
 ): Promise<Result> {
   if (db.isTransaction) return work(db);
-  return db.transaction().execute((tx: Transaction<Tables>) => work(tx));
+  const hooks: (() => void)[] = [];
+  return db
+    .transaction()
+    .execute((tx: Transaction<Tables>) => {
+      onCommit.set(tx, hooks);
+      return work(tx);
+    })
+    .then((result) => {
+      for (const hook of hooks) hook();
+      return result;
+    });
+}
+
+const onCommit = new WeakMap<object, (() => void)[]>();
+
+/** Calls `hook` once the transaction has committed, and never if it does not; outside of one, at once. Must not throw. */
+export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void {
+  const hooks = onCommit.get(db);
+  if (hooks === undefined) hook();
+  else hooks.push(hook);
 }
 
 /** Waits until nobody else holds this name, until the transaction ends: for rules over more than one row. */

@@ -2,11 +2,8 @@
 // beside itself in one process.
 
 import { setTimeout } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import type { Clock } from '../clock.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: the kit runs on any set of tables.
-type AnyDb = Kysely<any>;
+import type { AnyDb } from '../db/database.ts';
 
 export interface Job {
   readonly name: string;

@@ -1,0 +1,49 @@
+// Owns a way to cut a process off as if its host were gone: its connections stay open, and nothing passes any more.
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface TcpProxy {
+  readonly port: number;
+  /** From now on nothing passes, in either direction, and nobody is told. */
+  blackHole(): void;
+  /** New connections pass again; the old ones stay dead. */
+  heal(): void;
+  close(): void;
+}
+
+export async function startProxy(targetPort: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  let swallowing = false;
+  const server = createServer((inner) => {
+    sockets.add(inner);
+    inner.on('error', () => {});
+    if (swallowing) return void inner.pause();
+    const outer = connect(targetPort, '127.0.0.1');
+    outer.on('error', () => inner.destroy());
+    sockets.add(outer);
+    inner.pipe(outer).pipe(inner);
+    inner.on('close', () => swallowed.has(outer) || outer.destroy());
+    outer.on('close', () => swallowed.has(inner) || inner.destroy());
+  });
+  const swallowed = new WeakSet<Socket>();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  return {
+    port: (server.address() as { port: number }).port,
+    blackHole() {
+      swallowing = true;
+      for (const socket of sockets) {
+        swallowed.add(socket);
+        socket.unpipe();
+        socket.pause();
+      }
+    },
+    heal() {
+      swallowing = false;
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

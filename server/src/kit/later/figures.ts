@@ -1,0 +1,59 @@
+// Owns what can be said about the work that waits: how much, how old, what failed, and who is at work. Read from the
+// tables themselves, so that any process can answer.
+import { sql } from 'kysely';
+import type { AnyDb } from '../db/database.ts';
+import { depthOf, type Queue } from './queue.ts';
+import { defaultLeaseMs } from './slots.ts';
+
+export interface QueueFigures {
+  readonly queue: string;
+  readonly due: number;
+  readonly running: number;
+  readonly failed: number;
+  readonly oldestSeconds: number;
+}
+
+export interface LaterFigures {
+  /** One for each queue table, and `events` for those not heard yet. */
+  readonly queues: readonly QueueFigures[];
+  readonly workflows: readonly { name: string; state: string; count: number }[];
+  readonly slots: readonly { slot: number; state: 'held' | 'silent' | 'free'; heartbeatAt: Date | null }[];
+}
+
+export async function laterFigures(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<LaterFigures> {
+  const depths = await Promise.all(queues.map(async (queue) => ({ queue: queue.name, ...(await depthOf(queue, db)) })));
+  return {
+    queues: [await eventFigures(db), ...depths],
+    workflows: await workflowFigures(db),
+    slots: await slotFigures(db),
+  };
+}
+
+async function eventFigures(db: AnyDb): Promise<QueueFigures> {
+  const { rows } = await sql<QueueFigures>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
+      count(*) filter (where failures > 0)::int as failed,
+      coalesce(extract(epoch from clock_timestamp() - min(occurred_at) filter (where failures = 0)), 0)::float
+        as "oldestSeconds"
+    from events where dispatched_at is null`.execute(db);
+  return rows[0] as QueueFigures;
+}
+
+async function workflowFigures(db: AnyDb): Promise<LaterFigures['workflows']> {
+  const { rows } = await sql<{ name: string; state: string; count: number }>`
+    select name, lower(status) as state, count(*)::int as count from dbos.workflow_status
+    where status in ('ENQUEUED', 'DELAYED', 'PENDING', 'ERROR') group by name, status`.execute(db);
+  return rows;
+}
+
+async function slotFigures(db: AnyDb): Promise<LaterFigures['slots']> {
+  const { rows } = await sql<LaterFigures['slots'][number]>`select slot, heartbeat_at as "heartbeatAt",
+      case when settled_epoch = epoch then 'free'
+        when heartbeat_at < clock_timestamp() - ${defaultLeaseMs} * interval '1 ms' then 'silent'
+        else 'held' end as state
+    from worker_slots where epoch > 0 order by slot`.execute(db);
+  return rows;
+}
+
+/** How long the oldest thing that could be done by now has waited. */
+export const lagSeconds = ({ queues }: LaterFigures): number =>
+  Math.max(0, ...queues.map((queue) => queue.oldestSeconds));

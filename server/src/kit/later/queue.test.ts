@@ -1,0 +1,259 @@
+// Queue tables: each row is run once, fairly between owners; what fails, hangs or ends its process stands in nobody's way.
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { cloneTemplate } from '../../../test/template.ts';
+import { systemClock } from '../clock.ts';
+import { openDatabase } from '../db/database.ts';
+import { newId } from '../ids.ts';
+import { depthOf, type Queue, type QueueRow, type QueueRun, releaseClaims, retries, runQueue } from './queue.ts';
+import { openWake } from './wake.ts';
+
+const cloned = await cloneTemplate();
+const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 12 });
+const wake = openWake('redis://127.0.0.1:6379', `test:${process.pid}:`);
+await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null, due_at timestamptz,
+  claims integer not null default 0, failures integer not null default 0, interruptions integer not null default 0,
+  claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
+await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
+await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
+
+let runs: QueueRun[] = [];
+afterEach(async () => {
+  await Promise.all(runs.map((run) => run.stop()));
+  runs = [];
+});
+afterAll(async () => {
+  wake.close();
+  await close();
+  await cloned.drop();
+});
+beforeEach(async () => {
+  await sql`truncate jobs, effects`.execute(db);
+});
+
+interface Job extends QueueRow {
+  readonly what: string;
+  readonly owner_id: string;
+}
+
+const queueOf = (more: Partial<Queue<Job>> = {}): Queue =>
+  ({
+    name: 'jobs',
+    owner: 'owner_id',
+    concurrency: 10,
+    perOwner: 5,
+    timeoutMs: 1_000,
+    retryMs: retries(10, 20),
+    run: async ({ what }) => ({
+      record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)),
+    }),
+    ...more,
+  }) satisfies Queue<Job> as Queue;
+
+const errors: unknown[] = [];
+const start = (queue: Queue, slot = 0) =>
+  runs.push(
+    runQueue(queue, {
+      db,
+      clock: systemClock,
+      claim: { slot, epoch: 1 },
+      wake,
+      onError: (_queue, error) => errors.push(error),
+    }),
+  );
+const owners = [newId(), newId(), newId()] as const;
+async function add(what: string, { owner = owners[0], inMs = 0 }: { owner?: string; inMs?: number } = {}) {
+  const due = new Date(Date.now() + inMs);
+  await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owner}, ${what}, ${due})`.execute(db);
+  wake.tell('jobs');
+}
+const effects = async () =>
+  (await sql<{ what: string }>`select what from effects order by at`.execute(db)).rows.map((row) => row.what);
+const row = async (what: string) =>
+  (await sql<Job>`select * from jobs where what = ${what}`.execute(db)).rows[0] as Job;
+
+describe('rows', () => {
+  it('are run once each by two processes at once, and closed with their effect', async () => {
+    for (let n = 0; n < 300; n += 1) await add(String(n), { owner: owners[n % 3] as string });
+    start(queueOf(), 0);
+    start(queueOf(), 1);
+    await expect.poll(effects).toHaveLength(300);
+    expect(new Set(await effects()).size).toBe(300);
+    await expect
+      .poll(async () => depthOf({ name: 'jobs' }, db))
+      .toEqual({ due: 0, running: 0, failed: 0, oldestSeconds: 0 });
+  });
+
+  it('are not run before their time', async () => {
+    start(queueOf());
+    await add('later', { inMs: 700 });
+    await add('now');
+    await expect.poll(effects).toEqual(['now']);
+    await expect.poll(effects, { timeout: 3_000 }).toEqual(['now', 'later']);
+  });
+
+  it('leave no effect when the claim was lost meanwhile', async () => {
+    const held = Promise.withResolvers<void>();
+    start(
+      queueOf({
+        run: async () =>
+          held.promise.then(() => ({
+            record: async (db) => void (await sql`insert into effects (what) values ('late')`.execute(db)),
+          })),
+      }),
+    );
+    await add('slow');
+    await expect.poll(async () => (await row('slow')).claimed_slot).toBe(0);
+    await sql`update jobs set claims = claims + 1, claimed_slot = 1`.execute(db); // somebody else has it now
+    held.resolve();
+    await Promise.all(runs.map((run) => run.stop()));
+    expect(await effects()).toEqual([]);
+    expect(await row('slow')).toMatchObject({ claimed_slot: 1 });
+  });
+});
+
+describe('fairness', () => {
+  it('runs at most so many of one owner, and of all, at once', async () => {
+    let [now, most] = [0, 0];
+    const perOwner = new Map<string, number>();
+    let mostOfOne = 0;
+    start(
+      queueOf({
+        concurrency: 6,
+        perOwner: 2,
+        run: async ({ owner_id }) => {
+          now += 1;
+          most = Math.max(most, now);
+          perOwner.set(owner_id, (perOwner.get(owner_id) ?? 0) + 1);
+          mostOfOne = Math.max(mostOfOne, perOwner.get(owner_id) ?? 0);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          now -= 1;
+          perOwner.set(owner_id, (perOwner.get(owner_id) ?? 0) - 1);
+          return {};
+        },
+      }),
+    );
+    for (let n = 0; n < 60; n += 1) await add(String(n), { owner: owners[n % 3] as string });
+    await expect.poll(async () => (await depthOf({ name: 'jobs' }, db)).due, { timeout: 5_000 }).toBe(0);
+    expect(mostOfOne).toBe(2);
+    expect(most).toBe(6);
+  });
+
+  it('nobody waits behind another’s backlog, however old and long', async () => {
+    await sql`insert into jobs (id, owner_id, what, due_at)
+      select gen_random_uuid(), ${owners[0]}, 'backlog', now() - interval '1 hour' from generate_series(1, 20000)`.execute(
+      db,
+    );
+    // And many owners have rows that are not due at all.
+    await sql`insert into jobs (id, owner_id, what, due_at)
+      select gen_random_uuid(), gen_random_uuid(), 'future', now() + interval '1 hour' from generate_series(1, 300)`.execute(
+      db,
+    );
+    await add('mine', { owner: owners[1] });
+    let seen = 0;
+    start(
+      queueOf({
+        run: async ({ what }) => {
+          if (what === 'backlog') await new Promise((resolve) => setTimeout(resolve, 30));
+          if (what === 'backlog') seen += 1;
+          return what === 'mine'
+            ? { record: async (db) => void (await sql`insert into effects (what) values ('mine')`.execute(db)) }
+            : {};
+        },
+      }),
+    );
+    await expect.poll(effects, { timeout: 5_000 }).toEqual(['mine']);
+    expect(seen).toBeLessThan(1_000);
+  });
+});
+
+describe('poison', () => {
+  it('what throws is run again by its schedule, then given up with its reason; neighbours are not held up', async () => {
+    const given: string[] = [];
+    start(
+      queueOf({
+        run: async ({ what }) => {
+          if (what === 'bad') throw new Error('cannot be done');
+          return { record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)) };
+        },
+        givenUp: async (_db, _row, error) => void given.push(error),
+      }),
+    );
+    await add('bad');
+    await add('good');
+    await expect.poll(effects).toEqual(['good']);
+    await expect.poll(async () => (await row('bad')).failed_at, { timeout: 5_000 }).not.toBeNull();
+    expect(await row('bad')).toMatchObject({ failures: 3, last_error: 'cannot be done', due_at: null });
+    expect(given).toEqual(['cannot be done']);
+    expect(await depthOf({ name: 'jobs' }, db)).toMatchObject({ failed: 1, due: 0 });
+  });
+
+  it('what hangs for ever has failed when its time is up', async () => {
+    start(
+      queueOf({
+        timeoutMs: 100,
+        retryMs: () => undefined,
+        run: ({ what }) =>
+          what === 'hangs'
+            ? new Promise(() => {})
+            : Promise.resolve({
+                record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)),
+              }),
+      }),
+    );
+    for (let n = 0; n < 12; n += 1) await add('hangs', { owner: owners[n % 3] as string });
+    await add('good');
+    await expect.poll(effects).toEqual(['good']);
+    await expect.poll(async () => (await depthOf({ name: 'jobs' }, db)).failed).toBe(12);
+    expect((await row('hangs')).last_error).toBe('took longer than 100 ms');
+  });
+
+  it('what its process died under comes back, later each time, and is given up at last', async () => {
+    await add('deadly');
+    const claimAndDie = () => sql`update jobs set claimed_slot = 1, claimed_epoch = 0, claims = claims + 1`.execute(db);
+    const waits: number[] = [];
+    for (let n = 1; n <= 20; n += 1) {
+      await claimAndDie();
+      expect(await releaseClaims(queueOf(), db)).toBe(1);
+      waits.push((await row('deadly')).due_at?.getTime() ?? Number.NaN);
+    }
+    expect(await row('deadly')).toMatchObject({
+      due_at: null,
+      interruptions: 20,
+      last_error: 'its process ended while it ran, 20 times',
+    });
+    expect((waits[10] ?? 0) - Date.now()).toBeGreaterThan(30_000);
+    expect(waits[0]).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('only claims of epochs that are over are given back', async () => {
+    await add('running');
+    await sql`update jobs set claimed_slot = 0, claimed_epoch = 1`.execute(db);
+    expect(await releaseClaims(queueOf(), db)).toBe(0);
+  });
+});
+
+it('without Redis the poll finds what there is, within half a second', async () => {
+  const deaf = openWake('redis://127.0.0.1:1', 'none:');
+  runs.push(
+    runQueue(queueOf(), {
+      db,
+      clock: systemClock,
+      claim: { slot: 0, epoch: 1 },
+      wake: deaf,
+      onError: () => {},
+    }),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const waited: number[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    const at = performance.now();
+    await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[0]}, ${String(n)}, now())`.execute(
+      db,
+    );
+    await expect.poll(effects, { interval: 10, timeout: 5_000 }).toHaveLength(n + 1);
+    waited.push(performance.now() - at);
+  }
+  deaf.close();
+  expect(Math.min(...waited)).toBeLessThan(600);
+});

@@ -1,0 +1,220 @@
+// Owns worker slots: who runs as which number. A slot is an advisory lock, so a process that dies frees it at once; and a
+// lease, so a process that is frozen, or whose host is gone while its connections still look open, loses it in seconds.
+// What an earlier holder had begun is told by its epoch, and its open sessions are ended before anybody follows.
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+export interface SlotOptions {
+  readonly url: string;
+  /** How many workers run at once; more wait as spares. */
+  readonly slots: number;
+  /** How long a holder may be silent before its slot is taken from it. */
+  readonly leaseMs?: number;
+  /** How often a spare looks for a free slot. */
+  readonly spareMs?: number;
+}
+
+export interface Claim {
+  readonly slot: number;
+  readonly epoch: number;
+}
+
+export interface HeldSlot extends Claim {
+  /** What this worker's other connections call themselves, so that whoever follows can end them. */
+  readonly sessionName: string;
+  /** Resolves with the reason when the slot is lost. The process must then end at once. */
+  readonly lost: Promise<string>;
+  /** Slots whose holder is gone and that nobody has taken yet: given to `settle` one at a time, under their lock. */
+  settleAbandoned(settle: (claim: Claim) => Promise<void>): Promise<number>;
+  /** Says that everything begun before this claim was given back. */
+  settled(): Promise<void>;
+  /** Lets go of the slot, with nothing left begun. */
+  release(): Promise<void>;
+}
+
+export const defaultLeaseMs = 8_000;
+const lockSpace = 0x706c; // advisory locks (space, slot)
+
+const isSlotLock = `locktype = 'advisory' and classid = ${lockSpace} and objsubid = 2
+  and database = (select oid from pg_database where datname = current_database())`;
+const lockedSlots = `select objid::int from pg_locks where ${isSlotLock}`;
+
+/** What the sessions of one holder are called. */
+const sessionNameOf = ({ slot, epoch }: Claim): string => `plinth worker ${slot}.${epoch}`;
+
+/** Waits until a slot is free, or `stop`. Gives undefined when stopped first. */
+export async function holdSlot(options: SlotOptions, stop: AbortSignal): Promise<HeldSlot | undefined> {
+  const leaseMs = options.leaseMs ?? defaultLeaseMs;
+  const client = await connect(options.url, leaseMs, stop);
+  if (client === undefined) return undefined;
+  await client.query(
+    'insert into worker_slots (slot) select generate_series(0, $1::int - 1) on conflict (slot) do nothing',
+    [options.slots],
+  );
+  while (!stop.aborted) {
+    await endSilentHolders(client, await listUnsettled(client, leaseMs));
+    const slot = await lockFreeSlot(client, options.slots);
+    if (slot !== undefined) return hold(client, await takeOver(client, slot), leaseMs);
+    await sleep(options.spareMs ?? 250, undefined, { signal: stop }).catch(() => {});
+  }
+  await client.end();
+  return undefined;
+}
+
+/** One connection of its own: it holds the lock, so it must be neither pooled nor shared. */
+async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise<pg.Client | undefined> {
+  for (let waitMs = 100; !stop.aborted; waitMs = Math.min(waitMs * 2, 2_000)) {
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'plinth worker',
+      connectionTimeoutMillis: 5_000,
+      statement_timeout: leaseMs,
+      keepAlive: true,
+    });
+    client.on('error', () => {}); // heard by `lost`
+    try {
+      await client.connect();
+      return client;
+    } catch {
+      await client.end().catch(() => {});
+      await sleep(waitMs, undefined, { signal: stop }).catch(() => {}); // the database may be starting too
+    }
+  }
+  return undefined;
+}
+
+interface Unsettled extends Claim {
+  readonly locked: boolean;
+  readonly silent: boolean;
+}
+
+/** Slots in which something was begun and not settled: held, or left behind. */
+async function listUnsettled(client: pg.Client, leaseMs: number): Promise<Unsettled[]> {
+  const { rows } = await client.query<Unsettled>({
+    name: 'list unsettled slots',
+    text: `select slot, epoch::int as epoch, slot in (${lockedSlots}) as locked,
+        heartbeat_at < clock_timestamp() - $1 * interval '1 ms' as silent
+      from worker_slots where settled_epoch < epoch`,
+    values: [leaseMs],
+  });
+  return rows;
+}
+
+/** Ends every session of holders that have been silent for too long: their locks go, and nothing they do commits. */
+async function endSilentHolders(client: pg.Client, unsettled: readonly Unsettled[]): Promise<void> {
+  for (const holder of unsettled) {
+    if (!holder.locked || !holder.silent) continue;
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name = $1 or pid in (select pid from pg_locks where ${isSlotLock} and objid = $2)`,
+      [sessionNameOf(holder), holder.slot],
+    );
+  }
+}
+
+/** Slots with unfinished business come first. */
+async function lockFreeSlot(client: pg.Client, slots: number): Promise<number | undefined> {
+  const { rows } = await client.query<{ slot: number }>(
+    `select slot from worker_slots where slot < $1 and slot not in (${lockedSlots})
+     order by settled_epoch = epoch, slot`,
+    [slots],
+  );
+  for (const { slot } of rows) if (await lock(client, slot)) return slot;
+  return undefined;
+}
+
+async function lock(client: pg.Client, slot: number): Promise<boolean> {
+  const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1::int, $2::int) as mine', [
+    lockSpace,
+    slot,
+  ]);
+  return rows[0]?.mine === true;
+}
+
+async function takeOver(client: pg.Client, slot: number): Promise<Claim> {
+  const { rows } = await client.query<Claim>(
+    `update worker_slots set epoch = epoch + 1, holder = $2, heartbeat_at = clock_timestamp()
+     where slot = $1 returning slot, epoch::int as epoch`,
+    [slot, `${hostname()}:${process.pid}`],
+  );
+  return rows[0] as Claim;
+}
+
+async function hold(client: pg.Client, claim: Claim, leaseMs: number): Promise<HeldSlot> {
+  const sessionName = sessionNameOf(claim);
+  await client.query("select set_config('application_name', $1, false)", [sessionName]);
+  const lost = Promise.withResolvers<string>();
+  const ended = () => lost.resolve('the connection that holds the slot ended');
+  client.once('end', ended);
+  const beating = beat(client, claim, leaseMs, lost.resolve);
+  return {
+    ...claim,
+    sessionName,
+    lost: lost.promise,
+    async settleAbandoned(settle) {
+      const unsettled = (await listUnsettled(client, leaseMs)).filter(({ slot }) => slot !== claim.slot);
+      await endSilentHolders(client, unsettled);
+      return settleAbandoned(client, unsettled, settle);
+    },
+    settled: () => settleUpTo(client, claim, claim.epoch - 1),
+    async release() {
+      clearInterval(beating);
+      await settleUpTo(client, claim, claim.epoch);
+      client.off('end', ended);
+      await client.end();
+    },
+  };
+}
+
+/** Tells the database that this worker lives; and this worker that it does not, when that can no longer be told. */
+function beat(client: pg.Client, claim: Claim, leaseMs: number, lost: (reason: string) => void): NodeJS.Timeout {
+  let toldAt = performance.now();
+  let telling = false;
+  const tell = async () => {
+    if (performance.now() - toldAt > leaseMs) return lost(`nothing could be told for ${leaseMs} ms`);
+    if (telling) return;
+    telling = true;
+    try {
+      const { rowCount } = await client.query(
+        'update worker_slots set heartbeat_at = clock_timestamp() where slot = $1 and epoch = $2',
+        [claim.slot, claim.epoch],
+      );
+      if (rowCount === 0) return lost('somebody else has taken the slot');
+      toldAt = performance.now();
+    } catch (error) {
+      lost(`the slot could not be kept: ${(error as Error).message}`);
+    } finally {
+      telling = false;
+    }
+  };
+  return setInterval(() => void tell(), leaseMs / 4);
+}
+
+async function settleUpTo(client: pg.Client, { slot, epoch }: Claim, settledEpoch: number): Promise<void> {
+  await client.query('update worker_slots set settled_epoch = $3 where slot = $1 and epoch = $2', [
+    slot,
+    epoch,
+    settledEpoch,
+  ]);
+}
+
+async function settleAbandoned(
+  client: pg.Client,
+  unsettled: readonly Unsettled[],
+  settle: (claim: Claim) => Promise<void>,
+): Promise<number> {
+  let settled = 0;
+  for (const { slot, locked } of unsettled) {
+    if (locked || !(await lock(client, slot))) continue;
+    try {
+      const claim = await takeOver(client, slot);
+      await settle(claim);
+      await settleUpTo(client, claim, claim.epoch);
+      settled += 1;
+    } finally {
+      await client.query('select pg_advisory_unlock($1::int, $2::int)', [lockSpace, slot]);
+    }
+  }
+  return settled;
+}

@@ -1,0 +1,92 @@
+// Owns wake-ups: hints over Redis that there is something to do. A hint may be lost; the poll is the guarantee.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+
+export interface Wake {
+  /** Tells every worker that `topic` has something to do. Many calls in the same few milliseconds become one. */
+  tell(topic: string): void;
+  /** Calls `heard` at each hint about `topic`, from this process or any other. */
+  listen(topic: string, heard: () => void): void;
+  /** How long a loop that listens may rest: longer while hints come through. */
+  pollMs(): number;
+  close(): void;
+}
+
+const gatherMs = 2;
+const pollMs = { hearing: 2_000, deaf: 500 };
+
+const options = {
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  enableReadyCheck: false,
+  connectTimeout: 1_000,
+  retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000),
+};
+
+export function openWake(url: string, prefix: string): Wake {
+  const channel = `${prefix}wake`;
+  const listeners = new Map<string, (() => void)[]>();
+  const told = new Set<string>();
+  const sender = new Redis(url, options);
+  sender.on('error', () => {}); // readiness says whether Redis can be reached
+  let receiver: Redis | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const heard = (topic: string) => {
+    for (const listener of listeners.get(topic) ?? []) listener();
+  };
+  const send = () => {
+    timer = undefined;
+    if (sender.status === 'ready') sender.publish(channel, [...told].join(' ')).catch(() => {});
+    else for (const topic of told) heard(topic); // at least those in this process
+    told.clear();
+  };
+  return {
+    tell(topic) {
+      told.add(topic);
+      timer ??= setTimeout(send, gatherMs);
+    },
+    listen(topic, listener) {
+      listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
+      receiver ??= subscribe(url, channel, (message) => {
+        for (const topic of message.split(' ')) heard(topic);
+      });
+    },
+    pollMs: () => (receiver?.status === 'ready' ? pollMs.hearing : pollMs.deaf),
+    close() {
+      clearTimeout(timer);
+      sender.disconnect();
+      receiver?.disconnect();
+    },
+  };
+}
+
+function subscribe(url: string, channel: string, onMessage: (message: string) => void): Redis {
+  const redis = new Redis(url, options);
+  redis.on('error', () => {});
+  redis.on('ready', () => void redis.subscribe(channel).catch(() => {}));
+  redis.on('message', (_channel, message) => onMessage(message));
+  return redis;
+}
+
+/** A loop's rest between two turns: until the time is up, somebody wakes it, or it is to stop. */
+export class Rest {
+  #woken = false;
+  #ring: (() => void) | undefined;
+
+  /** Ends the present rest, or the next one before it begins: a hint that comes during a turn is not lost. */
+  wake = (): void => {
+    this.#woken = true;
+    this.#ring?.();
+  };
+
+  async until(ms: number, stop: AbortSignal): Promise<void> {
+    if (!this.#woken && !stop.aborted) {
+      const rung = new AbortController();
+      this.#ring = () => rung.abort();
+      await sleep(ms, undefined, { signal: AbortSignal.any([stop, rung.signal]) }).catch(() => {});
+      this.#ring = undefined;
+    }
+    this.#woken = false;
+  }
+}
