@@ -4,6 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { audit, auditService } from '../../access/audit.ts';
+import { withdrawGrants } from '../../access/credits.ts';
 import type { Plan } from '../../access/plans.ts';
 import type { WorkspaceAccess } from '../../access/proofs.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
@@ -155,7 +156,10 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
       for (const row of tables.get(part.table) ?? [])
         await insertRow(db, part, await moved(db, part, row, ids, people, workspace_id));
     }
-    if (!options.keepPlan) await resetPlan(db, workspace_id, options.defaultPlan);
+    if (!options.keepPlan) {
+      await resetPlan(db, workspace_id, options.defaultPlan);
+      await withdrawGrants(db, workspace_id, now);
+    }
     const counts = Object.fromEntries([...tables].map(([table, rows]) => [table, rows.length]));
     const target = { kind: 'workspace', id: workspace_id };
     await auditService(
