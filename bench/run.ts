@@ -2,10 +2,11 @@
 // judged bar is met.
 
 import { audit } from './audit.ts';
+import { credits } from './credits.ts';
 import type { Bench } from './lib/bench.ts';
 import { pipeline } from './pipeline.ts';
 
-const benches: Record<string, Bench> = { audit, pipeline };
+const benches: Record<string, Bench> = { audit, credits, pipeline };
 
 const [name = '', ...flags] = process.argv.slice(2);
 const bench = benches[name];

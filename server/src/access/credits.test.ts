@@ -10,15 +10,14 @@ import { type Person, startWorld } from '../../test/world.ts';
 import {
   adoptLimit,
   forgetReservations,
-  getStanding,
   grant,
-  monthOf,
   type Reservation,
   refund,
   releaseExpired,
   reserve,
   settle,
 } from './credits.ts';
+import { getStanding, monthOf } from './pool.ts';
 
 const world = await startWorld();
 const db = world.app.database.db; // the app's own way, whose statements are checked
@@ -146,6 +145,18 @@ describe('a spender that is killed', () => {
     await reserve(db, act(workspace, 10), now);
     expect(await standing(workspace)).toMatchObject({ reserved: 10, remaining: 0 });
   });
+});
+
+it('a reservation that cannot be released is told, and holds up no other', async () => {
+  const [broken, sound] = [await poolOf(10), await poolOf(10)];
+  const now = new Date();
+  for (const workspace of [broken, sound]) await reserve(db, act(workspace, 4), now);
+  await world.db.updateTable('credit_pools').set({ reserved: 0 }).where('workspace_id', '=', broken).execute();
+  await expect(releaseExpired(db, new Date(now.getTime() + 61_000))).rejects.toThrow(
+    '1 reservations were not released',
+  );
+  expect(await standing(sound)).toMatchObject({ reserved: 0, remaining: 10 });
+  await world.db.deleteFrom('workspaces').where('id', '=', broken).execute();
 });
 
 describe('what an act costs in the end', () => {

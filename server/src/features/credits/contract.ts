@@ -1,7 +1,7 @@
 // Owns the shapes of credits as a caller sees them (docs/contract.md §2.5).
 import { z } from 'zod';
-import { monthOf, type Standing } from '../../access/credits.ts';
 import { ledgerKinds } from '../../access/ledger.ts';
+import { monthOf, type Standing } from '../../access/pool.ts';
 import { answer, pageQuery, query, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
 
 export const Credits = answer('Credits', {
@@ -49,13 +49,3 @@ export const presentCredits = (standing: Standing, isPerson: boolean, now: Date)
       }
     : null,
 });
-
-/** A sum that is kept beside the ledger and differs from it. */
-export interface Mismatch {
-  readonly workspace_id: string;
-  readonly period_start: Date;
-  /** `used`, `reserved`, `granted`, `monthly_limit`, `open reservations`, `used by <user>`, `reserved by <user>`. */
-  readonly sum: string;
-  readonly kept: number;
-  readonly ledger: number;
-}

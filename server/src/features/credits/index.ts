@@ -1,9 +1,9 @@
 // The door of credits: how a workspace stands, its ledger, and what keeps both true. Acts spend through access/credits.
 import { forgetReservations, releaseExpired } from '../../access/credits.ts';
+import type { Mismatch } from '../../access/pool-check.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Job } from '../../kit/later/schedule.ts';
 import { checkPools } from './check.ts';
-import type { Mismatch } from './contract.ts';
 import { creditRoutes } from './routes.ts';
 
 /** `alarm` is told of every pool that its ledger does not add up to. */

@@ -1,8 +1,8 @@
 // Owns the HTTP contract of credits: how the workspace stands this month, and every movement.
 import { changing, reading } from '../../access/accepted.ts';
-import { getStanding, monthOf } from '../../access/credits.ts';
 import { LedgerEntry, presentLedgerRow } from '../../access/ledger.ts';
 import { perMinute } from '../../access/limits.ts';
+import { getStanding, monthOf } from '../../access/pool.ts';
 import { workspaceAs } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
