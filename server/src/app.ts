@@ -13,6 +13,7 @@ import type { Events } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
+import { credits } from './features/credits/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
@@ -137,6 +138,7 @@ export function createApp(config: Config, parts: AppParts): App {
     }),
     apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
     folders({ cursors }),
+    credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
     auditLog,
     installation({
       checks,

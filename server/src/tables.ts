@@ -112,6 +112,39 @@ export interface Tables {
     balance_after: number | null;
     note: string | null;
     created_date: Date;
+    period_start: Generated<Date>;
+  };
+  credit_pools: {
+    workspace_id: string;
+    period_start: Date;
+    monthly_limit: Generated<number | null>;
+    granted: Generated<number>;
+    used: Generated<number>;
+    reserved: Generated<number>;
+    checked_date: Generated<Date>;
+  };
+  credit_reservations: {
+    workspace_id: string;
+    id: string;
+    period_start: Date;
+    user_id: string | null;
+    app_id: string | null;
+    operation: string;
+    reference_id: string | null;
+    amount: number;
+    state: 'open' | 'settled' | 'released' | 'refunded';
+    cost: number | null;
+    charged: number | null;
+    created_date: Date;
+    expires_at: Date;
+    closed_date: Date | null;
+  };
+  credit_use: {
+    workspace_id: string;
+    period_start: Date;
+    user_id: string;
+    used: number;
+    reserved: number;
   };
   events: {
     id: string;

@@ -1,6 +1,5 @@
-// Owns the workspaces' rows: reading, changing, throwing away and purging them, and what they may spend.
+// Owns the workspaces' rows: reading, changing, throwing away and purging them.
 import { sql, type Updateable } from 'kysely';
-import { newId } from '../kit/ids.ts';
 import type { Db, Tables } from '../tables.ts';
 import type { SelfAccess, WorkspaceAccess } from './proofs.ts';
 
@@ -34,57 +33,6 @@ export function operatedWorkspaces(db: Db, _access: SelfAccess) {
         .as('owner_email'),
     ])
     .$narrowType<{ member_count: number }>();
-}
-
-/** What is left of the month's credits; null where they are unlimited. */
-export async function balanceOf(
-  db: Db,
-  workspace: { id: string; monthly_limit: number | null },
-  now: Date,
-): Promise<number | null> {
-  if (workspace.monthly_limit === null) return null;
-  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
-  const { rows } = await sql<{ moved: number }>`
-    select coalesce(sum(case when kind = 'use' then -amount else amount end), 0) as moved from credit_ledger
-    where workspace_id = ${workspace.id} and kind in ('use', 'refund', 'grant') and created_date >= ${month}`.execute(
-    db,
-  );
-  return workspace.monthly_limit + (rows[0]?.moved ?? 0);
-}
-
-export interface LedgerRow {
-  readonly id: string;
-  readonly created_date: Date;
-  readonly kind: Tables['credit_ledger']['kind'];
-  readonly amount: number;
-  readonly user_id: string | null;
-  readonly app_id: string | null;
-  readonly operation: string;
-  readonly reference_id: string | null;
-  readonly balance_after: number | null;
-  readonly note: string | null;
-}
-
-export async function insertGrant(
-  db: Db,
-  workspace_id: string,
-  grant: { amount: number; note: string; user_id: string | null; balance_after: number | null },
-  now: Date,
-): Promise<LedgerRow> {
-  const row = {
-    id: newId(),
-    kind: 'grant' as const,
-    app_id: null,
-    operation: 'grantCredits',
-    reference_id: null,
-    created_date: now,
-    ...grant,
-  };
-  await db
-    .insertInto('credit_ledger')
-    .values({ workspace_id, ...row })
-    .execute();
-  return row;
 }
 
 /** Deletes workspaces whose grace is over, with everything in them; gives how many. */

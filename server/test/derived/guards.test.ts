@@ -194,7 +194,7 @@ function byWorkspace(row: Registered, who: Who): string {
   if (row.role === 'self' || row.role.startsWith('–')) return passed;
   if (who === 'blocked') return '403 member_blocked';
   const required =
-    row.role === 'member' ? 'guest' : row.role.startsWith('personal') ? 'viewer' : row.role.replace('w:', '');
+    row.role === 'member' ? 'guest' : row.role.startsWith('personal') ? 'viewer' : row.role.replace(/^w:(\w+).*/, '$1');
   // The stranger asks in their own workspace, which they own.
   return reaches(workspaceRoleOf(who) ?? 'owner', required) ? passed : '403 role_required';
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { type Plan, plans } from '../../access/plans.ts';
 import { type WorkspaceRole, workspaceRoles } from '../../access/roles.ts';
-import type { LedgerRow } from '../../access/workspaces.ts';
 import {
   answer,
   body,
@@ -81,20 +80,11 @@ export const PlanRow = answer('Plan', {
 });
 
 export const Grant = strictBody({
-  amount: decimal(4).refine((amount) => amount !== 0, { error: 'must not be 0' }),
+  amount: decimal(4)
+    .min(-1e9)
+    .max(1e9)
+    .refine((amount) => amount !== 0, { error: 'must not be 0' }),
   note: text(1, 500),
-});
-export const LedgerEntry = answer('CreditLedgerRow', {
-  id: z.string(),
-  created_date: timestamp,
-  kind: z.enum(['use', 'reserve', 'release', 'refund', 'grant', 'reset']),
-  amount: z.number(),
-  user_id: z.string().nullable(),
-  app_id: z.string().nullable(),
-  operation: z.string(),
-  reference_id: z.string().nullable(),
-  balance_after: z.number().nullable(),
-  note: z.string().nullable(),
 });
 
 export const StartedExport = answer('StartedExport', { export_id: z.string(), state: z.literal('queued') });
@@ -152,9 +142,4 @@ export const presentOperated = (row: OperatedRow): z.input<typeof OperatedWorksp
   billing_hold_reason: row.billing_hold_reason,
   member_count: row.member_count,
   owner_email: row.owner_email,
-});
-
-export const presentLedgerRow = (row: LedgerRow): z.input<typeof LedgerEntry> => ({
-  ...row,
-  created_date: row.created_date.toISOString(),
 });

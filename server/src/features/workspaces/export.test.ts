@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/world.ts';
+import { grant, releaseExpired, reserve, settle } from '../../access/credits.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { newId } from '../../kit/ids.ts';
 import { importWorkspace, writeExport } from './export.ts';
@@ -37,18 +38,12 @@ await send('PUT', `/api/apps/${app.id}/secrets/API_KEY`, { value: 'the secret th
 const top = await send('POST', '/api/app-folders', { name: 'Top', scope: 'workspace' });
 const below = await send('POST', '/api/app-folders', { name: 'Below', scope: 'workspace', parent_folder_id: top.id });
 await send('POST', `/api/app-folders/${below.id}/items`, { app_ids: [app.id] });
-await world.db
-  .insertInto('credit_ledger')
-  .values({
-    workspace_id: workspace,
-    id: newId(),
-    kind: 'grant',
-    amount: 5,
-    user_id: owner.id,
-    operation: 'grantCredits',
-    created_date: new Date(),
-  })
-  .execute();
+await grant(world.db, workspace, { amount: 5, note: 'welcome', user_id: owner.id }, new Date());
+const day = 24 * 60 * 60 * 1000;
+const act = { workspace_id: workspace, app_id: app.id, operation: 'test', reference_id: app.id, leaseMs: 30 * day };
+const spent = await reserve(world.db, { ...act, user_id: guest.id, amount: 3 }, new Date());
+await settle(world.db, spent, 2.5, new Date());
+await reserve(world.db, { ...act, user_id: null, amount: 1 }, new Date());
 
 describe('an export', () => {
   it('is written by the worker and fetched by the owner, for a week', async () => {
@@ -61,7 +56,7 @@ describe('an export', () => {
     const ready = await send('GET', at);
     expect(ready).toMatchObject({
       state: 'ready',
-      counts: { apps: 1, app_files: 2, folders: 2, folder_items: 1, app_shares: 1, credit_ledger: 1 },
+      counts: { apps: 1, app_files: 2, folders: 2, folder_items: 1, app_shares: 1, credit_ledger: 6, credit_pools: 1 },
     });
     expect(ready.url).toBe(`${world.config.BASE_URL}${at}?workspaceId=${workspace}&download=true`);
     const fetched = await fetch(world.url + ready.url.slice(world.config.BASE_URL.length), {
@@ -177,6 +172,11 @@ describe('a hostile archive', () => {
       }),
     ).rejects.toThrow('not in it');
     await expect(into('workspaces', { id: victim })).rejects.toThrow('not of one workspace');
+    const month = new Date(Date.UTC(2100, 0, 1)).toISOString();
+    const unpaid = { granted: 1e9, used: 0, reserved: 0, monthly_limit: 0, checked_date: now };
+    await expect(into('credit_pools', { workspace_id: victim, period_start: month, ...unpaid })).rejects.toThrow(
+      'credits do not add up',
+    );
   });
 
   it('does not give itself a plan', async () => {
@@ -194,6 +194,9 @@ describe('a hostile archive', () => {
       .selectAll()
       .executeTakeFirstOrThrow();
     expect(row).toMatchObject({ plan: 'free', monthly_limit: 25, rate_multiplier: null });
+    const token = await world.token(owner, workspace_id);
+    const credits = (await world.call('GET', '/api/workspace/credits', { as: token })).body;
+    expect(credits).toMatchObject({ monthly_limit: 25, granted: 0, used: 2.5, reserved: 1, remaining: 21.5 });
   });
 });
 
@@ -232,6 +235,25 @@ describe('a round trip', () => {
       item_count: 1,
     });
   });
+});
+
+it('an imported workspace stands as it stood, and gives back what acts elsewhere had reserved', async () => {
+  const file = join(folder, 'credits.tar.gz');
+  await writeExport(world.db, workspace, file, new Date());
+  const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+  const token = await world.token(owner, workspace_id);
+  const [before, after] = [
+    await send('GET', '/api/workspace/credits'),
+    (await world.call('GET', '/api/workspace/credits', { as: token })).body,
+  ];
+  expect(after).toEqual(before);
+  expect(after).toMatchObject({ granted: 5, used: 2.5, reserved: 1 });
+  while ((await releaseExpired(world.db, new Date(Date.now() + 31 * day))) > 0);
+  const later = (await world.call('GET', '/api/workspace/credits', { as: token })).body;
+  expect(later).toMatchObject({ reserved: 0, remaining: before.remaining + 1 });
+  const check = world.app.jobs.find((job) => job.name === 'check credit pools');
+  while (((await check?.run(world.app.database.db, new Date(Date.now() + 2 * day))) ?? 0) > 0);
+  expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
 });
 
 /** A row without what a move may change: its own and others' ids, and a slug that was taken. */

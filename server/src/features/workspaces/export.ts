@@ -4,7 +4,9 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { audit, auditService } from '../../access/audit.ts';
+import { withdrawGrants } from '../../access/credits.ts';
 import type { Plan } from '../../access/plans.ts';
+import { listMismatches } from '../../access/pool-check.ts';
 import type { WorkspaceAccess } from '../../access/proofs.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
@@ -155,7 +157,11 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
       for (const row of tables.get(part.table) ?? [])
         await insertRow(db, part, await moved(db, part, row, ids, people, workspace_id));
     }
-    if (!options.keepPlan) await resetPlan(db, workspace_id, options.defaultPlan);
+    await refuseFalseSums(db, workspace_id, tables);
+    if (!options.keepPlan) {
+      await resetPlan(db, workspace_id, options.defaultPlan);
+      await withdrawGrants(db, workspace_id, now);
+    }
     const counts = Object.fromEntries([...tables].map(([table, rows]) => [table, rows.length]));
     const target = { kind: 'workspace', id: workspace_id };
     await auditService(
@@ -166,6 +172,14 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
     );
     return { workspace_id, counts };
   });
+}
+
+/** Sums that are not the ledger's would be found by the nightly check only, and could never be released whole. */
+async function refuseFalseSums(db: Db, workspace_id: string, tables: ReadonlyMap<string, readonly Row[]>) {
+  for (const pool of tables.get('credit_pools') ?? []) {
+    const found = await listMismatches(db, { workspace_id, period_start: new Date(String(pool.period_start)) });
+    if (found.length > 0) throw new Error('the export is not whole: its credits do not add up');
+  }
 }
 
 function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, string> {

@@ -33,6 +33,17 @@ export const parts: readonly Part[] = [
     verbatim: ['reference_id'],
     mayLack: ['app_id', 'user_id'],
   },
+  { table: 'credit_pools', owner: 'workspace_id', order: 'period_start' },
+  { table: 'credit_use', owner: 'workspace_id', order: 'period_start, user_id', people: ['user_id'] },
+  {
+    // Acts under way do not move; their leases end here as they would have there.
+    table: 'credit_reservations',
+    owner: 'workspace_id',
+    order: 'id',
+    people: ['user_id'],
+    verbatim: ['id', 'reference_id'],
+    mayLack: ['app_id', 'user_id'],
+  },
   { table: 'audit_chains', owner: 'workspace_id', order: 'chain_id', verbatim: ['chain_id'] },
   {
     table: 'audit_entries',

@@ -1,6 +1,7 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
 import { bySessionOrToken, changing, reading } from '../../access/accepted.ts';
 import { listWorkspacesOf } from '../../access/accounts.ts';
+import { LedgerEntry } from '../../access/ledger.ts';
 import { perMinute } from '../../access/limits.ts';
 import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../access/plans.ts';
 import { operator, self, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
@@ -15,7 +16,6 @@ import {
   Export,
   ExportQuery,
   Grant,
-  LedgerEntry,
   NewWorkspace,
   OperatedWorkspace,
   OperatorChange,

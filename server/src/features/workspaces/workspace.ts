@@ -1,17 +1,18 @@
 // Owns what may be done with a workspace by its people and by the installation's operators.
 import { audit, auditOperator } from '../../access/audit.ts';
+import { adoptLimit, grant } from '../../access/credits.ts';
+import { presentLedgerRow } from '../../access/ledger.ts';
 import { insertWorkspace } from '../../access/people.ts';
 import { monthlyCredits, type Plan } from '../../access/plans.ts';
 import { proven, type SelfAccess, type WorkspaceAccess } from '../../access/proofs.ts';
-import { balanceOf, getWorkspaceRow, graceDays, insertGrant, saveWorkspace } from '../../access/workspaces.ts';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { getWorkspaceRow, graceDays, saveWorkspace } from '../../access/workspaces.ts';
+import { transaction } from '../../kit/db/database.ts';
 import { Invalid } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type OperatedRow,
   type OperatorChange,
-  presentLedgerRow,
   presentOperated,
   presentWorkspace,
   type WorkspaceRow,
@@ -97,6 +98,7 @@ export async function operateWorkspace(db: Db, access: OperatedAccess, change: O
   return transaction(db, async (db) => {
     await saveWorkspace(db, workspace.id, { ...change, ...credits, features, updated_date: now });
     const after = { ...change, ...credits };
+    if (after.monthly_limit !== undefined) await adoptLimit(db, workspace.id, now);
     await auditOperator(
       db,
       access,
@@ -108,20 +110,12 @@ export async function operateWorkspace(db: Db, access: OperatedAccess, change: O
   });
 }
 
-export async function grantCredits(db: Db, access: OperatedAccess, grant: { amount: number; note: string }, now: Date) {
+export async function grantCredits(db: Db, access: OperatedAccess, given: { amount: number; note: string }, now: Date) {
   const { workspace, caller } = access;
   return transaction(db, async (db) => {
-    await lockOnce(db, `credits of ${workspace.id}`);
-    const balance = await balanceOf(db, workspace, now);
-    const balance_after = balance === null ? null : balance + grant.amount;
-    const row = await insertGrant(db, workspace.id, { ...grant, user_id: caller.user_id, balance_after }, now);
-    await auditOperator(
-      db,
-      access,
-      workspace.id,
-      { type: 'credits.granted', target: targetOf(workspace), before: { balance }, after: { ...grant, balance_after } },
-      now,
-    );
+    const row = await grant(db, workspace.id, { ...given, user_id: caller.user_id }, now);
+    const after = { ...given, balance_after: row.balance_after };
+    await auditOperator(db, access, workspace.id, { type: 'credits.granted', target: targetOf(workspace), after }, now);
     return presentLedgerRow(row);
   });
 }

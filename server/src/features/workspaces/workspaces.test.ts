@@ -167,6 +167,18 @@ describe('operators', () => {
     expect(await set({}, workspace, as)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
   });
 
+  it('change a limit at once in the ledger too', async () => {
+    const resets = async () => (await world.call('GET', '/api/workspace/credits/ledger?kind=reset', { as })).body.items;
+    await set({ monthly_limit: 30 });
+    const before = (await resets()).length;
+    await set({ monthly_limit: 20.5 });
+    const [latest, ...others] = await resets();
+    expect(latest).toMatchObject({ amount: -9.5, balance_after: 20.5, operation: 'monthlyLimit', user_id: null });
+    expect(others).toHaveLength(before);
+    await set({ billing_hold: false });
+    expect(await resets()).toHaveLength(before + 1);
+  });
+
   it('grant credits into the ledger, once per key', async () => {
     await set({ monthly_limit: 100 });
     const grant = (body: object, headers = {}) =>
@@ -188,6 +200,7 @@ describe('operators', () => {
     expect((await grant({ amount: -2.5, note: 'correction' })).body).toMatchObject({ balance_after: 110 });
     expect((await grant({ amount: 0, note: 'x' })).body.detail[0].type).toBe('value_error');
     expect((await grant({ amount: 0.00001, note: 'x' })).body.detail[0].type).toBe('value_error');
+    expect((await grant({ amount: 1e10, note: 'x' })).body.detail[0].type).toBe('less_than_equal');
     expect(
       await world.call('POST', `/api/operator/workspaces/${newId()}/credits`, { as: operatorToken, body: {} }),
     ).toMatchObject({ status: 404 });

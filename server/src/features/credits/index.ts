@@ -1,0 +1,17 @@
+// The door of credits: how a workspace stands, its ledger, and what keeps both true. Acts spend through access/credits.
+import { forgetReservations, releaseExpired } from '../../access/credits.ts';
+import type { Mismatch } from '../../access/pool-check.ts';
+import type { Cursors } from '../../kit/http/cursor.ts';
+import type { Job } from '../../kit/later/schedule.ts';
+import { checkPools } from './check.ts';
+import { creditRoutes } from './routes.ts';
+
+/** `alarm` is told of every pool that its ledger does not add up to. */
+export const credits = ({ cursors, alarm }: { cursors: Cursors; alarm(mismatch: Mismatch): void }) => ({
+  routes: creditRoutes(cursors),
+  jobs: [
+    { name: 'release expired reservations', everyMs: 1_000, run: releaseExpired },
+    { name: 'forget reservations', everyMs: 60 * 60 * 1000, run: forgetReservations },
+    { name: 'check credit pools', everyMs: 10 * 60 * 1000, run: (db, now) => checkPools(db, alarm, now) },
+  ] satisfies Job[],
+});

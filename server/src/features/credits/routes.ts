@@ -1,0 +1,50 @@
+// Owns the HTTP contract of credits: how the workspace stands this month, and every movement.
+import { changing, reading } from '../../access/accepted.ts';
+import { LedgerEntry, presentLedgerRow } from '../../access/ledger.ts';
+import { perMinute } from '../../access/limits.ts';
+import { getStanding, monthOf } from '../../access/pool.ts';
+import { workspaceAs } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { items } from '../../kit/http/shapes.ts';
+import { Credits, LedgerQuery, presentCredits } from './contract.ts';
+import { listLedger } from './store.ts';
+
+export const creditRoutes = (cursors: Cursors): Route[] => [
+  route({
+    name: 'getCredits',
+    method: 'GET',
+    path: '/api/workspace/credits',
+    origin: 'N',
+    summary: 'How the workspace and the caller stand this month',
+    credentials: { ...reading, workspaceKey: 'usage:read' },
+    access: workspaceAs('viewer'),
+    limit: perMinute(60, 'workspace'),
+    answers: { 200: Credits },
+    handle: async ({ db, access: { workspace_id, caller }, now }) =>
+      presentCredits(await getStanding(db, workspace_id, caller.user_id, monthOf(now)), caller.user_id !== null, now),
+  }),
+  route({
+    name: 'listCreditLedger',
+    method: 'GET',
+    path: '/api/workspace/credits/ledger',
+    origin: 'N',
+    summary: 'List what was granted, reserved and spent, newest first',
+    description: 'Owners, admins and workspace keys see every row; others their own.',
+    credentials: { ...changing, workspaceKey: 'usage:read' },
+    access: { ...workspaceAs('viewer'), needs: 'w:viewer (own rows), w:admin (all)' },
+    limit: perMinute(60, 'workspace'),
+    query: LedgerQuery,
+    answers: { 200: items(LedgerEntry) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const { limit, cursor, ...filters } = query;
+      const binding = ['listCreditLedger', access.workspace_id, access.caller.credential_id, access.role, filters];
+      const rows = await listLedger(db, access, query, cursors.open(cursor, binding, now));
+      return cursors.page(rows, limit, binding, now, presentLedgerRow, (row) => [
+        row.created_date.toISOString(),
+        row.id,
+      ]);
+    },
+  }),
+];

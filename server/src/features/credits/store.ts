@@ -1,0 +1,55 @@
+// Owns the queries of credits: a page of the ledger, and the pools that wait for their check.
+import { sql } from 'kysely';
+import type { LedgerRow } from '../../access/ledger.ts';
+import type { PoolKey } from '../../access/pool-check.ts';
+import type { WorkspaceAccess } from '../../access/proofs.ts';
+import { roleReaches } from '../../access/roles.ts';
+import type { Position } from '../../kit/http/cursor.ts';
+import { idOrNull } from '../../kit/ids.ts';
+import type { Db } from '../../tables.ts';
+import type { LedgerQuery } from './contract.ts';
+
+/** The rows the caller may see: an admin all, as a workspace key does; others their own. */
+export function listLedger(
+  db: Db,
+  { workspace_id, role, caller }: WorkspaceAccess,
+  query: LedgerQuery,
+  after: Position | undefined,
+): Promise<LedgerRow[]> {
+  let found = db
+    .selectFrom('credit_ledger')
+    .selectAll()
+    .where('workspace_id', '=', workspace_id)
+    .orderBy('created_date', 'desc')
+    .orderBy('id', 'desc')
+    .limit(query.limit + 1);
+  if (role !== null && !roleReaches(role, 'admin')) found = found.where('user_id', '=', caller.user_id);
+  if (query.user_id !== undefined) found = found.where('user_id', '=', idOrNull(query.user_id));
+  if (query.app_id !== undefined) found = found.where('app_id', '=', idOrNull(query.app_id));
+  if (query.kind !== undefined) found = found.where('kind', '=', query.kind);
+  if (query.from !== undefined) found = found.where('created_date', '>=', query.from);
+  if (query.to !== undefined) found = found.where('created_date', '<=', query.to);
+  if (after) found = found.where(sql<boolean>`(created_date, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`);
+  return found.execute();
+}
+
+/** Pools from this month on that were not checked since. */
+export async function listUncheckedPools(db: Db, from: Date, since: Date, limit: number): Promise<PoolKey[]> {
+  const { rows } = await sql<PoolKey>`/* service */ select workspace_id, period_start from credit_pools
+    where period_start >= ${from} and checked_date < ${since} order by period_start, checked_date limit ${limit}`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** False when another worker was faster. */
+export async function claimPool(db: Db, { workspace_id, period_start }: PoolKey, since: Date, now: Date) {
+  const { numUpdatedRows } = await db
+    .updateTable('credit_pools')
+    .set({ checked_date: now })
+    .where('workspace_id', '=', workspace_id)
+    .where('period_start', '=', period_start)
+    .where('checked_date', '<', since)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
