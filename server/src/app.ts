@@ -9,11 +9,13 @@ import { recordRefusal } from './access/refusals.ts';
 import type { Route } from './access/route.ts';
 import type { Pepper } from './access/tokens.ts';
 import type { Config } from './config.ts';
+import type { Listens, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
+import { members } from './features/members/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
@@ -37,6 +39,7 @@ export const migrationsFolder = fileURLToPath(new URL('../migrations', import.me
 interface Room {
   readonly routes: Route[];
   readonly jobs?: readonly Job[];
+  readonly listens?: Listens;
 }
 
 export interface AppParts {
@@ -92,6 +95,10 @@ export function createApp(config: Config, parts: AppParts): App {
     };
   };
 
+  const publish: Publish = async (db, event, now) => {
+    for (const room of rooms) await room.listens?.[event.name]?.(db, event.payload, now);
+  };
+
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditLog = audit({ cursors });
   const rooms: Room[] = [
@@ -114,6 +121,7 @@ export function createApp(config: Config, parts: AppParts): App {
       seal: auditLog.seal,
     }),
     apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
+    members({ publish }),
     folders({ cursors }),
     auditLog,
     installation({

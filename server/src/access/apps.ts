@@ -115,16 +115,6 @@ export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promis
   return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
 }
 
-/** A joined member of the workspace, by e-mail. */
-export const findMember = (db: Db, access: WorkspaceAccess, email: string) =>
-  db
-    .selectFrom('memberships')
-    .innerJoin('users', 'users.id', 'memberships.user_id')
-    .where('memberships.workspace_id', '=', access.workspace_id)
-    .where('users.email', '=', email.toLowerCase())
-    .select(['users.id', 'users.email', 'memberships.role'])
-    .executeTakeFirst();
-
 const shares = (db: Db, { app }: AppAccess) =>
   db
     .selectFrom('app_shares')

@@ -3,7 +3,6 @@
 // One read finds all it decides on; counting for the limit runs beside that read whenever the counter is known.
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../kit/http/exchange.ts';
-import { Problem } from '../kit/problem.ts';
 import type { Tables } from '../tables.ts';
 import {
   type Accepted,
@@ -18,7 +17,7 @@ import {
 import type { Count, Counters } from './counters.ts';
 import { type Counted, counterName, type Limit, quotaOf, rateLimited, secondsLeft, unlimited } from './limits.ts';
 import type { Found } from './lookup.ts';
-import { requiredPlan } from './plans.ts';
+import { planFault } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Pepper } from './tokens.ts';
 import { markUsed, rehash } from './use.ts';
@@ -142,11 +141,8 @@ async function limit(
 }
 
 function refusePlan(route: Route, found: Found): void {
-  const required = route.plan && found.plan && requiredPlan(found.plan, route.plan);
-  if (!required) return;
-  throw new Problem('payment_required', 'plan_required', `This needs the ${required} plan or higher.`, {
-    members: { required_plan: required },
-  });
+  const fault = route.plan && found.plan && planFault(found.plan, route.plan);
+  if (fault) throw fault;
 }
 
 const belongs = (found: Found): boolean => found.role !== null || found.kind === 'workspace_key';

@@ -85,11 +85,12 @@ export const operator: Guard<SelfAccess> = unlimitedToken({
   },
 });
 
-/** A thing inside what another guard lets through: `<noun>_id` in the path, found by the feature that owns it. */
+/** A thing inside what another guard lets through, named in the path by `<noun>_id`, `<noun>_name` or `param`. */
 export function within<Proof, Noun extends string, Row>(
   guard: Guard<Proof>,
   noun: Noun,
-  find: (db: Db, access: Proof, id: string) => Promise<Row | undefined>,
+  find: (db: Db, access: Proof, id: string, now: Date) => Promise<Row | undefined>,
+  param = `${noun}_id`,
 ): Guard<Proof & { readonly [N in Noun]: Row }> {
   const code = `${noun}_not_found`;
   type Inner = Proof & { readonly [N in Noun]: Row };
@@ -99,8 +100,8 @@ export function within<Proof, Noun extends string, Row>(
     decide: (found, exchange) => guard.decide(found, exchange) as Inner,
     inner: async (db, proof, exchange) => {
       const access = guard.inner === undefined ? proof : await guard.inner(db, proof, exchange); // outside in
-      const id = exchange.params[`${noun}_id`] ?? exchange.params[`${noun}_name`] ?? '';
-      const row = await find(db, access, id);
+      const id = exchange.params[param] ?? exchange.params[`${noun}_name`] ?? '';
+      const row = await find(db, access, id, exchange.now);
       if (row === undefined) throw missing(code);
       return { ...access, [noun]: row } as Inner;
     },

@@ -1,6 +1,7 @@
 // Owns who else may use an app: shares with people of the workspace (docs/contract.md §3.1).
-import { findMember, findShare, insertShare, listShares, removeShare } from '../../access/apps.ts';
+import { findShare, insertShare, listShares, removeShare } from '../../access/apps.ts';
 import { audit } from '../../access/audit.ts';
+import { findMember } from '../../access/members.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
