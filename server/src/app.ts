@@ -101,6 +101,8 @@ export function createApp(config: Config, parts: AppParts): App {
 
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditLog = audit({ cursors });
+  const secureCookie = config.BASE_URL.startsWith('https:');
+  const people = members({ publish, mint, mail, baseUrl: config.BASE_URL, secureCookie });
   const rooms: Room[] = [
     accounts({
       mint,
@@ -110,7 +112,7 @@ export function createApp(config: Config, parts: AppParts): App {
       setupToken: config.PLINTH_SETUP_TOKEN,
       defaultPlan: config.DEFAULT_PLAN,
       baseUrl: config.BASE_URL,
-      secureCookie: config.BASE_URL.startsWith('https:'),
+      secureCookie,
     }),
     workspaces({
       cursors,
@@ -120,8 +122,13 @@ export function createApp(config: Config, parts: AppParts): App {
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
       seal: auditLog.seal,
     }),
-    apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
-    members({ publish }),
+    apps({
+      cursors,
+      secrets: secretsUnder(config.MASTER_KEYS),
+      masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
+      guests: people.guests,
+    }),
+    people,
     folders({ cursors }),
     auditLog,
     installation({

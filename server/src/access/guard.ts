@@ -7,9 +7,11 @@ import type { Tables } from '../tables.ts';
 import {
   type Accepted,
   expired,
+  isOver,
   open,
   type Presented,
   presented,
+  presentedSession,
   refusalOfKind,
   refuseForeignOrigin,
   refuseUnknown,
@@ -38,7 +40,8 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     const route = exchange.operation as Route;
     if (route.credentials === open) {
       await limit(exchange, route, undefined, countFor(exchange, route, undefined, options));
-      return route.access.decide(nobody, exchange);
+      const found = route.access.recognises && (await recognised(exchange, route, options));
+      return within(exchange, route, route.access.decide(found || nobody, exchange), options);
     }
     const credential = presented(exchange, options.cellCode);
     const hash = hashToken(credential.text, currentPepper(options));
@@ -62,11 +65,25 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     const access = route.access.decide(found, exchange);
     refusePlan(route, found);
     markUsed(options.db, found, route.access.choosesWorkspace, exchange.now);
-    return route.access.inner === undefined ? access : route.access.inner(options.db, access, exchange);
+    return within(exchange, route, access, options);
   };
 }
 
-const nobody = {} as Found; // an open route's guard looks at nothing
+const nobody = {} as Found;
+
+/** The inner things that the path names. */
+const within = (exchange: Exchange, route: Route, access: unknown, { db }: GuardOptions) =>
+  route.access.inner === undefined ? access : route.access.inner(db, access, exchange);
+
+/** Who a browser is signed in as, where nobody has to be: a session that is over is no session. */
+async function recognised(exchange: Exchange, route: Route, options: GuardOptions): Promise<Found | undefined> {
+  const session = presentedSession(exchange, options.cellCode);
+  if (session === undefined) return undefined;
+  const found = await find(exchange, route, session, hashToken(session.text, currentPepper(options)), options);
+  if (found === undefined || isOver(found, exchange.now)) return undefined;
+  refuseForeignOrigin(exchange, options.baseOrigin);
+  return found;
+}
 
 const currentPepper = ({ peppers }: GuardOptions): Pepper => peppers[0] as Pepper;
 

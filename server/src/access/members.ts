@@ -1,6 +1,6 @@
 // Owns memberships: finding, changing and ending them, with all that hangs on one in this room (apps, shares, tokens).
 import { sql, type Updateable } from 'kysely';
-import { lockOnce } from '../kit/db/database.ts';
+import { lockOnce, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 import { type Invitation, listOpenInvitations } from './invitations.ts';
 import type { WorkspaceAccess } from './proofs.ts';
@@ -9,8 +9,12 @@ import type { WorkspaceRole } from './roles.ts';
 /** Where something happens: a proof, or what came with one. */
 type Place = Pick<WorkspaceAccess, 'workspace_id'>;
 
-/** One change of a workspace's people at a time: "one owner" and "member or invited" are rules over many rows. */
-export const lockMembers = (db: Db, { workspace_id }: Place) => lockOnce(db, `members of ${workspace_id}`);
+/** Runs one change of a workspace's people at a time: "one owner" and "member or invited" are rules over many rows. */
+export const inTurn = <Result>(db: Db, { workspace_id }: Place, work: (db: Db) => Promise<Result>): Promise<Result> =>
+  transaction(db, async (db) => {
+    await lockOnce(db, `members of ${workspace_id}`);
+    return work(db);
+  });
 
 export interface Member {
   readonly id: string;

@@ -16,7 +16,15 @@ import {
   findAtTrashedApp,
   findInWorkspace,
 } from './lookup.ts';
-import { type AppAccess, type Caller, proven, type SelfAccess, type Visitor, type WorkspaceAccess } from './proofs.ts';
+import {
+  type AppAccess,
+  type Caller,
+  proven,
+  type Recognised,
+  type SelfAccess,
+  type Visitor,
+  type WorkspaceAccess,
+} from './proofs.ts';
 import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
@@ -27,6 +35,8 @@ export interface Guard<Proof> {
   /** The path parameter that names the outermost thing, if any. */
   readonly param?: string;
   readonly refusals: readonly Refusal[];
+  /** On an open route: look whose the browser session is, if there is one. */
+  readonly recognises?: true;
   // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
   find(db: Kysely<any>, hash: Buffer, id: string | null): Promise<Found | undefined>;
   /** What to look up beside the credential. */
@@ -45,6 +55,22 @@ export const anyone: Guard<Visitor> = {
   find: async () => undefined,
   idOf: () => null,
   decide: (_found, exchange) => proven<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
+};
+
+/** No credential needed, but a browser's session is known for whose it is. */
+export const anyoneRecognised: Guard<Recognised> = {
+  needs: anyone.needs,
+  choosesWorkspace: false,
+  recognises: true,
+  refusals: [{ status: 403, code: 'origin_not_allowed' }],
+  find: findInWorkspace,
+  idOf: () => null,
+  decide: ({ user_id, email }, exchange) =>
+    proven<Recognised>({
+      request_id: exchange.requestId,
+      ip: exchange.address,
+      person: user_id && email ? { id: user_id, email } : null,
+    }),
 };
 
 /** Any person, about themselves. */

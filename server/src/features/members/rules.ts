@@ -19,7 +19,7 @@ const ownerProtected = () =>
     'The owner of the workspace cannot be changed. Transfer ownership first.',
   );
 
-const adminFault = (role: string, asking: Asking): Problem | undefined =>
+export const adminFault = (role: string, asking: Asking): Problem | undefined =>
   role === 'admin' ? planFault(asking.plan, 'admin_role') : undefined;
 
 export const roleFault = (who: Listed | undefined, role: Assignable, asking: Asking): Problem | undefined =>

@@ -1,12 +1,12 @@
 // Owns the bulk forms of member changes: all are checked before anyone is changed (docs/contract.md §2.3).
-import { findListed, type Listed } from '../../../access/members.ts';
+import { findListed, inTurn, type Listed } from '../../../access/members.ts';
 import type { WorkspaceAccess } from '../../../access/proofs.ts';
 import { getWorkspaceRow } from '../../../access/workspaces.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { type Assignable, limitFault, removalFault, roleFault } from '../rules.ts';
-import { applyLimit, applyRemoval, applyRole, type ChangeParts, inTurn } from './change.ts';
+import { applyLimit, applyRemoval, applyRole, type ChangeParts } from './change.ts';
 
 export const setRoles = (
   db: Db,
@@ -77,7 +77,7 @@ async function changeAll<Item extends { readonly email: string }>(
 }
 
 /** 400 that names everyone who stands in the way. */
-function rejectFaults(checked: readonly { email: string; fault: Problem | undefined }[]): void {
+export function rejectFaults(checked: readonly { email: string; fault: Problem | undefined }[]): void {
   const errors = checked.flatMap(({ email, fault }) =>
     fault === undefined ? [] : [{ email, message: fault.message, error_code: fault.code }],
   );

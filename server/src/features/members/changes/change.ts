@@ -8,8 +8,8 @@ import {
   findListed,
   findMember,
   getOwner,
+  inTurn,
   type Listed,
-  lockMembers,
   type Member,
   saveMember,
 } from '../../../access/members.ts';
@@ -17,7 +17,6 @@ import type { WorkspaceAccess } from '../../../access/proofs.ts';
 import { roleRequired } from '../../../access/reach.ts';
 import { getWorkspaceRow, saveWorkspace } from '../../../access/workspaces.ts';
 import type { Publish } from '../../../events.ts';
-import { transaction } from '../../../kit/db/database.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import type { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
@@ -38,13 +37,6 @@ export interface ChangeParts {
 
 /** Who was let in, and about whom. */
 export type MemberAccess = WorkspaceAccess & { readonly member: { readonly email: string } };
-
-/** The workspace's people, in turn with all other changes of them. */
-export const inTurn = <Result>(db: Db, access: WorkspaceAccess, work: (db: Db) => Promise<Result>): Promise<Result> =>
-  transaction(db, async (db) => {
-    await lockMembers(db, access);
-    return work(db);
-  });
 
 /** Changes one person, as they are when their turn has come; answers with their entry. */
 async function changing(
@@ -161,7 +153,7 @@ export async function applyRemoval(db: Db, access: WorkspaceAccess, who: Listed,
 }
 
 /** Out of the workspace, with what that means in every room. */
-async function expel(
+export async function expel(
   db: Db,
   access: WorkspaceAccess,
   member: Pick<Member, 'id' | 'email' | 'role'>,
@@ -178,7 +170,7 @@ async function expel(
 }
 
 /** Takes an invitation back: its link is dead. */
-async function cancel(
+export async function cancel(
   db: Db,
   access: WorkspaceAccess,
   invitation: { workspace_id: string; id: string; email: string; role: string },
