@@ -78,7 +78,7 @@ export async function capShares(db: Db, { workspace_id }: Place, user_id: string
 
 /**
  * Ends a membership. The person's apps and agents pass to `owner_id`; what was shared with them, their tokens here and
- * the invitation they came by end; sessions forget that they were here. Gives how many apps and tokens that was.
+ * their invitations end; sessions forget that they were here. Gives how many apps and tokens that was.
  */
 export async function endMembership(
   db: Db,
@@ -108,7 +108,12 @@ export async function endMembership(
   await db
     .deleteFrom('invitations')
     .where('workspace_id', '=', workspace_id)
-    .where('accepted_by', '=', user_id)
+    .where((is) =>
+      is.or([
+        is('accepted_by', '=', user_id),
+        is('email', '=', is.selectFrom('users').where('id', '=', user_id).select('email')),
+      ]),
+    )
     .execute();
   await db.deleteFrom('memberships').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id).execute();
   return { apps_passed: passed.rows.length, tokens_revoked: Number(tokens.numUpdatedRows) };

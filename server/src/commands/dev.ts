@@ -25,7 +25,7 @@ export async function dev(): Promise<void> {
   const { token, isNew } = await signIn(config);
   const app = await serve(config);
   runJobs(app.jobs, app.database.db, systemClock, (job, error) => console.error(job, error));
-  if (isNew) await makeDemo(app, token);
+  if (isNew) await makeDemo(app, token, systemClock.now());
   console.log(welcome(config, token));
 }
 
