@@ -9,7 +9,7 @@ import type { Recognised } from '../../../access/proofs.ts';
 import { presentUser } from '../../../access/shapes.ts';
 import { lockOnce } from '../../../kit/db/database.ts';
 import { noted, unchanged } from '../../../kit/http/answer.ts';
-import { type Fault, Invalid } from '../../../kit/http/faults.ts';
+import { Invalid } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
@@ -67,16 +67,15 @@ export async function accept(
 
 interface Newcomer {
   readonly full_name: string;
+  /** Hashed. */
   readonly password: string;
 }
 
+/** Whoever has no account yet must say who they are. */
 async function newcomerOf({ full_name, password }: Acceptance): Promise<Newcomer> {
-  const missing = (field: string): Fault => ({ loc: ['body', field], msg: 'is required', type: 'missing' });
-  const faults = [full_name ?? missing('full_name'), password ?? missing('password')].filter(
-    (one): one is Fault => typeof one !== 'string',
-  );
-  if (full_name === undefined || password === undefined) throw new Invalid(faults);
-  return { full_name, password: await hashPassword(password) };
+  if (full_name !== undefined && password !== undefined) return { full_name, password: await hashPassword(password) };
+  const absent = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
+  throw new Invalid(absent.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
 
 async function insertNewcomer(db: Db, { email }: Opened, newcomer: Newcomer, now: Date): Promise<string> {

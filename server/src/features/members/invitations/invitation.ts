@@ -2,6 +2,7 @@
 // (docs/contract.md §2.4, §3.1).
 import { audit } from '../../../access/audit.ts';
 import {
+  capInvitedShares,
   findInvitedShare,
   insertInvitation,
   type Linked,
@@ -115,8 +116,9 @@ async function invite(
   now: Date,
 ): Promise<Linked> {
   const direct = { ...asked, assigned_via: 'direct' as const };
-  if (expired?.joined === false) return renew(db, access, expired, direct, parts, now);
-  return create(db, access, direct, parts, now);
+  if (expired?.joined !== false) return create(db, access, direct, parts, now);
+  if (asked.role === 'viewer') await capInvitedShares(db, expired);
+  return renew(db, access, expired, direct, parts, now);
 }
 
 async function create(

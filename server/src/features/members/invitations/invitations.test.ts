@@ -461,6 +461,15 @@ describe('apps shared with people outside', () => {
     expect((await open(mailed(email))).body.role).toBe('viewer'); // it was not the share that invited them
   });
 
+  it('are for viewing once an expired guest is invited as a viewer', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id);
+    const email = someone();
+    await share(here.as, app.id, email, 'editor');
+    await later(61 * dayMs, () => invite(here.as, { email, role: 'viewer' }));
+    expect(await shares(here.as, app.id)).toEqual([{ email, role: 'viewer', status: 'invited' }]);
+  });
+
   it('renew an invitation that has expired', async () => {
     const here = await place();
     const app = await world.appOf(here.owner, here.id);
