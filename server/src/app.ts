@@ -16,6 +16,7 @@ import { audit } from './features/audit/index.ts';
 import { credits } from './features/credits/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
+import { members } from './features/members/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
@@ -116,6 +117,8 @@ export function createApp(config: Config, parts: AppParts): App {
 
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditLog = audit({ cursors });
+  const secureCookie = config.BASE_URL.startsWith('https:');
+  const people = members({ publish: bus.publish, mint, mail, baseUrl: config.BASE_URL, secureCookie });
   const rooms: Room[] = [
     accounts({
       mint,
@@ -126,7 +129,7 @@ export function createApp(config: Config, parts: AppParts): App {
       setupToken: config.PLINTH_SETUP_TOKEN,
       defaultPlan: config.DEFAULT_PLAN,
       baseUrl: config.BASE_URL,
-      secureCookie: config.BASE_URL.startsWith('https:'),
+      secureCookie,
     }),
     workspaces({
       cursors,
@@ -136,7 +139,13 @@ export function createApp(config: Config, parts: AppParts): App {
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
       seal: auditLog.seal,
     }),
-    apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
+    apps({
+      cursors,
+      secrets: secretsUnder(config.MASTER_KEYS),
+      masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
+      guests: people.guests,
+    }),
+    people,
     folders({ cursors }),
     credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
     auditLog,

@@ -1,15 +1,17 @@
-// Owns the demo data: made through the API itself, as a person would make it.
+// Owns the demo data: made through the API itself, as a person would make it; the many people in it in bulk.
 import type { App } from './app.ts';
+import { makePeople } from './demo-people.ts';
 
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
-export async function makeDemo({ server }: App, token: string): Promise<void> {
-  const post = async (url: string, payload: object): Promise<{ id: string }> => {
-    const answer = await server.inject({ method: 'POST', url, payload, headers: { authorization: `Bearer ${token}` } });
+export async function makeDemo({ server, database }: App, token: string, now: Date): Promise<void> {
+  const ask = async <Body>(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Promise<Body> => {
+    const answer = await server.inject({ method, url, payload, headers: { authorization: `Bearer ${token}` } });
     if (answer.statusCode !== 200)
-      throw new Error(`demo data: POST ${url} answered ${answer.statusCode}: ${answer.body}`);
+      throw new Error(`demo data: ${method} ${url} answered ${answer.statusCode}: ${answer.body}`);
     return answer.json();
   };
+  const post = (url: string, payload: object) => ask<{ id: string }>('POST', url, payload);
   const made: string[] = [];
   for (const name of apps) made.push((await post('/api/apps', { name })).id);
   const shared = await post('/api/app-folders', {
@@ -23,4 +25,12 @@ export async function makeDemo({ server }: App, token: string): Promise<void> {
   await post(`/api/app-folders/${shared.id}/items`, { app_ids: made.slice(0, 2) });
   await post(`/api/app-folders/${archive.id}/items`, { app_ids: made.slice(2, 3) });
   await post(`/api/app-folders/${mine.id}/items`, { app_ids: made.slice(3, 5) });
+  await ask('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
+  const { user, credential } = await ask<Me>('GET', '/api/auth/me');
+  await makePeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
+}
+
+interface Me {
+  readonly user: { readonly id: string };
+  readonly credential: { readonly workspace_id: string };
 }

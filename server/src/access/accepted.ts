@@ -50,8 +50,16 @@ export function presented(exchange: Exchange, cellCode: string): Presented {
   const session = cookie(exchange, 'plinth_session');
   if (session === undefined)
     throw unauthenticated('credentials_missing', 'Send a personal access token as "Authorization: Bearer <token>".');
-  if (kindOfToken(session, cellCode) !== 'session') throw invalidCredentials();
-  return { text: session, kind: 'session', viaApiKeyHeader: false };
+  const known = presentedSession(exchange, cellCode);
+  if (known === undefined) throw invalidCredentials();
+  return known;
+}
+
+/** The browser session alone, whatever else was sent; undefined when there is none of ours. */
+export function presentedSession(exchange: Exchange, cellCode: string): Presented | undefined {
+  const text = cookie(exchange, 'plinth_session');
+  if (text === undefined || kindOfToken(text, cellCode) !== 'session') return undefined;
+  return { text, kind: 'session', viaApiKeyHeader: false };
 }
 
 function checked(text: string, cellCode: string, viaApiKeyHeader: boolean): Presented {
@@ -73,9 +81,12 @@ function cookie(exchange: Exchange, name: string): string | undefined {
 /** 401: unknown or past its time. */
 export function refuseUnknown(found: Found | undefined, now: Date): asserts found is Found {
   if (found === undefined) throw invalidCredentials();
-  if (found.expires_at !== null && new Date(found.expires_at) <= now) throw expired();
-  if (found.kind === 'session' && isIdle(found, now)) throw expired();
+  if (isOver(found, now)) throw expired();
 }
+
+/** Past its time, or a session that nobody used for too long. */
+export const isOver = (found: Found, now: Date): boolean =>
+  (found.expires_at !== null && new Date(found.expires_at) <= now) || (found.kind === 'session' && isIdle(found, now));
 
 const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
 

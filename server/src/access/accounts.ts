@@ -7,7 +7,7 @@ import { insertCredential, type Mint } from './people.ts';
 import type { SelfAccess, WorkspaceAccess } from './proofs.ts';
 import type { Pepper } from './tokens.ts';
 
-export const sessionDays = 30;
+const sessionDays = 30;
 
 export const findUserByEmail = (db: Db, email: string) =>
   db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst();
@@ -26,6 +26,13 @@ export async function beginSession(db: Db, mint: Mint, user_id: string, now: Dat
   );
   await db.updateTable('credentials').set({ last_used_at: now }).where('id', '=', id).execute();
   return token;
+}
+
+/** The headers that give a browser its session. */
+export function sessionCookie(token: string, secure: boolean): Record<string, string> {
+  const age = sessionDays * 24 * 60 * 60;
+  const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
+  return { 'set-cookie': cookie, 'cache-control': 'no-store' };
 }
 
 /** Ends a person's sessions: all of them, or all but one. */
@@ -107,9 +114,9 @@ export async function makeResetLink(
   return `${baseUrl}/reset-password#${text}`;
 }
 
-// ---- one-time texts: set-up tokens and password links; only their keyed hash is kept
+// ---- one-time texts: set-up tokens, password links and invitations; only their keyed hash is kept
 
-const newOneTimeText = (): string => randomBytes(32).toString('base64url');
+export const newOneTimeText = (): string => randomBytes(32).toString('base64url');
 
 export const hashOneTimeText = (text: string, pepper: Pepper): Buffer =>
   createHmac('sha256', pepper.key).update(`once:${text}`).digest();

@@ -4,7 +4,6 @@ import { idOrNull, newId } from '../kit/ids.ts';
 import { Problem } from '../kit/problem.ts';
 import type { Db, Tables } from '../tables.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from './proofs.ts';
-import type { WorkspaceRole } from './roles.ts';
 
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
@@ -115,16 +114,6 @@ export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promis
   return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
 }
 
-/** A joined member of the workspace, by e-mail. */
-export const findMember = (db: Db, access: WorkspaceAccess, email: string) =>
-  db
-    .selectFrom('memberships')
-    .innerJoin('users', 'users.id', 'memberships.user_id')
-    .where('memberships.workspace_id', '=', access.workspace_id)
-    .where('users.email', '=', email.toLowerCase())
-    .select(['users.id', 'users.email', 'memberships.role'])
-    .executeTakeFirst();
-
 const shares = (db: Db, { app }: AppAccess) =>
   db
     .selectFrom('app_shares')
@@ -152,17 +141,11 @@ export async function insertShare(
     .execute();
 }
 
-/** Ends a share. A guest who has none left leaves the workspace, and their tokens end; gives whether they did. */
-export async function removeShare(
-  db: Db,
-  { app }: AppAccess,
-  member: { id: string; role: WorkspaceRole },
-  now: Date,
-): Promise<boolean> {
+/** Ends a share; gives whether the person has any left in the workspace. */
+export async function removeShare(db: Db, { app }: AppAccess, member: { id: string }): Promise<boolean> {
   const { workspace_id } = app;
   const shares = db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', member.id);
   await shares.where('app_id', '=', app.id).execute();
-  if (member.role !== 'guest') return false;
   const left = await db
     .selectFrom('app_shares')
     .where('workspace_id', '=', workspace_id)
@@ -170,20 +153,7 @@ export async function removeShare(
     .select('app_id')
     .limit(1)
     .executeTakeFirst();
-  if (left !== undefined) return false;
-  await db
-    .deleteFrom('memberships')
-    .where('workspace_id', '=', workspace_id)
-    .where('user_id', '=', member.id)
-    .execute();
-  await db
-    .updateTable('credentials')
-    .set({ revoked_at: now })
-    .where('workspace_id', '=', workspace_id)
-    .where('user_id', '=', member.id)
-    .where('kind', '=', 'personal_token')
-    .execute();
-  return true;
+  return left !== undefined;
 }
 
 /** The name in the letters an address takes, and six characters that make it one of its kind. */

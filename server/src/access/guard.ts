@@ -3,14 +3,15 @@
 // One read finds all it decides on; counting for the limit runs beside that read whenever the counter is known.
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../kit/http/exchange.ts';
-import { Problem } from '../kit/problem.ts';
 import type { Tables } from '../tables.ts';
 import {
   type Accepted,
   expired,
+  isOver,
   open,
   type Presented,
   presented,
+  presentedSession,
   refusalOfKind,
   refuseForeignOrigin,
   refuseUnknown,
@@ -18,7 +19,7 @@ import {
 import type { Count, Counters } from './counters.ts';
 import { type Counted, counterName, type Limit, quotaOf, rateLimited, secondsLeft, unlimited } from './limits.ts';
 import type { Found } from './lookup.ts';
-import { requiredPlan } from './plans.ts';
+import { planFault } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Pepper } from './tokens.ts';
 import { markUsed, rehash } from './use.ts';
@@ -39,7 +40,8 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     const route = exchange.operation as Route;
     if (route.credentials === open) {
       await limit(exchange, route, undefined, countFor(exchange, route, undefined, options));
-      return route.access.decide(nobody, exchange);
+      const found = route.access.recognises && (await recognised(exchange, route, options));
+      return within(exchange, route, route.access.decide(found || nobody, exchange), options);
     }
     const credential = presented(exchange, options.cellCode);
     const hash = hashToken(credential.text, currentPepper(options));
@@ -63,11 +65,25 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     const access = route.access.decide(found, exchange);
     refusePlan(route, found);
     markUsed(options.db, found, route.access.choosesWorkspace, exchange.now);
-    return route.access.inner === undefined ? access : route.access.inner(options.db, access, exchange);
+    return within(exchange, route, access, options);
   };
 }
 
-const nobody = {} as Found; // an open route's guard looks at nothing
+const nobody = {} as Found;
+
+/** The inner things that the path names. */
+const within = (exchange: Exchange, route: Route, access: unknown, { db }: GuardOptions) =>
+  route.access.inner === undefined ? access : route.access.inner(db, access, exchange);
+
+/** Who a browser is signed in as, where nobody has to be: a session that is over is no session. */
+async function recognised(exchange: Exchange, route: Route, options: GuardOptions): Promise<Found | undefined> {
+  const session = presentedSession(exchange, options.cellCode);
+  if (session === undefined) return undefined;
+  const found = await find(exchange, route, session, hashToken(session.text, currentPepper(options)), options);
+  if (found === undefined || isOver(found, exchange.now)) return undefined;
+  refuseForeignOrigin(exchange, options.baseOrigin);
+  return found;
+}
 
 const currentPepper = ({ peppers }: GuardOptions): Pepper => peppers[0] as Pepper;
 
@@ -142,11 +158,8 @@ async function limit(
 }
 
 function refusePlan(route: Route, found: Found): void {
-  const required = route.plan && found.plan && requiredPlan(found.plan, route.plan);
-  if (!required) return;
-  throw new Problem('payment_required', 'plan_required', `This needs the ${required} plan or higher.`, {
-    members: { required_plan: required },
-  });
+  const fault = route.plan && found.plan && planFault(found.plan, route.plan);
+  if (fault) throw fault;
 }
 
 const belongs = (found: Found): boolean => found.role !== null || found.kind === 'workspace_key';

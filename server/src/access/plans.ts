@@ -1,4 +1,5 @@
 // Owns what each plan gives (contract §2.6): the lowest plan per gated feature, and the rate factor.
+import { Problem } from '../kit/problem.ts';
 
 export const plans = ['free', 'builder', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
@@ -28,4 +29,13 @@ export const gatedFeatures = Object.keys(lowestPlan) as GatedFeature[];
 export function requiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {
   const lowest = lowestPlan[feature];
   return plans.indexOf(plan) < plans.indexOf(lowest) ? lowest : undefined;
+}
+
+/** 402 when `plan` does not reach the feature. */
+export function planFault(plan: Plan, feature: GatedFeature): Problem | undefined {
+  const required_plan = requiredPlan(plan, feature);
+  if (required_plan === undefined) return undefined;
+  return new Problem('payment_required', 'plan_required', `This needs the ${required_plan} plan or higher.`, {
+    members: { required_plan },
+  });
 }

@@ -31,6 +31,11 @@ export interface Visitor {
   readonly ip: string;
 }
 
+/** Someone who needs no credential, and who they are if a browser session says so. */
+export interface Recognised extends Visitor {
+  readonly person: { readonly id: string; readonly email: string } | null;
+}
+
 export interface SelfAccess {
   readonly [proof]: string;
   readonly caller: Caller;

@@ -16,7 +16,15 @@ import {
   findAtTrashedApp,
   findInWorkspace,
 } from './lookup.ts';
-import { type AppAccess, type Caller, proven, type SelfAccess, type Visitor, type WorkspaceAccess } from './proofs.ts';
+import {
+  type AppAccess,
+  type Caller,
+  proven,
+  type Recognised,
+  type SelfAccess,
+  type Visitor,
+  type WorkspaceAccess,
+} from './proofs.ts';
 import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
@@ -27,6 +35,8 @@ export interface Guard<Proof> {
   /** The path parameter that names the outermost thing, if any. */
   readonly param?: string;
   readonly refusals: readonly Refusal[];
+  /** On an open route: look whose the browser session is, if there is one. */
+  readonly recognises?: true;
   // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
   find(db: Kysely<any>, hash: Buffer, id: string | null): Promise<Found | undefined>;
   /** What to look up beside the credential. */
@@ -45,6 +55,22 @@ export const anyone: Guard<Visitor> = {
   find: async () => undefined,
   idOf: () => null,
   decide: (_found, exchange) => proven<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
+};
+
+/** No credential needed, but a browser's session is known for whose it is. */
+export const anyoneRecognised: Guard<Recognised> = {
+  needs: anyone.needs,
+  choosesWorkspace: false,
+  recognises: true,
+  refusals: [{ status: 403, code: 'origin_not_allowed' }],
+  find: findInWorkspace,
+  idOf: () => null,
+  decide: ({ user_id, email }, exchange) =>
+    proven<Recognised>({
+      request_id: exchange.requestId,
+      ip: exchange.address,
+      person: user_id && email ? { id: user_id, email } : null,
+    }),
 };
 
 /** Any person, about themselves. */
@@ -85,11 +111,12 @@ export const operator: Guard<SelfAccess> = unlimitedToken({
   },
 });
 
-/** A thing inside what another guard lets through: `<noun>_id` in the path, found by the feature that owns it. */
+/** A thing inside what another guard lets through, named in the path by `<noun>_id`, `<noun>_name` or `param`. */
 export function within<Proof, Noun extends string, Row>(
   guard: Guard<Proof>,
   noun: Noun,
-  find: (db: Db, access: Proof, id: string) => Promise<Row | undefined>,
+  find: (db: Db, access: Proof, id: string, now: Date) => Promise<Row | undefined>,
+  param = `${noun}_id`,
 ): Guard<Proof & { readonly [N in Noun]: Row }> {
   const code = `${noun}_not_found`;
   type Inner = Proof & { readonly [N in Noun]: Row };
@@ -99,8 +126,8 @@ export function within<Proof, Noun extends string, Row>(
     decide: (found, exchange) => guard.decide(found, exchange) as Inner,
     inner: async (db, proof, exchange) => {
       const access = guard.inner === undefined ? proof : await guard.inner(db, proof, exchange); // outside in
-      const id = exchange.params[`${noun}_id`] ?? exchange.params[`${noun}_name`] ?? '';
-      const row = await find(db, access, id);
+      const id = exchange.params[param] ?? exchange.params[`${noun}_name`] ?? '';
+      const row = await find(db, access, id, exchange.now);
       if (row === undefined) throw missing(code);
       return { ...access, [noun]: row } as Inner;
     },

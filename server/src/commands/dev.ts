@@ -9,6 +9,7 @@ import { isInitialised } from '../access/accounts.ts';
 import { migrationsFolder } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { makeDemo } from '../demo.ts';
+import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import { migrate, readMigrations } from '../kit/db/migrate.ts';
 import { migrateWorkflows } from '../kit/later/workflows.ts';
@@ -27,7 +28,7 @@ export async function dev(): Promise<void> {
   const { token, isNew } = await signIn(config);
   const app = await serve(config);
   keepWorker();
-  if (isNew) await makeDemo(app, token);
+  if (isNew) await makeDemo(app, token, systemClock.now());
   console.log(welcome(config, token));
 }
 

@@ -16,10 +16,11 @@ const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
 const token = await world.token(owner, workspace);
 const app = await world.appOf(owner, workspace);
+const member = await world.member(workspace, 'editor', 'member@example.com');
 const folder = (await world.call('POST', '/api/app-folders', { as: token, body: { name: 'F', scope: 'workspace' } }))
   .body;
 
-const known: Record<string, string> = { app_id: app.id, folder_id: folder.id, file: 'start.js' };
+const known: Record<string, string> = { app_id: app.id, folder_id: folder.id, file: 'start.js', email: member.email };
 
 const oddText = fc.oneof(
   fc.string({ unit: 'grapheme' }),

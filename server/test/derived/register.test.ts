@@ -11,7 +11,7 @@ const routes = await describedRoutes();
 const registered = new Map(register.map((row) => [`${row.method} ${row.path}`, row]));
 
 // Served beside the register: pages for people.
-const beside = new Set(['reference', 'referenceAsset', 'resetPasswordPage']);
+const beside = new Set(['reference', 'referenceAsset', 'resetPasswordPage', 'invitationPage']);
 
 const letters: Record<Limit['per'], string> = {
   caller: 'c',

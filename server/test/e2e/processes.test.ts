@@ -1,57 +1,16 @@
 // The command line as an operator runs it: real processes, two APIs and a worker on one database.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call, type Sent } from '../client.ts';
 import { cloneTemplate } from '../template.ts';
+import { commandLine } from './command.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const database = await cloneTemplate();
-const environment = {
-  ...newKeys(),
-  DATABASE_URL: database.url,
-  REDIS_PREFIX: `e2e:${process.pid}:`,
-  PORT: '0',
-  PATH: process.env.PATH ?? '',
-};
-const children: ChildProcess[] = [];
-afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL');
-  await database.drop();
-});
-
-const run = promisify(execFile);
-const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd: '/' });
-
-/** Starts a long-running command and waits for its first word. */
-async function start(
-  command: string,
-  word: RegExp,
-): Promise<{ child: ChildProcess; said: RegExpExecArray; log: string[] }> {
-  const child = spawn(process.execPath, [main, command], {
-    env: environment,
-    cwd: '/',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  children.push(child);
-  const log: string[] = [];
-  const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
-  child.stdout?.on('data', (chunk) => {
-    log.push(String(chunk));
-    const match = word.exec(log.join(''));
-    if (match) resolve(match);
-  });
-  child.once('exit', () => reject(new Error(`${command} ended: ${log.join('')}`)));
-  return { child, said: await promise, log };
-}
-const startApi = async () => {
-  const api = await start('api', /"address":"([^"]+)"/);
-  return { ...api, url: api.said[1] as string };
-};
+const { plinth, start, startApi } = commandLine({ ...newKeys(), DATABASE_URL: database.url });
+const { plinth: plinthWithoutSettings } = commandLine({});
+afterAll(() => database.drop());
 
 const token = (
   await plinth('bootstrap', '--email', 'First@Example.com', '--name', 'First', '--workspace', 'Ours')
@@ -71,7 +30,7 @@ describe('the command line', () => {
   });
 
   it('refuses to start without its keys, by name', async () => {
-    const without = run(process.execPath, [main, 'api'], { env: { PATH: environment.PATH }, cwd: '/' });
+    const without = plinthWithoutSettings('api');
     await expect(without).rejects.toMatchObject({
       stderr: expect.stringMatching(
         /TOKEN_PEPPERS is missing[\s\S]*SIGNING_KEY is missing[\s\S]*MASTER_KEYS is missing[\s\S]*plinth keys new/,

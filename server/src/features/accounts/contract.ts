@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { keyScopes } from '../../access/accepted.ts';
 import { NewPassword } from '../../access/passwords.ts';
-import { plans } from '../../access/plans.ts';
-import { workspaceRoles } from '../../access/roles.ts';
+import { User, WorkspaceOfUser } from '../../access/shapes.ts';
 import {
   answer,
   body,
@@ -17,20 +16,6 @@ import {
   text,
   timestamp,
 } from '../../kit/http/shapes.ts';
-
-export const User = answer('User', {
-  id: z.string(),
-  email: z.string(),
-  full_name: z.string(),
-  is_operator: z.boolean(),
-});
-
-const WorkspaceOfUser = answer('WorkspaceOfUser', {
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(workspaceRoles),
-  plan: z.enum(plans),
-});
 
 export const Setup = answer('Setup', { initialised: z.boolean() });
 export const SetUp = body({
@@ -140,18 +125,6 @@ export interface CredentialRow {
 }
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
-
-export const presentUser = (user: {
-  id: string;
-  email: string;
-  full_name: string;
-  is_operator: boolean;
-}): z.input<typeof User> => ({
-  id: user.id,
-  email: user.email,
-  full_name: user.full_name,
-  is_operator: user.is_operator,
-});
 
 export const presentToken = (row: CredentialRow): z.input<typeof Token> => ({
   id: row.id,

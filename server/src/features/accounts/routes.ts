@@ -6,6 +6,7 @@ import { perMinute } from '../../access/limits.ts';
 import type { SelfAccess } from '../../access/proofs.ts';
 import { anyone, self } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
+import { presentUser, User } from '../../access/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { noted } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
@@ -17,13 +18,11 @@ import {
   MeChange,
   PasswordChange,
   PasswordReset,
-  presentUser,
   SetUp,
   SetUpDone,
   Setup,
   SignedIn,
   SignIn,
-  User,
 } from './contract.ts';
 import { resetPasswordPage, resetPasswordPolicy } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordParts, resetPassword } from './password.ts';

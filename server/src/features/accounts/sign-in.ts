@@ -7,7 +7,7 @@ import {
   hashOneTimeText,
   isInitialised,
   listWorkspacesOf,
-  sessionDays,
+  sessionCookie,
 } from '../../access/accounts.ts';
 import { auditSelf, auditVisitor } from '../../access/audit.ts';
 import type { Counters } from '../../access/counters.ts';
@@ -16,11 +16,12 @@ import { findPassword, hashPassword, isStillPassword, passwordMatches, savePassw
 import { insertUser, insertWorkspace, type Mint } from '../../access/people.ts';
 import type { Plan } from '../../access/plans.ts';
 import { proven, type SelfAccess, type Visitor } from '../../access/proofs.ts';
+import { presentUser } from '../../access/shapes.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { noted } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { presentUser, type SetUp } from './contract.ts';
+import type { SetUp } from './contract.ts';
 import { findSetupToken, removeSetupTokens } from './store.ts';
 
 export interface SignInParts {
@@ -135,9 +136,7 @@ export async function signOut(db: Db, access: SelfAccess, now: Date) {
 }
 
 function withSession<Body>(body: Body, token: string, { secureCookie }: SignInParts) {
-  const age = sessionDays * 24 * 60 * 60;
-  const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secureCookie ? '; Secure' : ''}`;
-  return noted(body, { headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } });
+  return noted(body, { headers: sessionCookie(token, secureCookie) });
 }
 
 const notRight = () => unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');

@@ -1,6 +1,7 @@
 // Owns the life of an app: made, changed, handed over, thrown away and fetched back (docs/contract.md §3.1).
-import { findMember, insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../access/apps.ts';
+import { insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../access/apps.ts';
 import { audit } from '../../access/audit.ts';
+import { findMember } from '../../access/members.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';

@@ -31,17 +31,18 @@ import {
 } from './contract.ts';
 import { deleteAppFile, getAppFile, putAppFile, syncAppFiles } from './files.ts';
 import { deleteAppSecret, putAppSecret } from './secrets.ts';
-import { deleteAppShare, listAppShares, putAppShare } from './shares.ts';
+import { deleteAppShare, type Guests, listAppShares, putAppShare } from './shares.ts';
 import { listApps, listFiles, listSecrets, positionOf } from './store.ts';
 
 export interface AppParts {
   readonly cursors: Cursors;
   readonly secrets: Secrets;
+  readonly guests: Guests;
 }
 
 export const appRoutes = (parts: AppParts): Route[] => [
   ...lives(parts.cursors),
-  ...shares,
+  ...shares(parts.guests),
   ...files(parts.cursors),
   ...secrets(parts),
 ];
@@ -141,7 +142,7 @@ const lives = (cursors: Cursors): Route[] => [
   }),
 ];
 
-const shares: Route[] = [
+const shares = (guests: Guests): Route[] => [
   route({
     name: 'listAppShares',
     method: 'GET',
@@ -159,19 +160,17 @@ const shares: Route[] = [
     method: 'PUT',
     path: '/api/apps/{app_id}/shares/{email}',
     origin: 'N',
-    summary: 'Share an app with a person of the workspace',
+    summary: 'Share an app with a person; who is outside the workspace is invited as a guest',
+    description: '`X-Warning` says when a new invitation did not leave by mail; resend it to get its link.',
     credentials: changing,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
     body: ShareRole,
     audits: ['app.shared'],
     answers: { 200: Share },
-    refusals: [
-      { status: 400, code: 'role_not_assignable' },
-      { status: 404, code: 'member_not_found' },
-    ],
+    refusals: [{ status: 400, code: 'role_not_assignable' }],
     handle: ({ db, access, params, body, now }) =>
-      putAppShare(db, access, parse(email, ['path', 'email'], params.email), body.role, now),
+      putAppShare(db, access, parse(email, ['path', 'email'], params.email), body.role, guests, now),
   }),
   route({
     name: 'deleteAppShare',
@@ -185,7 +184,7 @@ const shares: Route[] = [
     audits: ['app.unshared'],
     answers: { 200: Success },
     refusals: [{ status: 404, code: 'share_not_found' }],
-    handle: ({ db, access, params, now }) => deleteAppShare(db, access, params.email, now),
+    handle: ({ db, access, params, now }) => deleteAppShare(db, access, params.email.toLowerCase(), guests, now),
   }),
 ];
 

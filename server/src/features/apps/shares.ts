@@ -1,68 +1,106 @@
-// Owns who else may use an app: shares with people of the workspace (docs/contract.md §3.1).
-import { findMember, findShare, insertShare, listShares, removeShare } from '../../access/apps.ts';
+// Owns who else may use an app: shares with people of the workspace, and with guests from outside (docs/contract.md §3.1).
+import { findShare, insertShare, listShares, removeShare } from '../../access/apps.ts';
 import { audit } from '../../access/audit.ts';
+import { listInvitedShares } from '../../access/invitations.ts';
+import { findMember, inTurn, type Member } from '../../access/members.ts';
 import type { AppAccess } from '../../access/proofs.ts';
-import { transaction } from '../../kit/db/database.ts';
-import { unchanged } from '../../kit/http/answer.ts';
+import { type Answer, finishing, noted, unchanged } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 
-export const listAppShares = async (db: Db, access: AppAccess) =>
-  (await listShares(db, access)).map(({ email, role }) => ({ email, role, status: 'joined' as const }));
+type Role = 'editor' | 'viewer';
 
-export async function putAppShare(db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) {
-  const member = await findMember(db, access, email);
-  // Sharing with someone outside invites them; until invitations exist there is nobody to find.
-  if (member === undefined) throw new Problem('not_found', 'member_not_found', 'There is no such member.');
+/** What sharing needs of the room that lets people in: asking a guest in, taking that back, letting one go. */
+export interface Guests {
+  /** `before` is the share they had; `notify` mails the link of a new invitation. */
+  invite(
+    db: Db,
+    access: AppAccess,
+    email: string,
+    role: Role,
+    now: Date,
+  ): Promise<{ before: Role | null; notify: (() => Promise<'sent' | 'failed' | 'off'>) | null }>;
+  /** Gives the share that ended, if there was one. */
+  uninvite(db: Db, access: AppAccess, email: string, now: Date): Promise<Role | undefined>;
+  leave(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
+}
+
+export const listAppShares = async (db: Db, access: AppAccess) => [
+  ...(await listShares(db, access)).map((share) => ({ ...share, status: 'joined' as const })),
+  ...(await listInvitedShares(db, access)).map((share) => ({ ...share, status: 'invited' as const })),
+];
+
+export const putAppShare = (db: Db, access: AppAccess, email: string, role: Role, guests: Guests, now: Date) =>
+  inTurn(db, access, async (db) => {
+    const member = await findMember(db, access, email);
+    return member === undefined
+      ? shareOutside(db, access, email, role, guests, now)
+      : shareWithin(db, access, member, role, now);
+  });
+
+async function shareWithin(db: Db, access: AppAccess, member: Member, role: Role, now: Date) {
   if (member.role === 'viewer' && role === 'editor') {
     throw new Problem('bad_request', 'role_not_assignable', 'A viewer of the workspace cannot edit an app.');
   }
   const share = { email: member.email, role, status: 'joined' as const };
-  return transaction(db, async (db) => {
-    const before = await findShare(db, access, member.id);
-    if (before?.role === role) return unchanged(share);
-    await insertShare(db, access, member.id, role, now);
-    const change = {
-      before: before ? { email: member.email, role: before.role } : null,
-      after: { email: member.email, role },
-    };
-    await audit(
-      db,
-      access,
-      { type: 'app.shared', target: { kind: 'app', id: access.app.id }, app_id: access.app.id, ...change },
-      now,
-    );
-    return share;
+  const before = await findShare(db, access, member.id);
+  if (before?.role === role) return unchanged(share);
+  await insertShare(db, access, member.id, role, now);
+  await auditShare(db, access, member.email, before?.role ?? null, role, now);
+  return share;
+}
+
+interface OutsideShare {
+  readonly email: string;
+  readonly role: Role;
+  readonly status: 'invited';
+}
+
+async function shareOutside(
+  db: Db,
+  access: AppAccess,
+  email: string,
+  role: Role,
+  guests: Guests,
+  now: Date,
+): Promise<OutsideShare | Answer<OutsideShare>> {
+  const { before, notify } = await guests.invite(db, access, email, role, now);
+  const share = { email, role, status: 'invited' } as const;
+  if (before === role && notify === null) return unchanged(share);
+  await auditShare(db, access, email, before, role, now);
+  if (notify === null) return share;
+  return finishing(share, async () => {
+    const mail = await notify();
+    return noted(share, mail === 'sent' ? {} : { warnings: [`invitation_mail_${mail}`] });
   });
 }
 
-/** A guest who has no share left leaves the workspace. */
-export async function deleteAppShare(db: Db, access: AppAccess, email: string, now: Date) {
-  return transaction(db, async (db) => {
+/** A guest who has no share left leaves the workspace, or is no longer invited to it. */
+export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: Guests, now: Date) =>
+  inTurn(db, access, async (db) => {
     const member = await findMember(db, access, email);
-    const share = member && (await findShare(db, access, member.id));
-    if (member === undefined || share === undefined)
+    const ended = member
+      ? (await findShare(db, access, member.id))?.role
+      : await guests.uninvite(db, access, email, now);
+    if (ended === undefined)
       throw new Problem('not_found', 'share_not_found', 'The app is not shared with this person.');
-    const leaves = await removeShare(db, access, member, now);
-    const before = { email: member.email, role: share.role };
-    await audit(
-      db,
-      access,
-      { type: 'app.unshared', target: { kind: 'app', id: access.app.id }, app_id: access.app.id, before },
-      now,
-    );
-    if (leaves) {
-      await audit(
-        db,
-        access,
-        {
-          type: 'member.removed',
-          target: { kind: 'member', id: member.id },
-          before: { email: member.email, role: 'guest' },
-        },
-        now,
-      );
-    }
+    await auditShare(db, access, email, ended, null, now);
+    if (member === undefined) return { success: true } as const;
+    const hasMore = await removeShare(db, access, member);
+    if (member.role === 'guest' && !hasMore) await guests.leave(db, access, member, now);
     return { success: true } as const;
   });
+
+async function auditShare(
+  db: Db,
+  access: AppAccess,
+  email: string,
+  from: Role | null,
+  to: Role | null,
+  now: Date,
+): Promise<void> {
+  const { id } = access.app;
+  const [before, after] = [from, to].map((role) => role && { email, role });
+  const type = to === null ? 'app.unshared' : 'app.shared';
+  await audit(db, access, { type, target: { kind: 'app', id }, app_id: id, before, after }, now);
 }

@@ -19,6 +19,7 @@ import {
   lineageOf,
   removeFolder,
   removeItem,
+  removePersonalFolders,
   saveFolder,
 } from './store.ts';
 
@@ -26,7 +27,8 @@ const maxFolders = 500;
 const maxLevels = 20;
 
 /** One change of a workspace's folders at a time: depth, cycles, the cap and "in one folder" are rules over many rows. */
-const lockTree = (db: Db, access: WorkspaceAccess) => lockOnce(db, `folders of ${access.workspace_id}`);
+const lockTree = (db: Db, { workspace_id }: Pick<WorkspaceAccess, 'workspace_id'>) =>
+  lockOnce(db, `folders of ${workspace_id}`);
 
 /** Runs a change of one folder in turn with all others, on the folder as it is then: it may be gone by now. */
 const changing = <Result>(
@@ -184,6 +186,12 @@ export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
     );
     return { deleted: true, folder_id: folder.id } as const;
   });
+}
+
+/** Personal folders go with their owner; the apps in them stay. */
+export async function forgetMember(db: Db, member: { workspace_id: string; user_id: string }): Promise<void> {
+  await lockTree(db, member);
+  await removePersonalFolders(db, member);
 }
 
 const targetOf = (folder: FolderRow) => ({ kind: 'folder', id: folder.id });

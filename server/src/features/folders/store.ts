@@ -81,6 +81,13 @@ export async function removeFolder(db: Db, access: WorkspaceAccess, folderId: st
   await db.deleteFrom('folders').where('workspace_id', '=', access.workspace_id).where('id', '=', folderId).execute();
 }
 
+export async function removePersonalFolders(
+  db: Db,
+  { workspace_id, user_id }: { workspace_id: string; user_id: string },
+): Promise<void> {
+  await db.deleteFrom('folders').where('workspace_id', '=', workspace_id).where('owner_id', '=', user_id).execute();
+}
+
 /** The folder's ancestors from its parent up, and how many levels hang below it. */
 export async function lineageOf(
   db: Db,

@@ -251,7 +251,7 @@ it('an imported workspace stands as it stood, and gives back what acts elsewhere
   while ((await releaseExpired(world.db, new Date(Date.now() + 31 * day))) > 0);
   const later = (await world.call('GET', '/api/workspace/credits', { as: token })).body;
   expect(later).toMatchObject({ reserved: 0, remaining: before.remaining + 1 });
-  const check = world.app.jobs.find((job) => job.name === 'check credit pools');
+  const check = world.app.later.jobs.find((job) => job.name === 'check credit pools');
   while (((await check?.run(world.app.database.db, new Date(Date.now() + 2 * day))) ?? 0) > 0);
   expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
 });

@@ -27,12 +27,15 @@ export class Answer<Body> {
   readonly status: number;
   /** Set when the body is sent as it is, under this type, instead of as the declared JSON. */
   readonly media: string | undefined;
+  /** What is left to do once the change is committed, such as a mail; gives the answer as it then is. */
+  readonly finish: (() => Promise<Answer<Body>>) | undefined;
 
-  constructor(body: Body, notes: Notes = noNotes, status = 200, media?: string) {
+  constructor(body: Body, notes: Notes = noNotes, status = 200, media?: string, finish?: () => Promise<Answer<Body>>) {
     this.body = body;
     this.notes = notes;
     this.status = status;
     this.media = media;
+    this.finish = finish;
   }
 }
 
@@ -41,6 +44,13 @@ export const attachment = (body: Readable, type: string, fileName: string): Answ
   new Answer(body as never, { headers: { 'content-disposition': `attachment; filename="${fileName}"` } }, 200, type);
 
 export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
+
+/**
+ * An answer that talks to the outside once its change is committed: never in the transaction, which an Idempotency-Key
+ * spans around the whole operation. `body` is what is true if that never happens.
+ */
+export const finishing = <Body>(body: Body, finish: () => Promise<Answer<Body>>): Answer<Body> =>
+  new Answer(body, noNotes, 200, undefined, finish);
 
 /** The same body as a change would give, marked as having changed nothing. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });

@@ -40,9 +40,7 @@ export async function once<Tables>(
   keyed: Keyed,
   work: (db: Kysely<Tables>) => Promise<{ answer: unknown; store: Stored }>,
 ): Promise<{ replayed: Stored } | { answer: unknown }> {
-  const id = createHash('sha256')
-    .update(JSON.stringify([...keyed.scope, keyed.key]))
-    .digest();
+  const id = idOf(keyed);
   const requestHash = createHash('sha256')
     .update(canonicalize(keyed.request) ?? '')
     .digest();
@@ -61,6 +59,17 @@ export async function once<Tables>(
         body = excluded.body, created_date = excluded.created_date`.execute(db);
     return { answer };
   });
+}
+
+const idOf = ({ scope, key }: Keyed): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([...scope, key]))
+    .digest();
+
+/** Stores the answer as it became after the commit, for later calls. */
+export async function amend<Tables>(db: Kysely<Tables>, keyed: Keyed, { status, body }: Stored): Promise<void> {
+  await sql`update idempotency_keys set status = ${status}, body = ${JSON.stringify(body)}::jsonb
+    where id = ${idOf(keyed)}`.execute(db);
 }
 
 async function claim<Tables>(db: Kysely<Tables>, id: Buffer): Promise<void> {

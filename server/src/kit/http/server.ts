@@ -12,7 +12,7 @@ import { Answer } from './answer.ts';
 import { type Cleaner, cleanerFor, readJson } from './body.ts';
 import { adoptedId, Exchange } from './exchange.ts';
 import { type Fault, Invalid, parse } from './faults.ts';
-import { idempotencyKeyOf, once } from './idempotency.ts';
+import { amend, idempotencyKeyOf, once } from './idempotency.ts';
 import { type Operation, paramNames } from './operation.ts';
 import { answerUnreadable, noSuchRoute, type OnError, refuse, unmatched } from './refuse.ts';
 import { type Send, senderFor } from './send.ts';
@@ -124,26 +124,35 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
   };
   const key =
     operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
-  if (!key || !exchange.actor?.id) return send(exchange, await handle(options.db), input.ignored);
+  if (!key || !exchange.actor?.id) return send(exchange, await finished(await handle(options.db)), input.ignored);
 
   const { id, workspaceId, reach } = exchange.actor;
   const scope = [id, workspaceId ?? '', reach, operation.method, exchange.request.url.split('?')[0] ?? ''];
-  const done = await once(
-    options.db,
-    { scope, key, request: [input.sent ?? null, exchange.rawQuery], now },
-    async (db) => {
-      const answer = await handle(db);
-      return { answer, store: { status: answer.status, body: withheld(answer.body, operation.shownOnce) } };
-    },
-  );
-  if ('answer' in done) return send(exchange, done.answer as Answer<unknown>, input.ignored);
+  const keyed = { scope, key, request: [input.sent ?? null, exchange.rawQuery], now };
+  const storable = ({ status, body }: Answer<unknown>) => ({ status, body: withheld(body, operation.shownOnce) });
+  const done = await once(options.db, keyed, async (db) => {
+    const answer = await handle(db);
+    return { answer, store: storable(answer) };
+  });
+  if ('answer' in done) {
+    const first = done.answer as Answer<unknown>;
+    const answer = await finished(first);
+    if (answer !== first) await amend(options.db, keyed, storable(answer));
+    return send(exchange, answer, input.ignored);
+  }
   const headers = { 'idempotent-replayed': 'true' };
-  const warnings = operation.shownOnce ? ['secret_withheld'] : [];
+  const warnings = holds(done.replayed.body, operation.shownOnce) ? ['secret_withheld'] : [];
   return send(exchange, new Answer(done.replayed.body, { headers, warnings }, done.replayed.status), input.ignored);
 }
 
+const finished = async (answer: Answer<unknown>): Promise<Answer<unknown>> => (await answer.finish?.()) ?? answer;
+
+/** The body with null in place of what is shown once, wherever in it that is. */
 const withheld = (body: unknown, fields: readonly string[] = []): unknown =>
-  fields.length === 0 ? body : { ...(body as object), ...Object.fromEntries(fields.map((field) => [field, null])) };
+  fields.length === 0 ? body : JSON.parse(JSON.stringify(body, (key, value) => (fields.includes(key) ? null : value)));
+
+const holds = (body: unknown, fields: readonly string[] = []): boolean =>
+  fields.some((field) => JSON.stringify(body).includes(`"${field}":null`));
 
 function validatorFor(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
   const { query, body } = operation;

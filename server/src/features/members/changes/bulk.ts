@@ -1,0 +1,86 @@
+// Owns the bulk forms of member changes: all are checked before anyone is changed (docs/contract.md §2.3).
+import { findListed, inTurn, type Listed } from '../../../access/members.ts';
+import type { WorkspaceAccess } from '../../../access/proofs.ts';
+import { getWorkspaceRow } from '../../../access/workspaces.ts';
+import { unchanged } from '../../../kit/http/answer.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import { type Assignable, limitFault, removalFault, roleFault } from '../rules.ts';
+import { applyLimit, applyRemoval, applyRole, type ChangeParts } from './change.ts';
+
+export const setRoles = (
+  db: Db,
+  access: WorkspaceAccess,
+  items: readonly { email: string; role: Assignable }[],
+  now: Date,
+) =>
+  changeAll(
+    db,
+    access,
+    items,
+    (who, { role }) => roleFault(who, role, access),
+    (db, who, { role }) => applyRole(db, access, who, role, now),
+  );
+
+export async function setCreditLimits(
+  db: Db,
+  access: WorkspaceAccess,
+  items: readonly { email: string; credit_limit: number | null }[],
+  now: Date,
+) {
+  const { monthly_limit } = await getWorkspaceRow(db, access);
+  return changeAll(
+    db,
+    access,
+    items,
+    (who, { credit_limit }) => limitFault(who, credit_limit, monthly_limit),
+    (db, who, { credit_limit }) => applyLimit(db, access, who, credit_limit, now),
+  );
+}
+
+export const removeMembers = (
+  db: Db,
+  access: WorkspaceAccess,
+  emails: readonly string[],
+  { publish }: ChangeParts,
+  now: Date,
+) =>
+  changeAll(
+    db,
+    access,
+    emails.map((email) => ({ email })),
+    (who) => removalFault(who, access),
+    (db, who) => applyRemoval(db, access, who, publish, now),
+  );
+
+/** Refuses all when one cannot be changed; passes over those who were changed by someone else until it was our turn. */
+async function changeAll<Item extends { readonly email: string }>(
+  db: Db,
+  access: WorkspaceAccess,
+  items: readonly Item[],
+  faultOf: (who: Listed | undefined, item: Item) => Problem | undefined,
+  change: (db: Db, who: Listed, item: Item) => Promise<boolean>,
+) {
+  const emails = items.map(({ email }) => email);
+  const found = await findListed(db, access, emails);
+  rejectFaults(items.map((item) => ({ email: item.email, fault: faultOf(found.get(item.email), item) })));
+  return inTurn(db, access, async (db) => {
+    const current = await findListed(db, access, emails);
+    const results: { email: string; status: 'success' | 'skipped' }[] = [];
+    for (const item of items) {
+      const who = current.get(item.email);
+      const done = who !== undefined && faultOf(who, item) === undefined && (await change(db, who, item));
+      results.push({ email: item.email, status: done ? 'success' : 'skipped' });
+    }
+    return results.some(({ status }) => status === 'success') ? { results } : unchanged({ results });
+  });
+}
+
+/** 400 that names everyone who stands in the way. */
+export function rejectFaults(checked: readonly { email: string; fault: Problem | undefined }[]): void {
+  const errors = checked.flatMap(({ email, fault }) =>
+    fault === undefined ? [] : [{ email, message: fault.message, error_code: fault.code }],
+  );
+  if (errors.length === 0) return;
+  throw new Problem('bad_request', 'bulk_rejected', 'Nothing was changed: see errors.', { members: { errors } });
+}

@@ -1,0 +1,207 @@
+// Owns the changes of one member: role, access, credit limit, removal with all its consequences; and who owns the
+// workspace (docs/contract.md §2.3). Each runs in turn with every other change of the workspace's people.
+import { audit } from '../../../access/audit.ts';
+import { capInvitedShares, removeInvitation, saveInvitation } from '../../../access/invitations.ts';
+import {
+  capShares,
+  endMembership,
+  findListed,
+  findMember,
+  getOwner,
+  inTurn,
+  type Listed,
+  type Member,
+  saveMember,
+} from '../../../access/members.ts';
+import type { WorkspaceAccess } from '../../../access/proofs.ts';
+import { roleRequired } from '../../../access/reach.ts';
+import { getWorkspaceRow, saveWorkspace } from '../../../access/workspaces.ts';
+import type { Publish } from '../../../events.ts';
+import { unchanged } from '../../../kit/http/answer.ts';
+import type { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import {
+  type Assignable,
+  accessFault,
+  limitFault,
+  noSuchMember,
+  poolFault,
+  removalFault,
+  roleFault,
+} from '../rules.ts';
+import { findEntry } from './store.ts';
+
+export interface ChangeParts {
+  readonly publish: Publish;
+}
+
+/** Who was let in, and about whom. */
+export type MemberAccess = WorkspaceAccess & { readonly member: { readonly email: string } };
+
+/** Changes one person, as they are when their turn has come; answers with their entry. */
+async function changing(
+  db: Db,
+  access: MemberAccess,
+  faultOf: (who: Listed | undefined, db: Db) => Problem | undefined | Promise<Problem | undefined>,
+  change: (db: Db, who: Listed) => Promise<boolean>,
+  now: Date,
+) {
+  const { email } = access.member;
+  return inTurn(db, access, async (db) => {
+    const who = (await findListed(db, access, [email])).get(email);
+    const fault = await faultOf(who, db);
+    if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
+    const changed = await change(db, who);
+    const entry = await findEntry(db, access, email, now);
+    return changed ? entry : unchanged(entry);
+  });
+}
+
+export const setRole = (db: Db, access: MemberAccess, role: Assignable, now: Date) =>
+  changing(
+    db,
+    access,
+    (who) => roleFault(who, role, access),
+    (db, who) => applyRole(db, access, who, role, now),
+    now,
+  );
+
+/** Gives whether anything changed; so do the others below. */
+export async function applyRole(db: Db, access: WorkspaceAccess, who: Listed, role: Assignable, now: Date) {
+  if (who.role === role) return false;
+  if (who.joined) {
+    const own = role === 'viewer' ? { credit_limit: null } : {};
+    await saveMember(db, access, who.id, { role, assigned_via: 'direct', updated_date: now, ...own });
+    if (role === 'viewer') await capShares(db, access, who.id);
+  } else {
+    await saveInvitation(db, who, { role, assigned_via: 'direct' });
+    if (role === 'viewer') await capInvitedShares(db, who);
+  }
+  const type = who.joined ? 'member.role_changed' : 'invitation.role_changed';
+  const [before, after] = [who.role, role].map((role) => ({ email: who.email, role }));
+  await audit(db, access, { type, target: targetOf(who), before, after }, now);
+  return true;
+}
+
+/** Blocking ends nothing: the guard refuses each request of a blocked member into this workspace. */
+export const setAccess = (db: Db, access: MemberAccess, state: 'active' | 'blocked', now: Date) =>
+  changing(
+    db,
+    access,
+    (who) => accessFault(who, access),
+    async (db, who) => {
+      if (!who.joined || who.access_state === state) return false;
+      await saveMember(db, access, who.id, { access_state: state, updated_date: now });
+      const type = state === 'blocked' ? 'member.blocked' : 'member.unblocked';
+      const [before, after] = [who.access_state, state].map((access_state) => ({ email: who.email, access_state }));
+      await audit(db, access, { type, target: targetOf(who), before, after }, now);
+      return true;
+    },
+    now,
+  );
+
+export const setCreditLimit = (db: Db, access: MemberAccess, credit_limit: number | null, now: Date) =>
+  changing(
+    db,
+    access,
+    async (who, db) => limitFault(who, credit_limit, (await getWorkspaceRow(db, access)).monthly_limit),
+    (db, who) => applyLimit(db, access, who, credit_limit, now),
+    now,
+  );
+
+export async function applyLimit(
+  db: Db,
+  access: WorkspaceAccess,
+  who: Listed,
+  credit_limit: number | null,
+  now: Date,
+): Promise<boolean> {
+  if (!who.joined || who.credit_limit === credit_limit) return false;
+  await saveMember(db, access, who.id, { credit_limit, updated_date: now });
+  const [before, after] = [who.credit_limit, credit_limit].map((credit_limit) => ({ email: who.email, credit_limit }));
+  await audit(db, access, { type: 'member.limit_changed', target: targetOf(who), before, after }, now);
+  return true;
+}
+
+export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number | null, now: Date) =>
+  inTurn(db, access, async (db) => {
+    const workspace = await getWorkspaceRow(db, access);
+    const fault = poolFault(limit, workspace.monthly_limit);
+    if (fault !== undefined) throw fault;
+    const after = { default_member_credit_limit: limit };
+    const before = { default_member_credit_limit: workspace.default_member_credit_limit };
+    if (before.default_member_credit_limit === limit) return unchanged(after);
+    await saveWorkspace(db, workspace.id, { ...after, updated_date: now });
+    const target = { kind: 'workspace', id: workspace.id };
+    await audit(db, access, { type: 'workspace.default_limit_changed', target, before, after }, now);
+    return after;
+  });
+
+export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeParts, now: Date) =>
+  inTurn(db, access, async (db) => {
+    const who = (await findListed(db, access, [access.member.email])).get(access.member.email);
+    const fault = removalFault(who, access);
+    if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
+    await applyRemoval(db, access, who, publish, now);
+    return { success: true } as const;
+  });
+
+export async function applyRemoval(db: Db, access: WorkspaceAccess, who: Listed, publish: Publish, now: Date) {
+  if (who.joined) await expel(db, access, who, publish, now);
+  else await cancel(db, access, who, now);
+  return true;
+}
+
+/** Out of the workspace, with what that means in every room. */
+export async function expel(
+  db: Db,
+  access: WorkspaceAccess,
+  member: Pick<Member, 'id' | 'email' | 'role'>,
+  publish: Publish,
+  now: Date,
+): Promise<void> {
+  const { workspace_id } = access;
+  const owner = await getOwner(db, access);
+  const ended = await endMembership(db, access, member.id, owner.id, now);
+  await publish(db, 'member.removed', { workspace_id, user_id: member.id, owner_id: owner.id }, now);
+  const before = { email: member.email, role: member.role };
+  const after = { ...ended, new_owner_email: owner.email };
+  await audit(db, access, { type: 'member.removed', target: { kind: 'member', id: member.id }, before, after }, now);
+}
+
+/** Takes an invitation back: its link is dead. */
+export async function cancel(
+  db: Db,
+  access: WorkspaceAccess,
+  invitation: { workspace_id: string; id: string; email: string; role: string },
+  now: Date,
+): Promise<void> {
+  await removeInvitation(db, invitation);
+  const before = { email: invitation.email, role: invitation.role };
+  const target = { kind: 'invitation', id: invitation.id };
+  await audit(db, access, { type: 'invitation.cancelled', target, before }, now);
+}
+
+/** To a joined, active member. The old owner becomes an admin, on every plan: a workspace must be able to change hands. */
+export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string, now: Date) =>
+  inTurn(db, access, async (db) => {
+    const owner = await getOwner(db, access);
+    if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // handed over since they were let in
+    const heir = await findMember(db, access, email);
+    if (heir === undefined || heir.access_state === 'blocked') throw noSuchMember();
+    if (heir.id === owner.id) return unchanged({ owner_email: owner.email });
+    await saveMember(db, access, owner.id, { role: 'admin', updated_date: now });
+    // An owner spends without a limit of their own.
+    await saveMember(db, access, heir.id, {
+      role: 'owner',
+      assigned_via: 'direct',
+      credit_limit: null,
+      updated_date: now,
+    });
+    const [before, after] = [owner, heir].map(({ email }) => ({ owner_email: email }));
+    const target = { kind: 'workspace', id: access.workspace_id };
+    await audit(db, access, { type: 'workspace.ownership_transferred', target, before, after }, now);
+    return { owner_email: heir.email };
+  });
+
+const targetOf = (who: Listed) => ({ kind: who.joined ? 'member' : 'invitation', id: who.id });

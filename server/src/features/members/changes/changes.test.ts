@@ -1,0 +1,600 @@
+// Member changes through the API: one by one, in bulk, and what a removal means everywhere (docs/contract.md §2.3).
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { type Person, startWorld } from '../../../../test/world.ts';
+import type { Plan } from '../../../access/plans.ts';
+import type { WorkspaceRole } from '../../../access/roles.ts';
+import { newId } from '../../../kit/ids.ts';
+
+const world = await startWorld();
+
+interface Place {
+  readonly id: string;
+  readonly owner: Person;
+  readonly admin: Person;
+  /** Tokens of the two. */
+  readonly asOwner: string;
+  readonly asAdmin: string;
+  join(role: WorkspaceRole): Promise<Person>;
+}
+
+let made = 0;
+async function place(plan: Plan = 'business'): Promise<Place> {
+  const name = `w${++made}`;
+  const owner = await world.person(`owner@${name}.example.com`);
+  const id = await world.workspace(owner, plan);
+  await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', id).execute();
+  const admin = await world.member(id, 'admin', `admin@${name}.example.com`);
+  const join = (role: WorkspaceRole) => world.member(id, role, `${role}${newId()}@${name}.example.com`);
+  const [asOwner, asAdmin] = [await world.token(owner, id), await world.token(admin, id)];
+  return { id, owner, admin, asOwner, asAdmin, join };
+}
+
+/** An invitation as the database keeps one. */
+async function invite({ id, owner }: Place, email: string, more: object = {}): Promise<string> {
+  const invitation = {
+    workspace_id: id,
+    id: newId(),
+    email,
+    role: 'editor' as const,
+    hash: Buffer.from(newId()),
+    pepper_id: 'p',
+    invited_by: owner.id,
+    created_date: new Date(),
+    expires_at: new Date(Date.now() + 86_400_000),
+    ...more,
+  };
+  await world.db.insertInto('invitations').values(invitation).execute();
+  return invitation.id;
+}
+
+const at = (email: string, what: string) => `/api/workspace/members/${encodeURIComponent(email)}${what}`;
+const put = (as: string, path: string, body: object) => world.call('PUT', path, { as, body });
+const setRole = (as: string, email: string, role: string) => put(as, at(email, '/role'), { role });
+const setAccess = (as: string, email: string, state: string) => put(as, at(email, '/access'), { state });
+const setLimit = (as: string, email: string, credit_limit: unknown) =>
+  put(as, at(email, '/credit-limit'), { credit_limit });
+const remove = (as: string, email: string) => world.call('DELETE', at(email, ''), { as });
+
+const membership = (place: Place, person: Person) =>
+  world.db
+    .selectFrom('memberships')
+    .selectAll()
+    .where('workspace_id', '=', place.id)
+    .where('user_id', '=', person.id)
+    .executeTakeFirst();
+
+async function entriesOf(place: Place, type: string) {
+  const { rows } = await sql<{ entry: Record<string, unknown> }>`select entry from audit_pending
+    where workspace_id = ${place.id} and entry->>'type' = ${type} order by id`.execute(world.db);
+  return rows.map(({ entry }) => entry);
+}
+
+describe('setMemberRole', () => {
+  it('changes the role, says so in the entry and the log, and is seen by the next request', async () => {
+    const here = await place();
+    const person = await here.join('viewer');
+    const own = await world.token(person, here.id);
+    const create = () => world.call('POST', '/api/apps', { as: own, body: {} });
+    expect((await create()).status).toBe(403);
+    const got = await setRole(here.asAdmin, person.email.toUpperCase(), 'editor');
+    expect(got).toMatchObject({
+      status: 200,
+      body: { user_id: person.id, email: person.email, role: 'editor', status: 'joined', access_state: 'active' },
+    });
+    expect(got.headers['x-changed']).toBeUndefined();
+    expect((await create()).status).toBe(200);
+    expect(await entriesOf(here, 'member.role_changed')).toMatchObject([
+      { target: { kind: 'member', id: person.id }, before: { role: 'viewer' }, after: { role: 'editor' } },
+    ]);
+  });
+
+  it('says when nothing changed, and leaves no entry then', async () => {
+    const here = await place();
+    const person = await here.join('editor');
+    const got = await setRole(here.asAdmin, person.email, 'editor');
+    expect([got.status, got.headers['x-changed']]).toEqual([200, 'false']);
+    expect(await entriesOf(here, 'member.role_changed')).toEqual([]);
+  });
+
+  it('takes the own limit and the editing of shared apps from who becomes a viewer', async () => {
+    const here = await place();
+    const person = await here.join('editor');
+    const app = await world.appOf(here.owner, here.id, { visibility: 'private' });
+    await world.share(app, person, 'editor');
+    expect((await setLimit(here.asAdmin, person.email, 12.5)).body).toMatchObject({ credit_limit: 12.5 });
+    const got = await setRole(here.asAdmin, person.email, 'viewer');
+    expect(got.body).toMatchObject({ role: 'viewer', credit_limit: null, is_default_limit: false, apps_shared: 1 });
+    const shares = await world.call('GET', `/api/apps/${app.id}/shares`, { as: here.asOwner });
+    expect(shares.body).toEqual([{ email: person.email, role: 'viewer', status: 'joined' }]);
+  });
+
+  it('makes a guest a full member', async () => {
+    const here = await place();
+    const guest = await here.join('guest');
+    await world.db
+      .updateTable('memberships')
+      .set({ assigned_via: 'app_share' })
+      .where('user_id', '=', guest.id)
+      .where('workspace_id', '=', here.id)
+      .execute();
+    expect((await setRole(here.asAdmin, guest.email, 'editor')).body).toMatchObject({
+      role: 'editor',
+      assigned_via: 'direct',
+    });
+  });
+
+  it('changes the role an invitation will give, pending or expired', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id);
+    const id = await invite(here, 'asked@example.com');
+    await world.db
+      .insertInto('invitation_shares')
+      .values({
+        workspace_id: here.id,
+        invitation_id: id,
+        app_id: app.id,
+        role: 'editor',
+        created_date: new Date(),
+      })
+      .execute();
+    const got = await setRole(here.asAdmin, 'asked@example.com', 'viewer');
+    expect(got.body).toMatchObject({ role: 'viewer', status: 'pending', access_state: 'invited', user_id: '' });
+    const share = await world.db
+      .selectFrom('invitation_shares')
+      .select('role')
+      .where('invitation_id', '=', id)
+      .execute();
+    expect(share).toEqual([{ role: 'viewer' }]);
+    expect(await entriesOf(here, 'invitation.role_changed')).toHaveLength(1);
+    await invite(here, 'late@example.com', { expires_at: new Date(Date.now() - 1000) });
+    expect((await setRole(here.asAdmin, 'late@example.com', 'viewer')).body).toMatchObject({ status: 'expired' });
+  });
+
+  it('protects oneself and the owner, asks the plan for admins, and knows only this workspace’s people', async () => {
+    const here = await place('pro');
+    const elsewhere = await place();
+    const person = await here.join('editor');
+    expect(await setRole(here.asAdmin, here.admin.email, 'viewer')).toMatchObject({
+      status: 403,
+      body: { code: 'self_change_not_allowed' },
+    });
+    expect(await setRole(here.asAdmin, here.owner.email, 'viewer')).toMatchObject({
+      status: 403,
+      body: { code: 'owner_protected' },
+    });
+    expect(await setRole(here.asAdmin, person.email, 'admin')).toMatchObject({
+      status: 402,
+      body: { code: 'plan_required', required_plan: 'business', retry_safe: true },
+    });
+    for (const email of [elsewhere.admin.email, 'nobody@example.com', 'not an address']) {
+      expect(await setRole(here.asAdmin, email, 'viewer')).toMatchObject({
+        status: 404,
+        body: { code: 'member_not_found' },
+      });
+    }
+    // What is in the path is looked for before the body is read.
+    expect((await setRole(here.asAdmin, 'nobody@example.com', 'owner')).status).toBe(404);
+    expect((await setRole(here.asAdmin, person.email, 'owner')).status).toBe(422);
+  });
+
+  it('leaves a refusal by owner protection in the log', async () => {
+    const here = await place();
+    await setRole(here.asAdmin, here.owner.email, 'viewer');
+    await expect
+      .poll(() => entriesOf(here, 'setMemberRole.refused'))
+      .toMatchObject([{ outcome: 'refused', after: { code: 'owner_protected' } }]);
+  });
+
+  it('refuses a token that is limited to some apps', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id);
+    const limited = await world.token(here.owner, here.id, { app_ids: [app.id] });
+    expect((await setRole(limited, here.admin.email, 'viewer')).body.code).toBe('token_app_limited');
+  });
+});
+
+describe('setMemberAccess', () => {
+  it('keeps a blocked member out of the workspace by every credential, ends nothing, and lets them in again', async () => {
+    const here = await place();
+    const person = await here.join('editor');
+    const token = await world.token(person, here.id);
+    const session = await world.credential({
+      kind: 'session',
+      user_id: person.id,
+      workspace_id: here.id,
+      permission: 'full_access',
+    });
+    const byToken = () => world.call('GET', '/api/apps', { as: token });
+    const bySession = () => world.call('GET', '/api/apps', { headers: { cookie: `plinth_session=${session.token}` } });
+    const got = await setAccess(here.asAdmin, person.email, 'blocked');
+    expect(got).toMatchObject({ status: 200, body: { access_state: 'blocked', status: 'joined', role: 'editor' } });
+    for (const answer of [await byToken(), await bySession()]) {
+      expect(answer).toMatchObject({ status: 403, body: { code: 'member_blocked' } });
+    }
+    expect((await setAccess(here.asAdmin, person.email, 'blocked')).headers['x-changed']).toBe('false');
+    expect((await setAccess(here.asAdmin, person.email, 'active')).body.access_state).toBe('active');
+    expect([(await byToken()).status, (await bySession()).status]).toEqual([200, 200]);
+    expect(await entriesOf(here, 'member.blocked')).toHaveLength(1);
+    expect(await entriesOf(here, 'member.unblocked')).toHaveLength(1);
+  });
+
+  it('is not for oneself, the owner or an invitee', async () => {
+    const here = await place();
+    await invite(here, 'asked@example.com');
+    const codes = [here.admin.email, here.owner.email, 'asked@example.com', 'nobody@example.com'].map(
+      async (email) => (await setAccess(here.asAdmin, email, 'blocked')).body.code,
+    );
+    expect(await Promise.all(codes)).toEqual([
+      'self_change_not_allowed',
+      'owner_protected',
+      'member_not_found',
+      'member_not_found',
+    ]);
+    expect((await setAccess(here.asOwner, here.admin.email, 'asleep')).status).toBe(422);
+  });
+});
+
+describe('setMemberCreditLimit', () => {
+  it('sets and clears a limit of one’s own over the workspace’s default', async () => {
+    const here = await place();
+    const person = await here.join('editor');
+    await put(here.asAdmin, '/api/workspace/default-credit-limit', { default_credit_limit: 50 });
+    expect((await setLimit(here.asAdmin, person.email, 0)).body).toMatchObject({
+      credit_limit: 0,
+      is_default_limit: false,
+    });
+    expect((await setLimit(here.asAdmin, person.email, 0)).headers['x-changed']).toBe('false');
+    expect((await setLimit(here.asAdmin, person.email, null)).body).toMatchObject({
+      credit_limit: 50,
+      is_default_limit: true,
+    });
+    expect(await entriesOf(here, 'member.limit_changed')).toMatchObject([
+      { before: { credit_limit: null }, after: { credit_limit: 0 } },
+      { before: { credit_limit: 0 }, after: { credit_limit: null } },
+    ]);
+  });
+
+  it('counts what the member has spent this month, less refunds', async () => {
+    const here = await place();
+    const person = await here.join('editor');
+    const row = { workspace_id: here.id, user_id: person.id, operation: 'test', balance_after: null };
+    const now = new Date();
+    const monthStart = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+    const used = [
+      { kind: 'use' as const, amount: 3, created_date: now },
+      { kind: 'refund' as const, amount: 0.5, created_date: now },
+      { kind: 'use' as const, amount: 100, created_date: new Date(monthStart - 1) },
+    ];
+    await world.db
+      .insertInto('credit_ledger')
+      .values(used.map((each) => ({ ...row, ...each, id: newId() })))
+      .execute();
+    const { body } = await setLimit(here.asAdmin, person.email, 10);
+    expect(body).toMatchObject({ credits_used: 2.5, last_active: now.toISOString().slice(0, -1) });
+  });
+
+  it('stays within the pool, is not for viewers, guests, the owner or invitees, and needs the plan', async () => {
+    const here = await place();
+    const [viewer, guest, editor] = [await here.join('viewer'), await here.join('guest'), await here.join('editor')];
+    await invite(here, 'asked@example.com');
+    const code = async (email: string, limit: unknown) => (await setLimit(here.asAdmin, email, limit)).body.code;
+    expect(await code(editor.email, 5000.0001)).toBe('limit_above_pool');
+    expect((await setLimit(here.asAdmin, editor.email, 5000)).status).toBe(200);
+    expect(await code(viewer.email, 1)).toBe('viewer_cannot_have_limit');
+    expect(await code(guest.email, 1)).toBe('viewer_cannot_have_limit');
+    expect((await setLimit(here.asAdmin, viewer.email, null)).status).toBe(200);
+    expect(await code(here.owner.email, 1)).toBe('owner_protected');
+    expect(await code('asked@example.com', 1)).toBe('member_not_found');
+    for (const wrong of [-1, '1', 0.00001, undefined]) {
+      expect((await setLimit(here.asAdmin, editor.email, wrong)).status).toBe(422);
+    }
+    const small = await place('pro');
+    const member = await small.join('editor');
+    // A missing plan must not look like a missing member.
+    for (const email of [member.email, 'nobody@example.com']) {
+      expect(await setLimit(small.asAdmin, email, 1)).toMatchObject({ status: 402, body: { code: 'plan_required' } });
+    }
+  });
+});
+
+describe('setDefaultCreditLimit', () => {
+  const set = (as: string, default_credit_limit: unknown) =>
+    put(as, '/api/workspace/default-credit-limit', { default_credit_limit });
+
+  it('sets and clears the default, within the pool', async () => {
+    const here = await place();
+    expect((await set(here.asAdmin, 20)).body).toEqual({ default_member_credit_limit: 20 });
+    expect((await set(here.asAdmin, 20)).headers['x-changed']).toBe('false');
+    expect((await world.call('GET', '/api/workspace', { as: here.asAdmin })).body.default_member_credit_limit).toBe(20);
+    expect(await set(here.asAdmin, 5001)).toMatchObject({ status: 400, body: { code: 'limit_above_pool' } });
+    expect((await set(here.asAdmin, null)).body).toEqual({ default_member_credit_limit: null });
+    expect(await entriesOf(here, 'workspace.default_limit_changed')).toHaveLength(2);
+  });
+
+  it('needs the plan', async () => {
+    const here = await place('free');
+    expect(await set(here.asOwner, 1)).toMatchObject({ status: 402, body: { required_plan: 'business' } });
+  });
+});
+
+describe('removeMember', () => {
+  it('passes apps and agents to the owner, and ends tokens, shares, personal folders and the way in', async () => {
+    const here = await place();
+    const elsewhere = await place();
+    const person = await here.join('editor');
+    await world.db
+      .insertInto('memberships')
+      .values({
+        workspace_id: elsewhere.id,
+        user_id: person.id,
+        role: 'editor',
+        created_date: new Date(),
+        updated_date: new Date(),
+      })
+      .execute();
+    const token = await world.token(person, here.id);
+    const tokenElsewhere = await world.token(person, elsewhere.id);
+    const made = await world.call('POST', '/api/auth/tokens', {
+      as: token,
+      body: { name: 'made by a token', permission: 'full_access' },
+    });
+    const session = await world.credential({
+      kind: 'session',
+      user_id: person.id,
+      workspace_id: here.id,
+      permission: 'full_access',
+    });
+    const app = await world.appOf(person, here.id, { visibility: 'private' });
+    const agent = await world.appOf(person, here.id, { app_type: 'user_agent' });
+    const trashed = await world.appOf(person, here.id);
+    await world.call('DELETE', `/api/apps/${trashed.id}`, { as: token });
+    await world.share(app, here.owner, 'viewer');
+    const shared = await world.appOf(here.owner, here.id, { visibility: 'private' });
+    await world.share(shared, person, 'editor');
+    const folder = (body: object) => world.call('POST', '/api/app-folders', { as: token, body });
+    const personal = await folder({ name: 'Mine', scope: 'personal' });
+    await folder({ name: 'Below', scope: 'personal', parent_folder_id: personal.body.id });
+    await world.call('POST', `/api/app-folders/${personal.body.id}/items`, { as: token, body: { app_ids: [app.id] } });
+    await folder({ name: 'Ours', scope: 'workspace' });
+
+    expect(await remove(here.asAdmin, person.email)).toMatchObject({ status: 200, body: { success: true } });
+
+    for (const { id } of [app, agent]) {
+      const { body } = await world.call('GET', `/api/apps/${id}`, { as: here.asOwner });
+      expect(body).toMatchObject({ owner_id: here.owner.id, owner_email: here.owner.email });
+    }
+    const restored = await world.call('POST', `/api/apps/${trashed.id}/restore`, { as: here.asOwner });
+    expect(restored.body.owner_id).toBe(here.owner.id);
+    for (const text of [token, made.body.token]) {
+      expect((await world.call('GET', '/api/auth/me', { as: text })).body.code).toBe('credentials_invalid');
+    }
+    const cookie = { headers: { cookie: `plinth_session=${session.token}` } };
+    const me = await world.call('GET', '/api/auth/me', cookie);
+    expect(me.body.workspaces.map(({ id }: { id: string }) => id)).toEqual([elsewhere.id]);
+    expect((await world.call('GET', `/api/workspace?workspaceId=${here.id}`, cookie)).status).toBe(404);
+    expect((await world.call('GET', '/api/workspace', cookie)).body.id).toBe(elsewhere.id);
+    expect((await world.call('GET', '/api/workspace', { as: tokenElsewhere })).status).toBe(200);
+    for (const id of [app.id, shared.id]) {
+      expect((await world.call('GET', `/api/apps/${id}/shares`, { as: here.asOwner })).body).toEqual([]);
+    }
+    const folders = await world.db.selectFrom('folders').select('name').where('workspace_id', '=', here.id).execute();
+    expect(folders).toEqual([{ name: 'Ours' }]);
+    expect(await entriesOf(here, 'member.removed')).toMatchObject([
+      {
+        target: { kind: 'member', id: person.id },
+        before: { email: person.email, role: 'editor' },
+        after: { apps_passed: 3, tokens_revoked: 2, new_owner_email: here.owner.email },
+      },
+    ]);
+    expect(await remove(here.asAdmin, person.email)).toMatchObject({ status: 404, body: { code: 'member_not_found' } });
+  });
+
+  it('happens in every room or in none', async () => {
+    const here = await place();
+    const person = await here.join('editor');
+    const token = await world.token(person, here.id);
+    await world.db.schema.alterTable('folders').renameTo('folders_away').execute();
+    const failed = await remove(here.asAdmin, person.email);
+    await world.db.schema.alterTable('folders_away').renameTo('folders').execute();
+    expect(failed.status).toBe(500);
+    expect(await membership(here, person)).toBeDefined();
+    expect((await world.call('GET', '/api/apps', { as: token })).status).toBe(200);
+    expect(await entriesOf(here, 'member.removed')).toEqual([]);
+  });
+
+  it('cancels an invitation', async () => {
+    const here = await place();
+    await invite(here, 'asked@example.com');
+    expect((await remove(here.asAdmin, 'asked@example.com')).status).toBe(200);
+    expect((await remove(here.asAdmin, 'asked@example.com')).status).toBe(404);
+    expect(await entriesOf(here, 'invitation.cancelled')).toMatchObject([{ before: { email: 'asked@example.com' } }]);
+  });
+
+  it('is not for oneself or the owner', async () => {
+    const here = await place();
+    expect((await remove(here.asAdmin, here.admin.email)).body.code).toBe('self_change_not_allowed');
+    expect((await remove(here.asAdmin, here.owner.email)).body.code).toBe('owner_protected');
+  });
+});
+
+describe('the bulk forms', () => {
+  const setRoles = (as: string, items: object[]) => put(as, '/api/workspace/members/bulk/role', { items });
+  const setLimits = (as: string, items: object[]) => put(as, '/api/workspace/members/bulk/credit-limit', { items });
+  const removeAll = (as: string, emails: string[]) =>
+    world.call('POST', '/api/workspace/members/bulk/remove', { as, body: { emails } });
+
+  it('change everyone, in the order asked, and say who was already so', async () => {
+    const here = await place();
+    const [a, b] = [await here.join('editor'), await here.join('viewer')];
+    await invite(here, 'asked@example.com');
+    const got = await setRoles(here.asAdmin, [
+      { email: b.email, role: 'admin' },
+      { email: a.email.toUpperCase(), role: 'editor' },
+      { email: 'asked@example.com', role: 'viewer' },
+    ]);
+    expect(got).toMatchObject({
+      status: 200,
+      body: {
+        results: [
+          { email: b.email, status: 'success' },
+          { email: a.email, status: 'skipped' },
+          { email: 'asked@example.com', status: 'success' },
+        ],
+      },
+    });
+    expect((await membership(here, b))?.role).toBe('admin');
+    expect((await setRoles(here.asAdmin, [{ email: a.email, role: 'editor' }])).headers['x-changed']).toBe('false');
+    const limits = await setLimits(here.asAdmin, [{ email: a.email, credit_limit: 7 }]);
+    expect(limits.body.results).toEqual([{ email: a.email, status: 'success' }]);
+    const removed = await removeAll(here.asAdmin, [a.email, 'asked@example.com']);
+    expect(removed.body.results.map(({ status }: { status: string }) => status)).toEqual(['success', 'success']);
+    expect(await membership(here, a)).toBeUndefined();
+  });
+
+  it('change nobody when one cannot be changed, and name each of those', async () => {
+    const here = await place('pro');
+    const person = await here.join('editor');
+    const got = await setRoles(here.asAdmin, [
+      { email: person.email, role: 'viewer' },
+      { email: here.owner.email, role: 'viewer' },
+      { email: 'nobody@example.com', role: 'viewer' },
+      { email: here.admin.email, role: 'admin' },
+    ]);
+    expect(got).toMatchObject({ status: 400, body: { code: 'bulk_rejected' } });
+    expect(
+      got.body.errors.map((error: { email: string; error_code: string }) => [error.email, error.error_code]),
+    ).toEqual([
+      [here.owner.email, 'owner_protected'],
+      ['nobody@example.com', 'member_not_found'],
+      [here.admin.email, 'self_change_not_allowed'],
+    ]);
+    expect((await membership(here, person))?.role).toBe('editor');
+    const promoted = await setRoles(here.asAdmin, [{ email: person.email, role: 'admin' }]);
+    expect(promoted.body.errors).toMatchObject([{ error_code: 'plan_required' }]);
+    expect((await removeAll(here.asAdmin, [person.email, 'nobody@example.com'])).body.code).toBe('bulk_rejected');
+    expect(await membership(here, person)).toBeDefined();
+    expect((await setLimits(here.asAdmin, [{ email: person.email, credit_limit: 1 }])).status).toBe(402);
+    const rich = await place();
+    const [viewer, editor] = [await rich.join('viewer'), await rich.join('editor')];
+    const limits = await setLimits(rich.asAdmin, [
+      { email: editor.email, credit_limit: 1 },
+      { email: viewer.email, credit_limit: 1 },
+      { email: rich.admin.email, credit_limit: 6000 },
+    ]);
+    expect(limits.body.errors.map((error: { error_code: string }) => error.error_code)).toEqual([
+      'viewer_cannot_have_limit',
+      'limit_above_pool',
+    ]);
+    expect((await membership(rich, editor))?.credit_limit).toBeNull();
+  });
+
+  it('refuse a repeated address, an empty list and more than 200', async () => {
+    const here = await place();
+    const twice = await removeAll(here.asAdmin, ['a@example.com', 'A@example.com ']);
+    expect(twice.body.detail).toMatchObject([{ loc: ['body', 'emails'], type: 'duplicate_items' }]);
+    expect((await setRoles(here.asAdmin, [])).body.detail).toMatchObject([{ type: 'too_short' }]);
+    const many = Array.from({ length: 201 }, (_, i) => `p${i}@example.com`);
+    expect((await removeAll(here.asAdmin, many)).body.detail).toMatchObject([{ type: 'too_long' }]);
+  });
+
+  it('do each thing once, whole or not at all, however many ask at the same time', async () => {
+    const size = 6;
+    const call = fc.record({
+      kind: fc.constantFrom('role' as const, 'remove' as const),
+      who: fc.uniqueArray(fc.integer({ min: 0, max: size - 1 }), { minLength: 1 }),
+      withStranger: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 2, maxLength: 8 }), async (calls) => {
+        const here = await place();
+        const emails: string[] = [];
+        for (let i = 0; i < size; i += 1) emails.push((await here.join('editor')).email);
+        const answers = await Promise.all(
+          calls.map(({ kind, who, withStranger }, i) => {
+            const list = [...who.map((n) => emails[n] as string), ...(withStranger ? ['nobody@example.com'] : [])];
+            const as = i % 2 ? here.asAdmin : here.asOwner;
+            return kind === 'remove'
+              ? removeAll(as, list)
+              : setRoles(
+                  as,
+                  list.map((email) => ({ email, role: 'viewer' })),
+                );
+          }),
+        );
+        // One who cannot be changed refuses the whole call; what is answered as done was done once, with one entry.
+        for (const [i, { status }] of answers.entries()) {
+          expect(calls[i]?.withStranger ? [400] : [200, 400]).toContain(status);
+        }
+        const succeeded = (kind: 'role' | 'remove') =>
+          answers
+            .filter(({ status }, i) => status === 200 && calls[i]?.kind === kind)
+            .flatMap(({ body }) => body.results as { email: string; status: string }[])
+            .filter(({ status }) => status === 'success')
+            .map(({ email }) => email)
+            .sort();
+        const logged = async (type: string) =>
+          (await entriesOf(here, type)).map(({ before }) => (before as { email: string }).email).sort();
+        expect(await logged('member.removed')).toEqual(succeeded('remove'));
+        expect(await logged('member.role_changed')).toEqual(succeeded('role'));
+        const left = await world.db
+          .selectFrom('memberships')
+          .innerJoin('users', 'users.id', 'memberships.user_id')
+          .select('users.email')
+          .where('workspace_id', '=', here.id)
+          .where('role', 'in', ['editor', 'viewer'])
+          .execute();
+        const gone = new Set(succeeded('remove'));
+        expect(left.map(({ email }) => email).sort()).toEqual(emails.filter((email) => !gone.has(email)).sort());
+      }),
+      { numRuns: 15 },
+    );
+  });
+});
+
+describe('transferOwnership', () => {
+  const transfer = (as: string, email: string) =>
+    world.call('POST', '/api/workspace/transfer-ownership', { as, body: { email } });
+
+  it('makes a member the owner and the old owner an admin, on every plan', async () => {
+    const here = await place('free');
+    const heir = await here.join('viewer');
+    const got = await transfer(here.asOwner, heir.email);
+    expect(got).toMatchObject({ status: 200, body: { owner_email: heir.email } });
+    expect(await membership(here, heir)).toMatchObject({ role: 'owner', credit_limit: null });
+    expect((await membership(here, here.owner))?.role).toBe('admin');
+    expect(await transfer(here.asOwner, here.admin.email)).toMatchObject({
+      status: 403,
+      body: { code: 'role_required' },
+    });
+    expect(await entriesOf(here, 'workspace.ownership_transferred')).toMatchObject([
+      { before: { owner_email: here.owner.email }, after: { owner_email: heir.email } },
+    ]);
+  });
+
+  it('wants a joined member who is not blocked, and is no change to oneself', async () => {
+    const here = await place();
+    const blocked = await here.join('editor');
+    await setAccess(here.asOwner, blocked.email, 'blocked');
+    await invite(here, 'asked@example.com');
+    for (const email of [blocked.email, 'asked@example.com', 'nobody@example.com']) {
+      expect(await transfer(here.asOwner, email)).toMatchObject({ status: 404, body: { code: 'member_not_found' } });
+    }
+    expect((await transfer(here.asOwner, here.owner.email)).headers['x-changed']).toBe('false');
+  });
+
+  it('leaves one owner when several transfers arrive at once', async () => {
+    const here = await place();
+    const heirs = await Promise.all(Array.from({ length: 4 }, () => here.join('editor')));
+    const answers = await Promise.all(heirs.map((heir) => transfer(here.asOwner, heir.email)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403]);
+    const owners = await world.db
+      .selectFrom('memberships')
+      .select('user_id')
+      .where('workspace_id', '=', here.id)
+      .where('role', '=', 'owner')
+      .execute();
+    expect(owners).toHaveLength(1);
+  });
+});

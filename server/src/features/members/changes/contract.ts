@@ -1,0 +1,27 @@
+// Owns the shapes of member changes, one by one and in bulk (docs/contract.md §2.3).
+import { z } from 'zod';
+import { answer, body, decimal, distinct, email, list, oneOf } from '../../../kit/http/shapes.ts';
+
+const role = oneOf('admin', 'editor', 'viewer');
+// Null is a value here: no limit of one's own.
+const limit = decimal(4).min(0).nullable();
+const most = 200;
+
+export const RoleChange = body({ role });
+export const AccessChange = body({ state: oneOf('active', 'blocked') });
+export const LimitChange = body({ credit_limit: limit });
+export const DefaultLimitChange = body({ default_credit_limit: limit });
+export const DefaultLimit = answer('DefaultCreditLimit', { default_member_credit_limit: z.number().nullable() });
+
+const each = <S extends z.ZodType<{ email: string }>>(item: S) => distinct(list(item, 1, most), (one) => one.email);
+
+export const RoleChanges = body({ items: each(body({ email, role })) });
+export const LimitChanges = body({ items: each(body({ email, credit_limit: limit })) });
+export const Removals = body({ emails: distinct(list(email, 1, most), (one) => one) });
+
+export const BulkResult = answer('MembersChanged', {
+  results: z.array(answer('MemberChanged', { email: z.string(), status: oneOf('success', 'skipped') })),
+});
+
+export const Transfer = body({ email });
+export const Transferred = answer('OwnershipTransferred', { owner_email: z.string() });

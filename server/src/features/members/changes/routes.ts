@@ -1,0 +1,200 @@
+// Owns the HTTP contract of member changes.
+import { bySessionOrToken, changing } from '../../../access/accepted.ts';
+import { perMinute } from '../../../access/limits.ts';
+import { findListed, findMember } from '../../../access/members.ts';
+import type { WorkspaceAccess } from '../../../access/proofs.ts';
+import { unlimitedToken, within, workspaceAs } from '../../../access/reach.ts';
+import { type Route, route } from '../../../access/route.ts';
+import { Success } from '../../../kit/http/shapes.ts';
+import type { Db } from '../../../tables.ts';
+import { MemberEntry } from '../entry.ts';
+import { removeMembers, setCreditLimits, setRoles } from './bulk.ts';
+import {
+  type ChangeParts,
+  removeMember,
+  setAccess,
+  setCreditLimit,
+  setDefaultLimit,
+  setRole,
+  transferOwnership,
+} from './change.ts';
+import {
+  AccessChange,
+  BulkResult,
+  DefaultLimit,
+  DefaultLimitChange,
+  LimitChange,
+  LimitChanges,
+  Removals,
+  RoleChange,
+  RoleChanges,
+  Transfer,
+  Transferred,
+} from './contract.ts';
+
+const admin = unlimitedToken(workspaceAs('admin'));
+const listed = async (db: Db, access: WorkspaceAccess, email: string) =>
+  (await findListed(db, access, [email.toLowerCase()])).get(email.toLowerCase());
+
+/** Somebody of the members list: joined or invited. */
+const listedPerson = within(admin, 'member', listed, 'email');
+const joinedMember = within(admin, 'member', findMember, 'email');
+
+const memberChanges = perMinute(30, 'workspace', { group: 'member' });
+const rejected = { status: 400, code: 'bulk_rejected' } as const;
+const ownerProtected = { status: 403, code: 'owner_protected' } as const;
+const notOneself = { status: 403, code: 'self_change_not_allowed' } as const;
+const abovePool = { status: 400, code: 'limit_above_pool' } as const;
+const planRequired = { status: 402, code: 'plan_required' } as const;
+
+export const changeRoutes = (parts: ChangeParts): Route[] => [...one(parts), ...many(parts), ...ofWorkspace];
+
+const one = (parts: ChangeParts): Route[] => [
+  route({
+    name: 'setMemberRole',
+    method: 'PUT',
+    path: '/api/workspace/members/{email}/role',
+    origin: 'N',
+    summary: 'Change the role of a member, or of an invitation',
+    description: 'Who becomes a viewer loses a credit limit of their own, and edits nothing that was shared with them.',
+    credentials: changing,
+    access: listedPerson,
+    limit: memberChanges,
+    body: RoleChange,
+    audits: ['member.role_changed', 'invitation.role_changed'],
+    answers: { 200: MemberEntry },
+    refusals: [notOneself, ownerProtected, planRequired],
+    handle: ({ db, access, body, now }) => setRole(db, access, body.role, now),
+  }),
+  route({
+    name: 'setMemberAccess',
+    method: 'PUT',
+    path: '/api/workspace/members/{email}/access',
+    origin: 'N',
+    summary: 'Block a member, or let them in again',
+    description: 'Nothing of theirs ends; each request of a blocked member into the workspace is refused.',
+    credentials: changing,
+    access: joinedMember,
+    limit: memberChanges,
+    body: AccessChange,
+    audits: ['member.blocked', 'member.unblocked'],
+    answers: { 200: MemberEntry },
+    refusals: [notOneself, ownerProtected],
+    handle: ({ db, access, body, now }) => setAccess(db, access, body.state, now),
+  }),
+  route({
+    name: 'setMemberCreditLimit',
+    method: 'PUT',
+    path: '/api/workspace/members/{email}/credit-limit',
+    origin: 'N',
+    summary: 'Set a member’s own limit of credits a month; null removes it',
+    credentials: changing,
+    access: joinedMember,
+    plan: 'member_credit_limits',
+    limit: memberChanges,
+    body: LimitChange,
+    audits: ['member.limit_changed'],
+    answers: { 200: MemberEntry },
+    refusals: [ownerProtected, abovePool, { status: 400, code: 'viewer_cannot_have_limit' }],
+    handle: ({ db, access, body, now }) => setCreditLimit(db, access, body.credit_limit, now),
+  }),
+  route({
+    name: 'removeMember',
+    method: 'DELETE',
+    path: '/api/workspace/members/{email}',
+    origin: 'N',
+    summary: 'Remove a member, or cancel an invitation',
+    description:
+      'Apps and agents pass to the workspace’s owner; tokens, shares and personal folders of the member end.',
+    credentials: changing,
+    access: listedPerson,
+    limit: memberChanges,
+    audits: ['member.removed', 'invitation.cancelled'],
+    answers: { 200: Success },
+    refusals: [notOneself, ownerProtected],
+    handle: ({ db, access, now }) => removeMember(db, access, parts, now),
+  }),
+];
+
+const many = (parts: ChangeParts): Route[] => [
+  route({
+    name: 'setMemberRoles',
+    method: 'PUT',
+    path: '/api/workspace/members/bulk/role',
+    origin: 'N',
+    summary: 'Change the roles of up to 200 people, all or nobody',
+    credentials: changing,
+    access: admin,
+    limit: memberChanges,
+    body: RoleChanges,
+    audits: ['member.role_changed', 'invitation.role_changed'],
+    answers: { 200: BulkResult },
+    refusals: [rejected],
+    handle: ({ db, access, body, now }) => setRoles(db, access, body.items, now),
+  }),
+  route({
+    name: 'setMemberCreditLimits',
+    method: 'PUT',
+    path: '/api/workspace/members/bulk/credit-limit',
+    origin: 'N',
+    summary: 'Set the credit limits of up to 200 members, all or nobody',
+    credentials: changing,
+    access: admin,
+    plan: 'member_credit_limits',
+    limit: memberChanges,
+    body: LimitChanges,
+    audits: ['member.limit_changed'],
+    answers: { 200: BulkResult },
+    refusals: [rejected],
+    handle: ({ db, access, body, now }) => setCreditLimits(db, access, body.items, now),
+  }),
+  route({
+    name: 'removeMembers',
+    method: 'POST',
+    path: '/api/workspace/members/bulk/remove',
+    origin: 'N',
+    summary: 'Remove up to 200 people, all or nobody',
+    credentials: changing,
+    access: admin,
+    limit: memberChanges,
+    body: Removals,
+    audits: ['member.removed', 'invitation.cancelled'],
+    answers: { 200: BulkResult },
+    refusals: [rejected],
+    handle: ({ db, access, body, now }) => removeMembers(db, access, body.emails, parts, now),
+  }),
+];
+
+const ofWorkspace: Route[] = [
+  route({
+    name: 'setDefaultCreditLimit',
+    method: 'PUT',
+    path: '/api/workspace/default-credit-limit',
+    origin: 'N',
+    summary: 'Set the limit of members who have none of their own; null removes it',
+    credentials: changing,
+    access: admin,
+    plan: 'member_credit_limits',
+    limit: memberChanges,
+    body: DefaultLimitChange,
+    audits: ['workspace.default_limit_changed'],
+    answers: { 200: DefaultLimit },
+    refusals: [abovePool],
+    handle: ({ db, access, body, now }) => setDefaultLimit(db, access, body.default_credit_limit, now),
+  }),
+  route({
+    name: 'transferOwnership',
+    method: 'POST',
+    path: '/api/workspace/transfer-ownership',
+    origin: 'N',
+    summary: 'Make another member the owner; the old owner becomes an admin',
+    credentials: bySessionOrToken,
+    access: unlimitedToken(workspaceAs('owner')),
+    limit: perMinute(5, 'workspace'),
+    body: Transfer,
+    audits: ['workspace.ownership_transferred'],
+    answers: { 200: Transferred },
+    refusals: [{ status: 404, code: 'member_not_found' }],
+    handle: ({ db, access, body, now }) => transferOwnership(db, access, body.email, now),
+  }),
+];

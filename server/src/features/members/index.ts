@@ -1,0 +1,24 @@
+// The door of members: who belongs to a workspace, as what, and how they come and go.
+import { forgetAccepted } from '../../access/invitations.ts';
+import type { Member } from '../../access/members.ts';
+import type { AppAccess, WorkspaceAccess } from '../../access/proofs.ts';
+import type { Job } from '../../kit/later/schedule.ts';
+import type { Db } from '../../tables.ts';
+import { type ChangeParts, expel } from './changes/change.ts';
+import { changeRoutes } from './changes/routes.ts';
+import type { AcceptParts } from './invitations/accept.ts';
+import { inviteGuest, uninviteGuest } from './invitations/invitation.ts';
+import { invitationRoutes } from './invitations/routes.ts';
+
+export const members = (parts: ChangeParts & AcceptParts) => ({
+  routes: [...changeRoutes(parts), ...invitationRoutes(parts)],
+  jobs: [{ name: 'forget accepted invitations', everyMs: 60 * 60 * 1000, run: forgetAccepted }] satisfies Job[],
+  /** What sharing an app means for people outside the workspace. */
+  guests: {
+    invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>
+      inviteGuest(db, access, email, role, parts, now),
+    uninvite: uninviteGuest,
+    leave: (db: Db, access: WorkspaceAccess, member: Member, now: Date) =>
+      expel(db, access, member, parts.publish, now),
+  },
+});

@@ -1,0 +1,105 @@
+// Owns how a person who was asked comes in: with a new account, or with the one they have (docs/contract.md §1.3).
+import { beginSession, findUserByEmail, getUser, sessionCookie } from '../../../access/accounts.ts';
+import { auditVisitor } from '../../../access/audit.ts';
+import { acceptInvitation, findByLink, type Opened } from '../../../access/invitations.ts';
+import { findMember, inTurn } from '../../../access/members.ts';
+import { hashPassword, savePassword } from '../../../access/passwords.ts';
+import { insertUser } from '../../../access/people.ts';
+import type { Recognised } from '../../../access/proofs.ts';
+import { presentUser } from '../../../access/shapes.ts';
+import { lockOnce } from '../../../kit/db/database.ts';
+import { noted, unchanged } from '../../../kit/http/answer.ts';
+import { Invalid } from '../../../kit/http/faults.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import type { Acceptance } from './contract.ts';
+import type { InvitationParts } from './invitation.ts';
+
+export interface AcceptParts extends InvitationParts {
+  /** True when the site is served over https: the cookie is then never sent without. */
+  readonly secureCookie: boolean;
+}
+
+/** What a link leads to, while it is good. */
+export async function openLink(
+  db: Db,
+  text: string,
+  { mint }: InvitationParts,
+  now: Date,
+): Promise<Opened | undefined> {
+  const opened = await findByLink(db, text, mint.peppers);
+  if (opened === undefined || opened.expires_at > now) return opened;
+  throw new Problem('gone', 'invitation_expired', 'This invitation is older than 60 days. Ask for a new one.');
+}
+
+export type LinkAccess = Recognised & { readonly invitation: Opened };
+
+export async function accept(
+  db: Db,
+  access: LinkAccess,
+  link: string,
+  sent: Acceptance,
+  parts: AcceptParts,
+  now: Date,
+) {
+  const { person, invitation } = access;
+  if (person !== null && person.email !== invitation.email) throw mismatch();
+  if (person === null && invitation.user_id !== null) throw mismatch();
+  const newcomer = person === null ? await newcomerOf(sent) : undefined;
+  return inTurn(db, invitation, async (db) => {
+    const current = await openLink(db, link, parts, now);
+    if (current === undefined) throw gone(); // cancelled, or a new link was sent
+    if (current.accepted_at !== null) {
+      if (person?.id !== current.accepted_by) throw mismatch();
+      return unchanged(await welcome(db, current));
+    }
+    const user_id = newcomer === undefined ? (person?.id as string) : await insertNewcomer(db, current, newcomer, now);
+    await acceptInvitation(db, current, user_id, now);
+    const after = { email: current.email, role: current.role, new_account: newcomer !== undefined };
+    const change = { type: 'invitation.accepted', target: { kind: 'invitation', id: current.id }, after };
+    await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
+    const body = await welcome(db, current);
+    if (newcomer === undefined) return body;
+    const session = await beginSession(db, parts.mint, user_id, now);
+    return noted(body, { headers: sessionCookie(session, parts.secureCookie) });
+  });
+}
+
+interface Newcomer {
+  readonly full_name: string;
+  /** Hashed. */
+  readonly password: string;
+}
+
+/** Whoever has no account yet must say who they are. */
+async function newcomerOf({ full_name, password }: Acceptance): Promise<Newcomer> {
+  if (full_name !== undefined && password !== undefined) return { full_name, password: await hashPassword(password) };
+  const absent = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
+  throw new Invalid(absent.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
+}
+
+async function insertNewcomer(db: Db, { email }: Opened, newcomer: Newcomer, now: Date): Promise<string> {
+  await lockOnce(db, `account of ${email}`);
+  if ((await findUserByEmail(db, email)) !== undefined) throw mismatch(); // made by another invitation meanwhile
+  const user_id = await insertUser(db, { email, full_name: newcomer.full_name }, now);
+  await savePassword(db, user_id, newcomer.password, now);
+  return user_id;
+}
+
+async function welcome(db: Db, { workspace_id, workspace_name, plan, email }: Opened) {
+  const member = await findMember(db, { workspace_id }, email);
+  if (member === undefined) throw gone();
+  return {
+    user: presentUser(await getUser(db, member.id)),
+    workspace: { id: workspace_id, name: workspace_name, role: member.role, plan },
+  };
+}
+
+const gone = () => new Problem('not_found', 'invitation_not_found', 'There is no such invitation.');
+
+const mismatch = () =>
+  new Problem(
+    'forbidden',
+    'invitation_email_mismatch',
+    'Sign in as the person this invitation was sent to, then accept it.',
+  );

@@ -1,0 +1,243 @@
+// Owns asking people in: by role or by sharing an app, with a link that works for 60 days, by mail where mail is set up
+// (docs/contract.md §2.4, §3.1).
+import { audit } from '../../../access/audit.ts';
+import {
+  capInvitedShares,
+  findInvitedShare,
+  insertInvitation,
+  type Linked,
+  listOpenInvitations,
+  removeInvitedShare,
+  renewInvitation,
+  saveInvitedShare,
+} from '../../../access/invitations.ts';
+import { findListed, inTurn, type Listed } from '../../../access/members.ts';
+import type { Mint } from '../../../access/people.ts';
+import type { AppAccess, WorkspaceAccess } from '../../../access/proofs.ts';
+import type { Pepper } from '../../../access/tokens.ts';
+import { getWorkspaceRow } from '../../../access/workspaces.ts';
+import type { Mail } from '../../../gateways/mail/index.ts';
+import { type Answer, finishing, noted, unchanged } from '../../../kit/http/answer.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import { rejectFaults } from '../changes/bulk.ts';
+import { cancel } from '../changes/change.ts';
+import { type Assignable, adminFault } from '../rules.ts';
+import { linkTo, type MailState, presentInvitation } from './contract.ts';
+
+export interface InvitationParts {
+  readonly mint: Mint;
+  readonly mail: Mail;
+  readonly baseUrl: string;
+}
+
+interface Asked {
+  readonly email: string;
+  readonly role: Assignable;
+}
+
+const pepperOf = ({ mint }: InvitationParts): Pepper => mint.peppers[0] as Pepper;
+
+export async function inviteMember(db: Db, access: WorkspaceAccess, asked: Asked, parts: InvitationParts, now: Date) {
+  const fault = adminFault(asked.role, access);
+  if (fault !== undefined) throw fault;
+  const made = await inTurn(db, access, async (db) => {
+    const known = (await findListed(db, access, [asked.email])).get(asked.email);
+    const conflict = conflictOf(known, now);
+    if (conflict !== undefined) throw conflict;
+    return invite(db, access, asked, known, parts, now);
+  });
+  return mailing(db, access, [made], parts, ([only]) => only as Presented);
+}
+
+/** A role that is not to be had refuses all; what stands in one person's way fails that one. */
+export async function inviteMembers(
+  db: Db,
+  access: WorkspaceAccess,
+  all: readonly Asked[],
+  parts: InvitationParts,
+  now: Date,
+) {
+  rejectFaults(all.map(({ email, role }) => ({ email, fault: adminFault(role, access) })));
+  const made: Linked[] = [];
+  const failed: { email: string; code: string }[] = [];
+  await inTurn(db, access, async (db) => {
+    const known = await findListed(
+      db,
+      access,
+      all.map(({ email }) => email),
+    );
+    for (const asked of all) {
+      const conflict = conflictOf(known.get(asked.email), now);
+      if (conflict !== undefined) failed.push({ email: asked.email, code: conflict.code });
+      else made.push(await invite(db, access, asked, known.get(asked.email), parts, now));
+    }
+  });
+  return mailing(db, access, made, parts, (invited) => ({ invited, failed }));
+}
+
+/** A new link and new 60 days for who has not joined; the old link is dead. */
+export async function resendInvitations(
+  db: Db,
+  access: WorkspaceAccess,
+  emails: readonly string[],
+  parts: InvitationParts,
+  now: Date,
+) {
+  const made: Linked[] = [];
+  const failed: { email: string; code: string }[] = [];
+  await inTurn(db, access, async (db) => {
+    const known = await findListed(db, access, emails);
+    for (const email of emails) {
+      const who = known.get(email);
+      if (who?.joined === false) made.push(await renew(db, access, who, {}, parts, now));
+      else failed.push({ email, code: who === undefined ? 'invitation_not_found' : 'member_exists' });
+    }
+  });
+  return mailing(db, access, made, parts, (resent) => ({ resent, failed }));
+}
+
+function conflictOf(known: Listed | undefined, now: Date): Problem | undefined {
+  if (known === undefined) return undefined;
+  if (known.joined) return new Problem('conflict', 'member_exists', 'This person is a member.', { retrySafe: false });
+  if (known.expires_at <= now) return undefined;
+  return new Problem('conflict', 'invitation_pending', 'This person has been invited. Resend the invitation instead.', {
+    retrySafe: false,
+  });
+}
+
+/** Asks somebody new, or again somebody whose invitation has expired. */
+async function invite(
+  db: Db,
+  access: WorkspaceAccess,
+  asked: Asked,
+  expired: Listed | undefined,
+  parts: InvitationParts,
+  now: Date,
+): Promise<Linked> {
+  const direct = { ...asked, assigned_via: 'direct' as const };
+  if (expired?.joined !== false) return create(db, access, direct, parts, now);
+  if (asked.role === 'viewer') await capInvitedShares(db, expired);
+  return renew(db, access, expired, direct, parts, now);
+}
+
+async function create(
+  db: Db,
+  access: WorkspaceAccess,
+  asked: Pick<Linked, 'email' | 'role' | 'assigned_via'>,
+  parts: InvitationParts,
+  now: Date,
+): Promise<Linked> {
+  const made = await insertInvitation(db, access, asked, pepperOf(parts), now);
+  const after = { email: made.email, role: made.role, expires_at: made.expires_at };
+  await audit(db, access, { type: 'invitation.created', target: { kind: 'invitation', id: made.id }, after }, now);
+  return made;
+}
+
+async function renew(
+  db: Db,
+  access: WorkspaceAccess,
+  open: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
+  change: Partial<Pick<Linked, 'role' | 'assigned_via'>>,
+  parts: InvitationParts,
+  now: Date,
+): Promise<Linked> {
+  const made = await renewInvitation(db, access, open, change, pepperOf(parts), now);
+  const [before, after] = [open, made].map(({ email, role, expires_at }) => ({ email, role, expires_at }));
+  const target = { kind: 'invitation', id: made.id };
+  await audit(db, access, { type: 'invitation.resent', target, before, after }, now);
+  return made;
+}
+
+// ---- guests: people outside with whom an app is shared
+
+/** Shares an app with somebody who is no member: a guest, invited if they are not yet. `notify` mails a new link. */
+export async function inviteGuest(
+  db: Db,
+  access: AppAccess,
+  email: string,
+  role: 'editor' | 'viewer',
+  parts: InvitationParts,
+  now: Date,
+): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailState>) | null }> {
+  const [open] = await listOpenInvitations(db, access, [email]);
+  if (open?.role === 'viewer' && role === 'editor') {
+    throw new Problem('bad_request', 'role_not_assignable', 'A viewer of the workspace cannot edit an app.');
+  }
+  const asGuest = { email, role: 'guest' as const, assigned_via: 'app_share' as const };
+  const linked =
+    open === undefined
+      ? await create(db, access, asGuest, parts, now)
+      : open.expires_at <= now && (await renew(db, access, open, {}, parts, now));
+  const invitation = open ?? (linked as Linked);
+  const share = await findInvitedShare(db, access, invitation);
+  if (share?.role !== role) await saveInvitedShare(db, access, invitation, role, now);
+  if (linked === false) return { before: share?.role ?? null, notify: null };
+  const from = await senderOf(db, access);
+  return { before: share?.role ?? null, notify: () => send(linked, from, parts) };
+}
+
+/** Ends the share of one app with a person who has not joined; a guest with none left is no longer invited. */
+export async function uninviteGuest(
+  db: Db,
+  access: AppAccess,
+  email: string,
+  now: Date,
+): Promise<'editor' | 'viewer' | undefined> {
+  const [open] = await listOpenInvitations(db, access, [email]);
+  const share = open && (await findInvitedShare(db, access, open));
+  if (open === undefined || share === undefined) return undefined;
+  const hasMore = await removeInvitedShare(db, access, open);
+  if (open.role === 'guest' && !hasMore) await cancel(db, access, open, now);
+  return share.role;
+}
+
+// ---- mail
+
+type Presented = ReturnType<typeof presentInvitation>;
+
+/**
+ * The answer for invitations just made. Mails leave once these are committed; until one is known to have left, the
+ * answer carries its link.
+ */
+async function mailing<Body>(
+  db: Db,
+  access: WorkspaceAccess,
+  made: readonly Linked[],
+  parts: InvitationParts,
+  bodyOf: (invitations: Presented[]) => Body,
+): Promise<Body | Answer<Body>> {
+  const say = (states: readonly MailState[]) =>
+    bodyOf(made.map((each, i) => presentInvitation(each, states[i] as MailState, parts.baseUrl)));
+  if (made.length === 0) return unchanged(say([]));
+  if (!parts.mail.configured) return say(made.map(() => 'off'));
+  const from = await senderOf(db, access);
+  return finishing(say(made.map(() => 'failed')), async () => noted(say(await sendAll(made, from, parts)), {}));
+}
+
+interface Sender {
+  readonly workspace: string;
+  readonly inviter: string;
+}
+
+const senderOf = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
+  workspace: (await getWorkspaceRow(db, access)).name.replace(/\s+/g, ' '),
+  inviter: access.caller.email ?? 'An admin',
+});
+
+const atOnce = 10;
+
+async function sendAll(made: readonly Linked[], from: Sender, parts: InvitationParts): Promise<MailState[]> {
+  const states: MailState[] = [];
+  for (let at = 0; at < made.length; at += atOnce) {
+    states.push(...(await Promise.all(made.slice(at, at + atOnce).map((each) => send(each, from, parts)))));
+  }
+  return states;
+}
+
+const send = (made: Linked, { workspace, inviter }: Sender, { mail, baseUrl }: InvitationParts): Promise<MailState> =>
+  mail.send({
+    to: made.email,
+    subject: `Join ${workspace} on Plinth`,
+    text: `${inviter} invites you to the workspace “${workspace}” as ${made.role}.\n\nAccept within 60 days:\n${linkTo(baseUrl, made.text)}\n\nIf you do not know what this is about, you can ignore this mail: nothing happens unless you accept.\n`,
+  });

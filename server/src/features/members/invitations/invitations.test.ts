@@ -1,0 +1,507 @@
+// Invitations through the API: asked in by role or by a shared app, by mail or by hand, and coming in (docs/contract.md
+// §1.3, §2.4, §3.1).
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
+import type { Got } from '../../../../test/client.ts';
+import { type Person, startBeside, startWorld, type World } from '../../../../test/world.ts';
+import type { Plan } from '../../../access/plans.ts';
+import { newId } from '../../../kit/ids.ts';
+
+const mail = await startMailSandbox();
+afterAll(() => mail.close());
+// Tests share one address: a trusted proxy lets each come from its own.
+const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
+const withoutMail = await startBeside(world, { environment: { SMTP_URL: '', TRUSTED_PROXIES: '127.0.0.1' } });
+
+const password = 'a long enough password';
+const dayMs = 86_400_000;
+
+let made = 0;
+async function place(plan: Plan = 'business') {
+  const owner = await world.person(`owner${++made}@example.com`, { full_name: 'Olive Owner' });
+  const id = await world.workspace(owner, plan, `Place ${made}`);
+  await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', id).execute();
+  return { id, name: `Place ${made}`, owner, as: await world.token(owner, id) };
+}
+
+let address = 0;
+const fresh = () => ({ 'x-forwarded-for': `198.51.${Math.floor(++address / 250)}.${address % 250}` });
+const someone = () => `${newId()}@example.com`;
+
+const invite = (as: string, body: object, headers: Record<string, string> = {}, at: World = world) =>
+  at.call('POST', '/api/workspace/invitations/invite', { as, body, headers });
+const inviteAll = (as: string, invitations: object[], headers = {}, at: World = world) =>
+  at.call('POST', '/api/workspace/invitations/bulk-invite', { as, body: { invitations }, headers });
+const resend = (as: string, emails: string[], at: World = world) =>
+  at.call('POST', '/api/workspace/invitations/resend', { as, body: { emails } });
+const open = (token: string) => world.call('GET', `/api/invitations/${token}`, { headers: fresh() });
+const accept = (token: string, body?: object, headers: Record<string, string> = {}) =>
+  world.call('POST', `/api/invitations/${token}/accept`, { body, headers: { ...fresh(), ...headers } });
+
+const tokenIn = (text: string) => /\/invitations\/([\w-]{43})/.exec(text)?.[1] as string;
+/** The token of the newest mail to this address. */
+const mailed = (email: string) => tokenIn(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '');
+const cookieOf = (got: Got) => String(got.headers['set-cookie']).split(';')[0] as string;
+
+async function signedIn(person: Person): Promise<Record<string, string>> {
+  const { token } = await world.credential({
+    kind: 'session',
+    user_id: person.id,
+    workspace_id: null,
+    permission: 'full_access',
+  });
+  return { cookie: `plinth_session=${token}` };
+}
+
+async function later<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
+  world.clock.aheadMs = ms;
+  try {
+    return await work();
+  } finally {
+    world.clock.aheadMs = 0;
+  }
+}
+
+async function entriesOf(workspace: string, type: string) {
+  const { rows } = await sql<{ entry: Record<string, unknown> }>`select entry from audit_pending
+    where workspace_id = ${workspace} and entry->>'type' = ${type} order by id`.execute(world.db);
+  return rows.map(({ entry }) => entry);
+}
+
+describe('inviteMember', () => {
+  it('mails a link that works for 60 days, and keeps only its keyed hash', async () => {
+    const here = await place();
+    const email = someone();
+    const got = await invite(here.as, { email: email.toUpperCase() });
+    expect(got).toMatchObject({ status: 200, body: { email, role: 'editor', mail: 'sent' } });
+    expect(got.body).not.toHaveProperty('accept_url');
+    expect(Date.parse(got.body.expires_at) - Date.now()).toBeGreaterThan(60 * dayMs - 60_000);
+    const sent = mail.inbox.findLast(({ to }) => to.includes(email));
+    expect(sent?.subject).toBe(`Join ${here.name} on Plinth`);
+    expect(sent?.text).toContain(`${here.owner.email} invites you to the workspace “${here.name}” as editor.`);
+    expect(sent?.text).toContain(`${world.config.BASE_URL}/invitations/`);
+    const { rows } = await sql<{ row: string }>`select i::text as row from invitations i`.execute(world.db);
+    expect(rows.some(({ row }) => row.includes(mailed(email)))).toBe(false);
+    expect((await open(mailed(email))).body).toEqual({
+      workspace_name: here.name,
+      email,
+      role: 'editor',
+      expires_at: got.body.expires_at,
+      needs_account: true,
+    });
+    expect(await entriesOf(here.id, 'invitation.created')).toMatchObject([{ after: { email, role: 'editor' } }]);
+  });
+
+  it('shows the link instead when mail is off, and when the mail server did not take it', async () => {
+    const here = await place();
+    const off = await invite(here.as, { email: someone() }, {}, withoutMail);
+    expect(off.body).toMatchObject({ mail: 'off', accept_url: expect.stringContaining('/invitations/') });
+    mail.behave('refusing');
+    const failed = await invite(here.as, { email: someone() });
+    mail.behave('well');
+    expect(failed.body.mail).toBe('failed');
+    for (const { body } of [off, failed]) expect((await open(tokenIn(body.accept_url))).status).toBe(200);
+  });
+
+  it('refuses a member and a pending invitation, and replaces an expired one', async () => {
+    const here = await place();
+    const email = someone();
+    expect(await invite(here.as, { email: here.owner.email })).toMatchObject({
+      status: 409,
+      body: { code: 'member_exists', retry_safe: false },
+    });
+    await invite(here.as, { email, role: 'viewer' });
+    const first = mailed(email);
+    expect(await invite(here.as, { email })).toMatchObject({ status: 409, body: { code: 'invitation_pending' } });
+    await later(61 * dayMs, async () => {
+      expect(await open(first)).toMatchObject({ status: 410, body: { code: 'invitation_expired' } });
+      expect(await accept(first, { full_name: 'X', password })).toMatchObject({ status: 410 });
+      expect((await invite(here.as, { email, role: 'editor' })).body).toMatchObject({ role: 'editor', mail: 'sent' });
+      expect((await open(mailed(email))).status).toBe(200);
+      expect((await open(first)).status).toBe(404);
+    });
+  });
+
+  it('asks the plan for admins, and an address for everyone', async () => {
+    const here = await place('pro');
+    expect(await invite(here.as, { email: someone(), role: 'admin' })).toMatchObject({
+      status: 402,
+      body: { code: 'plan_required', required_plan: 'business' },
+    });
+    expect((await invite(here.as, { email: 'nobody' })).body.detail).toMatchObject([{ type: 'email_parsing' }]);
+    expect((await invite(here.as, { email: someone(), role: 'owner' })).body.detail).toMatchObject([{ type: 'enum' }]);
+  });
+
+  it('sends one mail for one Idempotency-Key, and the replay says what became of it', async () => {
+    const here = await place();
+    const email = someone();
+    const key = { 'idempotency-key': newId() };
+    const [first, again] = [await invite(here.as, { email }, key), await invite(here.as, { email }, key)];
+    expect(first.body.mail).toBe('sent');
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.headers['x-warning']).toBeUndefined();
+    expect(again.body).toEqual(first.body);
+    expect(mail.inbox.filter(({ to }) => to.includes(email))).toHaveLength(1);
+    const other = { 'idempotency-key': newId() };
+    const asked = { email: someone() };
+    const shown = await invite(here.as, asked, other, withoutMail);
+    const withheld = await invite(here.as, asked, other, withoutMail);
+    expect(withheld.body).toEqual({ ...shown.body, accept_url: null });
+    expect(withheld.headers['x-warning']).toBe('secret_withheld');
+  });
+});
+
+describe('inviteMembers', () => {
+  it('invites who can be, and names who cannot', async () => {
+    const here = await place();
+    const [a, b, pending] = [someone(), someone(), someone()];
+    await invite(here.as, { email: pending });
+    const got = await inviteAll(here.as, [
+      { email: a },
+      { email: here.owner.email },
+      { email: b, role: 'admin' },
+      { email: pending },
+    ]);
+    expect(got.status).toBe(200);
+    expect(got.body.invited).toMatchObject([
+      { email: a, role: 'editor', mail: 'sent' },
+      { email: b, role: 'admin', mail: 'sent' },
+    ]);
+    expect(got.body.failed).toEqual([
+      { email: here.owner.email, code: 'member_exists' },
+      { email: pending, code: 'invitation_pending' },
+    ]);
+    expect(await entriesOf(here.id, 'invitation.created')).toHaveLength(3);
+    expect((await inviteAll(here.as, [{ email: a }])).headers['x-changed']).toBe('false');
+  });
+
+  it('invites nobody when a role is not to be had', async () => {
+    const here = await place('pro');
+    const email = someone();
+    const got = await inviteAll(here.as, [{ email }, { email: someone(), role: 'admin' }]);
+    expect(got).toMatchObject({
+      status: 400,
+      body: { code: 'bulk_rejected', errors: [{ error_code: 'plan_required' }] },
+    });
+    expect((await invite(here.as, { email })).status).toBe(200);
+  });
+
+  it('refuses a repeated address and more than 50; withholds every link from a replay', async () => {
+    const here = await place();
+    const email = someone();
+    expect((await inviteAll(here.as, [{ email }, { email }])).body.detail).toMatchObject([{ type: 'duplicate_items' }]);
+    const many = Array.from({ length: 51 }, () => ({ email: someone() }));
+    expect((await inviteAll(here.as, many)).body.detail).toMatchObject([{ type: 'too_long' }]);
+    const fifty = many.slice(1);
+    const key = { 'idempotency-key': newId() };
+    const first = await inviteAll(here.as, fifty, key, withoutMail);
+    expect(first.body.invited.every(({ accept_url }: { accept_url: string }) => tokenIn(accept_url))).toBe(true);
+    const again = await inviteAll(here.as, fifty, key, withoutMail);
+    expect(again.text).not.toContain('/invitations/');
+    expect(again.headers['x-warning']).toBe('secret_withheld');
+    expect((await inviteAll(here.as, [{ email }], key, withoutMail)).body.code).toBe('idempotency_conflict');
+  });
+
+  it('leaves one invitation when several ask for the same person at once', async () => {
+    const here = await place();
+    const emails = [someone(), someone(), someone()];
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        inviteAll(
+          here.as,
+          emails.map((email) => ({ email })),
+        ),
+      ),
+    );
+    const invited = answers.flatMap(({ body }) => body.invited as { email: string }[]).map(({ email }) => email);
+    expect(invited.sort()).toEqual([...emails].sort());
+    expect(mail.inbox.filter(({ to }) => emails.some((email) => to.includes(email)))).toHaveLength(3);
+  });
+});
+
+describe('resendInvitation', () => {
+  it('sends a new link and new 60 days, pending or expired, and kills the old link', async () => {
+    const here = await place();
+    const email = someone();
+    const first = await invite(here.as, { email, role: 'viewer' });
+    const old = mailed(email);
+    await later(61 * dayMs, async () => {
+      const stranger = someone();
+      const got = await resend(here.as, [email, here.owner.email, stranger]);
+      expect(got).toMatchObject({
+        status: 200,
+        body: {
+          resent: [{ id: first.body.id, email, role: 'viewer', mail: 'sent' }],
+          failed: [
+            { email: here.owner.email, code: 'member_exists' },
+            { email: stranger, code: 'invitation_not_found' },
+          ],
+        },
+      });
+      expect(mailed(email)).not.toBe(old);
+      expect((await open(old)).body.code).toBe('invitation_not_found');
+      expect((await open(mailed(email))).status).toBe(200);
+    });
+    expect(await entriesOf(here.id, 'invitation.resent')).toHaveLength(1);
+    expect((await resend(here.as, [someone()])).headers['x-changed']).toBe('false');
+    expect((await resend(here.as, [])).status).toBe(422);
+  });
+});
+
+describe('getInvitation', () => {
+  it('does not know a link that was cancelled, never made, or leads to a deleted workspace', async () => {
+    const here = await place();
+    const [cancelled, stays] = [someone(), someone()];
+    await inviteAll(here.as, [{ email: cancelled }, { email: stays }]);
+    await world.call('DELETE', `/api/workspace/members/${cancelled}`, { as: here.as });
+    for (const token of [mailed(cancelled), 'x', 'y'.repeat(2000), '%00']) {
+      expect(await open(token)).toMatchObject({ status: 404, body: { code: 'invitation_not_found' } });
+    }
+    await world.db.updateTable('workspaces').set({ deleted_date: new Date() }).where('id', '=', here.id).execute();
+    expect((await open(mailed(stays))).status).toBe(404);
+  });
+
+  it('knows a link made under an older pepper', async () => {
+    const here = await place();
+    const email = someone();
+    await invite(here.as, { email });
+    const newer = `k9:${Buffer.alloc(32, 7).toString('base64')}`;
+    const older = world.config.TOKEN_PEPPERS.map(({ id, key }) => `${id}:${key.export().toString('base64')}`).join();
+    const rotated = await startBeside(world, { environment: { TOKEN_PEPPERS: `${newer},${older}` } });
+    expect((await rotated.call('GET', `/api/invitations/${mailed(email)}`)).status).toBe(200);
+  });
+});
+
+describe('acceptInvitation', () => {
+  it('makes an account and a session for a new person, who can then sign in', async () => {
+    const here = await place();
+    const email = someone();
+    await invite(here.as, { email });
+    const got = await accept(mailed(email), { full_name: ' New Person ', password });
+    expect(got).toMatchObject({
+      status: 200,
+      body: {
+        user: { email, full_name: 'New Person', is_operator: false },
+        workspace: { id: here.id, name: here.name, role: 'editor', plan: 'business' },
+      },
+    });
+    const me = await world.call('GET', '/api/auth/me', { headers: { cookie: cookieOf(got) } });
+    expect(me.body).toMatchObject({ user: { email }, workspaces: [{ id: here.id, role: 'editor' }] });
+    const signIn = await world.call('POST', '/api/auth/sign-in', { body: { email, password }, headers: fresh() });
+    expect(signIn.status).toBe(200);
+    expect(await entriesOf(here.id, 'invitation.accepted')).toMatchObject([
+      { actor: { kind: 'user', email }, after: { email, role: 'editor', new_account: true } },
+    ]);
+    // The link answers the same person again, and nobody else.
+    const again = await accept(mailed(email), {}, { cookie: cookieOf(got) });
+    expect([again.status, again.headers['x-changed'], again.body]).toEqual([200, 'false', got.body]);
+    expect((await accept(mailed(email), { full_name: 'Other', password })).status).toBe(403);
+  });
+
+  it('wants a name and a good password of a new person', async () => {
+    const here = await place();
+    const email = someone();
+    await invite(here.as, { email });
+    expect((await accept(mailed(email))).body.detail).toEqual([
+      { loc: ['body', 'full_name'], msg: 'is required', type: 'missing' },
+      { loc: ['body', 'password'], msg: 'is required', type: 'missing' },
+    ]);
+    expect((await accept(mailed(email), { full_name: 'A', password: 'short' })).body.detail).toMatchObject([
+      { loc: ['body', 'password'], type: 'string_too_short' },
+    ]);
+    // What is in the path is looked for before the body is read.
+    expect((await accept('unknown', { password: 1 })).status).toBe(404);
+  });
+
+  it('lets an existing person in only when they are signed in with the same address, from our own site', async () => {
+    const here = await place();
+    const [person, other] = [await world.person(someone()), await world.person(someone())];
+    await invite(here.as, { email: person.email, role: 'viewer' });
+    const token = mailed(person.email);
+    expect((await open(token)).body.needs_account).toBe(false);
+    for (const headers of [{}, await signedIn(other), { cookie: 'plinth_session=nonsense' }]) {
+      expect(await accept(token, { full_name: 'X', password }, headers)).toMatchObject({
+        status: 403,
+        body: { code: 'invitation_email_mismatch' },
+      });
+    }
+    const own = await signedIn(person);
+    expect(await accept(token, {}, { ...own, origin: 'https://evil.example' })).toMatchObject({
+      status: 403,
+      body: { code: 'origin_not_allowed' },
+    });
+    await later(8 * dayMs, async () => {
+      await world.db
+        .updateTable('credentials')
+        .set({ last_used_at: new Date() })
+        .where('user_id', '=', person.id)
+        .execute();
+      expect((await accept(token, {}, own)).body.code).toBe('invitation_email_mismatch'); // an idle session is none
+    });
+    const got = await accept(token, {}, own);
+    expect(got).toMatchObject({ status: 200, body: { user: { id: person.id }, workspace: { role: 'viewer' } } });
+    expect(got.headers['set-cookie']).toBeUndefined();
+    expect((await accept(token, {}, own)).headers['x-changed']).toBe('false');
+  });
+
+  it('keeps a stranger who is signed in from taking a new person’s place', async () => {
+    const here = await place();
+    const email = someone();
+    await invite(here.as, { email });
+    const stranger = await signedIn(await world.person(someone()));
+    expect((await accept(mailed(email), { full_name: 'X', password }, stranger)).body.code).toBe(
+      'invitation_email_mismatch',
+    );
+  });
+
+  it('makes one account when a person accepts twice at once, and two workspaces’ links at once', async () => {
+    const [here, there] = [await place(), await place()];
+    const email = someone();
+    await invite(here.as, { email });
+    const first = mailed(email);
+    await invite(there.as, { email });
+    const body = { full_name: 'Eager', password };
+    const answers = await Promise.all([accept(first, body), accept(first, body), accept(mailed(email), body)]);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    expect(answers.every(({ status }) => status === 200 || status === 403)).toBe(true);
+    const accounts = await world.db.selectFrom('users').select('id').where('email', '=', email).execute();
+    expect(accounts).toHaveLength(1);
+    expect(answers.filter((got) => got.headers['set-cookie'] !== undefined)).toHaveLength(1);
+  });
+
+  it('does not let back in who was removed, by the link they came with', async () => {
+    const here = await place();
+    const email = someone();
+    await invite(here.as, { email });
+    const got = await accept(mailed(email), { full_name: 'Gone', password });
+    await world.call('DELETE', `/api/workspace/members/${email}`, { as: here.as });
+    expect((await accept(mailed(email), {}, { cookie: cookieOf(got) })).status).toBe(404);
+  });
+
+  it('keeps accepted invitations only until their links would have expired', async () => {
+    const here = await place();
+    const email = someone();
+    await invite(here.as, { email });
+    await accept(mailed(email), { full_name: 'Kept', password });
+    const job = world.app.later.jobs.find(({ name }) => name === 'forget accepted invitations');
+    const kept = () => world.db.selectFrom('invitations').select('id').where('workspace_id', '=', here.id).execute();
+    await job?.run(world.app.database.db, new Date());
+    expect(await kept()).toHaveLength(1);
+    await job?.run(world.app.database.db, new Date(Date.now() + 61 * dayMs));
+    expect(await kept()).toHaveLength(0);
+  });
+});
+
+describe('apps shared with people outside', () => {
+  const share = (as: string, app: string, email: string, role: string, at: World = world) =>
+    at.call('PUT', `/api/apps/${app}/shares/${email}`, { as, body: { role } });
+  const unshare = (as: string, app: string, email: string) =>
+    world.call('DELETE', `/api/apps/${app}/shares/${email}`, { as });
+  const shares = async (as: string, app: string) => (await world.call('GET', `/api/apps/${app}/shares`, { as })).body;
+
+  it('invite them as guests, who reach those apps once they have accepted, and leave with the last share', async () => {
+    const here = await place();
+    const [app, second, hidden] = [
+      await world.appOf(here.owner, here.id, { visibility: 'private' }),
+      await world.appOf(here.owner, here.id, { visibility: 'private' }),
+      await world.appOf(here.owner, here.id),
+    ];
+    const email = someone();
+    const got = await share(here.as, app.id, email, 'editor');
+    expect(got).toMatchObject({ status: 200, body: { email, role: 'editor', status: 'invited' } });
+    expect(got.headers['x-warning']).toBeUndefined();
+    expect((await open(mailed(email))).body).toMatchObject({ role: 'guest', needs_account: true });
+    expect((await share(here.as, app.id, email, 'editor')).headers['x-changed']).toBe('false');
+    await share(here.as, second.id, email, 'viewer');
+    expect(mail.inbox.filter(({ to }) => to.includes(email))).toHaveLength(1); // one link is enough
+    expect(await shares(here.as, app.id)).toEqual([{ email, role: 'editor', status: 'invited' }]);
+    expect(await entriesOf(here.id, 'app.shared')).toHaveLength(2);
+
+    const joined = await accept(mailed(email), { full_name: 'Guest', password });
+    expect(joined.body.workspace.role).toBe('guest');
+    expect(await shares(here.as, app.id)).toEqual([{ email, role: 'editor', status: 'joined' }]);
+    const cookie = { headers: { cookie: cookieOf(joined) } };
+    const reach = async (id: string) => (await world.call('GET', `/api/apps/${id}`, cookie)).status;
+    expect([await reach(app.id), await reach(second.id), await reach(hidden.id)]).toEqual([200, 200, 404]);
+
+    expect((await unshare(here.as, app.id, email)).body).toEqual({ success: true });
+    expect(await reach(second.id)).toBe(200);
+    await unshare(here.as, second.id, email.toUpperCase());
+    expect(await reach(second.id)).toBe(404);
+    expect((await world.call('GET', '/api/auth/me', cookie)).body.workspaces).toEqual([]);
+    expect(await entriesOf(here.id, 'member.removed')).toMatchObject([{ before: { email, role: 'guest' } }]);
+  });
+
+  it('end with the share while they have not come, and the link with the last one', async () => {
+    const here = await place();
+    const [app, second] = [await world.appOf(here.owner, here.id), await world.appOf(here.owner, here.id)];
+    const email = someone();
+    await share(here.as, app.id, email, 'viewer');
+    await share(here.as, second.id, email, 'viewer');
+    await unshare(here.as, app.id, email);
+    expect((await open(mailed(email))).status).toBe(200);
+    expect((await unshare(here.as, app.id, email)).body.code).toBe('share_not_found');
+    await unshare(here.as, second.id, email);
+    expect((await open(mailed(email))).status).toBe(404);
+    expect(await entriesOf(here.id, 'invitation.cancelled')).toHaveLength(1);
+  });
+
+  it('come beside an invitation that was there, keep its role, and never let a viewer edit', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id, { visibility: 'private' });
+    const email = someone();
+    await invite(here.as, { email, role: 'viewer' });
+    expect(await share(here.as, app.id, email, 'editor')).toMatchObject({
+      status: 400,
+      body: { code: 'role_not_assignable' },
+    });
+    expect((await share(here.as, app.id, email, 'viewer')).body.status).toBe('invited');
+    await unshare(here.as, app.id, email);
+    expect((await open(mailed(email))).body.role).toBe('viewer'); // it was not the share that invited them
+  });
+
+  it('are for viewing once an expired guest is invited as a viewer', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id);
+    const email = someone();
+    await share(here.as, app.id, email, 'editor');
+    await later(61 * dayMs, () => invite(here.as, { email, role: 'viewer' }));
+    expect(await shares(here.as, app.id)).toEqual([{ email, role: 'viewer', status: 'invited' }]);
+  });
+
+  it('renew an invitation that has expired', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id);
+    const email = someone();
+    await share(here.as, app.id, email, 'viewer');
+    await later(61 * dayMs, async () => {
+      expect((await share(here.as, app.id, email, 'viewer')).headers['x-changed']).toBeUndefined();
+      expect((await open(mailed(email))).status).toBe(200);
+    });
+  });
+
+  it('say when the invitation did not leave by mail; resending then gives its link', async () => {
+    const here = await place();
+    const app = await world.appOf(here.owner, here.id);
+    const email = someone();
+    const got = await share(here.as, app.id, email, 'viewer', withoutMail);
+    expect([got.status, got.headers['x-warning']]).toEqual([200, 'invitation_mail_off']);
+    const [resent] = (await resend(here.as, [email], withoutMail)).body.resent;
+    expect((await open(tokenIn(resent.accept_url))).body.role).toBe('guest');
+    mail.behave('refusing');
+    const failed = await share(here.as, app.id, someone(), 'viewer');
+    mail.behave('well');
+    expect(failed.headers['x-warning']).toBe('invitation_mail_failed');
+  });
+});
+
+describe('the page', () => {
+  it('runs only its own script, is framed by nobody and tells nobody where it was', async () => {
+    const got = await world.call('GET', '/invitations/whatever', { headers: fresh() });
+    expect(got.status).toBe(200);
+    expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(got.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'sha256-[^']+'; style-src/);
+    expect(got.headers['referrer-policy']).toBe('no-referrer');
+  });
+});

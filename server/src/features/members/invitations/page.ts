@@ -1,0 +1,161 @@
+// Owns the page an invitation's link leads to: who is asked where, a form for a new person, a sign-in for one who has an
+// account, and, once they are in, who they are now. It holds no data of its own: its script asks the API.
+import { createHash } from 'node:crypto';
+
+const script = `
+const find = (id) => document.getElementById(id);
+const token = location.pathname.split('/').pop();
+const states = ['loading', 'newcomer', 'member', 'stranger', 'signin', 'joined', 'over'];
+const show = (state) => { for (const each of states) find(each).hidden = each !== state; };
+const fill = (name, text) => { for (const place of document.querySelectorAll('[data-fill=' + name + ']')) place.textContent = text; };
+const say = (text) => { find('said').textContent = text; };
+const fault = (told) => Array.isArray(told.detail)
+  ? told.detail.map(({ loc, msg }) => 'The ' + String(loc[loc.length - 1]).replaceAll('_', ' ') + ' ' + msg + '.').join(' ')
+  : told.detail;
+async function ask(path, body) {
+  const answer = await fetch(path, body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  return { ok: answer.ok, told: await answer.json() };
+}
+const whoAmI = async () => { const { ok, told } = await ask('/api/auth/me'); return ok ? told : undefined; };
+
+async function start() {
+  const { ok, told } = await ask('/api/invitations/' + token);
+  if (!ok) { fill('reason', told.detail); return show('over'); }
+  fill('workspace', told.workspace_name);
+  fill('email', told.email);
+  fill('role', (/^[aeiou]/.test(told.role) ? 'an ' : 'a ') + told.role);
+  fill('until', new Date(told.expires_at).toLocaleDateString(undefined, { dateStyle: 'long' }));
+  document.title = 'Join ' + told.workspace_name;
+  find('heading').hidden = false;
+  const me = await whoAmI();
+  fill('me', me ? me.user.email : '');
+  if (me) return show(me.user.email === told.email ? 'member' : 'stranger');
+  show(told.needs_account ? 'newcomer' : 'signin');
+}
+
+async function accept(body) {
+  const { ok, told } = await ask('/api/invitations/' + token + '/accept', body);
+  if (!ok) return say(fault(told));
+  const me = await whoAmI();
+  fill('name', me.user.full_name);
+  fill('me', me.user.email);
+  fill('workspace', told.workspace.name);
+  fill('role', (/^[aeiou]/.test(told.workspace.role) ? 'an ' : 'a ') + told.workspace.role);
+  find('workspaces').replaceChildren(...me.workspaces.map(({ name, role }) => {
+    const item = document.createElement('li');
+    item.append(name, Object.assign(document.createElement('span'), { textContent: role }));
+    return item;
+  }));
+  find('heading').hidden = true;
+  document.title = told.workspace.name;
+  show('joined');
+}
+
+function on(id, work) {
+  find(id).addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const button = event.target.querySelector('button');
+    button.disabled = true;
+    say('');
+    try { await work(new FormData(event.target)); }
+    catch { say('That did not get through. Try again.'); }
+    button.disabled = false;
+  });
+}
+on('newcomer', (form) => accept({ full_name: form.get('full_name'), password: form.get('password') }));
+on('member', () => accept({}));
+on('signin', async (form) => {
+  const { ok, told } = await ask('/api/auth/sign-in', { email: document.querySelector('[data-fill=email]').textContent, password: form.get('password') });
+  return ok ? accept({}) : say(fault(told));
+});
+on('stranger', async () => { await ask('/api/auth/sign-out', {}); await start(); });
+start().catch(() => { fill('reason', 'This page could not be loaded. Try again later.'); show('over'); });
+`;
+
+const style = `
+:root { color-scheme: light }
+* { box-sizing: border-box }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1c2430; background: #eef1f6; display: grid; place-items: center; min-height: 100vh; margin: 0; padding: 1rem }
+main { background: #fff; padding: 2.25rem 2.5rem 2rem; border-radius: 14px; box-shadow: 0 1px 2px #1c243014, 0 8px 28px #1c24301a; width: min(27rem, 100%) }
+.brand { font-weight: 650; letter-spacing: .02em; color: #2451b3; margin: 0 0 1.5rem }
+h1 { font-size: 1.4rem; line-height: 1.25; margin: 0 0 .5rem; overflow-wrap: anywhere }
+p { margin: 0 0 1rem; overflow-wrap: anywhere }
+.quiet { color: #5b6675; font-size: .925rem }
+form, section { margin-top: 1.25rem }
+[hidden] { display: none }
+label { display: block; font-weight: 550; font-size: .925rem; margin: 0 0 .25rem }
+input { font: inherit; width: 100%; padding: .55rem .75rem; border: 1px solid #b8c0cc; border-radius: 8px; margin-bottom: 1rem; background: #fff }
+input:focus-visible, button:focus-visible { outline: 2px solid #2451b3; outline-offset: 2px }
+button { font: inherit; font-weight: 550; width: 100%; padding: .65rem 1.25rem; border: 0; border-radius: 8px; background: #2451b3; color: #fff; cursor: pointer }
+button:hover { background: #1d4393 }
+button:disabled { opacity: .6; cursor: default }
+output { display: block; margin-top: 1rem; color: #a3261e }
+output:empty { display: none }
+ul { list-style: none; margin: .5rem 0 0; padding: 0; border-top: 1px solid #e3e7ee }
+li { display: flex; justify-content: space-between; gap: 1rem; padding: .6rem 0; border-bottom: 1px solid #e3e7ee; overflow-wrap: anywhere }
+li span { color: #5b6675 }
+.tick { display: grid; place-items: center; width: 2.5rem; height: 2.5rem; border-radius: 50%; background: #e3f3e8; color: #1c7a3d; font-size: 1.25rem; margin: 0 0 1rem }
+`;
+
+export const invitationPage = `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="referrer" content="no-referrer">
+  <title>Invitation</title>
+  <style>${style}</style>
+</head>
+<body>
+  <main>
+    <p class="brand">Plinth</p>
+    <div id="heading" hidden>
+      <h1>Join <span data-fill="workspace"></span></h1>
+      <p><b data-fill="email"></b> is invited to this workspace as <span data-fill="role"></span>.</p>
+      <p class="quiet">The invitation is good until <span data-fill="until"></span>.</p>
+    </div>
+    <p id="loading" class="quiet">Looking at the invitation…</p>
+    <form id="newcomer" hidden>
+      <label for="full_name">Your name</label>
+      <input id="full_name" name="full_name" maxlength="200" autocomplete="name" required>
+      <label for="password">Password, at least 12 characters</label>
+      <input id="password" name="password" type="password" minlength="12" maxlength="256" autocomplete="new-password" required>
+      <button>Create account and join</button>
+    </form>
+    <form id="member" hidden>
+      <p>You are signed in as <b data-fill="me"></b>.</p>
+      <button>Accept invitation</button>
+    </form>
+    <form id="signin" hidden>
+      <p>You have an account. Sign in to accept.</p>
+      <label for="known_password">Your password</label>
+      <input id="known_password" name="password" type="password" autocomplete="current-password" required>
+      <button>Sign in and join</button>
+    </form>
+    <form id="stranger" hidden>
+      <p>You are signed in as <b data-fill="me"></b>, and this invitation is for someone else.</p>
+      <button>Sign out and go on</button>
+    </form>
+    <section id="joined" hidden>
+      <p class="tick" aria-hidden="true">✓</p>
+      <h1>You are now a member of <span data-fill="workspace"></span></h1>
+      <p>Welcome, <b data-fill="name"></b>. You are signed in as <span data-fill="me"></span>, and you are <span data-fill="role"></span> here.</p>
+      <p class="quiet">Your workspaces</p>
+      <ul id="workspaces"></ul>
+    </section>
+    <section id="over" hidden>
+      <h1>This invitation does not work</h1>
+      <p data-fill="reason"></p>
+    </section>
+    <output id="said" role="status"></output>
+    <noscript><p>This page needs JavaScript.</p></noscript>
+  </main>
+  <script>${script}</script>
+</body>
+</html>
+`;
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Only this page's own script and style run. */
+export const invitationPolicy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'`;

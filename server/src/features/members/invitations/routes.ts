@@ -1,0 +1,135 @@
+// Owns the HTTP contract of invitations: sending them, opening one, accepting it, and the page a link leads to.
+import { changing, open } from '../../../access/accepted.ts';
+import { perMinute } from '../../../access/limits.ts';
+import { anyone, anyoneRecognised, unlimitedToken, within, workspaceAs } from '../../../access/reach.ts';
+import { type Route, route } from '../../../access/route.ts';
+import { noted } from '../../../kit/http/answer.ts';
+import { media } from '../../../kit/http/operation.ts';
+import type { Db } from '../../../tables.ts';
+import { type AcceptParts, accept, openLink } from './accept.ts';
+import {
+  Acceptance,
+  Accepted,
+  Invitation,
+  Invited,
+  NewInvitation,
+  NewInvitations,
+  OpenedInvitation,
+  presentOpened,
+  Resend,
+  Resent,
+} from './contract.ts';
+import { inviteMember, inviteMembers, resendInvitations } from './invitation.ts';
+import { invitationPage, invitationPolicy } from './page.ts';
+
+const admin = unlimitedToken(workspaceAs('admin'));
+const invitations = perMinute(6, 'workspace', { group: 'invite' });
+const planRequired = { status: 402, code: 'plan_required' } as const;
+const expired = { status: 410, code: 'invitation_expired' } as const;
+
+export const invitationRoutes = (parts: AcceptParts): Route[] => [...sending(parts), ...comingIn(parts)];
+
+const sending = (parts: AcceptParts): Route[] => [
+  route({
+    name: 'inviteMember',
+    method: 'POST',
+    path: '/api/workspace/invitations/invite',
+    origin: 'N',
+    summary: 'Invite a person by e-mail',
+    description: 'The link works for 60 days. Without mail, or when it failed, the answer carries it as `accept_url`.',
+    credentials: changing,
+    access: admin,
+    limit: invitations,
+    idempotency: 'optional',
+    shownOnce: ['accept_url'],
+    body: NewInvitation,
+    audits: ['invitation.created', 'invitation.resent'],
+    answers: { 200: Invitation },
+    refusals: [planRequired, { status: 409, code: 'member_exists' }, { status: 409, code: 'invitation_pending' }],
+    handle: ({ db, access, body, now }) => inviteMember(db, access, body, parts, now),
+  }),
+  route({
+    name: 'inviteMembers',
+    method: 'POST',
+    path: '/api/workspace/invitations/bulk-invite',
+    origin: 'N',
+    summary: 'Invite up to 50 people',
+    description: 'A role that the plan does not give refuses all; who is a member or invited is listed in `failed`.',
+    credentials: changing,
+    access: admin,
+    limit: invitations,
+    idempotency: 'optional',
+    shownOnce: ['accept_url'],
+    body: NewInvitations,
+    audits: ['invitation.created', 'invitation.resent'],
+    answers: { 200: Invited },
+    refusals: [{ status: 400, code: 'bulk_rejected' }],
+    handle: ({ db, access, body, now }) => inviteMembers(db, access, body.invitations, parts, now),
+  }),
+  route({
+    name: 'resendInvitation',
+    method: 'POST',
+    path: '/api/workspace/invitations/resend',
+    origin: 'N',
+    summary: 'Send up to 50 invitations again, with new links',
+    description: 'Pending or expired; the old links are dead.',
+    credentials: changing,
+    access: admin,
+    limit: invitations,
+    body: Resend,
+    audits: ['invitation.resent'],
+    answers: { 200: Resent },
+    handle: ({ db, access, body, now }) => resendInvitations(db, access, body.emails, parts, now),
+  }),
+];
+
+const comingIn = (parts: AcceptParts): Route[] => {
+  const findLink = (db: Db, _access: unknown, text: string, now: Date) => openLink(db, text, parts, now);
+  return [
+    route({
+      name: 'getInvitation',
+      method: 'GET',
+      path: '/api/invitations/{invitation_token}',
+      origin: 'N',
+      summary: 'What an invitation is to, and for whom',
+      credentials: open,
+      access: within(anyone, 'invitation', findLink, 'invitation_token'),
+      limit: perMinute(30, 'address'),
+      answers: { 200: OpenedInvitation },
+      refusals: [expired],
+      handle: ({ access }) => presentOpened(access.invitation),
+    }),
+    route({
+      name: 'acceptInvitation',
+      method: 'POST',
+      path: '/api/invitations/{invitation_token}/accept',
+      origin: 'N',
+      summary: 'Join the workspace',
+      description:
+        'A new person sends a name and a password and gets a session; who has an account is signed in as that person.',
+      credentials: open,
+      access: within(anyoneRecognised, 'invitation', findLink, 'invitation_token'),
+      limit: perMinute(10, 'address'),
+      body: Acceptance,
+      audits: ['invitation.accepted'],
+      answers: { 200: Accepted },
+      refusals: [expired, { status: 403, code: 'invitation_email_mismatch' }],
+      handle: ({ db, access, params, body, now }) => accept(db, access, params.invitation_token, body, parts, now),
+    }),
+    route({
+      name: 'invitationPage',
+      method: 'GET',
+      path: '/invitations/{invitation_token}',
+      origin: 'N',
+      summary: 'The page that the link in the mail leads to',
+      credentials: open,
+      access: anyone,
+      limit: perMinute(60, 'address'),
+      answers: { 200: media('text/html; charset=utf-8', 'a page') },
+      handle: () =>
+        noted(invitationPage, {
+          headers: { 'content-security-policy': invitationPolicy, 'referrer-policy': 'no-referrer' },
+        }),
+    }),
+  ];
+};

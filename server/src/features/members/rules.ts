@@ -1,0 +1,60 @@
+// Owns who may be changed, and how (docs/contract.md §2.3): each rule gives the refusal, or nothing. Pure.
+import type { Listed } from '../../access/members.ts';
+import { planFault } from '../../access/plans.ts';
+import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceRole } from '../../access/roles.ts';
+import { Problem } from '../../kit/problem.ts';
+
+/** Who asks, and what their workspace may. */
+export type Asking = Pick<WorkspaceAccess, 'plan'> & { readonly caller: { readonly user_id: string | null } };
+
+export type Assignable = Exclude<WorkspaceRole, 'owner' | 'guest'>;
+
+export const noSuchMember = () => new Problem('not_found', 'member_not_found', 'There is no such member.');
+
+const ownerProtected = () =>
+  new Problem(
+    'forbidden',
+    'owner_protected',
+    'The owner of the workspace cannot be changed. Transfer ownership first.',
+  );
+
+export const adminFault = (role: string, asking: Asking): Problem | undefined =>
+  role === 'admin' ? planFault(asking.plan, 'admin_role') : undefined;
+
+export const roleFault = (who: Listed | undefined, role: Assignable, asking: Asking): Problem | undefined =>
+  standingFault(who, asking) ?? adminFault(role, asking);
+
+export const removalFault = (who: Listed | undefined, asking: Asking): Problem | undefined =>
+  standingFault(who, asking);
+
+export const accessFault = (who: Listed | undefined, asking: Asking): Problem | undefined =>
+  who?.joined ? standingFault(who, asking) : noSuchMember();
+
+/** Nobody changes their own standing, and nobody that of the owner. */
+function standingFault(who: Listed | undefined, asking: Asking): Problem | undefined {
+  if (who === undefined) return noSuchMember();
+  if (who.joined && who.id === asking.caller.user_id) {
+    return new Problem('forbidden', 'self_change_not_allowed', 'Someone else must do this for you.');
+  }
+  return who.role === 'owner' ? ownerProtected() : undefined;
+}
+
+/** `pool` is what the workspace has a month; null: unlimited. */
+export function limitFault(
+  who: Listed | undefined,
+  credit_limit: number | null,
+  pool: number | null,
+): Problem | undefined {
+  if (!who?.joined) return noSuchMember();
+  if (who.role === 'owner') return ownerProtected();
+  if (credit_limit !== null && (who.role === 'viewer' || who.role === 'guest')) {
+    return new Problem('bad_request', 'viewer_cannot_have_limit', 'Viewers and guests spend no credits.');
+  }
+  return poolFault(credit_limit, pool);
+}
+
+export function poolFault(credit_limit: number | null, pool: number | null): Problem | undefined {
+  if (credit_limit === null || pool === null || credit_limit <= pool) return undefined;
+  return new Problem('bad_request', 'limit_above_pool', 'The workspace itself has fewer credits a month.');
+}

@@ -1,0 +1,48 @@
+// The demo shows something of everything: every role, state, limit and count that the members list can filter by.
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { makeDemo } from '../src/demo.ts';
+import { startWorld } from './world.ts';
+
+const world = await startWorld();
+const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
+const workspace = await world.workspace(owner);
+const startedAt = performance.now();
+await makeDemo(world.app, await world.token(owner, workspace), new Date('2026-06-30T12:00:00Z'));
+const seconds = (performance.now() - startedAt) / 1000;
+
+const counted = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
+  Object.fromEntries((await query.execute(world.db)).rows.map(({ what, count }) => [String(what), count]));
+
+it('is 250 people of every role and state, in seconds, and the same each time', async () => {
+  expect(
+    await counted(sql`select role as what, count(*) from memberships where workspace_id = ${workspace} group by role`),
+  ).toEqual({ owner: 1, admin: 11, editor: 99, viewer: 64, guest: 40 });
+  expect(
+    await counted(sql`select access_state as what, count(*) from memberships
+      where workspace_id = ${workspace} group by access_state`),
+  ).toEqual({ active: 203, blocked: 12 });
+  expect(
+    await counted(sql`select expires_at > '2026-06-30T12:00:00Z' as what, count(*) from invitations
+      where workspace_id = ${workspace} group by 1`),
+  ).toEqual({ true: 20, false: 15 });
+  expect(seconds).toBeLessThan(20);
+});
+
+it('has members with limits of their own, who were seen, who own and share apps and agents, and who spent', async () => {
+  const { rows } = await sql<Record<string, number>>`select
+      count(*) filter (where m.credit_limit is not null) as limited,
+      count(*) filter (where exists (select 1 from credentials c where c.user_id = m.user_id and c.last_used_at is not null)) as seen,
+      count(*) filter (where exists (select 1 from apps a where a.owner_id = m.user_id and a.app_type = 'user_app')) as app_owners,
+      count(*) filter (where exists (select 1 from apps a where a.owner_id = m.user_id and a.app_type = 'user_agent')) as agent_owners,
+      count(*) filter (where exists (select 1 from app_shares s where s.user_id = m.user_id)) as shared_with,
+      count(*) filter (where exists (select 1 from credit_ledger l where l.user_id = m.user_id)) as spenders
+    from memberships m where m.workspace_id = ${workspace}`.execute(world.db);
+  for (const [what, count] of Object.entries(rows[0] as object)) expect(count, what).toBeGreaterThan(5);
+  const guestsWithout = await sql`select 1 from memberships m where m.role = 'guest' and m.workspace_id = ${workspace}
+    and not exists (select 1 from app_shares s where s.user_id = m.user_id)`.execute(world.db);
+  expect(guestsWithout.rows).toEqual([]);
+  const days = await sql<{ days: number }>`select count(distinct created_date::date) as days from credit_ledger
+    where workspace_id = ${workspace}`.execute(world.db);
+  expect(days.rows[0]?.days).toBeGreaterThanOrEqual(60);
+});

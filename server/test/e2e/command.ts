@@ -1,0 +1,43 @@
+// Owns the command line as an operator runs it, for tests: real processes, which end with the test file.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll } from 'vitest';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const run = promisify(execFile);
+
+export function commandLine(settings: Readonly<Record<string, string>>) {
+  const environment = { REDIS_PREFIX: `e2e:${process.pid}:`, PORT: '0', PATH: process.env.PATH ?? '', ...settings };
+  const children: ChildProcess[] = [];
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL');
+  });
+
+  const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd: '/' });
+
+  /** Starts a long-running command and waits for its first word. */
+  async function start(command: string, word: RegExp) {
+    const child = spawn(process.execPath, [main, command], {
+      env: environment,
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    const log: string[] = [];
+    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+    child.stdout?.on('data', (chunk) => {
+      log.push(String(chunk));
+      const match = word.exec(log.join(''));
+      if (match) resolve(match);
+    });
+    child.once('exit', () => reject(new Error(`${command} ended: ${log.join('')}`)));
+    return { child, said: await promise, log };
+  }
+
+  const startApi = async () => {
+    const api = await start('api', /"address":"([^"]+)"/);
+    return { ...api, url: api.said[1] as string };
+  };
+  return { plinth, start, startApi };
+}
