@@ -1,6 +1,7 @@
 // What an installation says of itself, and how it answers what is no operation at all.
 import { describe, expect, it } from 'vitest';
 import { startBeside, startWorld } from '../../../test/world.ts';
+import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld({ environment: { METRICS_TOKEN: 'figures' } });
 const owner = await world.person('owner@example.com');
@@ -55,6 +56,32 @@ describe('live and ready', () => {
       body: { code: 'service_unavailable', retry_safe: true },
       headers: { 'retry-after': '1' },
     });
+  });
+});
+
+describe('the work that waits', () => {
+  const checks = async () => (await world.call('GET', '/readyz')).body.checks;
+  const figures = async () =>
+    (await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } })).text;
+
+  it('is told before anybody works, without a heartbeat made up', async () => {
+    expect(await checks()).toMatchObject({ queue_lag_seconds: 0, worker_heartbeat: null });
+    const waiting = { id: newId(), user_id: owner.id, created_date: new Date(), due_at: new Date(Date.now() - 90_000) };
+    await world.db.insertInto('reset_mails').values(waiting).execute();
+    expect((await checks()).queue_lag_seconds).toBeGreaterThanOrEqual(90);
+    expect(await figures()).toMatch(/plinth_queue_oldest_seconds\{queue="reset_mails"\} 9\d\./);
+    await world.db.deleteFrom('reset_mails').execute();
+  });
+
+  it('and who does it, with queues by state', async () => {
+    await world.startWorker();
+    const { worker_heartbeat, queue_lag_seconds } = await checks();
+    expect(Date.now() - Date.parse(worker_heartbeat)).toBeLessThan(10_000);
+    expect(queue_lag_seconds).toBe(0);
+    const text = await figures();
+    expect(text).toMatch(/plinth_worker_slots\{state="held"\} 1/);
+    expect(text).toMatch(/plinth_queue_depth\{queue="reset_mails",state="due"\} 0/);
+    expect(text).toMatch(/plinth_queue_depth\{queue="events",state="failed"\} 0/);
   });
 });
 

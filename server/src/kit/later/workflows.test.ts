@@ -9,7 +9,7 @@ import { laterFigures } from './figures.ts';
 import { type HeldSlot, holdSlot } from './slots.ts';
 import { openWake } from './wake.ts';
 import { work } from './worker.ts';
-import { openWorkflows, type Workflow } from './workflows.ts';
+import { openWorkflows, type Scheduled, type Workflow } from './workflows.ts';
 
 const cloned = await cloneTemplate();
 const { db, pool, close } = openDatabase<never>({ url: cloned.url, poolSize: 10 });
@@ -65,6 +65,14 @@ const limited: Workflow<{ tenant: string }> = {
     await flow.transaction('done', (db) => effect(db, `limited ${tenant}`));
   },
 };
+const ticking: Workflow<Scheduled> = {
+  ...limits,
+  name: 'ticking',
+  schedule: '* * * * * *',
+  async run(flow, { scheduled_at }) {
+    await flow.transaction('tick', (db) => effect(db, `tick ${scheduled_at}`));
+  },
+};
 const endless: Workflow<object> = {
   ...limits,
   name: 'endless',
@@ -81,7 +89,7 @@ const warnings: unknown[] = [];
 const working = await work(
   {
     queues: [],
-    workflows: [twoSteps, waiting, failing, limited, endless] as Workflow[],
+    workflows: [twoSteps, waiting, failing, limited, ticking, endless] as Workflow[],
     jobs: [],
     dispatch: async () => 0,
   },
@@ -133,6 +141,12 @@ describe('start', () => {
     for (const id of ids) await ended(id, 'done');
     expect(mostAtOnce).toBe(1);
   });
+});
+
+it('one with a schedule is started by the clock, once for each time', async () => {
+  await expect.poll(async () => (await effects('tick')).length).toBeGreaterThanOrEqual(3);
+  const ticks = await effects('tick');
+  expect(new Set(ticks).size).toBe(ticks.length);
 });
 
 describe('on the way', () => {

@@ -2,7 +2,7 @@
 // lives in PostgreSQL beside the data, so that starting one belongs to the transaction that caused it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk';
+import { DBOS, DBOSClient, type ScheduledWorkflowFn } from '@dbos-inc/dbos-sdk';
 import {
   assertStillOwnsWorkflow,
   DBOSStepAlreadyRecordedError,
@@ -40,7 +40,14 @@ export interface Workflow<Input = never> {
   readonly pollMs?: number;
   /** A run that takes longer is cancelled. */
   readonly timeoutMs: number;
+  /** Started by the clock: a crontab line in UTC, its first field the seconds if there are six. Once for each time, by whichever worker. */
+  readonly schedule?: string;
   run(flow: Flow, input: Input): Promise<unknown>;
+}
+
+/** What a scheduled workflow is given. */
+export interface Scheduled {
+  readonly scheduled_at: string;
 }
 
 // Fixed: a deploy must not tie runs under way to the code that started them. What changes says so by `changed`.
@@ -227,28 +234,53 @@ export const executorOf = (slot: number): string => `slot-${slot}`;
 /** Runs workflows in this process, as the executor it names. Once per process. */
 export async function runWorkflows(workflows: readonly Workflow[], parts: EngineParts): Promise<WorkflowRun> {
   registerDataSource(transactionsOn(parts.db));
-  for (const workflow of workflows) {
-    const run = (input: never) => workflow.run(flow(), input);
-    DBOS.registerWorkflow(run, { name: workflow.name, maxRecoveryAttempts: endless });
-  }
+  const registered = workflows.map((workflow) => ({ workflow, run: register(workflow) }));
   // Its own connections: a transaction step asks the engine something while it holds one of `db`'s.
   const { pool } = openDatabase({ url: parts.url, poolSize: enginePoolSize, applicationName: parts.sessionName });
   DBOS.setConfig(engineConfig(parts, pool));
   await DBOS.launch();
-  for (const { name, perProcess, perTenant, pollMs } of workflows) {
-    await DBOS.registerQueue(name, {
-      workerConcurrency: perProcess,
-      minPollingIntervalMs: pollMs ?? 500,
-      onConflict: 'always_update',
-      ...(perTenant === undefined ? {} : { partitionConcurrency: perTenant }),
-    });
-  }
+  for (const { workflow } of registered) await registerQueue(workflow);
+  await applySchedules(registered);
   return {
     async stop(withinMs) {
       await DBOS.shutdown({ workflowCompletionTimeoutMS: withinMs });
       await pool.end();
     },
   };
+}
+
+type Registered = (input: never) => Promise<unknown>;
+
+function register(workflow: Workflow): Registered {
+  const run = (input: unknown) =>
+    // The scheduler gives the time itself.
+    workflow.run(flow(), (input instanceof Date ? { scheduled_at: input.toISOString() } : input) as never);
+  return DBOS.registerWorkflow(run, { name: workflow.name, maxRecoveryAttempts: endless });
+}
+
+const registerQueue = ({ name, perProcess, perTenant, pollMs }: Workflow) =>
+  DBOS.registerQueue(name, {
+    workerConcurrency: perProcess,
+    minPollingIntervalMs: pollMs ?? 500,
+    onConflict: 'always_update',
+    ...(perTenant === undefined ? {} : { partitionConcurrency: perTenant }),
+  });
+
+/** The schedules of this release, and no others: one that is no longer declared ends with the deploy. */
+async function applySchedules(registered: readonly { workflow: Workflow; run: Registered }[]): Promise<void> {
+  const wanted = registered.flatMap(({ workflow: { name, schedule }, run }) =>
+    schedule === undefined
+      ? []
+      : [{ scheduleName: name, schedule, queueName: name, workflowFn: run as unknown as ScheduledWorkflowFn }],
+  );
+  const known = await DBOS.listSchedules();
+  for (const { scheduleName } of known) {
+    if (!wanted.some((schedule) => schedule.scheduleName === scheduleName)) await DBOS.deleteSchedule(scheduleName);
+  }
+  const changed = wanted.filter(({ scheduleName, schedule }) =>
+    known.every((old) => old.scheduleName !== scheduleName || old.schedule !== schedule),
+  );
+  if (changed.length > 0) await DBOS.applySchedules(changed);
 }
 
 const engineConfig = ({ url, executor, onWarning }: EngineParts, pool: pg.Pool) => ({
@@ -260,6 +292,7 @@ const engineConfig = ({ url, executor, onWarning }: EngineParts, pool: pg.Pool) 
   enablePatching: true,
   executorID: executor,
   runMigrations: false,
+  schedulerPollingIntervalMs: 5_000,
   notificationCoalesceMs: 1_000, // of the engine's own events and streams, which nothing here uses; it polls for them
   logger: {
     ...quiet,
