@@ -57,8 +57,8 @@ export const events: Bench = async ({ quick, progress }) => {
       figures: { ...cost, dispatched_per_second: rate, ...latency, ...idle },
       judged: [
         {
-          bar: `publishing adds <= ${addedBar * 100} % to the caller's transaction`,
-          met: cost.publish_adds <= addedBar,
+          bar: `publishing adds <= ${addedBar * 100} % to the caller's transaction, against a bare INSERT of the same rows`,
+          met: cost.publish_adds_to_one_with_a_bare_insert <= addedBar,
         },
         { bar: `>= ${dispatchBar} events/s dispatched`, met: rate >= dispatchBar },
         { bar: `p50 <= ${latencyBarMs} ms at 200 events/s`, met: latency.latency_ms_p50 <= latencyBarMs },
@@ -252,12 +252,15 @@ async function idleLoad(postgres: OwnPostgres, seconds: number, progress: (line:
   });
   try {
     await sleep(6_000);
-    const before = { worker: cpuMs(worker.pid as number), postgres: postgres.cpuMs(cpuMs) };
+    const before = {
+      worker: cpuMs(worker.pid as number),
+      postgres: postgres.pids().map((pid) => [pid, cpuMs(pid)] as const),
+    };
     await sleep(seconds * 1000);
     const percent = (now: number, then: number) => rounded((now - then) / (seconds * 10), 2);
     const idle = {
       idle_worker_cpu_percent: percent(cpuMs(worker.pid as number), before.worker),
-      idle_postgres_cpu_percent: percent(postgres.cpuMs(cpuMs), before.postgres),
+      idle_postgres_cpu_percent: percent(usedSince(postgres.pids(), new Map(before.postgres)), 0),
     };
     progress(`idle: worker ${idle.idle_worker_cpu_percent} %, PostgreSQL ${idle.idle_postgres_cpu_percent} %`);
     return idle;
@@ -265,6 +268,10 @@ async function idleLoad(postgres: OwnPostgres, seconds: number, progress: (line:
     worker.kill('SIGKILL');
   }
 }
+
+/** What these processes have used since; one that began meanwhile counts whole. */
+const usedSince = (pids: readonly number[], before: ReadonlyMap<number, number>): number =>
+  pids.reduce((sum, pid) => sum + cpuMs(pid) - (before.get(pid) ?? 0), 0);
 
 /** User and system time of a process, in ms; 0 when it is gone. */
 function cpuMs(pid: number): number {

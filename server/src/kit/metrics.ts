@@ -12,7 +12,7 @@ export interface Metrics {
 export function createMetrics(later: () => Promise<LaterFigures>): Metrics {
   const registry = new Registry();
   // The default looks 100 times a second at the event loop: a process with nothing to do would spend its time on that.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 500 });
   const requests = new Counter({
     name: 'plinth_http_requests_total',
     help: 'Requests by operation and status',

@@ -9,7 +9,7 @@ export const audit = ({ cursors }: { cursors: Cursors }) => ({
   seal: sealAll,
   routes: auditRoutes(cursors),
   jobs: [
-    { name: 'seal audit entries', everyMs: 500, run: (db) => sealAll(db) },
+    { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
     { name: 'drop expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => dropExpired(db, now) },
   ] satisfies Job[],
 });

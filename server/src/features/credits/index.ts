@@ -10,7 +10,7 @@ import { creditRoutes } from './routes.ts';
 export const credits = ({ cursors, alarm }: { cursors: Cursors; alarm(mismatch: Mismatch): void }) => ({
   routes: creditRoutes(cursors),
   jobs: [
-    { name: 'release expired reservations', everyMs: 1_000, run: releaseExpired },
+    { name: 'release expired reservations', everyMs: 10_000, run: releaseExpired },
     { name: 'forget reservations', everyMs: 60 * 60 * 1000, run: forgetReservations },
     { name: 'check credit pools', everyMs: 10 * 60 * 1000, run: (db, now) => checkPools(db, alarm, now) },
   ] satisfies Job[],

@@ -14,7 +14,7 @@ export const workspaces = (parts: WorkspaceParts & { cursors: Cursors; seal(db: 
   routes: workspaceRoutes(parts),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
-    { name: 'write exports', everyMs: 1_000, run: (db, now) => runExport(db, parts.exportsFolder, parts.seal, now) },
+    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, parts.exportsFolder, parts.seal, now) },
     { name: 'forget exports', everyMs: 60 * 60 * 1000, run: (db, now) => forgetExports(db, parts.exportsFolder, now) },
   ] satisfies Job[],
 });

@@ -78,7 +78,7 @@ export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Pr
 }
 
 const sweepsOf = (later: Later, { engine }: WorkerParts, settleAbandoned: () => Promise<number>): Job[] => [
-  { name: 'settle abandoned slots', everyMs: 400, run: settleAbandoned },
+  { name: 'settle abandoned slots', everyMs: 500, run: settleAbandoned },
   // Normally nothing: claims are given back when a slot changes hands. This heals what that missed.
   { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(later, db) },
   { name: 'forget events', everyMs: 60_000, run: forgetDispatched },

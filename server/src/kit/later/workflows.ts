@@ -233,6 +233,7 @@ export const executorOf = (slot: number): string => `slot-${slot}`;
 
 /** Runs workflows in this process, as the executor it names. Once per process. */
 export async function runWorkflows(workflows: readonly Workflow[], parts: EngineParts): Promise<WorkflowRun> {
+  if (workflows.length === 0) return { stop: async () => {} };
   registerDataSource(transactionsOn(parts.db));
   const registered = workflows.map((workflow) => ({ workflow, run: register(workflow) }));
   // Its own connections: a transaction step asks the engine something while it holds one of `db`'s.
