@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { migrationsFolder } from '../../server/src/app.ts';
 import { migrate, readMigrations } from '../../server/src/kit/db/migrate.ts';
-import { migrateWorkflows } from '../../server/src/kit/later/workflows.ts';
+import { migrateWorkflows } from '../../server/src/kit/later/engine.ts';
 
 const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 

@@ -146,6 +146,13 @@ export interface Tables {
     used: number;
     reserved: number;
   };
+  event_turn: {
+    one: Generated<boolean>;
+    begun: Generated<boolean>;
+    deaths: Generated<number>;
+    event_id: string | null;
+    event_deaths: Generated<number>;
+  };
   events: {
     id: string;
     name: string;
@@ -262,7 +269,11 @@ export interface Tables {
   workflow_marks: {
     workflow_id: string;
     interruptions: Generated<number>;
+    steps: Generated<number>;
+    counted_for: string | null;
+    waiting: Generated<boolean>;
     cancelled_at: Date | null;
+    cancel_pending: Generated<boolean>;
     updated_date: Generated<Date>;
   };
   workspace_exports: {

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { migrationsFolder } from '../src/app.ts';
 import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
-import { migrateWorkflows } from '../src/kit/later/workflows.ts';
+import { migrateWorkflows } from '../src/kit/later/engine.ts';
 import { observedFolder } from './observed.ts';
 
 export const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432';

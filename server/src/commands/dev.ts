@@ -12,7 +12,7 @@ import { makeDemo } from '../demo.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import { migrate, readMigrations } from '../kit/db/migrate.ts';
-import { migrateWorkflows } from '../kit/later/workflows.ts';
+import { migrateWorkflows } from '../kit/later/engine.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { insertToken, makeFirst } from './bootstrap.ts';

@@ -2,7 +2,7 @@
 import { migrationsFolder } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { migrate, readMigrations } from '../kit/db/migrate.ts';
-import { migrateWorkflows } from '../kit/later/workflows.ts';
+import { migrateWorkflows } from '../kit/later/engine.ts';
 
 export async function migrateDatabase(): Promise<void> {
   const { DATABASE_URL } = readConfig();

@@ -5,9 +5,10 @@ import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
-import { holdSlot } from '../kit/later/slots.ts';
+import { type HeldSlot, holdSlot } from '../kit/later/slots.ts';
 import { work } from '../kit/later/worker.ts';
-import { createLog, logged } from '../kit/log.ts';
+import { createLog, type Log, logged } from '../kit/log.ts';
+import { isBearer } from '../kit/metrics.ts';
 
 export async function worker(): Promise<void> {
   const config = readConfig();
@@ -15,6 +16,17 @@ export async function worker(): Promise<void> {
   const stop = stopAsked();
   const slot = await holdSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS }, stop);
   if (slot === undefined) return;
+  try {
+    await workIn(slot, config, log, stop);
+    process.exit(0);
+  } catch (error) {
+    // A process that goes on holding a slot without working in it would keep everybody else from it.
+    log.fatal({ error: logged(error) }, 'could not work');
+    process.exit(1);
+  }
+}
+
+async function workIn(slot: HeldSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
   void slot.lost.then((reason) => {
     log.fatal({ slot: slot.slot, reason }, 'slot lost');
     process.exit(1); // at once: somebody else may be doing the same work by now
@@ -34,13 +46,12 @@ export async function worker(): Promise<void> {
     onRun: app.metrics.ran,
     onSettled: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
   });
-  serveMetrics(app, config);
+  serveMetrics(app, config, log);
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.later.jobs.map((job) => job.name) }, 'working');
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
   log.info('stopping');
   await working.stop();
   await app.close();
-  process.exit(0);
 }
 
 /** By a signal; or because whoever started this process, and holds its other end, is gone. */
@@ -50,13 +61,14 @@ function stopAsked(): AbortSignal {
   return asked.signal;
 }
 
-function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config): void {
+function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config, log: Log): void {
   if (WORKER_METRICS_PORT === undefined) return;
-  createServer(async (request, response) => {
-    const isAllowed = METRICS_TOKEN !== undefined && request.headers.authorization === `Bearer ${METRICS_TOKEN}`;
+  const server = createServer(async (request, response) => {
     if (request.url === '/healthz') response.end('{"status":"ok"}');
     else if (request.url !== '/metrics' || METRICS_TOKEN === undefined) response.writeHead(404).end();
-    else if (!isAllowed) response.writeHead(401).end();
+    else if (!isBearer(request.headers.authorization, METRICS_TOKEN)) response.writeHead(401).end();
     else response.end(await app.metrics.text());
-  }).listen(WORKER_METRICS_PORT, HOST);
+  });
+  server.on('error', (error) => log.error({ error: logged(error) }, 'figures cannot be served'));
+  server.listen(WORKER_METRICS_PORT, HOST);
 }

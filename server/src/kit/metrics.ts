@@ -1,6 +1,14 @@
 // Owns the figures a process counts about itself, for Prometheus.
+import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaterFigures } from './later/figures.ts';
+
+/** Whether this is the bearer token, in a time that does not tell how much of it is right. */
+export function isBearer(authorization: string | undefined, token: string): boolean {
+  const given = Buffer.from(authorization ?? '');
+  const expected = Buffer.from(`Bearer ${token}`);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
 
 export interface Metrics {
   answered(operation: string, status: number, seconds: number): void;

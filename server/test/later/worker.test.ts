@@ -69,11 +69,11 @@ it('a spare takes over from one that is killed, and what it had begun is done on
   await working(first);
   const spare = start();
   await add('waits', 'waits', 'waits');
-  await expect.poll(claimed, { timeout: 5_000 }).toBe(3);
+  await expect.poll(claimed, { timeout: 15_000 }).toBe(3);
   expect(spare.said).toEqual([]);
   first.child.kill('SIGKILL');
   await working(spare);
-  await expect.poll(effects, { timeout: 10_000 }).toEqual(['waits', 'waits', 'waits']);
+  await expect.poll(effects, { timeout: 25_000 }).toEqual(['waits', 'waits', 'waits']);
   expect(await claimed()).toBe(0);
 });
 
@@ -81,9 +81,9 @@ it('with no spare, another worker gives back what a dead one had begun', async (
   const [first, other] = [start(2), start(2)];
   await Promise.all([working(first), working(other)]);
   await add('waits', 'waits', 'waits', 'waits');
-  await expect.poll(claimed, { timeout: 5_000 }).toBe(4);
+  await expect.poll(claimed, { timeout: 15_000 }).toBe(4);
   first.child.kill('SIGKILL');
-  await expect.poll(effects, { timeout: 10_000 }).toHaveLength(4);
+  await expect.poll(effects, { timeout: 25_000 }).toHaveLength(4);
 });
 
 it('one that was frozen past its lease loses its slot, and ends when it wakes', async () => {
@@ -91,12 +91,12 @@ it('one that was frozen past its lease loses its slot, and ends when it wakes', 
   await working(first);
   const spare = start();
   await add('waits');
-  await expect.poll(claimed, { timeout: 5_000 }).toBe(1);
+  await expect.poll(claimed, { timeout: 15_000 }).toBe(1);
   first.child.kill('SIGSTOP');
   await working(spare);
-  await expect.poll(effects, { timeout: 10_000 }).toEqual(['waits']);
+  await expect.poll(effects, { timeout: 25_000 }).toEqual(['waits']);
   first.child.kill('SIGCONT');
-  await expect.poll(() => first.ended, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => first.ended, { timeout: 25_000 }).toBe(true);
   expect(await effects()).toEqual(['waits']);
 });
 
@@ -104,9 +104,9 @@ it('one that is asked to stop ends what it does, and leaves nothing behind', asy
   const first = start();
   await working(first);
   await add('waits');
-  await expect.poll(claimed, { timeout: 5_000 }).toBe(1);
+  await expect.poll(claimed, { timeout: 15_000 }).toBe(1);
   first.child.kill('SIGTERM');
-  await expect.poll(() => first.said, { timeout: 10_000 }).toContainEqual({ stopped: 0 });
+  await expect.poll(() => first.said, { timeout: 25_000 }).toContainEqual({ stopped: 0 });
   expect(await effects()).toEqual(['waits']);
   expect((await sql`select 1 from worker_slots where settled_epoch < epoch`.execute(db)).rows).toEqual([]);
 });
@@ -122,15 +122,15 @@ function keep(): void {
 it('a job that kills its process is tried ever more rarely; its neighbours are done', async () => {
   keep();
   await add('kills', ...Array.from({ length: 30 }, () => 'good'));
-  await expect.poll(effects, { timeout: 25_000 }).toHaveLength(30);
+  await expect.poll(effects, { timeout: 60_000 }).toHaveLength(30);
   const { rows } = await sql`select interruptions, last_error from jobs where what = 'kills'`.execute(db);
   expect(rows[0]).toMatchObject({ last_error: expect.stringMatching(/^its process ended while it ran, \d+ times$/) });
-});
+}, 70_000);
 
 it('a job that never lets go of its thread ends with its process; its neighbours are done', async () => {
   keep();
   await add('spins', ...Array.from({ length: 30 }, () => 'good'));
-  await expect.poll(effects, { timeout: 28_000 }).toHaveLength(30);
+  await expect.poll(effects, { timeout: 60_000 }).toHaveLength(30);
   const { rows } = await sql`select last_error from jobs where what = 'spins'`.execute(db);
   expect(rows[0]).toMatchObject({ last_error: expect.stringMatching(/^its process ended while it ran, \d+ times$/) });
-});
+}, 70_000);

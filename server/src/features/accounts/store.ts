@@ -1,4 +1,5 @@
 // Owns the queries over credentials, by their owner or by their workspace.
+import { sql } from 'kysely';
 import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
 import type { CredentialKind } from '../../access/tokens.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -100,7 +101,10 @@ export async function removeSetupTokens(db: Db): Promise<void> {
 }
 
 export async function insertResetMail(db: Db, user_id: string, now: Date): Promise<void> {
-  await db.insertInto('reset_mails').values({ id: newId(), user_id, created_date: now, due_at: now }).execute();
+  await db
+    .insertInto('reset_mails')
+    .values({ id: newId(), user_id, created_date: now, due_at: sql`clock_timestamp()` })
+    .execute();
 }
 
 const mailsKeptMs = 24 * 60 * 60 * 1000;

@@ -1,5 +1,4 @@
 // Owns what an installation says of itself: alive, ready, its figures, and the description of its API (contract §13).
-import { timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,6 +12,7 @@ import { Answer } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
 import { noSuchRoute } from '../../kit/http/refuse.ts';
 import { answer } from '../../kit/http/shapes.ts';
+import { isBearer } from '../../kit/metrics.ts';
 
 /** What is known of the installation; handed in, so that nothing else can be said of it. */
 export interface Installation {
@@ -163,10 +163,7 @@ export function installationRoutes(installation: Installation): Route[] {
 
 function requireMetricsToken(token: string | undefined, authorization: string | string[] | undefined): void {
   if (token === undefined) throw noSuchRoute();
-  const given = Buffer.from(String(authorization ?? ''));
-  const expected = Buffer.from(`Bearer ${token}`);
-  if (given.length === expected.length && timingSafeEqual(given, expected)) return;
-  throw invalidCredentials();
+  if (!isBearer(String(authorization ?? ''), token)) throw invalidCredentials();
 }
 
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -19,6 +19,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await sql`truncate events, heard`.execute(db);
+  await sql`update event_turn set begun = false, deaths = 0, event_id = null`.execute(db);
 });
 
 const { inTransaction, after } = listenersOf<Told, AnyDb>();
@@ -133,9 +134,52 @@ describe('dispatch', () => {
     expect((await waiting()).rows).toEqual([{ failures: 1, failure: 'three is poison' }]);
     expect(await bus.dispatch(db, now())).toBe(0); // not before its time
     healed = true;
-    expect(await bus.dispatch(db, new Date(Date.now() + 2_000))).toBe(1);
+    await sql`update events set retry_at = now() where dispatched_at is null`.execute(db);
+    expect(await bus.dispatch(db, now())).toBe(1);
     expect((await noted()).sort()).toEqual([1, 2, 3, 4, 5]);
   });
+});
+
+it('a reason that cannot be stored holds nobody up', async () => {
+  const bus = busOf(
+    after('thing.made', async (db, events) => {
+      if (events.some((event) => event.payload.n === 2)) throw new Error('a \0 byte');
+      await note(db, events);
+    }),
+  );
+  for (let n = 1; n <= 4; n += 1) await bus.publish(db, 'thing.made', { n }, now());
+  expect(await bus.dispatch(db, now())).toBe(3);
+  expect(await noted()).toEqual([1, 3, 4]);
+});
+
+it('one listener of several names hears them in the order of the log', async () => {
+  const heard: string[] = [];
+  const bus = busOf(
+    after(['thing.gone', 'thing.made'], async (_db, events) => {
+      heard.push(...events.map((event) => `${event.name} ${event.payload.n}`));
+    }),
+  );
+  await bus.publish(db, 'thing.made', { n: 1 }, now());
+  await bus.publish(db, 'thing.gone', { n: 1 }, now());
+  await bus.publish(db, 'thing.made', { n: 2 }, now());
+  await bus.dispatch(db, now());
+  expect(heard).toEqual(['thing.made 1', 'thing.gone 1', 'thing.made 2']);
+});
+
+it('an event that ends the process which hears it is found, and set aside with its reason', async () => {
+  const died = new Error('the process is gone');
+  Object.assign(died, { code: '57P01' }); // as a lost connection: nothing was decided, nothing is set aside
+  const bus = busOf(
+    after('thing.made', async (db, events) => {
+      if (events.some((event) => event.payload.n === 2)) throw died;
+      await note(db, events);
+    }),
+  );
+  for (let n = 1; n <= 3; n += 1) await bus.publish(db, 'thing.made', { n }, now());
+  for (let death = 0; death < 12; death += 1) await bus.dispatch(db, now()).catch(() => {});
+  expect(await noted()).toEqual([1, 3]);
+  const { rows } = await sql`select failure from events where dispatched_at is null`.execute(db);
+  expect(rows).toEqual([{ failure: 'the process that heard it ended, again and again' }]);
 });
 
 it('events that were heard are forgotten after a week, others never', async () => {

@@ -19,7 +19,7 @@ await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(
 
 let runs: QueueRun[] = [];
 afterEach(async () => {
-  await Promise.all(runs.map((run) => run.stop()));
+  await Promise.all(runs.map((run) => run.stop(5_000)));
   runs = [];
 });
 afterAll(async () => {
@@ -106,7 +106,7 @@ describe('rows', () => {
     await expect.poll(async () => (await row('slow')).claimed_slot).toBe(0);
     await sql`update jobs set claims = claims + 1, claimed_slot = 1`.execute(db); // somebody else has it now
     held.resolve();
-    await Promise.all(runs.map((run) => run.stop()));
+    await Promise.all(runs.map((run) => run.stop(5_000)));
     expect(await effects()).toEqual([]);
     expect(await row('slow')).toMatchObject({ claimed_slot: 1 });
   });
@@ -167,6 +167,29 @@ describe('fairness', () => {
   });
 });
 
+it('two backlogs that fill every place leave some for others', async () => {
+  for (const owner of owners.slice(0, 2))
+    await sql`insert into jobs (id, owner_id, what, due_at)
+      select gen_random_uuid(), ${owner}, 'backlog', now() - interval '1 hour' from generate_series(1, 4000)`.execute(
+      db,
+    );
+  await add('mine', { owner: owners[2] });
+  let before = 0;
+  start(
+    queueOf({
+      run: async ({ what }) => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        if (what === 'backlog') before += 1;
+        return what === 'mine'
+          ? { record: async (db) => void (await sql`insert into effects (what) values ('mine')`.execute(db)) }
+          : {};
+      },
+    }),
+  );
+  await expect.poll(effects).toEqual(['mine']);
+  expect(before).toBeLessThan(500);
+});
+
 describe('poison', () => {
   it('what throws is run again by its schedule, then given up with its reason; neighbours are not held up', async () => {
     const given: string[] = [];
@@ -209,12 +232,14 @@ describe('poison', () => {
   });
 
   it('what its process died under comes back, later each time, and is given up at last', async () => {
+    const given: string[] = [];
+    const queue = queueOf({ givenUp: async (_db, _row, error) => void given.push(error) });
     await add('deadly');
     const claimAndDie = () => sql`update jobs set claimed_slot = 1, claimed_epoch = 0, claims = claims + 1`.execute(db);
     const waits: number[] = [];
     for (let n = 1; n <= 20; n += 1) {
       await claimAndDie();
-      expect(await releaseClaims(queueOf(), db)).toBe(1);
+      await releaseClaims(queue, db);
       waits.push((await row('deadly')).due_at?.getTime() ?? Number.NaN);
     }
     expect(await row('deadly')).toMatchObject({
@@ -222,8 +247,62 @@ describe('poison', () => {
       interruptions: 20,
       last_error: 'its process ended while it ran, 20 times',
     });
+    expect(given).toEqual(['its process ended while it ran, 20 times']);
     expect((waits[10] ?? 0) - Date.now()).toBeGreaterThan(30_000);
     expect(waits[0]).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('what cannot be written down has failed too, whatever its reason holds', async () => {
+    start(
+      queueOf({
+        retryMs: () => undefined,
+        run: async ({ what }) => {
+          if (what === 'zero') throw new Error('a \0 byte of somebody else');
+          return { record: () => Promise.reject(new Error('no such column')) };
+        },
+      }),
+    );
+    await add('zero');
+    await add('unrecorded');
+    await expect.poll(async () => (await row('zero')).last_error).toBe('a  byte of somebody else');
+    await expect.poll(async () => (await row('unrecorded')).last_error).toBe('no such column');
+    expect(await depthOf({ name: 'jobs' }, db)).toMatchObject({ running: 0, failed: 2 });
+  });
+
+  it('a row that ran well is no suspect any more', async () => {
+    await add('cleared');
+    await sql`update jobs set interruptions = 5`.execute(db);
+    start(queueOf({ run: async () => ({ againInMs: 60_000 }) }));
+    await expect.poll(async () => (await row('cleared')).interruptions).toBe(0);
+  });
+
+  it('suspects run one at a time; the innocent among them are cleared', async () => {
+    for (let n = 0; n < 12; n += 1) await add(String(n), { owner: newId() });
+    await sql`update jobs set interruptions = 2`.execute(db);
+    let [now, most] = [0, 0];
+    start(
+      queueOf({
+        run: async () => {
+          now += 1;
+          most = Math.max(most, now);
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          now -= 1;
+          return {};
+        },
+      }),
+    );
+    await expect.poll(async () => (await depthOf({ name: 'jobs' }, db)).due).toBe(0);
+    expect(most).toBe(1);
+  });
+
+  it('a row that this worker claimed and does not run is given back by itself', async () => {
+    await add('stray');
+    await sql`update jobs set claimed_slot = 0, claimed_epoch = 1, claims = 1`.execute(db);
+    start(queueOf());
+    await add('fails to close');
+    await sql`update jobs set claimed_slot = 0, claimed_epoch = 1 where what = 'stray'`.execute(db);
+    await Promise.all(runs.map((run) => run.stop(1_000)));
+    expect(await row('stray')).toMatchObject({ claimed_slot: null, interruptions: 0 });
   });
 
   it('only claims of epochs that are over are given back', async () => {

@@ -1,8 +1,12 @@
 // Owns queue tables: the table that is the record of the work is its queue. A row that is due is claimed by a slot, run,
 // and closed in one transaction with what it did, which a claim that is no longer held cannot commit.
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import { type AnyDb, prepared, transaction } from '../db/database.ts';
+import { failureOf } from '../db/failures.ts';
+import { reasonOf } from './reason.ts';
 import type { Claim } from './slots.ts';
 import { Rest, type Wake } from './wake.ts';
 
@@ -27,8 +31,8 @@ export interface QueueRow {
 export interface Outcome {
   /** Writes what came of it, in the transaction that closes the claim. */
   readonly record?: (db: AnyDb) => Promise<void>;
-  /** Run it again then; it is over otherwise. */
-  readonly again?: Date;
+  /** Run it again after this time; it is over otherwise. */
+  readonly againInMs?: number;
   /** Why it has to be run again, or was given up. */
   readonly error?: string;
 }
@@ -59,13 +63,14 @@ export const retries =
 
 const contendedMs = 100;
 const failedMs = 500;
+const strayMs = 10_000;
 const longestInterruptedMs = 60_000;
 const mostInterruptions = 20;
 const suspectAfter = 2;
 
 export interface QueueRun {
-  /** Claims nothing more, and lets what runs end. */
-  stop(): Promise<void>;
+  /** Claims nothing more, lets what runs end for as long, and gives back the rest. */
+  stop(withinMs: number): Promise<void>;
 }
 
 export interface QueueParts {
@@ -75,19 +80,26 @@ export interface QueueParts {
   readonly wake: Pick<Wake, 'listen' | 'pollMs'>;
   readonly onError: (queue: string, error: unknown) => void;
   /** Told of every run that ended: for figures. */
-  readonly onRun?: (queue: string, outcome: 'done' | 'again' | 'given_up' | 'superseded', seconds: number) => void;
+  readonly onRun?: (queue: string, outcome: Closed, seconds: number) => void;
 }
+
+type Closed = 'done' | 'again' | 'given_up' | 'superseded';
 
 /** Runs one queue in this process until stopped. */
 export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   const stopping = new AbortController();
   const rest = new Rest();
   const running = new Map<Promise<void>, QueueRow>();
+  const nextDue = nextDueOf(queue);
+  let sweptAt = performance.now();
   parts.wake.listen(queue.name, rest.wake);
 
   const start = (row: QueueRow) => {
     const work = runOne(queue, row, parts)
-      .catch((error: unknown) => parts.onError(queue.name, error))
+      .catch((error: unknown) => {
+        parts.onError(queue.name, error);
+        sweptAt = 0; // its claim may still stand
+      })
       .finally(() => {
         running.delete(work);
         // Woken for each row that ends, the claim would fetch one row at a time.
@@ -95,13 +107,12 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
       });
     running.set(work, row);
   };
-  const nextDue = prepared<{ in_ms: number }, []>(
-    `next due of ${queue.name}`,
-    `/* service */ select extract(epoch from due_at - clock_timestamp())::float * 1000 as in_ms from "${queue.name}"
-     where claimed_slot is null and due_at is not null order by due_at limit 1`,
-  );
   /** Gives how long there is nothing to do. */
   const turn = async (): Promise<number> => {
+    if (performance.now() - sweptAt > strayMs) {
+      await releaseStrays(queue, parts, [...running.values()]);
+      sweptAt = performance.now();
+    }
     const room = queue.concurrency - running.size;
     if (room <= 0) return parts.wake.pollMs();
     const [next] = await nextDue(parts.db);
@@ -116,6 +127,7 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
     while (!stopping.signal.aborted) {
       const idleMs = await turn().catch((error: unknown) => {
         parts.onError(queue.name, error);
+        sweptAt = 0; // rows may have been claimed by a statement whose answer was lost
         return failedMs;
       });
       if (idleMs > 0) await rest.until(idleMs, stopping.signal);
@@ -123,12 +135,27 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   };
   const looping = loop();
   return {
-    async stop() {
+    async stop(withinMs) {
       stopping.abort();
       await looping;
-      await Promise.all(running.keys());
+      await Promise.race([Promise.all(running.keys()), sleep(withinMs)]);
+      await releaseStrays(queue, parts, []);
     },
   };
+}
+
+const nextDueOf = (queue: Queue) =>
+  prepared<{ in_ms: number }, []>(
+    `next due of ${queue.name}`,
+    `/* service */ select extract(epoch from due_at - statement_timestamp())::float * 1000 as in_ms
+     from "${queue.name}" where claimed_slot is null and due_at is not null order by due_at limit 1`,
+  );
+
+/** Gives back what this worker has claimed and does not run: nobody else would, as long as it lives. */
+async function releaseStrays(queue: Queue, { db, claim }: QueueParts, running: readonly QueueRow[]): Promise<void> {
+  await sql`/* service */ update ${sql.table(queue.name)} set claimed_slot = null, claimed_epoch = null
+    where claimed_slot = ${claim.slot} and claimed_epoch = ${claim.epoch}
+      and id <> all(${running.map((row) => row.id)}::uuid[])`.execute(db);
 }
 
 const ownerOf = (queue: Queue, row: QueueRow): string =>
@@ -136,8 +163,7 @@ const ownerOf = (queue: Queue, row: QueueRow): string =>
 
 async function runOne(queue: Queue, row: QueueRow, parts: QueueParts): Promise<void> {
   const startedAt = performance.now();
-  const outcome = await runInTime(queue, row, parts);
-  const closed = await close(queue, row, outcome, parts.db);
+  const closed = await closeInTheEnd(queue, row, await runInTime(queue, row, parts), parts.db);
   parts.onRun?.(queue.name, closed, (performance.now() - startedAt) / 1000);
 }
 
@@ -152,41 +178,52 @@ async function runInTime(queue: Queue, row: QueueRow, { db, clock }: QueueParts)
   try {
     return await Promise.race([queue.run(row, { db, now: clock.now(), signal: limit.signal }), late.promise]);
   } catch (error) {
-    return failed(queue, row, (error instanceof Error ? error.message : String(error)).slice(0, 1_000));
+    return failed(queue, row, error);
   } finally {
     clearTimeout(timer);
   }
 }
 
-function failed(queue: Queue, row: QueueRow, error: string): Outcome {
-  const waitMs = queue.retryMs(row.failures + 1);
-  return waitMs === undefined ? { error } : { error, again: new Date(Date.now() + waitMs) };
+const failed = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
+  error: reasonOf(error),
+  againInMs: queue.retryMs(row.failures + 1),
+});
+
+const closeTries = 5;
+
+/** What was done must be written down: again when the database was away, and as a failure when it cannot be. */
+async function closeInTheEnd(queue: Queue, row: QueueRow, outcome: Outcome, db: AnyDb): Promise<Closed> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await close(queue, row, outcome, db);
+    } catch (error) {
+      if (failureOf(error) === undefined) return close(queue, row, failed(queue, row, error), db);
+      if (tries === closeTries) throw error;
+      await sleep(tries * 200);
+    }
+  }
 }
 
 /** Closes the claim together with what came of the run; a claim that somebody else holds by now closes nothing. */
-async function close(
-  queue: Queue,
-  row: QueueRow,
-  outcome: Outcome,
-  db: AnyDb,
-): Promise<'done' | 'again' | 'given_up' | 'superseded'> {
-  const { again, error } = outcome;
-  const givesUp = again === undefined && error !== undefined;
+async function close(queue: Queue, row: QueueRow, outcome: Outcome, db: AnyDb): Promise<Closed> {
+  const { againInMs, error } = outcome;
+  const givesUp = againInMs === undefined && error !== undefined;
+  const due = againInMs === undefined ? null : sql`clock_timestamp() + ${againInMs} * interval '1 ms'`;
   return transaction(db, async (db) => {
     const { rows } = await sql`/* service */ update ${sql.table(queue.name)}
-      set due_at = ${again ?? null}, claimed_slot = null, claimed_epoch = null, last_error = ${error ?? null},
+      set due_at = ${due}, claimed_slot = null, claimed_epoch = null, last_error = ${error ?? null}, interruptions = 0,
         failures = failures + ${error === undefined ? 0 : 1}, failed_at = ${givesUp ? sql`clock_timestamp()` : null}
       where id = ${row.id} and claims = ${row.claims} and claimed_slot is not null returning 1`.execute(db);
     if (rows.length === 0) return 'superseded';
     await outcome.record?.(db);
     if (givesUp) await queue.givenUp?.(db, row, error);
-    return givesUp ? 'given_up' : again === undefined ? 'done' : 'again';
+    return givesUp ? 'given_up' : againInMs === undefined ? 'done' : 'again';
   });
 }
 
 /**
- * Claims rows that are due, at most `perOwner` of each owner in this process. First in the order of their time; where the
- * oldest are all of owners that have their share already, round the owners, so that nobody waits behind a backlog.
+ * Claims rows that are due, at most `perOwner` of each owner in this process: in turns the oldest of all, and a few of each
+ * owner in a round, so that nobody waits behind others' backlogs, however old and many they are.
  */
 async function claimRows(queue: Queue, parts: QueueParts, room: number, running: QueueRow[]): Promise<QueueRow[]> {
   const byOwner = Map.groupBy(running, (row) => ownerOf(queue, row));
@@ -195,10 +232,17 @@ async function claimRows(queue: Queue, parts: QueueParts, room: number, running:
     counts: [...byOwner.values()].map((rows) => rows.length),
     suspects: running.some((row) => row.interruptions >= suspectAfter) ? 0 : 1,
   };
-  const oldest = await claimOldest(queue, parts, room, shares);
-  if (oldest.length > 0 || shares.owners.length === 0) return oldest;
-  return claimRound(queue, parts, room, shares);
+  const round = rounds.get(queue) ?? { isNext: false, owner: firstOwner };
+  rounds.set(queue, round);
+  round.isNext = !round.isNext && shares.owners.length > 0; // with nothing running nobody is in anybody's way
+  const first = await (round.isNext ? claimRound : claimOldest)(queue, parts, room, shares);
+  return first.length > 0 ? first : (round.isNext ? claimOldest : claimRound)(queue, parts, room, shares);
 }
+
+// Whether the next claim is a round over the owners, and where it goes on.
+const rounds = new WeakMap<Queue, { isNext: boolean; owner: string }>();
+const firstOwner = '00000000-0000-0000-0000-000000000000';
+const ownersARound = 100;
 
 /** What runs already of each owner; and whether there is room for a suspect. */
 interface Shares {
@@ -209,31 +253,27 @@ interface Shares {
 
 async function claimOldest(queue: Queue, { db, claim }: QueueParts, room: number, shares: Shares): Promise<QueueRow[]> {
   const due = sql`select id, ${sql.ref(queue.owner)} as owner, due_at, interruptions from ${sql.table(queue.name)}
-    where claimed_slot is null and due_at <= clock_timestamp() order by due_at limit ${room * 4}`;
+    where claimed_slot is null and due_at <= statement_timestamp() order by due_at limit ${room * 4}`;
   return claimOf(queue, db, claim, room, shares, due);
 }
-
-// Where the round over the owners goes on.
-const lastOwners = new WeakMap<Queue, string>();
-const firstOwner = '00000000-0000-0000-0000-000000000000';
-const ownersARound = 100;
 
 async function claimRound(queue: Queue, { db, claim }: QueueParts, room: number, shares: Shares): Promise<QueueRow[]> {
   const table = sql.table(queue.name);
   const owner = sql.ref(queue.owner);
+  const round = rounds.get(queue) as { owner: string };
   const next = (after: ReturnType<typeof sql>) => sql`select ${owner} as owner from ${table}
     where claimed_slot is null and due_at is not null and ${owner} > ${after} order by ${owner} limit 1`;
   const { rows } = await sql<{ owner: string }>`/* service */ with recursive round as (
-      (select owner, 1 as step from (${next(sql`${lastOwners.get(queue) ?? firstOwner}`)}) first)
+      (select owner, 1 as step from (${next(sql`${round.owner}`)}) first)
       union all
       select next.owner, round.step + 1 from round, lateral (${next(sql`round.owner`)}) next
       where round.step < ${ownersARound})
     select owner from round`.execute(db);
-  lastOwners.set(queue, rows.length < ownersARound ? firstOwner : (rows.at(-1)?.owner ?? firstOwner));
+  round.owner = rows.length < ownersARound ? firstOwner : (rows.at(-1)?.owner ?? firstOwner);
   if (rows.length === 0) return [];
   const due = sql`select d.id, o.owner, d.due_at, d.interruptions from unnest(${rows.map((row) => row.owner)}::uuid[]) o(owner), lateral (
     select id, due_at, interruptions from ${table} where ${owner} = o.owner and claimed_slot is null
-      and due_at <= clock_timestamp() order by due_at limit ${queue.perOwner}) d`;
+      and due_at <= statement_timestamp() order by due_at limit ${queue.perOwner}) d`;
   return claimOf(queue, db, claim, room, shares, due);
 }
 
@@ -247,17 +287,20 @@ async function claimOf(
 ): Promise<QueueRow[]> {
   const { rows } = await sql<QueueRow>`/* service */ with due as materialized (${due}),
     turns as (
-      select id, due_at, row_number() over (partition by due.owner order by due_at)
-          + coalesce(busy.running, 0) as turn,
-        case when interruptions >= ${suspectAfter}
-          then row_number() over (partition by interruptions >= ${suspectAfter} order by due_at) else 0 end as suspect
+      select id, due_at, interruptions, row_number() over (partition by due.owner order by due_at)
+        + coalesce(busy.running, 0) as turn
       from due left join unnest(${shares.owners}::uuid[], ${shares.counts}::int[]) busy(owner, running)
         on busy.owner = due.owner),
+    suspects as (
+      select id from turns where turn <= ${queue.perOwner} and interruptions >= ${suspectAfter}
+      order by due_at limit ${shares.suspects}),
     mine as (
       select id from ${sql.table(queue.name)} q
-      where id in (select id from turns where turn <= ${queue.perOwner} and suspect <= ${shares.suspects}
+      where id in (
+          select id from turns where turn <= ${queue.perOwner}
+            and (interruptions < ${suspectAfter} or id in (select id from suspects))
           order by turn, due_at limit ${room})
-        and claimed_slot is null and due_at <= clock_timestamp()
+        and claimed_slot is null and due_at <= statement_timestamp()
       for update skip locked)
     update ${sql.table(queue.name)} q
     set claimed_slot = ${claim.slot}, claimed_epoch = ${claim.epoch}, claims = claims + 1
@@ -271,16 +314,30 @@ async function claimOf(
  * the innocent, later and later, and at last given up.
  */
 export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
-  const givesUp = sql`interruptions + 1 >= ${mostInterruptions}`;
-  const { numAffectedRows } = await sql`/* service */ update ${sql.table(queue.name)} q
+  const table = sql.table(queue.name);
+  const left = sql`claimed_slot is not null and not exists (
+    select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
+  const { numAffectedRows } = await sql`/* service */ update ${table} q
     set claimed_slot = null, claimed_epoch = null, interruptions = interruptions + 1,
-      due_at = case when ${givesUp} then null when interruptions + 1 < ${suspectAfter} then due_at
+      due_at = case when interruptions + 1 < ${suspectAfter} then due_at
         else clock_timestamp() + least(power(2, interruptions) * 100, ${longestInterruptedMs}) * interval '1 ms' end,
-      failed_at = case when ${givesUp} then clock_timestamp() end,
       last_error = 'its process ended while it ran, ' || interruptions + 1 || ' times'
-    where claimed_slot is not null and not exists (
-      select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`.execute(db);
+    where id in (select id from ${table} q where ${left} and interruptions + 1 < ${mostInterruptions}
+      for update skip locked)`.execute(db);
+  const { rows } = await sql<QueueRow>`/* service */ select * from ${table} q where ${left}`.execute(db);
+  for (const row of rows) if (row.interruptions + 1 >= mostInterruptions) await giveUpDeadly(queue, row, db);
   return Number(numAffectedRows ?? 0);
+}
+
+async function giveUpDeadly(queue: Queue, row: QueueRow, db: AnyDb): Promise<void> {
+  const error = `its process ended while it ran, ${row.interruptions + 1} times`;
+  await transaction(db, async (db) => {
+    const { rows } = await sql`/* service */ update ${sql.table(queue.name)}
+      set claimed_slot = null, claimed_epoch = null, due_at = null, interruptions = interruptions + 1,
+        last_error = ${error}, failed_at = clock_timestamp()
+      where id = ${row.id} and claims = ${row.claims} and claimed_slot is not null returning 1`.execute(db);
+    if (rows.length > 0) await queue.givenUp?.(db, row, error);
+  });
 }
 
 export interface Depth {
@@ -293,11 +350,11 @@ export interface Depth {
 
 export async function depthOf(queue: Pick<Queue, 'name'>, db: AnyDb): Promise<Depth> {
   const { rows } = await sql<Depth>`/* service */ select
-      count(*) filter (where claimed_slot is null and due_at <= clock_timestamp())::int as due,
+      count(*) filter (where claimed_slot is null and due_at <= statement_timestamp())::int as due,
       count(claimed_slot)::int as running,
       (select count(*)::int from ${sql.table(queue.name)} where failed_at is not null) as failed,
       coalesce(extract(epoch from clock_timestamp() - min(due_at) filter (where claimed_slot is null
-        and due_at <= clock_timestamp())), 0)::float as "oldestSeconds"
+        and due_at <= statement_timestamp())), 0)::float as "oldestSeconds"
     from ${sql.table(queue.name)} where due_at is not null`.execute(db);
   return rows[0] as Depth;
 }

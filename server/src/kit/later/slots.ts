@@ -48,17 +48,33 @@ export async function holdSlot(options: SlotOptions, stop: AbortSignal): Promise
   const leaseMs = options.leaseMs ?? defaultLeaseMs;
   const client = await connect(options.url, leaseMs, stop);
   if (client === undefined) return undefined;
+  try {
+    const slot = await waitForSlot(client, options, leaseMs, stop);
+    if (slot !== undefined) return await hold(client, await takeOver(client, slot), leaseMs);
+  } catch (error) {
+    await client.end(); // a lock that is kept by nobody at work would be kept for ever
+    throw error;
+  }
+  await client.end();
+  return undefined;
+}
+
+async function waitForSlot(
+  client: pg.Client,
+  options: SlotOptions,
+  leaseMs: number,
+  stop: AbortSignal,
+): Promise<number | undefined> {
   await client.query(
     'insert into worker_slots (slot) select generate_series(0, $1::int - 1) on conflict (slot) do nothing',
     [options.slots],
   );
   while (!stop.aborted) {
-    await endSilentHolders(client, await listUnsettled(client, leaseMs));
+    await endSilentHolders(client, await listUnsettled(client, leaseMs), leaseMs);
     const slot = await lockFreeSlot(client, options.slots);
-    if (slot !== undefined) return hold(client, await takeOver(client, slot), leaseMs);
+    if (slot !== undefined) return slot;
     await sleep(options.spareMs ?? 250, undefined, { signal: stop }).catch(() => {});
   }
-  await client.end();
   return undefined;
 }
 
@@ -70,6 +86,7 @@ async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise
       application_name: 'plinth worker',
       connectionTimeoutMillis: 5_000,
       statement_timeout: leaseMs,
+      query_timeout: leaseMs, // a network that is gone answers nothing at all
       keepAlive: true,
     });
     client.on('error', () => {}); // heard by `lost`
@@ -102,13 +119,17 @@ async function listUnsettled(client: pg.Client, leaseMs: number): Promise<Unsett
 }
 
 /** Ends every session of holders that have been silent for too long: their locks go, and nothing they do commits. */
-async function endSilentHolders(client: pg.Client, unsettled: readonly Unsettled[]): Promise<void> {
+async function endSilentHolders(client: pg.Client, unsettled: readonly Unsettled[], leaseMs: number): Promise<void> {
   for (const holder of unsettled) {
     if (!holder.locked || !holder.silent) continue;
+    // Asked again in the same statement: somebody else may have done this already, and a new holder be at work.
     await client.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and application_name = $1 or pid in (select pid from pg_locks where ${isSlotLock} and objid = $2)`,
-      [sessionNameOf(holder), holder.slot],
+      `with silent as materialized (select slot from worker_slots
+         where slot = $2 and epoch = $3 and heartbeat_at < clock_timestamp() - $4 * interval '1 ms')
+       select pg_terminate_backend(pid) from pg_stat_activity
+       where exists (select 1 from silent) and (datname = current_database() and application_name = $1
+         or pid in (select pid from pg_locks where ${isSlotLock} and objid = $2))`,
+      [sessionNameOf(holder), holder.slot, holder.epoch, leaseMs],
     );
   }
 }
@@ -132,13 +153,20 @@ async function lock(client: pg.Client, slot: number): Promise<boolean> {
   return rows[0]?.mine === true;
 }
 
+/** Counts the epoch up, and ends what the earlier holder still has open: nothing of it commits after this. */
 async function takeOver(client: pg.Client, slot: number): Promise<Claim> {
   const { rows } = await client.query<Claim>(
     `update worker_slots set epoch = epoch + 1, holder = $2, heartbeat_at = clock_timestamp()
      where slot = $1 returning slot, epoch::int as epoch`,
     [slot, `${hostname()}:${process.pid}`],
   );
-  return rows[0] as Claim;
+  const claim = rows[0] as Claim;
+  await client.query(
+    `select pg_terminate_backend(pid, 3000) from pg_stat_activity
+     where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
+    [sessionNameOf({ slot, epoch: claim.epoch - 1 })],
+  );
+  return claim;
 }
 
 async function hold(client: pg.Client, claim: Claim, leaseMs: number): Promise<HeldSlot> {
@@ -147,15 +175,16 @@ async function hold(client: pg.Client, claim: Claim, leaseMs: number): Promise<H
   const lost = Promise.withResolvers<string>();
   const ended = () => lost.resolve('the connection that holds the slot ended');
   client.once('end', ended);
-  const beating = beat(client, claim, leaseMs, lost.resolve);
+  const held = [claim]; // and for a moment those it settles for others
+  const beating = beat(client, held, leaseMs, lost.resolve);
   return {
     ...claim,
     sessionName,
     lost: lost.promise,
     async settleAbandoned(settle) {
       const unsettled = (await listUnsettled(client, leaseMs)).filter(({ slot }) => slot !== claim.slot);
-      await endSilentHolders(client, unsettled);
-      return settleAbandoned(client, unsettled, settle);
+      await endSilentHolders(client, unsettled, leaseMs);
+      return settleAbandoned(client, held, unsettled, settle);
     },
     settled: () => settleUpTo(client, claim, claim.epoch - 1),
     async release() {
@@ -168,7 +197,12 @@ async function hold(client: pg.Client, claim: Claim, leaseMs: number): Promise<H
 }
 
 /** Tells the database that this worker lives; and this worker that it does not, when that can no longer be told. */
-function beat(client: pg.Client, claim: Claim, leaseMs: number, lost: (reason: string) => void): NodeJS.Timeout {
+function beat(
+  client: pg.Client,
+  held: readonly Claim[],
+  leaseMs: number,
+  lost: (reason: string) => void,
+): NodeJS.Timeout {
   let toldAt = performance.now();
   let telling = false;
   const tell = async () => {
@@ -176,11 +210,12 @@ function beat(client: pg.Client, claim: Claim, leaseMs: number, lost: (reason: s
     if (telling) return;
     telling = true;
     try {
-      const { rowCount } = await client.query(
-        'update worker_slots set heartbeat_at = clock_timestamp() where slot = $1 and epoch = $2',
-        [claim.slot, claim.epoch],
+      const { rows } = await client.query<Claim>(
+        `update worker_slots s set heartbeat_at = clock_timestamp() from unnest($1::int[], $2::bigint[]) held(slot, epoch)
+         where s.slot = held.slot and s.epoch = held.epoch returning s.slot`,
+        [held.map(({ slot }) => slot), held.map(({ epoch }) => epoch)],
       );
-      if (rowCount === 0) return lost('somebody else has taken the slot');
+      if (!rows.some(({ slot }) => slot === held[0]?.slot)) return lost('somebody else has taken the slot');
       toldAt = performance.now();
     } catch (error) {
       lost(`the slot could not be kept: ${(error as Error).message}`);
@@ -201,6 +236,7 @@ async function settleUpTo(client: pg.Client, { slot, epoch }: Claim, settledEpoc
 
 async function settleAbandoned(
   client: pg.Client,
+  held: Claim[],
   unsettled: readonly Unsettled[],
   settle: (claim: Claim) => Promise<void>,
 ): Promise<number> {
@@ -209,10 +245,12 @@ async function settleAbandoned(
     if (locked || !(await lock(client, slot))) continue;
     try {
       const claim = await takeOver(client, slot);
+      held.push(claim);
       await settle(claim);
       await settleUpTo(client, claim, claim.epoch);
       settled += 1;
     } finally {
+      held.splice(1);
       await client.query('select pg_advisory_unlock($1::int, $2::int)', [lockSpace, slot]);
     }
   }

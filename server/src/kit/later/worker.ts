@@ -1,13 +1,15 @@
 // Owns a worker at work: everything that happens later, run under one slot.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
+import { executorOf, runWorkflows, type WorkflowRun } from './engine.ts';
 import { eventsTopic, forgetDispatched } from './events.ts';
 import { type Queue, type QueueParts, releaseClaims, runQueue } from './queue.ts';
 import { type Job, runJobs } from './schedule.ts';
 import { type Claim, defaultLeaseMs, type HeldSlot } from './slots.ts';
 import { Rest, type Wake } from './wake.ts';
-import { executorOf, runWorkflows, type Workflow, type Workflows } from './workflows.ts';
+import type { Workflow, Workflows } from './workflows.ts';
 
 /** What a product does later. */
 export interface Later {
@@ -44,9 +46,9 @@ const keptMs = 30 * 24 * 60 * 60 * 1000;
 export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Promise<Working> {
   const { db, clock, onError } = parts;
   const unwatch = watch(parts.leaseMs ?? defaultLeaseMs);
-  const settle = async ({ slot }: Claim) => {
+  const settle = async ({ slot, epoch }: Claim) => {
     await releaseRows(later, db);
-    await parts.engine.recover(db, executorOf(slot), 'died');
+    await parts.engine.recover(db, executorOf(slot), { death: `${slot}.${epoch}` });
     parts.onSettled?.(slot);
   };
   await settle(slot);
@@ -60,27 +62,38 @@ export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Pr
   });
   const dispatcher = runDispatcher(later, parts);
   const queues = later.queues.map((queue) => runQueue(queue, { ...parts, claim: slot }));
-  const sweeps = sweepsOf(later, parts, () => slot.settleAbandoned(settle));
+  const sweeps = [
+    ...sweepsOf(later, parts, executorOf(slot.slot), running),
+    { name: 'settle abandoned slots', everyMs: 500, run: () => slot.settleAbandoned(settle) },
+  ];
   const jobs = runJobs([...later.jobs, ...sweeps], db, clock, onError);
   return {
     async stop() {
-      await Promise.all([
+      const stopped = Promise.all([
         dispatcher.stop(),
         jobs.stop(),
         running.stop(drainMs),
-        ...queues.map((queue) => queue.stop()),
+        ...queues.map((queue) => queue.stop(drainMs)),
       ]);
-      await parts.engine.recover(db, executorOf(slot.slot), 'stopped');
+      // A job in the middle of something long is cut: whatever it does is whole, or begun again.
+      await Promise.race([stopped, sleep(drainMs + 2_000)]);
+      await parts.engine.recover(db, executorOf(slot.slot));
       await slot.release();
       await unwatch();
     },
   };
 }
 
-const sweepsOf = (later: Later, { engine }: WorkerParts, settleAbandoned: () => Promise<number>): Job[] => [
-  { name: 'settle abandoned slots', everyMs: 500, run: settleAbandoned },
-  // Normally nothing: claims are given back when a slot changes hands. This heals what that missed.
+const sweepsOf = (later: Later, { engine }: WorkerParts, executor: string, running: WorkflowRun): Job[] => [
+  // Normally nothing: claims are given back when a slot changes hands. These heal what that missed.
   { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(later, db) },
+  {
+    name: 'give back stray workflows',
+    everyMs: 30_000,
+    run: (db) => engine.recover(db, executor, { isStray: (id) => !running.isRunning(id) }),
+  },
+  { name: 'cancel workflows', everyMs: 5_000, run: (db) => engine.cancelAsked(db) },
+  { name: 'apply schedules', everyMs: 60_000, run: () => running.applySchedules().then(() => 0) },
   { name: 'forget events', everyMs: 60_000, run: forgetDispatched },
   {
     name: 'forget workflows',

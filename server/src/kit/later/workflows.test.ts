@@ -191,7 +191,7 @@ describe('what a dead process left', () => {
     await ended(id, 'running');
     // As if another slot had begun it, and died.
     await sql`update dbos.workflow_status set executor_id = 'slot-9' where workflow_uuid = ${id}`.execute(db);
-    await engine.recover(db, 'slot-9', 'died');
+    await engine.recover(db, 'slot-9', { death: '9.1' });
     await transaction(db, (db) => engine.signal(db, id, 'word', 'again'));
     await ended(id, 'done');
     expect(await effects('orphan')).toEqual(['orphan heard again']);
@@ -202,7 +202,7 @@ describe('what a dead process left', () => {
     await engine.cancel(db, id);
     await sql`update dbos.workflow_status set status = 'PENDING', executor_id = 'slot-8', queue_name = 'two steps'
       where workflow_uuid = ${id}`.execute(db);
-    await engine.recover(db, 'slot-8', 'died');
+    await engine.recover(db, 'slot-8', { death: '8.1' });
     expect((await engine.find(db, id))?.state).toBe('cancelled');
   });
 
@@ -211,11 +211,59 @@ describe('what a dead process left', () => {
     for (let n = 0; n < 20; n += 1) {
       await sql`update dbos.workflow_status set status = 'PENDING', executor_id = 'slot-7', queue_name = 'none'
         where workflow_uuid = ${id}`.execute(db);
-      await engine.recover(db, 'slot-7', 'died');
+      for (let again = 0; again < 2; again += 1) await engine.recover(db, 'slot-7', { death: `7.${n}` });
     }
     expect(await engine.find(db, id)).toEqual({ state: 'failed', error: 'its process ended while it ran, 20 times' });
     expect(await effects('deadly')).toEqual([]);
   });
+});
+
+it('many deaths of others do not end a run that only waits', async () => {
+  const id = await transaction(db, (db) => engine.start(db, waiting, { name: 'patient' }));
+  await ended(id, 'running');
+  await expect
+    .poll(async () => (await sql`select 1 from workflow_marks where workflow_id = ${id} and waiting`.execute(db)).rows)
+    .toHaveLength(1);
+  for (let n = 0; n < 25; n += 1) {
+    await sql`update dbos.workflow_status set status = 'PENDING', executor_id = 'slot-6' where workflow_uuid = ${id}`.execute(
+      db,
+    );
+    await sql`update workflow_marks set waiting = true where workflow_id = ${id}`.execute(db);
+    await engine.recover(db, 'slot-6', { death: `6.${n}` });
+  }
+  await transaction(db, (db) => engine.signal(db, id, 'word', 'at last'));
+  await ended(id, 'done');
+  expect(await effects('patient')).toEqual(['patient heard at last']);
+});
+
+it('a cancel and a signal belong to the transaction; a signal to nobody says so', async () => {
+  const id = await transaction(db, (db) => engine.start(db, waiting, { name: 'undisturbed' }));
+  await transaction(db, async (db) => {
+    await engine.cancel(db, id);
+    throw new Error('undone');
+  }).catch(() => {});
+  const told = await transaction(db, async (db) => {
+    expect(await engine.signal(db, newId(), 'word', 'nobody')).toBe(false);
+    return engine.signal(db, id, 'word', 'go on');
+  });
+  expect(told).toBe(true);
+  await ended(id, 'done');
+  expect(await effects('undisturbed')).toEqual(['undisturbed heard go on']);
+});
+
+it('the same id again after it was forgotten begins anew', async () => {
+  const id = newId();
+  const begin = () => transaction(db, (db) => engine.start(db, waiting, { name: 'again' }, { id }));
+  await begin();
+  await ended(id, 'running');
+  await engine.cancel(db, id);
+  await ended(id, 'cancelled');
+  await sql`insert into dbos.transaction_completion (workflow_id, function_num) values (${id}, 2)`.execute(db);
+  await engine.forget(db, new Date(Date.now() + 60_000));
+  await begin();
+  await transaction(db, (db) => engine.signal(db, id, 'word', 'hello'));
+  await ended(id, 'done');
+  expect(await effects('again')).toEqual(['again heard hello']);
 });
 
 it('runs that ended are forgotten after a while', async () => {

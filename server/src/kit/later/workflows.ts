@@ -1,20 +1,21 @@
 // Owns durable workflows: work with more than one step, a wait, a signal or a cancel. A thin face over DBOS, whose state
 // lives in PostgreSQL beside the data, so that starting one belongs to the transaction that caused it.
 
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DBOS, DBOSClient, type ScheduledWorkflowFn } from '@dbos-inc/dbos-sdk';
-import {
-  assertStillOwnsWorkflow,
-  DBOSStepAlreadyRecordedError,
-  migrateDataSourcePG,
-  registerDataSource,
-  runTransaction,
-} from '@dbos-inc/dbos-sdk/datasource';
+import { DBOSClient } from '@dbos-inc/dbos-sdk';
 import { CompiledQuery, sql } from 'kysely';
-import pg from 'pg';
-import { type AnyDb, openDatabase, prepared, transaction } from '../db/database.ts';
-import { failureOf } from '../db/failures.ts';
+import type pg from 'pg';
+import { type AnyDb, afterCommit } from '../db/database.ts';
 import { newId } from '../ids.ts';
+import {
+  countDeath,
+  forgetMarks,
+  isPoison,
+  listToCancel,
+  markCancelled,
+  marksOf,
+  markToldToCancel,
+  poisonous,
+} from './marks.ts';
 
 /** What the body of a workflow may do. Everything else it does must come out the same when it is run again. */
 export interface Flow {
@@ -40,7 +41,7 @@ export interface Workflow<Input = never> {
   readonly pollMs?: number;
   /** A run that takes longer is cancelled. */
   readonly timeoutMs: number;
-  /** Started by the clock: a crontab line in UTC, its first field the seconds if there are six. Once for each time, by whichever worker. */
+  /** Started by the clock, once for each time, by whichever worker: a crontab line in UTC, of five fields, or six with seconds. Has no time limit. */
   readonly schedule?: string;
   run(flow: Flow, input: Input): Promise<unknown>;
 }
@@ -51,28 +52,9 @@ export interface Scheduled {
 }
 
 // Fixed: a deploy must not tie runs under way to the code that started them. What changes says so by `changed`.
-const version = 'plinth';
-const schema = 'dbos';
-// A run whose process ended under it so often may be what ends them: it is not run again.
-const mostInterruptions = 20;
-// The engine's own count also rises with every deploy, so it must never be what decides.
-const endless = 1_000_000;
-const dataSource = 'plinth';
-const enginePoolSize = 10;
-
-/** Makes or updates the engine's own tables. */
-export async function migrateWorkflows(url: string): Promise<void> {
-  await DBOS.migrate(url, { schemaName: schema });
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    await client.query('begin');
-    await migrateDataSourcePG(async (text) => (await client.query(text)).rows, schema);
-    await client.query('commit');
-  } finally {
-    await client.end();
-  }
-}
+export const version = 'plinth';
+export const schema = 'dbos';
+export const quiet = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {} };
 
 export type WorkflowState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
@@ -84,19 +66,26 @@ export interface Workflows {
     input: Input,
     options?: { id?: string; tenant?: string; delaySeconds?: number },
   ): Promise<string>;
-  /** Heard by `receive`, when `db`'s transaction commits. The same `key` twice is heard once. */
-  signal(db: AnyDb, id: string, topic: string, message: unknown, key?: string): Promise<void>;
-  /** Takes effect before its next step; what waits does not wait longer. */
+  /** Heard by `receive`, when `db`'s transaction commits; the same `key` twice is heard once. False: there is no such run. */
+  signal(db: AnyDb, id: string, topic: string, message: unknown, key?: string): Promise<boolean>;
+  /** Once `db`'s transaction commits. Takes effect before its next step; what waits does not wait longer. */
   cancel(db: AnyDb, id: string): Promise<void>;
+  /** Tells the engine of what was cancelled and it was not told yet. */
+  cancelAsked(db: AnyDb): Promise<number>;
   find(db: AnyDb, id: string): Promise<{ state: WorkflowState; error: string | null } | undefined>;
-  /** Gives back what an executor that is no more had begun, so that others go on with it. */
-  recover(db: AnyDb, executor: string, because: 'died' | 'stopped'): Promise<void>;
+  /** Gives back what an executor had begun, so that it goes on elsewhere. */
+  recover(db: AnyDb, executor: string, which?: Recovery): Promise<number>;
   /** Removes runs that ended before this; gives how many. */
   forget(db: AnyDb, endedBefore: Date): Promise<number>;
   close(): Promise<void>;
 }
 
-const quiet = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {} };
+interface Recovery {
+  /** Its process died: the death's name, so that it is counted once against each run. */
+  readonly death?: string;
+  /** Only those that are nowhere to be seen. */
+  readonly isStray?: (id: string) => boolean;
+}
 
 /** Opens the side that starts and asks; it runs nothing. */
 export function openWorkflows(pool: pg.Pool, url: string): Workflows {
@@ -128,11 +117,32 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       return id;
     },
     async signal(db, id, topic, message, key) {
+      // Asked first: to tell nobody is an error of the database, and would end the caller's transaction.
+      const { rows } = await sql`select 1 from dbos.workflow_status where workflow_uuid = ${id}`.execute(db);
+      if (rows.length === 0) return false;
       await (await open()).sendInTransaction(asClient(db), id, message, topic, key);
+      return true;
     },
     async cancel(db, id) {
-      await mark(db, [id], sql`cancelled_at = clock_timestamp()`);
-      await (await open()).cancelWorkflow(id);
+      if (!(await markCancelled(db, id))) return;
+      // At once if that works; a sweep does it otherwise.
+      afterCommit(
+        db,
+        () =>
+          void open()
+            .then(
+              (client) => client.cancelWorkflow(id),
+              () => {},
+            )
+            .catch(() => {}),
+      );
+    },
+    async cancelAsked(db) {
+      const ids = await listToCancel(db);
+      if (ids.length === 0) return 0;
+      await (await open()).cancelWorkflows(ids);
+      await markToldToCancel(db, ids);
+      return ids.length;
     },
     async find(db, id) {
       const found = await (await open()).getWorkflow(id);
@@ -142,20 +152,26 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       const error = found.error instanceof Error ? found.error.message : null;
       return { state: states[found.status] ?? 'failed', error };
     },
-    async recover(db, executor, because) {
+    async recover(db, executor, { death, isStray } = {}) {
       const client = await open();
       const begun = await client.listWorkflows({ executorId: executor, status: 'PENDING', loadInput: false });
-      if (because === 'died') {
-        const ids = begun.map((run) => run.workflowID);
-        await mark(db, ids, sql`interruptions = workflow_marks.interruptions + 1`);
+      const left = isStray ? begun.filter((run) => isStray(run.workflowID) && isSettled(run)) : begun;
+      if (left.length === 0) return 0;
+      const ids = left.map((run) => run.workflowID);
+      if (death !== undefined) await countDeath(db, ids, death);
+      const poison = new Set((await marksOf(db, ids)).filter(isPoison).map((marked) => marked.workflow_id));
+      if (poison.size > 0) await client.cancelWorkflows([...poison]);
+      const rest = left.filter((run) => !poison.has(run.workflowID));
+      for (const [queueName, runs] of Map.groupBy(rest, (run) => run.queueName)) {
+        await client.resumeWorkflows(
+          runs.map((run) => run.workflowID),
+          queueName === undefined ? {} : { queueName },
+        );
       }
-      for (const [queueName, runs] of Map.groupBy(begun, (run) => run.queueName)) {
-        const ids = runs.map((run) => run.workflowID);
-        await client.resumeWorkflows(ids, queueName === undefined ? {} : { queueName });
-        // Resumed may be what somebody cancelled meanwhile; it stays cancelled. So does what ends its processes.
-        const ended = (await marksOf(db, ids)).filter((marked) => marked.cancelled_at !== null || isPoison(marked));
-        if (ended.length > 0) await client.cancelWorkflows(ended.map((marked) => marked.workflow_id));
-      }
+      // Resumed may be what somebody cancelled meanwhile; it stays cancelled.
+      const cancelled = (await marksOf(db, ids)).filter((marked) => marked.cancelled_at !== null);
+      if (cancelled.length > 0) await client.cancelWorkflows(cancelled.map((marked) => marked.workflow_id));
+      return left.length;
     },
     async forget(db, endedBefore) {
       const client = await open();
@@ -167,8 +183,10 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       });
       if (ended.length === 0) return 0;
       const ids = ended.map((run) => run.workflowID);
+      // First: a run of the same name later must find no steps of this one.
+      await sql`delete from dbos.transaction_completion where workflow_id = any(${ids}::text[])`.execute(db);
       await client.deleteWorkflows(ids);
-      await sql`delete from workflow_marks where workflow_id = any(${ids})`.execute(db);
+      await forgetMarks(db, ids);
       return ids.length;
     },
     close: async () => (await opened)?.destroy(),
@@ -183,28 +201,11 @@ const states: Readonly<Record<string, WorkflowState>> = {
   CANCELLED: 'cancelled',
 };
 
-interface Mark {
-  readonly workflow_id: string;
-  readonly interruptions: number;
-  readonly cancelled_at: Date | null;
-}
+const strayMs = 30_000;
 
-const isPoison = ({ interruptions }: Mark): boolean => interruptions >= mostInterruptions;
-const poisonous = ({ interruptions }: Mark): string => `its process ended while it ran, ${interruptions} times`;
-
-async function mark(db: AnyDb, ids: readonly string[], change: ReturnType<typeof sql>): Promise<void> {
-  if (ids.length === 0) return;
-  await sql`insert into workflow_marks (workflow_id) select unnest(${ids}::text[])
-    on conflict (workflow_id) do nothing`.execute(db);
-  await sql`update workflow_marks set ${change}, updated_date = clock_timestamp()
-    where workflow_id = any(${ids}::text[])`.execute(db);
-}
-
-async function marksOf(db: AnyDb, ids: readonly string[]): Promise<Mark[]> {
-  const { rows } = await sql<Mark>`select workflow_id, interruptions, cancelled_at from workflow_marks
-    where workflow_id = any(${ids}::text[])`.execute(db);
-  return rows;
-}
+/** Long enough under way that whoever claimed it has begun to run it. */
+const isSettled = (run: { dequeuedAt?: number; updatedAt?: number }): boolean =>
+  Date.now() - (run.dequeuedAt ?? run.updatedAt ?? Date.now()) > strayMs;
 
 /** The engine writes through the caller's transaction; of a client it only uses `query`. */
 function asClient(db: AnyDb): pg.ClientBase {
@@ -213,173 +214,4 @@ function asClient(db: AnyDb): pg.ClientBase {
     return { rows, rowCount: Number(numAffectedRows ?? rows.length) };
   };
   return { query } as unknown as pg.ClientBase;
-}
-
-export interface WorkflowRun {
-  stop(withinMs: number): Promise<void>;
-}
-
-export interface EngineParts {
-  readonly url: string;
-  readonly db: AnyDb;
-  /** The slot: whoever claims it next finds what this one left. */
-  readonly executor: string;
-  /** What the engine's connections call themselves. */
-  readonly sessionName: string;
-  readonly onWarning: (message: string) => void;
-}
-
-export const executorOf = (slot: number): string => `slot-${slot}`;
-
-/** Runs workflows in this process, as the executor it names. Once per process. */
-export async function runWorkflows(workflows: readonly Workflow[], parts: EngineParts): Promise<WorkflowRun> {
-  if (workflows.length === 0) return { stop: async () => {} };
-  registerDataSource(transactionsOn(parts.db));
-  const registered = workflows.map((workflow) => ({ workflow, run: register(workflow) }));
-  // Its own connections: a transaction step asks the engine something while it holds one of `db`'s.
-  const { pool } = openDatabase({ url: parts.url, poolSize: enginePoolSize, applicationName: parts.sessionName });
-  DBOS.setConfig(engineConfig(parts, pool));
-  await DBOS.launch();
-  for (const { workflow } of registered) await registerQueue(workflow);
-  await applySchedules(registered);
-  return {
-    async stop(withinMs) {
-      await DBOS.shutdown({ workflowCompletionTimeoutMS: withinMs });
-      await pool.end();
-    },
-  };
-}
-
-type Registered = (input: never) => Promise<unknown>;
-
-function register(workflow: Workflow): Registered {
-  const run = (input: unknown) =>
-    // The scheduler gives the time itself.
-    workflow.run(flow(), (input instanceof Date ? { scheduled_at: input.toISOString() } : input) as never);
-  return DBOS.registerWorkflow(run, { name: workflow.name, maxRecoveryAttempts: endless });
-}
-
-const registerQueue = ({ name, perProcess, perTenant, pollMs }: Workflow) =>
-  DBOS.registerQueue(name, {
-    workerConcurrency: perProcess,
-    minPollingIntervalMs: pollMs ?? 500,
-    onConflict: 'always_update',
-    ...(perTenant === undefined ? {} : { partitionConcurrency: perTenant }),
-  });
-
-/** The schedules of this release, and no others: one that is no longer declared ends with the deploy. */
-async function applySchedules(registered: readonly { workflow: Workflow; run: Registered }[]): Promise<void> {
-  const wanted = registered.flatMap(({ workflow: { name, schedule }, run }) =>
-    schedule === undefined
-      ? []
-      : [{ scheduleName: name, schedule, queueName: name, workflowFn: run as unknown as ScheduledWorkflowFn }],
-  );
-  const known = await DBOS.listSchedules();
-  for (const { scheduleName } of known) {
-    if (!wanted.some((schedule) => schedule.scheduleName === scheduleName)) await DBOS.deleteSchedule(scheduleName);
-  }
-  const changed = wanted.filter(({ scheduleName, schedule }) =>
-    known.every((old) => old.scheduleName !== scheduleName || old.schedule !== schedule),
-  );
-  if (changed.length > 0) await DBOS.applySchedules(changed);
-}
-
-const engineConfig = ({ url, executor, onWarning }: EngineParts, pool: pg.Pool) => ({
-  name: version,
-  systemDatabaseUrl: url,
-  systemDatabasePool: pool,
-  systemDatabaseSchemaName: schema,
-  applicationVersion: version,
-  enablePatching: true,
-  executorID: executor,
-  runMigrations: false,
-  schedulerPollingIntervalMs: 5_000,
-  notificationCoalesceMs: 1_000, // of the engine's own events and streams, which nothing here uses; it polls for them
-  logger: {
-    ...quiet,
-    warn: (message: unknown) => onWarning(String(message)),
-    error: (e: unknown) => onWarning(String(e)),
-  },
-});
-
-const flow = (): Flow => ({
-  id: DBOS.workflowID as string,
-  transaction: (name, work) => {
-    const config: { db?: AnyDb } = {};
-    return runTransaction(() => work(config.db as AnyDb), name, { dsName: dataSource, config });
-  },
-  step: (name, work, retry) =>
-    DBOS.runStep(work, {
-      name,
-      ...(retry && { retriesAllowed: true, maxAttempts: retry.attempts, intervalSeconds: retry.firstMs / 1000 }),
-    }),
-  sleep: (ms) => DBOS.sleep(ms),
-  receive: (topic, timeoutSeconds) => DBOS.recv(topic, { timeoutSeconds }),
-  changed: (name) => DBOS.patch(name),
-});
-
-/** Exactly once: that a step ran is a row in the step's own transaction, and only a workflow's present owner commits. */
-function transactionsOn(db: AnyDb): Parameters<typeof registerDataSource>[0] {
-  return {
-    name: dataSource,
-    initialize: async () => {},
-    destroy: async () => {},
-    async invokeTransactionFunction(config, target, func, ...args) {
-      const [workflowId, step] = [DBOS.workflowID as string, DBOS.stepID as number];
-      const attempt = () =>
-        transaction(db, async (db) => {
-          const recorded = await findRecorded(db, workflowId, step);
-          if (recorded !== undefined) return recorded.output as Awaited<ReturnType<typeof func>>;
-          (config as { db?: AnyDb }).db = db;
-          const output = await func.call(target, ...args);
-          await record(db, workflowId, step, output);
-          await assertStillOwnsWorkflow(workflowId);
-          return output;
-        });
-      return retryLostConnections(attempt);
-    },
-    async deleteCheckpoints(workflowId, startStep, beforeCommit) {
-      await transaction(db, async (db) => {
-        await sql`delete from dbos.transaction_completion
-          where workflow_id = ${workflowId} and function_num >= ${startStep}`.execute(db);
-        await beforeCommit?.();
-      });
-    },
-  };
-}
-
-async function findRecorded(db: AnyDb, workflowId: string, step: number): Promise<{ output: unknown } | undefined> {
-  const [row] = await readRecorded(db, workflowId, step);
-  return row && { output: row.output === null ? undefined : JSON.parse(row.output) };
-}
-
-const readRecorded = prepared<{ output: string | null }, [string, number]>(
-  'find recorded step',
-  'select output from dbos.transaction_completion where workflow_id = $1 and function_num = $2',
-);
-const insertRecorded = prepared<object, [string, number, string | null]>(
-  'record step',
-  `insert into dbos.transaction_completion (workflow_id, function_num, output) values ($1, $2, $3)
-   on conflict do nothing returning 1`,
-);
-
-async function record(db: AnyDb, workflowId: string, step: number, output: unknown): Promise<void> {
-  const rows = await insertRecorded(db, workflowId, step, output === undefined ? null : JSON.stringify(output));
-  // A run of the same step by somebody else was first: this one undoes its own, and then finds the other's.
-  if (rows.length === 0) throw new DBOSStepAlreadyRecordedError(workflowId, step);
-}
-
-const longestWaitMs = 5_000;
-
-/** A step that lost its connection, or came second, is tried again: whether it had committed is found in its record. */
-async function retryLostConnections<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const passes = failureOf(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
-      if (!passes) throw error;
-      await sleep(waitMs);
-    }
-  }
 }
