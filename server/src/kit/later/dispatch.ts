@@ -3,8 +3,22 @@
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../db/database.ts';
 import { failureOf } from '../db/failures.ts';
-import type { Event, Listener } from './events.ts';
 import { reasonOf } from './reason.ts';
+
+export interface Event<Payload = unknown> {
+  readonly id: string;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly occurred_at: Date;
+}
+
+export interface Listener<Db> {
+  readonly names: readonly string[];
+  /** In the transaction that tells the event: database only, for what must never be seen undone. */
+  readonly inTransaction?: (db: Db, payload: never, now: Date) => Promise<void>;
+  /** In a worker, once for each batch: everything it writes commits together with the batch being done. */
+  readonly after?: (db: Db, events: readonly Event<never>[], now: Date) => Promise<void>;
+}
 
 interface Dispatch {
   readonly db: AnyDb;

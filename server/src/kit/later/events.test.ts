@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { cloneTemplate } from '../../../test/template.ts';
 import { type AnyDb, openDatabase, transaction } from '../db/database.ts';
-import { type Event, eventBus, forgetDispatched, type Listener, listenersOf } from './events.ts';
+import type { Event, Listener } from './dispatch.ts';
+import { eventBus, forgetDispatched, listenersOf } from './events.ts';
 
 interface Told {
   'thing.made': { n: number };

@@ -3,23 +3,8 @@
 import { sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared } from '../db/database.ts';
 import { newId } from '../ids.ts';
-import { dispatch } from './dispatch.ts';
+import { dispatch, type Event, type Listener } from './dispatch.ts';
 import type { Wake } from './wake.ts';
-
-export interface Event<Payload = unknown> {
-  readonly id: string;
-  readonly name: string;
-  readonly payload: Payload;
-  readonly occurred_at: Date;
-}
-
-export interface Listener<Db> {
-  readonly names: readonly string[];
-  /** In the transaction that tells the event: database only, for what must never be seen undone. */
-  readonly inTransaction?: (db: Db, payload: never, now: Date) => Promise<void>;
-  /** In a worker, once for each batch: everything it writes commits together with the batch being done. */
-  readonly after?: (db: Db, events: readonly Event<never>[], now: Date) => Promise<void>;
-}
 
 /** Makes listeners whose payloads have the types of the catalogue. */
 export const listenersOf = <Events extends { [Name in keyof Events]: object }, Db>() => ({
