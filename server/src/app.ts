@@ -14,6 +14,7 @@ import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
+import { members } from './features/members/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
@@ -115,6 +116,7 @@ export function createApp(config: Config, parts: AppParts): App {
     }),
     apps({ cursors, secrets: secretsUnder(config.MASTER_KEYS), masterKeyId: config.MASTER_KEYS[0]?.id ?? '' }),
     folders({ cursors }),
+    members({ signingKey: config.SIGNING_KEY, staffEmailDomains: config.STAFF_EMAIL_DOMAINS }),
     auditLog,
     installation({
       checks,
