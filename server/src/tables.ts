@@ -227,6 +227,7 @@ export interface Tables {
   member_words: {
     workspace_id: string;
     id: string;
+    place: number;
     email: string;
     name: string;
   };

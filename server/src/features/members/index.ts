@@ -9,6 +9,6 @@ export const members = (parts: MembersParts) => ({
   jobs: [
     { name: 'refresh members’ copies', everyMs: 15_000, run: refreshCopies },
     { name: 'clear members’ past months', everyMs: 60 * 60 * 1000, run: clearPastMonths },
-    { name: 'sum members’ tallies', everyMs: 10_000, run: sumTallies },
+    { name: 'sum members’ tallies', everyMs: 30_000, run: sumTallies },
   ] satisfies Job[],
 });

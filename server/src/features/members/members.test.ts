@@ -184,7 +184,7 @@ describe('the directory', () => {
           v.expires_at, c.apps_owned, c.apps_shared, c.agents_owned, c.agents_shared)
       union all
       select 'words', coalesce(d.id, w.id)::text from member_directory d full join member_words w using (workspace_id, id)
-      where (lower(d.email collate "und-x-icu"), lower(d.full_name collate "und-x-icu")) is distinct from (w.email, w.name)
+      where (lower(d.email collate "und-x-icu"), lower(d.full_name collate "und-x-icu")) is distinct from (w.email, w.name) or d.place <> w.place
       union all
       select 'tallies', workspace_id::text from (
         select workspace_id, place, members from member_tallies

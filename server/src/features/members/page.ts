@@ -36,6 +36,8 @@ export interface Statement {
 /** More hits than this are not fetched one by one: every member is looked at instead. */
 export const maxHits = 30_000;
 
+const usualPageSize = 50;
+
 type Value = (value: unknown) => string;
 
 /**
@@ -50,11 +52,12 @@ export function pageStatement(wanted: Wanted, how: 'few' | 'many'): Statement {
   const plain = plainConditions(wanted, value);
   const [first, ...others] = how === 'few' ? terms : [];
   const matching = (how === 'few' ? others : terms).map((group) => matches(group, workspace, wanted.now, value));
-  const conditions = [`d.workspace_id = ${workspace}`, ...plain, ...matching].join(' and ');
+  const more = [...plain, ...matching];
+  const conditions = [`d.workspace_id = ${workspace}`, ...more].join(' and ');
   const found =
     first === undefined
       ? { ctes: '', source: 'member_directory d', where: conditions, hits: '0' }
-      : { ...hitsOf(first, workspace, wanted, conditions, value), source: 'found d', where: 'true' };
+      : { ...hitsOf(first, workspace, wanted, more, value), source: 'found d', where: 'true' };
   const total =
     first !== undefined
       ? '(select count(*) from found)'
@@ -68,7 +71,8 @@ export function pageStatement(wanted: Wanted, how: 'few' | 'many'): Statement {
       (select coalesce(json_agg(${entry(wanted, value)} order by page.nth), '[]') from page
         join member_directory d on d.workspace_id = ${workspace} and d.id = page.id) as members
     from workspaces w where w.id = ${workspace}`;
-  return { text, values, named: plain.length === 0 && others.length === 0 };
+  const isUsual = wanted.filters.page_size === usualPageSize && plain.length === 0 && others.length === 0;
+  return { text, values, named: isUsual };
 }
 
 // ---- orders
@@ -76,7 +80,7 @@ export function pageStatement(wanted: Wanted, how: 'few' | 'many'): Statement {
 const ties = 'place, email, id';
 
 function pageOf(source: string, where: string, { order, after, filters }: Wanted, value: Value): string {
-  const limit = value(filters.page_size + 1);
+  const limit = filters.page_size + 1; // as text: the planner must know that it is small
   const key = order.key ?? '0';
   const direction = order.down ? `desc${key === 'last_active' ? ' nulls last' : ''}` : 'asc';
   const sorted = order.key === undefined ? ties : `${key} ${direction}, ${ties}`;
@@ -190,21 +194,21 @@ export const isIndexed = (filters: MemberQuery): boolean =>
 const patternOf = (term: string): string => `%${term.replace(/[\\%_]/g, '\\$&')}%`;
 const folded = (text: string): string => `lower(${text} collate "und-x-icu")`;
 
-function hitsOf(terms: string[], workspace: string, { order, now }: Wanted, conditions: string, value: Value) {
+function hitsOf(terms: string[], workspace: string, { order, now }: Wanted, more: readonly string[], value: Value) {
   const words = wordCondition(terms, now, value);
-  const cap = value(maxHits + 1);
+  const byWords = `union all select d.id, d.place, d.email from member_directory d
+    where d.workspace_id = ${workspace} and ${words}`;
   const ctes = `hits as materialized (
-      select id from (
-        select w.id from (select ${folded('term')} as term, ${folded('pattern')} as pattern
-            from unnest(${value(terms)}::text[], ${value(terms.map(patternOf))}::text[]) t (term, pattern)) t,
-          lateral (select w.id from member_words w where w.workspace_id = ${workspace}
-            and word_pieces(w.workspace_id, w.email, w.name) @> term_pieces(${workspace}, t.term)
-            and (w.email like t.pattern or w.name like t.pattern)) w
-        ${words && `union all select d.id from member_directory d where d.workspace_id = ${workspace} and ${words}`}
-      ) every limit ${cap}),
-    found as materialized (
-      select d.id, d.place, d.email${order.key === undefined ? '' : `, d.${order.key}`} from member_directory d
-      where ${conditions} and d.id in (select id from hits)),`;
+      select id, place, email from (
+        select id, place, email
+        from find_words(${workspace}, ${value(terms)}::text[], ${value(terms.map(patternOf))}::text[], ${maxHits})
+        ${words && byWords}) every limit ${maxHits + 1}),
+    found as materialized (${
+      order.key === undefined && more.length === 0
+        ? 'select distinct id, place, email collate "C" as email from hits'
+        : `select d.id, d.place, d.email${order.key === undefined ? '' : `, d.${order.key}`} from member_directory d
+          where ${[`d.workspace_id = ${workspace}`, ...more].join(' and ')} and d.id in (select id from hits)`
+    }),`;
   return { ctes, hits: '(select count(*) from hits)' };
 }
 

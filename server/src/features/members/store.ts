@@ -19,10 +19,13 @@ export interface Page {
   readonly members: (DirectoryRow & Position)[];
 }
 
+/** Every connection keeps them all. */
+const maxNamed = 200;
 const names = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<Page[]>>();
 
 export async function readPage(db: Db, { text, values, named }: Statement): Promise<Page> {
-  if (named && !names.has(text)) names.set(text, prepared<Page, readonly unknown[]>(`members_${names.size}`, text));
+  if (named && names.size < maxNamed && !names.has(text))
+    names.set(text, prepared<Page, readonly unknown[]>(`members_${names.size}`, text));
   const read = names.get(text);
   const rows = read
     ? await read(db, ...values)
