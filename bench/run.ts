@@ -3,9 +3,10 @@
 
 import { audit } from './audit.ts';
 import type { Bench } from './lib/bench.ts';
+import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
 
-const benches: Record<string, Bench> = { audit, pipeline };
+const benches: Record<string, Bench> = { audit, members, pipeline };
 
 const [name = '', ...flags] = process.argv.slice(2);
 const bench = benches[name];
