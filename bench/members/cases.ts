@@ -109,7 +109,7 @@ async function deepPage(
 
 const few = `with found as materialized (
     select distinct id, place, email collate "C" as email
-    from find_words($1, $2::text[], array(select '%' || t || '%' from unnest($2::text[]) t), 30000))
+    from find_words($1, $2::text[], array(select '%' || t || '%' from unnest($2::text[]) t), 15000))
   select ${settings}, (select count(*) from found) as total, p.* from workspaces w left join lateral (
     select ${columns} from (select * from found order by ${ties} limit 51) f
     join member_directory d on d.workspace_id = $1 and d.id = f.id order by d.place, d.email, d.id) p on true where w.id = $1`;

@@ -34,7 +34,7 @@ export interface Statement {
 }
 
 /** More hits than this are not fetched one by one: every member is looked at instead. */
-export const maxHits = 30_000;
+export const maxHits = 15_000;
 
 const usualPageSize = 50;
 
