@@ -6,10 +6,11 @@ import { credits } from './credits.ts';
 import { deploy } from './deploy.ts';
 import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
+import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
 import { slotsDrill } from './slots.ts';
 
-const benches: Record<string, Bench> = { audit, credits, deploy, events, pipeline, slots: slotsDrill };
+const benches: Record<string, Bench> = { audit, credits, deploy, events, members, pipeline, slots: slotsDrill };
 
 const [name = '', ...flags] = process.argv.slice(2);
 const bench = benches[name];

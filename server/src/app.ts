@@ -119,7 +119,15 @@ export function createApp(config: Config, parts: AppParts): App {
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditLog = audit({ cursors });
   const secureCookie = config.BASE_URL.startsWith('https:');
-  const people = members({ publish: bus.publish, mint, mail, baseUrl: config.BASE_URL, secureCookie });
+  const people = members({
+    signingKey: config.SIGNING_KEY,
+    staffEmailDomains: config.STAFF_EMAIL_DOMAINS,
+    publish: bus.publish,
+    mint,
+    mail,
+    baseUrl: config.BASE_URL,
+    secureCookie,
+  });
   const rooms: Room[] = [
     accounts({
       mint,

@@ -135,6 +135,11 @@ const settings = {
   ),
   MAIL_FROM: setting('Sender of outgoing mail.', 'Plinth <plinth@localhost>', text),
   ALLOW_WORKSPACE_CREATION: setting('Who may create workspaces.', 'anyone', oneOf(['anyone', 'operator'])),
+  STAFF_EMAIL_DOMAINS: setting(
+    'Comma list of e-mail domains of the operator’s own people: as active guests of a workspace they are not listed among its members. Empty: nobody’s.',
+    '',
+    (value) => commaList(value.toLowerCase()),
+  ),
   STORAGE_FOLDER: setting('Folder for archives and other large things.', '.data', text),
   HOST: setting('Address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', whole(0, 65_535)),

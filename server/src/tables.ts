@@ -5,6 +5,14 @@ import type { ColumnType, Generated, Kysely } from 'kysely';
 type Json = ColumnType<unknown, string, string>;
 
 export interface Tables {
+  app_counts_of_directory: {
+    workspace_id: string | null;
+    id: string | null;
+    apps_owned: number | null;
+    apps_shared: number | null;
+    agents_owned: number | null;
+    agents_shared: number | null;
+  };
   app_files: {
     app_id: string;
     path: string;
@@ -146,6 +154,18 @@ export interface Tables {
     used: number;
     reserved: number;
   };
+  entries_of_directory: {
+    workspace_id: string | null;
+    id: string | null;
+    joined: boolean | null;
+    role: string | null;
+    access_state: string | null;
+    assigned_via: string | null;
+    email: string | null;
+    full_name: string | null;
+    credit_limit: number | null;
+    expires_at: Date | null;
+  };
   event_turn: {
     one: Generated<boolean>;
     begun: Generated<boolean>;
@@ -212,6 +232,55 @@ export interface Tables {
     accepted_at: Date | null;
     accepted_by: string | null;
   };
+  member_activity: {
+    workspace_id: string;
+    user_id: string | null;
+    noted_at: Date;
+    month: number | null;
+    credits: number | null;
+    active_at: Date | null;
+    seen_at: Date | null;
+  };
+  member_directory: {
+    workspace_id: string;
+    id: string;
+    joined: boolean;
+    role: 'owner' | 'admin' | 'editor' | 'viewer' | 'guest';
+    access_state: 'active' | 'blocked' | 'invited';
+    assigned_via: 'direct' | 'app_share';
+    email: string;
+    full_name: string;
+    credit_limit: number | null;
+    expires_at: Date | null;
+    apps_owned: Generated<number>;
+    apps_shared: Generated<number>;
+    agents_owned: Generated<number>;
+    agents_shared: Generated<number>;
+    even_credits: Generated<number>;
+    even_month: Generated<number>;
+    odd_credits: Generated<number>;
+    odd_month: Generated<number>;
+    last_active: Date | null;
+    last_seen: Date | null;
+    role_rank: Generated<number>;
+    place: Generated<number>;
+    name_key: Generated<string>;
+    apps: Generated<number>;
+    agents: Generated<number>;
+    guest_domain: Generated<string | null>;
+  };
+  member_tallies: {
+    workspace_id: string;
+    place: number;
+    members: number;
+  };
+  member_words: {
+    workspace_id: string;
+    id: string;
+    place: number;
+    email: string;
+    name: string;
+  };
   memberships: {
     workspace_id: string;
     user_id: string;
@@ -250,6 +319,11 @@ export interface Tables {
   setup_tokens: {
     hash: Buffer;
     created_date: Date;
+  };
+  shares_of_entries: {
+    workspace_id: string | null;
+    id: string | null;
+    app_id: string | null;
   };
   users: {
     id: string;

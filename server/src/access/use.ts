@@ -17,6 +17,17 @@ export function markUsed(db: Kysely<Tables>, found: Found, choseWorkspace: boole
   if (moved) update = update.set({ workspace_id: movedTo });
   else update = update.where((is) => is.or([is('last_used_at', 'is', null), is('last_used_at', '<', before)]));
   update.execute().catch(() => {});
+  noteSeen(db, found, now);
+}
+
+/** That a member was in this workspace; folded into the members' directory later. */
+function noteSeen(db: Kysely<Tables>, { user_id, workspace_id, role }: Found, now: Date): void {
+  if (user_id === null || workspace_id === null || role === null) return;
+  const seen = { workspace_id, user_id, noted_at: now, seen_at: now };
+  db.insertInto('member_activity')
+    .values(seen)
+    .execute()
+    .catch(() => {});
 }
 
 export async function rehash(db: Kysely<Tables>, credentialId: string, hash: Buffer, pepperId: string): Promise<void> {

@@ -6,13 +6,21 @@ import type { Job } from '../../kit/later/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { type ChangeParts, expel } from './changes/change.ts';
 import { changeRoutes } from './changes/routes.ts';
+import { clearPastMonths, refreshCopies, sumTallies } from './copy.ts';
 import type { AcceptParts } from './invitations/accept.ts';
 import { inviteGuest, uninviteGuest } from './invitations/invitation.ts';
 import { invitationRoutes } from './invitations/routes.ts';
+import type { MembersParts } from './list.ts';
+import { memberRoutes } from './routes.ts';
 
-export const members = (parts: ChangeParts & AcceptParts) => ({
-  routes: [...changeRoutes(parts), ...invitationRoutes(parts)],
-  jobs: [{ name: 'forget accepted invitations', everyMs: 60 * 60 * 1000, run: forgetAccepted }] satisfies Job[],
+export const members = (parts: MembersParts & ChangeParts & AcceptParts) => ({
+  routes: [...memberRoutes(parts), ...changeRoutes(parts), ...invitationRoutes(parts)],
+  jobs: [
+    { name: 'refresh members’ copies', everyMs: 15_000, run: refreshCopies },
+    { name: 'sum members’ tallies', everyMs: 30_000, run: sumTallies },
+    { name: 'clear members’ past months', everyMs: 60 * 60 * 1000, run: clearPastMonths },
+    { name: 'forget accepted invitations', everyMs: 60 * 60 * 1000, run: forgetAccepted },
+  ] satisfies Job[],
   /** What sharing an app means for people outside the workspace. */
   guests: {
     invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>

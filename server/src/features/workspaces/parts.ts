@@ -59,6 +59,10 @@ export const leftOut: Readonly<Record<string, string>> = {
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
   audit_pending: 'audit entries not sealed yet; the export seals first',
   workspace_exports: 'earlier exports',
+  member_directory: 'the members list: the database makes it from members, invitations, apps and the ledger',
+  member_words: 'what members are searched by: made with the directory',
+  member_tallies: 'how many members there are: made with the directory',
+  member_activity: 'what is not in the members list yet: made from the ledger; when people were last seen stays behind',
   invitations: 'open invitations: their links are only kept as hashes; people are invited again',
   invitation_shares: 'apps shared with people who have not joined yet; they go with the invitations',
 };

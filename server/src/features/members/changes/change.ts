@@ -20,6 +20,7 @@ import type { Publish } from '../../../events.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import type { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
+import { getEntry } from '../entry.ts';
 import {
   type Assignable,
   accessFault,
@@ -29,7 +30,6 @@ import {
   removalFault,
   roleFault,
 } from '../rules.ts';
-import { findEntry } from './store.ts';
 
 export interface ChangeParts {
   readonly publish: Publish;
@@ -52,7 +52,7 @@ async function changing(
     const fault = await faultOf(who, db);
     if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
     const changed = await change(db, who);
-    const entry = await findEntry(db, access, email, now);
+    const entry = await getEntry(db, access, email, now);
     return changed ? entry : unchanged(entry);
   });
 }

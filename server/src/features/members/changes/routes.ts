@@ -7,7 +7,7 @@ import { unlimitedToken, within, workspaceAs } from '../../../access/reach.ts';
 import { type Route, route } from '../../../access/route.ts';
 import { Success } from '../../../kit/http/shapes.ts';
 import type { Db } from '../../../tables.ts';
-import { MemberEntry } from '../entry.ts';
+import { MemberEntry } from '../contract.ts';
 import { removeMembers, setCreditLimits, setRoles } from './bulk.ts';
 import {
   type ChangeParts,

@@ -1,0 +1,212 @@
+// The members list at 10,000, 100,000 and 1,000,000 members: through the real server, against the bare SQL of the same page
+// and total, in the same run. And what a change of role costs at each size.
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { insertCredential } from '../server/src/access/people.ts';
+import { digestOf, sealCursor } from '../server/src/features/members/cursor.ts';
+import { openDatabase } from '../server/src/kit/db/database.ts';
+import type { Tables } from '../server/src/tables.ts';
+import { call } from '../server/test/client.ts';
+import type { Bench, Judged } from './lib/bench.ts';
+import { median, quantile, rounded } from './lib/figures.ts';
+import { freshDatabase, type Running, start } from './lib/services.ts';
+import { type Case, casesFor } from './members/cases.ts';
+import { type Crowd, seedCrowds } from './members/seed.ts';
+
+const blocks = 9;
+const signingKey = randomBytes(32);
+const pepperText = `bench:${randomBytes(32).toString('base64')}`;
+const pepper = { id: 'bench', key: createSecretKey(pepperText.slice(6), 'base64') };
+
+interface Figure {
+  readonly size: number;
+  readonly name: string;
+  readonly kind: Case['kind'];
+  readonly p50: number;
+  readonly p95: number;
+  readonly bare_p50: number;
+  readonly ratio: number;
+  readonly exact: boolean;
+}
+
+export const members: Bench = async ({ quick, progress }) => {
+  const database = await freshDatabase('members');
+  const client = new pg.Client(database.url);
+  const beside = new pg.Client(database.url);
+  let served: Running | undefined;
+  try {
+    await Promise.all([client.connect(), beside.connect()]);
+    const startedAt = performance.now();
+    const crowds = await seedCrowds(client, beside, quick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000]);
+    progress(`seeded in ${rounded((performance.now() - startedAt) / 1000, 0)} s`);
+    const tokens = await tokensFor(database.url, crowds);
+    served = await start(fileURLToPath(new URL('./pipeline/served.ts', import.meta.url)), environmentFor(database.url));
+    const base = `http://127.0.0.1:${served.port}`;
+    const figures: Figure[] = [];
+    for (const crowd of crowds) {
+      for (const question of await casesFor(client, crowd)) {
+        const figure = await measure(base, client, crowd, tokens.get(crowd) ?? '', question, quick);
+        figures.push(figure);
+        progress(
+          `${figure.size} ${figure.name}: p50 ${figure.p50} ms, p95 ${figure.p95} ms, bare ${figure.bare_p50} ms, ratio ${figure.ratio}`,
+        );
+      }
+    }
+    const changes = await roleChanges(client, crowds);
+    progress(`a change of role: ${JSON.stringify(changes)}`);
+    return {
+      figures: { list: figures, role_change_ms: changes },
+      judged: judge(figures, changes, crowds),
+      skipped: quick ? ['1,000,000 members: the bars are judged at 100,000'] : [],
+    };
+  } finally {
+    await served?.stop();
+    await Promise.all([client.end(), beside.end()]);
+    await database.drop();
+  }
+};
+
+async function measure(
+  base: string,
+  client: pg.Client,
+  crowd: Crowd,
+  token: string,
+  question: Case,
+  quick: boolean,
+): Promise<Figure> {
+  const body = { ...question.body, ...(question.after && { cursor: cursorFor(crowd, question) }) };
+  const ask = () => call(base, 'POST', '/api/workspace/members/list', { as: token, body });
+  const bare = () =>
+    client.query({
+      name: `${question.name}`.slice(0, 60),
+      text: question.bare.text,
+      values: [...question.bare.values],
+    });
+  await client.query('deallocate all');
+  (client as unknown as { connection: { parsedStatements: object } }).connection.parsedStatements = {};
+  const got = await ask();
+  if (got.status !== 200 || got.headers['x-cursor'] !== undefined) throw new Error(`${question.name}: ${got.text}`);
+  const exact = got.body.total === question.total && Number((await bare()).rows[0].total) === question.total;
+  const each = question.kind === 'all' ? 1 : quick ? 2 : 12;
+  for (let i = 0; i < Math.min(each, 6); i += 1) await Promise.all([ask(), bare()]);
+  const times: number[] = [];
+  const bareTimes: number[] = [];
+  const ratios: number[] = [];
+  for (let block = 0; block < blocks; block += 1) {
+    const ours = await timed(ask, each);
+    const theirs = await timed(bare, each);
+    times.push(...ours);
+    bareTimes.push(...theirs);
+    ratios.push(median(ours) / median(theirs));
+  }
+  return {
+    size: crowd.size,
+    name: question.name,
+    kind: question.kind,
+    p50: rounded(median(times)),
+    p95: rounded(quantile(times, 0.95)),
+    bare_p50: rounded(median(bareTimes)),
+    ratio: rounded(median(ratios)),
+    exact,
+  };
+}
+
+/** As the service would have made it: walking there page by page would take longer than everything else. */
+function cursorFor(crowd: Crowd, { body, after, orderKey }: Case): string {
+  return sealCursor(signingKey, digestOf(crowd.workspace_id, body, orderKey), after as NonNullable<Case['after']>);
+}
+
+async function timed(work: () => Promise<unknown>, times: number): Promise<number[]> {
+  const taken: number[] = [];
+  for (let i = 0; i < times; i += 1) {
+    const startedAt = performance.now();
+    await work();
+    taken.push(performance.now() - startedAt);
+  }
+  return taken;
+}
+
+/** One member's role, in a transaction of its own; the sizes take turns. */
+async function roleChanges(client: pg.Client, crowds: readonly Crowd[]): Promise<Record<number, number>> {
+  const people = new Map<Crowd, string[]>();
+  for (const crowd of crowds) {
+    const { rows } = await client.query<{ user_id: string }>(
+      "select user_id from memberships where workspace_id = $1 and role = 'editor' order by md5(user_id::text) limit 240",
+      [crowd.workspace_id],
+    );
+    people.set(crowd, rows.map((row) => row.user_id)); // biome-ignore format: one line
+  }
+  const times = new Map(crowds.map((crowd) => [crowd, [] as number[]]));
+  for (let block = 0; block <= blocks; block += 1) {
+    for (const crowd of crowds) {
+      const ids = people.get(crowd)?.splice(0, 20) ?? [];
+      const change = () =>
+        client.query({
+          name: 'change_role',
+          text: "update memberships set role = 'viewer' where workspace_id = $1 and user_id = $2",
+          values: [crowd.workspace_id, ids.pop()],
+        });
+      const taken = await timed(change, ids.length);
+      if (block > 0) times.get(crowd)?.push(...taken); // the first one warms up
+    }
+  }
+  return Object.fromEntries([...times].map(([crowd, taken]) => [crowd.size, rounded(median(taken), 3)]));
+}
+
+function judge(figures: readonly Figure[], changes: Record<number, number>, crowds: readonly Crowd[]): Judged[] {
+  const [smallest = 0, largest = 0] = [crowds[0]?.size, crowds.at(-1)?.size];
+  const atLargest = figures.filter((figure) => figure.size === largest);
+  const fast = atLargest.filter(({ kind }) => kind === 'page' || kind === 'few');
+  const small = (name: string) => figures.find((figure) => figure.size === smallest && figure.name === name)?.p50 ?? 0;
+  const judged = (bar: string, list: readonly Figure[], isMet: (figure: Figure) => boolean): Judged => {
+    const failed = list.filter((figure) => !isMet(figure)).map(({ size, name }) => `${name} at ${size}`);
+    return { bar: failed.length === 0 ? bar : `${bar} (not: ${failed.join('; ')})`, met: failed.length === 0 };
+  };
+  return [
+    judged(`pages and few matches at ${largest}: p95 <= 50 ms`, fast, ({ p95 }) => p95 <= 50),
+    judged(
+      `pages and few matches at ${largest}: p50 <= 2x that at ${smallest}`,
+      fast,
+      ({ p50, name }) => p50 <= 2 * small(name),
+    ),
+    judged(
+      `about 1 % at ${largest}: p95 <= 150 ms`,
+      atLargest.filter(({ kind }) => kind === 'percent'),
+      ({ p95 }) => p95 <= 150,
+    ),
+    judged('p50 <= 1.5x bare SQL', figures, ({ ratio }) => ratio <= 1.5),
+    judged('total is exact', figures, ({ exact }) => exact),
+    {
+      bar: `a change of role at ${largest} costs <= 2x one at ${smallest}`,
+      met: (changes[largest] ?? 0) <= 2 * (changes[smallest] ?? 0),
+    },
+  ];
+}
+
+async function tokensFor(url: string, crowds: readonly Crowd[]): Promise<Map<Crowd, string>> {
+  const { db, close } = openDatabase<Tables>({ url, poolSize: 1 });
+  const tokens = new Map<Crowd, string>();
+  for (const crowd of crowds) {
+    const credential = {
+      kind: 'personal_token',
+      user_id: crowd.owner_id,
+      workspace_id: crowd.workspace_id,
+      permission: 'full_access',
+    } as const;
+    const { token } = await insertCredential(db, { peppers: [pepper], cellCode: '00' }, credential, new Date());
+    tokens.set(crowd, token);
+  }
+  await close();
+  return tokens;
+}
+
+const environmentFor = (url: string): Record<string, string> => ({
+  DATABASE_URL: url,
+  DATABASE_POOL_SIZE: '4',
+  REDIS_PREFIX: `bench:${process.pid}:`,
+  TOKEN_PEPPERS: pepperText,
+  SIGNING_KEY: signingKey.toString('base64'),
+  MASTER_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+  LOG_LEVEL: 'silent',
+});

@@ -1,0 +1,26 @@
+// Owns the HTTP contract of the members list.
+import { changing } from '../../access/accepted.ts';
+import { perMinute } from '../../access/limits.ts';
+import { workspaceAs } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { MemberList, MemberQuery } from './contract.ts';
+import { listMembers, type MembersParts } from './list.ts';
+
+export const memberRoutes = (parts: MembersParts): Route[] => [
+  route({
+    name: 'listMembers',
+    method: 'POST',
+    path: '/api/workspace/members/list',
+    origin: 'S',
+    summary: 'List one page of members and pending invitations',
+    description:
+      'A member must match every filter that is set. `credits_used`, `last_active` and `last_seen` come from a copy whose time is in `X-Data-As-Of`. A cursor that is not this list’s starts again from the first page (`X-Cursor: reset`).',
+    credentials: changing,
+    access: workspaceAs('guest'),
+    limit: perMinute(30, 'workspace', { scaledBy: 'override' }),
+    body: MemberQuery,
+    audits: 'nothing',
+    answers: { 200: MemberList },
+    handle: ({ db, access, body, now }) => listMembers(db, access, parts, body, now),
+  }),
+];
