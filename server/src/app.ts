@@ -29,7 +29,7 @@ import type { Operation } from './kit/http/operation.ts';
 import { type Answered, createServer } from './kit/http/server.ts';
 import type { Listener } from './kit/later/dispatch.ts';
 import { eventBus } from './kit/later/events.ts';
-import { type LaterFigures, lagSeconds, laterFigures } from './kit/later/figures.ts';
+import { laterFigures, workSeen } from './kit/later/figures.ts';
 import type { Queue } from './kit/later/queue.ts';
 import type { Job } from './kit/later/schedule.ts';
 import { openWake, type Wake } from './kit/later/wake.ts';
@@ -97,8 +97,7 @@ export function createApp(config: Config, parts: AppParts): App {
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: logged(error) }, 'mail not sent'),
   );
-  const figures = () => laterFigures(database.db, later.queues);
-  const metrics = createMetrics(figures);
+  const metrics = createMetrics(() => laterFigures(database.db, later.queues));
   let description: object | undefined;
   let draining = false;
 
@@ -112,7 +111,7 @@ export function createApp(config: Config, parts: AppParts): App {
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
       redis: counters.reachable() ? ('ok' as const) : ('unreachable' as const),
       draining,
-      ...workReported(await figures().catch(() => undefined)),
+      ...workReported(await workSeen(database.db, later.queues).catch(() => undefined)),
     };
   };
 
@@ -238,13 +237,10 @@ export function createApp(config: Config, parts: AppParts): App {
 }
 
 /** Null where it could not be read, or nobody has worked yet: a lag of 0 would be a claim. */
-function workReported(figures: LaterFigures | undefined) {
-  const beats = figures?.slots.flatMap(({ heartbeatAt }) => heartbeatAt?.toISOString() ?? []) ?? [];
-  return {
-    queue_lag_seconds: figures === undefined ? null : Math.round(lagSeconds(figures) * 1000) / 1000,
-    worker_heartbeat: beats.sort().at(-1) ?? null,
-  };
-}
+const workReported = (seen: Awaited<ReturnType<typeof workSeen>> | undefined) => ({
+  queue_lag_seconds: seen === undefined ? null : Math.max(0, Math.round(seen.lagSeconds * 1000) / 1000),
+  worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
+});
 
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
   .version;

@@ -67,10 +67,10 @@ export async function makePeople(db: Db, place: DemoPlace, now: Date): Promise<v
     .insertInto('credentials')
     .values(tokensOf(people, place, ago))
     .execute();
-  await db
-    .insertInto('credit_ledger')
-    .values(spentBy(people, apps, place, ago))
-    .execute();
+  const ledger = spentBy(people, apps, place, ago);
+  await db.insertInto('credit_ledger').values(ledger).execute();
+  await db.insertInto('credit_pools').values(poolsOf(ledger)).execute();
+  await db.insertInto('credit_use').values(usesOf(ledger)).execute();
 }
 
 type Ago = (days: number) => Date;
@@ -208,9 +208,38 @@ function spentBy(people: People, apps: Rows<'apps'>, { workspace_id }: DemoPlace
           app_id: (apps[(i + day) % apps.length] as Rows<'apps'>[number]).id,
           operation: 'sendAgentMessage',
           created_date: ago(day + 0.1),
+          period_start: monthOf(ago(day + 0.1)),
         };
         const refund = { ...use, id: newId(), kind: 'refund' as const, created_date: ago(day + 0.05) };
         return (i + day) % 40 === 0 ? [use, refund] : [use];
       }),
   );
 }
+
+const monthOf = (at: Date): Date => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
+
+type Ledger = Rows<'credit_ledger'>;
+const monthIn = (row: Ledger[number]): string => (row.period_start as Date).toISOString();
+const usedIn = (rows: Ledger): number =>
+  rows.reduce((sum, { kind, amount }) => sum + (kind === 'use' ? amount : -amount), 0);
+
+/** The sums that are kept beside the ledger: without them the demo would be told that its credits do not add up. */
+const poolsOf = (ledger: Ledger): Rows<'credit_pools'> =>
+  [...Map.groupBy(ledger, monthIn)].map(([month, rows]) => ({
+    workspace_id: (rows[0] as Ledger[number]).workspace_id,
+    period_start: new Date(month),
+    monthly_limit: null,
+    used: usedIn(rows),
+  }));
+
+const usesOf = (ledger: Ledger): Rows<'credit_use'> =>
+  [...Map.groupBy(ledger, (row) => `${monthIn(row)} ${row.user_id}`).values()].map((rows) => {
+    const { workspace_id, period_start, user_id } = rows[0] as Ledger[number];
+    return {
+      workspace_id,
+      period_start: period_start as Date,
+      user_id: user_id as string,
+      used: usedIn(rows),
+      reserved: 0,
+    };
+  });

@@ -1,6 +1,7 @@
 // The demo shows something of everything: every role, state, limit and count that the members list can filter by.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { listMismatches } from '../src/access/pool-check.ts';
 import { makeDemo } from '../src/demo.ts';
 import { startWorld } from './world.ts';
 
@@ -45,4 +46,12 @@ it('has members with limits of their own, who were seen, who own and share apps 
   const days = await sql<{ days: number }>`select count(distinct created_date::date) as days from credit_ledger
     where workspace_id = ${workspace}`.execute(world.db);
   expect(days.rows[0]?.days).toBeGreaterThanOrEqual(60);
+});
+
+it('has credits that add up: what is kept of each month is what its ledger says', async () => {
+  const { rows } = await sql<{ period_start: Date }>`select distinct period_start from credit_ledger
+    where workspace_id = ${workspace}`.execute(world.db);
+  expect(rows.length).toBeGreaterThanOrEqual(2);
+  for (const { period_start } of rows)
+    expect(await listMismatches(world.db, { workspace_id: workspace, period_start })).toEqual([]);
 });

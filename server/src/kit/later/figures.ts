@@ -54,6 +54,20 @@ async function slotFigures(db: AnyDb): Promise<LaterFigures['slots']> {
   return rows;
 }
 
-/** How long the oldest thing that could be done by now has waited. */
-export const lagSeconds = ({ queues }: LaterFigures): number =>
-  Math.max(0, ...queues.map((queue) => queue.oldestSeconds));
+/** How long the oldest thing that could be done by now has waited, and when anybody last worked: cheap at any depth. */
+export async function workSeen(
+  db: AnyDb,
+  queues: readonly Pick<Queue, 'name'>[],
+): Promise<{ lagSeconds: number; heartbeatAt: Date | null }> {
+  const oldest = [
+    sql`(select occurred_at from events where dispatched_at is null and retry_at is null order by id limit 1)`,
+    ...queues.map(
+      ({ name }) => sql`(select due_at from ${sql.table(name)} where claimed_slot is null
+        and due_at <= statement_timestamp() order by due_at limit 1)`,
+    ),
+  ];
+  const { rows } = await sql<{ lagSeconds: number; heartbeatAt: Date | null }>`/* service */ select
+      coalesce(extract(epoch from statement_timestamp() - least(${sql.join(oldest)})), 0)::float as "lagSeconds",
+      (select max(heartbeat_at) from worker_slots) as "heartbeatAt"`.execute(db);
+  return rows[0] as { lagSeconds: number; heartbeatAt: Date | null };
+}
