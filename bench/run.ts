@@ -9,8 +9,18 @@ import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
 import { slotsDrill } from './slots.ts';
+import { ssrf } from './ssrf.ts';
 
-const benches: Record<string, Bench> = { audit, credits, deploy, events, members, pipeline, slots: slotsDrill };
+const benches: Record<string, Bench> = {
+  audit,
+  credits,
+  deploy,
+  events,
+  members,
+  pipeline,
+  slots: slotsDrill,
+  ssrf,
+};
 
 const [name = '', ...flags] = process.argv.slice(2);
 const bench = benches[name];

@@ -1,0 +1,195 @@
+// Owns attacks by answer: what a hostile server outside can say, or not say, once it is asked.
+
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { plainAnswer, type ReceiverOptions } from '../../sandbox/src/receiver.ts';
+import type { Outcome } from '../../server/src/kit/outbound/outcome.ts';
+import { connectMs, fault, type Stage, type Vector } from './stage.ts';
+
+const slowMs = 1_500;
+const slack = 1_500;
+const bodyBytes = 4_096;
+
+interface Attack {
+  readonly behave: ReceiverOptions['behave'];
+  readonly expected: readonly string[];
+  readonly withinMs?: number;
+  readonly greeting?: string;
+  readonly plain?: true;
+  /** What else must hold. */
+  readonly holds?: (outcome: Outcome) => boolean;
+}
+
+const say = (text: string) => (socket: Socket) => void socket.write(text);
+const sayAndEnd = (text: string) => (socket: Socket) => void socket.end(text);
+
+function drip(start: string, piece: string) {
+  return (socket: Socket) => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write(piece), 50);
+    socket.once('close', () => clearInterval(timer));
+  };
+}
+
+function pour(start: string, piece: string) {
+  return (socket: Socket) => {
+    socket.write(start);
+    const more = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on('drain', more);
+    more();
+  };
+}
+
+const timeout = ['failed:timeout'];
+const protocol = ['failed:protocol'];
+const slow = { expected: timeout, withinMs: slowMs + slack };
+const isCut = (outcome: Outcome) => outcome.outcome === 'answered' && outcome.cut && outcome.body.length === bodyBytes;
+const ok = 'HTTP/1.1 200 OK\r\n';
+const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+const piece = 'x'.repeat(16_384);
+const bomb = gzipSync(Buffer.alloc(50_000_000)).toString('latin1');
+
+const attacks: Record<string, Attack> = {
+  'answer before the request': {
+    greeting: plainAnswer('200 OK', [], 'early'),
+    behave: () => {},
+    expected: ['answered:200', 'failed:protocol', 'failed:reset'],
+  },
+  // Time.
+  'silence after the request': { behave: () => {}, ...slow },
+  'handshake that never begins': { behave: () => {}, plain: true, expected: timeout, withinMs: connectMs + slack },
+  'handshake that drips': {
+    behave: drip('\x16\x03\x03\x3f\xff', '\x02'),
+    plain: true,
+    expected: timeout,
+    withinMs: connectMs + slack,
+  },
+  'status line that drips': {
+    behave: drip('HTTP/1.1 2', '0'),
+    expected: [...timeout, ...protocol],
+    withinMs: slowMs + slack,
+  },
+  'headers that drip': { behave: drip(`${ok}X-Drip: `, 'x'), ...slow },
+  'header lines that drip': { behave: drip(ok, 'X: y\r\n'), ...slow },
+  'body that drips': { behave: drip(`${ok}Content-Length: 4000\r\n\r\n`, 'x'), ...slow },
+  'chunks that drip': { behave: drip(chunked, '1\r\nx\r\n'), ...slow },
+  'body that never ends the connection': { behave: say(`HTTP/1.0 200 OK\r\n\r\nhello`), ...slow },
+  'interim answers without end': { behave: drip('', 'HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n'), ...slow },
+  'trailers that drip': { behave: drip(`${chunked}0\r\nX-Trailer: `, 'x'), ...slow },
+  // Size.
+  'one huge header': { behave: say(`${ok}X-Huge: ${'x'.repeat(1_000_000)}\r\n\r\n`), expected: ['failed:too_large'] },
+  'headers without end': { behave: pour(ok, `X-More: ${'y'.repeat(200)}\r\n`), expected: ['failed:too_large'] },
+  'huge reason phrase': {
+    behave: pour('HTTP/1.1 200 ', piece),
+    expected: [...timeout, ...protocol, 'failed:too_large'],
+    withinMs: slowMs + slack,
+  },
+  'body of 10 GB': {
+    behave: pour(`${ok}Content-Length: 10000000000\r\n\r\n`, piece),
+    expected: ['answered:200'],
+    holds: isCut,
+  },
+  'chunks without end': { behave: pour(chunked, `4000\r\n${piece}\r\n`), expected: ['answered:200'], holds: isCut },
+  'body without length or end': {
+    behave: pour(`${ok}Connection: close\r\n\r\n`, piece),
+    expected: ['answered:200'],
+    holds: isCut,
+  },
+  'gzip bomb': {
+    behave: (socket) => {
+      socket.write(`${ok}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb, 'latin1');
+    },
+    expected: ['answered:200'],
+    holds: isCut,
+  },
+  'trailers without end': {
+    behave: pour(`${chunked}0\r\n`, `X-More: ${'y'.repeat(200)}\r\n`),
+    expected: ['failed:too_large'],
+  },
+  'chunk extension without end': {
+    behave: pour(`${chunked}5;`, piece),
+    expected: [...timeout, ...protocol, 'failed:too_large'],
+    withinMs: slowMs + slack,
+  },
+  // Form.
+  'no HTTP at all': { behave: say('220 smtp.example ESMTP\r\n'), expected: protocol },
+  'HTTP/0.9': { behave: sayAndEnd('<html>hello</html>'), expected: protocol },
+  'HTTP/1.0 with a body to the end': { behave: sayAndEnd('HTTP/1.0 200 OK\r\n\r\nhello'), expected: ['answered:200'] },
+  'HTTP/2 preface': { behave: say('\0\0\x12\x04\0\0\0\0\0'), expected: protocol },
+  'two lengths': { behave: say(`${ok}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`), expected: protocol },
+  'length and chunks': {
+    behave: say(`${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
+    expected: protocol,
+  },
+  'negative length': { behave: say(`${ok}Content-Length: -1\r\n\r\n`), expected: protocol },
+  'length beyond counting': { behave: say(`${ok}Content-Length: 99999999999999999999999\r\n\r\n`), expected: protocol },
+  'chunk beyond counting': { behave: say(`${chunked}fffffffffffffffff\r\n`), expected: protocol },
+  'carriage return in a value': { behave: say(`${ok}X-Split: a\rX-Two: b\r\n\r\n`), expected: protocol },
+  'line feed alone in the headers': { behave: say(`${ok}X-One: a\nX-Two: b\n\n`), expected: protocol },
+  'NUL in a value': { behave: say(`${ok}X-Nul: a\0b\r\n\r\n`), expected: protocol },
+  'space before the colon': { behave: say(`${ok}X-Space : a\r\n\r\n`), expected: protocol },
+  'upgrade nobody asked for': {
+    behave: say('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    expected: protocol,
+  },
+  'continue nobody asked for': { behave: say('HTTP/1.1 100 Continue\r\n\r\n'), expected: protocol },
+  'connection cut before the answer': { behave: (socket) => void socket.destroy(), expected: ['failed:reset'] },
+  'connection cut in the body': {
+    behave: sayAndEnd(`${ok}Content-Length: 100\r\n\r\nhello`),
+    expected: ['failed:reset', ...protocol],
+  },
+  'plain HTTP where TLS is due': { behave: say(plainAnswer('200 OK')), plain: true, expected: ['failed:tls'] },
+};
+
+const redirects: Record<string, (stage: Stage) => string[]> = {
+  '301': (stage) => [`Location: https://127.0.0.1:${stage.canary.port}/`],
+  '302': (stage) => [`Location: http://127.0.0.1:${stage.plainCanary.port}/`],
+  '303': (stage) => [`Location: //127.0.0.1:${stage.canary.port}/`],
+  '307': (stage) => [`Location: https://localhost:${stage.canary.port}/`],
+  '308': (stage) => [`Location: https://[::1]:${stage.canary.port}/`],
+  '300': (stage) => [`Location: https://2130706433:${stage.canary.port}/`],
+  '200': (stage) => [`Refresh: 0; url=http://127.0.0.1:${stage.plainCanary.port}/`],
+  '201': (stage) => [
+    `Alt-Svc: h2="127.0.0.1:${stage.canary.port}"`,
+    `Location: http://127.0.0.1:${stage.plainCanary.port}/`,
+  ],
+  '401': (stage) => [`WWW-Authenticate: Basic`, `Location: http://127.0.0.1:${stage.plainCanary.port}/`],
+  '305': (stage) => [`Location: http://127.0.0.1:${stage.plainCanary.port}/`],
+};
+
+const ask = (stage: Stage, port: number) =>
+  stage.send(`https://server.outside.test:${port}/`, { totalMs: slowMs, bodyBytes });
+
+export const answerVectors: readonly Vector[] = [
+  ...Object.entries(attacks).map(([name, attack]) => ({
+    name: `answer: ${name}`,
+    async run(stage: Stage) {
+      const tls = attack.plain ? undefined : stage.certificate;
+      const { port } = await stage.receive({ tls, behave: attack.behave, greeting: attack.greeting });
+      const outcome = await ask(stage, port);
+      if (attack.holds?.(outcome) === false) return `not contained: ${outcome.outcome}`;
+      return fault(outcome, attack.expected, attack.withinMs);
+    },
+  })),
+  ...Object.entries(redirects).map(([status, headers]) => ({
+    name: `redirect: ${status}`,
+    async run(stage: Stage) {
+      const behave = say(plainAnswer(`${status} Look There`, headers(stage)));
+      const { port } = await stage.receive({ tls: stage.certificate, behave });
+      return fault(await ask(stage, port), [`answered:${status}`]);
+    },
+  })),
+  {
+    name: 'answer: the next request’s answer, sent ahead',
+    async run(stage) {
+      const behave = say(plainAnswer('200 OK', [], 'first') + plainAnswer('200 OK', [], 'smuggled'));
+      const { port } = await stage.receive({ tls: stage.certificate, behave });
+      await ask(stage, port);
+      const second = await ask(stage, port);
+      return second.outcome === 'answered' && second.body.toString() === 'smuggled' ? 'taken for an answer' : undefined;
+    },
+  },
+];

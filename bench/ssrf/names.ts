@@ -1,0 +1,155 @@
+// Owns attacks by name: what a hostile DNS server can answer, and when.
+import type { DnsAnswer, DnsZone } from '../../sandbox/src/dns.ts';
+import { plainAnswer } from '../../sandbox/src/receiver.ts';
+import { fault, outside, type Stage, type Vector } from './stage.ts';
+
+type Asked = DnsAnswer | 'silence' | ((asked: number) => DnsAnswer);
+
+const inner = '127.0.0.1';
+const a = (...addresses: string[]) => ({ addresses });
+const refusedAddress = ['refused:address'];
+const dnsFailure = ['failed:dns'];
+
+interface Name {
+  readonly A?: Asked;
+  readonly AAAA?: Asked;
+  readonly expected: readonly string[];
+}
+
+/** One request each; most lead to the canary's port. */
+const names: Record<string, Name> = {
+  'private A': { A: a(inner), expected: refusedAddress },
+  'metadata service': { A: a('169.254.169.254'), expected: refusedAddress },
+  'unspecified A': { A: a('0.0.0.0'), expected: refusedAddress },
+  'private AAAA': { AAAA: a('::1'), expected: refusedAddress },
+  'unspecified AAAA': { AAAA: a('::'), expected: refusedAddress },
+  'mapped AAAA': { AAAA: a('::ffff:7f00:1'), expected: refusedAddress },
+  'compatible AAAA': { AAAA: a('::7f00:1'), expected: refusedAddress },
+  'translated AAAA': { AAAA: a('::ffff:0:7f00:1'), expected: refusedAddress },
+  'NAT64 AAAA': { AAAA: a('64:ff9b::7f00:1'), expected: refusedAddress },
+  'NAT64 AAAA of a public address': { AAAA: a('64:ff9b::808:808'), expected: refusedAddress },
+  'local NAT64 AAAA': { AAAA: a('64:ff9b:1::7f00:1'), expected: refusedAddress },
+  '6to4 AAAA': { AAAA: a('2002:7f00:1::1'), expected: refusedAddress },
+  'Teredo AAAA': { AAAA: a('2001:0:4136:e378:8000:63bf:80ff:fffe'), expected: refusedAddress },
+  'link-local AAAA': { AAAA: a('fe80::1'), expected: refusedAddress },
+  'unique local AAAA': { AAAA: a('fd00:ec2::254'), expected: refusedAddress },
+  'public and private A': { A: a(outside, inner), expected: refusedAddress },
+  'private last of many': { A: a(...Array<string>(12).fill(outside), inner), expected: refusedAddress },
+  'public A, private AAAA': { A: a(outside), AAAA: a('::1'), expected: refusedAddress },
+  'CNAME to private': { A: { cname: 'inner.outside.test', addresses: [inner] }, expected: refusedAddress },
+  'CNAME to localhost': { A: { cname: 'localhost', addresses: [inner] }, expected: refusedAddress },
+  'CNAME without an address': { A: { cname: 'localhost' }, expected: dnsFailure },
+  'server failure': { A: { code: 2 }, AAAA: { code: 2 }, expected: dnsFailure },
+  'server failure with an address': { A: { code: 2, addresses: [inner] }, expected: dnsFailure },
+  'public A, server failure for AAAA': { A: a(outside), AAAA: { code: 2 }, expected: dnsFailure },
+  'server failure for A, public AAAA': { A: { code: 2 }, AAAA: a('2606:4700::1'), expected: dnsFailure },
+  'refused by the server': { A: { code: 5 }, AAAA: { code: 5 }, expected: dnsFailure },
+  'not implemented': { A: { code: 4 }, AAAA: { code: 4 }, expected: dnsFailure },
+  'no such name': { A: { code: 3 }, AAAA: { code: 3 }, expected: dnsFailure },
+  'empty answer': { A: {}, AAAA: {}, expected: dnsFailure },
+  silence: { A: 'silence', AAAA: 'silence', expected: dnsFailure },
+  'public A, silence for AAAA': { A: a(outside), AAAA: 'silence', expected: dnsFailure },
+  garbage: { A: { garbage: true }, AAAA: { garbage: true }, expected: dnsFailure },
+  'cut off, and no TCP': { A: { addresses: [outside], truncated: true }, expected: dnsFailure },
+};
+
+const hostOf = (name: string) => `${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.outside.test`;
+const byHost = new Map(Object.entries(names).map(([name, told]) => [hostOf(name), told]));
+
+const moving: Record<string, (type: 'A' | 'AAAA', asked: number) => DnsAnswer> = {
+  'saved.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
+  'pinned.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
+  'pooled.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
+  'late6.outside.test': (type, asked) => (type === 'A' ? a(outside) : asked === 0 ? {} : a('::1')),
+  'turns.outside.test': (type, asked) => (type === 'A' ? a(asked % 2 === 0 ? outside : inner) : {}),
+  'crowd.outside.test': (type, asked) => (type === 'A' ? a(asked % 3 === 0 ? outside : inner) : {}),
+};
+
+export const zone: DnsZone = (name, type, asked) => {
+  const told = byHost.get(name)?.[type];
+  if (typeof told === 'function') return told(asked);
+  if (told !== undefined) return told;
+  if (byHost.has(name)) return {};
+  return moving[name]?.(type, asked) ?? (type === 'A' ? a(outside) : {});
+};
+
+/** A server outside at the canary's own port, so that only the address differs. */
+const decoy = (stage: Stage) => {
+  const behave = (socket: { write(text: string): unknown }) => socket.write(plainAnswer('200 OK', [], 'outside'));
+  return stage.receive({ tls: stage.certificate, port: stage.canary.port, behave });
+};
+
+export const nameVectors: readonly Vector[] = Object.entries(names).map(([name, { expected }]) => ({
+  name: `name: ${name}`,
+  run: async (stage) => fault(await stage.send(`https://${hostOf(name)}:${stage.canary.port}/`), expected),
+}));
+
+const url = (stage: Stage, name: string) => `https://${name}.outside.test:${stage.canary.port}/`;
+
+/** Run one after another: they share the decoy. */
+export const rebindings: readonly Vector[] = [
+  {
+    name: 'rebinding: public when saved, private when sent',
+    async run(stage) {
+      const client = stage.client('127.20.0.0/16');
+      if (!('ok' in (await client.vet(url(stage, 'saved'))))) return 'refused when saved';
+      return fault(await stage.send(url(stage, 'saved')), refusedAddress);
+    },
+  },
+  {
+    name: 'rebinding: public when vetted, private a moment later',
+    async run(stage) {
+      const server = await decoy(stage);
+      const outcome = await stage.send(url(stage, 'pinned'));
+      await server.close();
+      // Resolved once for each kind: there is no second look that could come out differently.
+      return (
+        fault(outcome, ['answered:200']) ??
+        (stage.dns.asked('pinned.outside.test') === 2 ? undefined : 'resolved again')
+      );
+    },
+  },
+  {
+    name: 'rebinding: private while a connection to the public address is open',
+    async run(stage) {
+      const server = await decoy(stage);
+      const first = await stage.send(url(stage, 'pooled'));
+      const second = await stage.send(url(stage, 'pooled'));
+      await server.close();
+      return fault(first, ['answered:200']) ?? fault(second, refusedAddress);
+    },
+  },
+  {
+    name: 'rebinding: a private AAAA joins a public A',
+    async run(stage) {
+      const server = await decoy(stage);
+      const first = await stage.send(url(stage, 'late6'));
+      const second = await stage.send(url(stage, 'late6'));
+      await server.close();
+      return fault(first, ['answered:200']) ?? fault(second, refusedAddress);
+    },
+  },
+  {
+    name: 'rebinding: in turns, 40 requests',
+    async run(stage) {
+      const server = await decoy(stage);
+      const faults: (string | undefined)[] = [];
+      for (let turn = 0; turn < 40; turn += 1)
+        faults.push(
+          fault(await stage.send(url(stage, 'turns')), [turn % 2 === 0 ? 'answered:200' : 'refused:address']),
+        );
+      await server.close();
+      return faults.find(Boolean);
+    },
+  },
+  {
+    name: 'rebinding: in a crowd, 60 requests at once by 6 owners',
+    async run(stage) {
+      const server = await decoy(stage);
+      const crowd = Array.from({ length: 60 }, (_, n) => stage.send(url(stage, 'crowd'), { owner: `owner ${n % 6}` }));
+      const outcomes = await Promise.all(crowd);
+      await server.close();
+      return outcomes.map((outcome) => fault(outcome, ['answered:200', 'refused:address'])).find(Boolean);
+    },
+  },
+];

@@ -1,0 +1,131 @@
+// Owns attacks by request and by surroundings: headers and paths that would split it, certificates that are not the
+// host's, proxies in the environment, other owners' connections.
+import type { TlsOptions } from 'node:tls';
+import { makeAuthority } from '../../sandbox/src/certificates.ts';
+import { plainAnswer } from '../../sandbox/src/receiver.ts';
+import { fault, type Stage, type Vector } from './stage.ts';
+
+const answers = (stage: Stage, tls: TlsOptions = {}, headers: string[] = []) =>
+  stage.receive({
+    tls: { ...stage.certificate, ...tls },
+    behave: (socket) => void socket.write(plainAnswer('200 OK', headers)),
+  });
+
+const headers: readonly Record<string, string>[] = [
+  { 'X-Split': 'a\r\nX-Injected: b' },
+  { 'X-Split': 'a\nX-Injected: b' },
+  { 'X-Split': 'a\rX-Injected: b' },
+  { 'X-Nul': 'a\0b' },
+  { 'X-Wide': '\u560a\u560d' },
+  { 'X-Name\r\nX-Injected': 'a' },
+  { 'X-Name: b': 'a' },
+  { '': 'a' },
+  { Host: '127.0.0.1' },
+  { 'Transfer-Encoding': 'chunked' },
+  { 'Content-Length': '0' },
+  { Connection: 'Upgrade' },
+  { Upgrade: 'h2c' },
+  { Expect: '100-continue' },
+];
+
+export const requestVectors: readonly Vector[] = [
+  ...headers.map((sent) => ({
+    name: `header: ${JSON.stringify(sent)}`,
+    async run(stage: Stage) {
+      const server = await answers(stage);
+      const outcome = await stage.send(`https://server.outside.test:${server.port}/`, { headers: sent });
+      return fault(outcome, ['refused:header']) ?? (server.connections === 0 ? undefined : 'connected all the same');
+    },
+  })),
+  ...[
+    '/%0d%0aX-Injected:%20b',
+    '/a?b=%0D%0AX-Injected:%20c',
+    '/\u560d\u560aX-Injected:b',
+    '/a b'.replace(' ', '%20'),
+  ].map((path) => ({
+    name: `path: ${path}`,
+    async run(stage: Stage) {
+      const server = await answers(stage);
+      const outcome = await stage.send(`https://server.outside.test:${server.port}${path}`);
+      const split = server.requests.join('').includes('\nX-Injected');
+      return fault(outcome, ['answered:200']) ?? (split ? 'the request was split' : undefined);
+    },
+  })),
+];
+
+async function unsent(stage: Stage, tls: TlsOptions, host = 'server.outside.test', kinds = ['failed:tls']) {
+  const server = await answers(stage, tls);
+  const outcome = await stage.send(`https://${host}:${server.port}/`);
+  return fault(outcome, kinds) ?? (server.requests.length === 0 ? undefined : 'sent all the same');
+}
+
+export const surroundingVectors: readonly Vector[] = [
+  {
+    name: 'certificate: of an unknown authority',
+    async run(stage) {
+      const other = await makeAuthority();
+      const certificate = await other.issue('DNS:*.outside.test');
+      await other.close();
+      return unsent(stage, certificate);
+    },
+  },
+  { name: 'certificate: for another name', run: (stage) => unsent(stage, {}, 'server.elsewhere.test') },
+  {
+    name: 'certificate: for another name, which begins like an address',
+    run: (stage) => unsent(stage, {}, '127.20.0.1.outside.invalid'),
+  },
+  {
+    name: 'certificate: check turned off by the environment',
+    run: (stage) =>
+      withEnvironment({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, () => unsent(stage, {}, 'server.elsewhere.test')),
+  },
+  {
+    name: 'TLS 1.1 at most',
+    run: (stage) => unsent(stage, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+  },
+  { name: 'HTTP/2 or nothing', run: (stage) => unsent(stage, { ALPNProtocols: ['h2'] }) },
+  {
+    name: 'proxy: named by the environment',
+    async run(stage) {
+      const proxy = `http://127.0.0.1:${stage.plainCanary.port}`;
+      const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
+      const set = { ...Object.fromEntries(variables.map((name) => [name, proxy])), NODE_USE_ENV_PROXY: '1' };
+      const server = await answers(stage);
+      const url = `https://server.outside.test:${server.port}/`;
+      return withEnvironment(set, async () =>
+        fault(await stage.send(url, {}, stage.client('127.20.0.0/16')), ['answered:200']),
+      );
+    },
+  },
+  {
+    name: 'owners: a connection of another is not used',
+    async run(stage) {
+      const server = await answers(stage, {}, ['Keep-Alive: timeout=60']);
+      const url = `https://server.outside.test:${server.port}/`;
+      for (const owner of ['one', 'two', 'one', 'two']) await stage.send(url, { owner });
+      return server.connections === 2 ? undefined : `${server.connections} connections for 2 owners`;
+    },
+  },
+  {
+    name: 'hosts: a connection for another is not used',
+    async run(stage) {
+      const server = await answers(stage, {}, ['Keep-Alive: timeout=60']);
+      for (const host of ['one', 'two']) await stage.send(`https://${host}.outside.test:${server.port}/`);
+      return server.connections === 2 ? undefined : `${server.connections} connections for 2 hosts`;
+    },
+  },
+];
+
+/** Run while nothing else is. */
+async function withEnvironment<Value>(set: Record<string, string>, run: () => Promise<Value>): Promise<Value> {
+  const before = new Map(Object.keys(set).map((name) => [name, process.env[name]]));
+  Object.assign(process.env, set);
+  try {
+    return await run();
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// Owns the stage of the attacks: a DNS server, canaries at private addresses that must hear nothing, and the net outside,
+// for which 127.20.0.0/16 stands.
+import { Resolver } from 'node:dns/promises';
+import { type Authority, type Certificate, makeAuthority } from '../../sandbox/src/certificates.ts';
+import { type DnsSandbox, type DnsZone, startDnsSandbox } from '../../sandbox/src/dns.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../sandbox/src/receiver.ts';
+import { parseAllowed } from '../../server/src/kit/outbound/address.ts';
+import { type Outbound, type OutboundRequest, openOutbound } from '../../server/src/kit/outbound/outbound.ts';
+import type { Outcome } from '../../server/src/kit/outbound/outcome.ts';
+
+export const outside = '127.20.0.1';
+export const connectMs = 1_500;
+
+export interface Stage {
+  readonly authority: Authority;
+  readonly certificate: Certificate;
+  readonly dns: DnsSandbox;
+  /** TLS with a certificate for every host that is tried. */
+  readonly canary: Receiver;
+  /** Plain, for proxies and `http:`. */
+  readonly plainCanary: Receiver;
+  readonly canaries: readonly Receiver[];
+  readonly skipped: readonly string[];
+  /** A server outside that does what it is told, over TLS unless `tls` is undefined. */
+  receive(options: Omit<ReceiverOptions, 'address'>): Promise<Receiver>;
+  client(allow: string): Outbound;
+  send(url: string, more?: Partial<OutboundRequest>, by?: Outbound): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+export async function openStage(zone: DnsZone): Promise<Stage> {
+  const authority = await makeAuthority();
+  const certificate = await authority.issue(
+    'DNS:*.outside.test',
+    'DNS:localhost',
+    `IP:${outside}`,
+    'IP:127.0.0.1',
+    'IP:::1',
+  );
+  const dns = await startDnsSandbox(zone);
+  const behave: ReceiverOptions['behave'] = (socket) =>
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret');
+  const canary = await startReceiver({ address: '127.0.0.1', tls: certificate, behave });
+  const plainCanary = await startReceiver({ address: '127.0.0.1', behave });
+  const canary6 = await startReceiver({ address: '::1', port: canary.port, tls: certificate, behave }).catch(
+    () => undefined,
+  );
+  const canaries = [canary, plainCanary, ...(canary6 === undefined ? [] : [canary6])];
+  const receivers: Receiver[] = [];
+  const clients: Outbound[] = [];
+
+  const client = (allow: string) => {
+    const askSandbox = () => {
+      const resolver = new Resolver({ timeout: 800, tries: 1 });
+      resolver.setServers([dns.server]);
+      return resolver;
+    };
+    const opened = openOutbound({ allow: parseAllowed(allow), dns: askSandbox, extraCa: authority.ca, connectMs });
+    clients.push(opened);
+    return opened;
+  };
+  const usual = client('127.20.0.0/16');
+  return {
+    authority,
+    certificate,
+    dns,
+    canary,
+    plainCanary,
+    canaries,
+    skipped: canary6 === undefined ? ['a canary at ::1: this machine has no IPv6'] : [],
+    client,
+    async receive(options) {
+      const receiver = await startReceiver({ address: outside, ...options });
+      receivers.push(receiver);
+      return receiver;
+    },
+    send: (url, more, by = usual) =>
+      by.send({ owner: 'attacker', method: 'GET', url, totalMs: 3_000, bodyBytes: 4_096, ...more }),
+    async close() {
+      await Promise.all(clients.map((each) => each.close()));
+      await Promise.all([...receivers, ...canaries].map((receiver) => receiver.close()));
+      dns.close();
+      await authority.close();
+    },
+  };
+}
+
+export interface Vector {
+  readonly name: string;
+  /** Why it was not contained; undefined when it was. */
+  run(stage: Stage): Promise<string | undefined>;
+}
+
+/** Judges an outcome: `refused:address`, `failed:timeout`, `answered:302`, and that it came in time. */
+export function fault(outcome: Outcome, expected: readonly string[], withinMs = 5_000): string | undefined {
+  const said = words(outcome);
+  if (!expected.includes(said)) return `${said} instead of ${expected.join(' or ')}`;
+  return outcome.ms > withinMs ? `${said} after ${outcome.ms} ms` : undefined;
+}
+
+function words(outcome: Outcome): string {
+  if (outcome.outcome === 'answered') return `answered:${outcome.status}`;
+  return outcome.outcome === 'refused' ? `refused:${outcome.reason}` : `failed:${outcome.kind}`;
+}

@@ -1,0 +1,66 @@
+// Owns what is held about URLs by their text: the vectors are refused for their reasons, and ordinary ones are not.
+import { describe, expect, it } from 'vitest';
+import { refusedUrls } from '../../../test/outbound-vectors.ts';
+import { parseAllowed } from './address.ts';
+import { type UrlRules, urlFaults, vetUrl } from './url.ts';
+
+const verdict = (text: string, rules?: UrlRules) => {
+  const got = vetUrl(text, rules);
+  return 'ok' in got ? got.ok.href : got.reason;
+};
+
+describe('a URL', () => {
+  it.each(refusedUrls(8443))('%j is refused', (text, ...reasons) => {
+    expect(reasons).toContain(verdict(text));
+  });
+
+  it.each([
+    ['https://example.com', 'https://example.com/'],
+    ['https://example.com/hook?a=b&c=\\d', 'https://example.com/hook?a=b&c=\\d'],
+    ['HTTPS://EXAMPLE.com:443/', 'https://example.com/'],
+    ['https://example.com.:8443/', 'https://example.com:8443/'],
+    ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
+    ['https://example。com/', 'https://example.com/'],
+    ['https://_dmarc.example.com:1024/', 'https://_dmarc.example.com:1024/'],
+    ['https://93.184.215.14/', 'https://93.184.215.14/'],
+    ['https://[2606:2800:21f:cb07::1]:65535/', 'https://[2606:2800:21f:cb07::1]:65535/'],
+    ['https://notlocalhost.com/', 'https://notlocalhost.com/'],
+    [`https://example.com/${'a'.repeat(2028)}`, `https://example.com/${'a'.repeat(2028)}`],
+  ])('%j is taken, in its normal form', (text, normal) => expect(verdict(text)).toBe(normal));
+
+  it('may be plain http where landing pages are read, and is vetted all the same', () => {
+    const rules = { plainHttp: true };
+    expect(verdict('http://example.com/', rules)).toBe('http://example.com/');
+    expect(verdict('http://example.com:8080/', rules)).toBe('http://example.com:8080/');
+    expect(verdict('http://example.com:81/', rules)).toBe('port');
+    expect(verdict('http://localhost/', rules)).toBe('host');
+    expect(verdict('http://10.0.0.1/', rules)).toBe('address');
+    expect(verdict('ftp://example.com/', rules)).toBe('scheme');
+  });
+
+  it('does not name this installation itself', () => {
+    const rules = { ownHosts: ['plinth.example.com'] };
+    expect(verdict('https://plinth.example.com/api', rules)).toBe('host');
+    expect(verdict('https://PLINTH.example.com.:8443/', rules)).toBe('host');
+    expect(verdict('https://example.com/', rules)).toBe('https://example.com/');
+  });
+
+  it('may go where the operator allows: a range keeps the other rules, a host and port does not', () => {
+    const rules = { allow: parseAllowed('10.0.0.0/8,http://queue:80,wiki.internal:22') };
+    expect(verdict('https://10.2.3.4/', rules)).toBe('https://10.2.3.4/');
+    expect(verdict('https://10.2.3.4:5432/', rules)).toBe('port');
+    expect(verdict('https://0xa.2.3.4/', rules)).toBe('host');
+    expect(verdict('http://10.2.3.4/', rules)).toBe('scheme');
+    expect(verdict('http://queue/', rules)).toBe('http://queue/');
+    expect(verdict('https://queue/', rules)).toBe('host');
+    expect(verdict('https://wiki.internal:22/', rules)).toBe('https://wiki.internal:22/');
+    expect(verdict('http://wiki.internal:22/', rules)).toBe('scheme');
+    expect(verdict('https://user@wiki.internal:22/', rules)).toBe('credentials');
+  });
+
+  it('is refused with the contract’s fault types', () => {
+    expect(new Set(Object.values(urlFaults))).toEqual(
+      new Set(['url_parsing', 'url_too_long', 'url_scheme', 'url_not_public']),
+    );
+  });
+});
