@@ -78,7 +78,7 @@ export const MemberQuery = body({
 });
 export type MemberQuery = z.output<typeof MemberQuery>;
 
-/** A row of the directory; in a page it travels as JSON, with times as text. */
+/** A row of the directory. */
 export interface DirectoryRow {
   readonly id: string;
   readonly user_id: string | null;
@@ -89,14 +89,14 @@ export interface DirectoryRow {
   readonly email: string;
   readonly full_name: string;
   readonly credit_limit: number | null;
-  readonly expires_at: string | Date | null;
+  readonly expires_at: Date | null;
   readonly apps_owned: number;
   readonly apps_shared: number;
   readonly agents_owned: number;
   readonly agents_shared: number;
   readonly credits_used: number;
-  readonly last_active: string | Date | null;
-  readonly last_seen: string | Date | null;
+  readonly last_active: Date | null;
+  readonly last_seen: Date | null;
 }
 
 export const seesAll = ({ role }: WorkspaceAccess): boolean => role === 'owner' || role === 'admin';
@@ -117,7 +117,7 @@ export function presentMember(
     email: row.email,
     full_name: row.full_name,
     role: row.role,
-    status: row.joined ? 'joined' : new Date(row.expires_at as string | Date) > now ? 'pending' : 'expired',
+    status: row.joined ? 'joined' : (row.expires_at as Date) > now ? 'pending' : 'expired',
     access_state: row.access_state,
     assigned_via: row.assigned_via,
     apps_owned: row.apps_owned,
@@ -127,7 +127,7 @@ export function presentMember(
     credit_limit: isDefault ? defaultLimit : row.credit_limit,
     is_default_limit: isDefault,
     credits_used: shown ? Math.round(row.credits_used * 1e4) / 1e4 : null,
-    last_active: row.last_active === null ? null : new Date(row.last_active).toISOString().slice(0, -1),
-    last_seen: shown && row.last_seen !== null ? new Date(row.last_seen).toISOString() : null,
+    last_active: row.last_active?.toISOString().slice(0, -1) ?? null,
+    last_seen: shown ? (row.last_seen?.toISOString() ?? null) : null,
   };
 }

@@ -19,21 +19,39 @@ export interface Page {
   readonly members: (DirectoryRow & Position)[];
 }
 
+type Row = Omit<Page, 'members'> &
+  Omit<DirectoryRow, 'id'> &
+  Omit<Position, 'id' | 'key'> & { id: string | null; key: unknown };
+
 /** Every connection keeps them all. */
 const maxNamed = 200;
-const names = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<Page[]>>();
+const names = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<Row[]>>();
 
 export async function readPage(db: Db, { text, values, named }: Statement): Promise<Page> {
   if (named && names.size < maxNamed && !names.has(text))
-    names.set(text, prepared<Page, readonly unknown[]>(`members_${names.size}`, text));
+    names.set(text, prepared<Row, readonly unknown[]>(`members_${names.size}`, text));
   const read = names.get(text);
   const rows = read
     ? await read(db, ...values)
-    : (await db.executeQuery<Page>(CompiledQuery.raw(text, [...values]))).rows;
-  const page = rows[0] as Page;
-  // What waits since before time began came with a change of the members.
-  return (page.noted_at as unknown) === Number.NEGATIVE_INFINITY ? { ...page, noted_at: new Date(0) } : page;
+    : (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+  const { hits, total, stale, noted_at, monthly_limit, default_member_credit_limit } = rows[0] as Row;
+  return {
+    hits,
+    total,
+    stale,
+    // What waits since before time began came with a change of the members.
+    noted_at: (noted_at as unknown) === Number.NEGATIVE_INFINITY ? new Date(0) : noted_at,
+    monthly_limit,
+    default_member_credit_limit,
+    members: rows.filter(isMember).map((row) => ({ ...row, key: keyOf(row.key) })),
+  };
 }
+
+/** A workspace in which nobody matches is one row without a member. */
+const isMember = (row: Row): row is Row & { id: string } => row.id !== null;
+
+/** A time as it fits into a cursor. */
+const keyOf = (key: unknown): Position['key'] => (key instanceof Date ? key.toISOString() : (key as Position['key']));
 
 /**
  * The whole position of a cursor whose texts were cut, while its row is still where it was; else the cut one, which is a
@@ -45,11 +63,10 @@ export async function findPosition(
   key: string | undefined,
   cut: Marked,
 ): Promise<Position> {
-  const { rows } = await sql<{ position: Position }>`
-    select json_build_object('key', ${key === undefined ? sql`0` : sql.ref(key)}, 'place', place, 'email', email, 'id', id)
-      as position
+  const { rows } = await sql<Omit<Position, 'key'> & { key: unknown }>`
+    select ${key === undefined ? sql`0` : sql.ref(key)} as key, place, email, id
     from member_directory where workspace_id = ${access.workspace_id} and id = ${cut.id}`.execute(db);
-  const row = rows[0]?.position;
+  const row = rows[0] && { ...rows[0], key: keyOf(rows[0].key) };
   const begins = (whole: Position['key'], start: Position['key']) =>
     typeof whole === 'string' && typeof start === 'string' ? whole.startsWith(start) : whole === start;
   const isThere = row?.place === cut.place && begins(row.email, cut.email) && begins(row.key, cut.key);
