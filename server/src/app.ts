@@ -18,6 +18,7 @@ import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { members } from './features/members/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
+import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
@@ -96,6 +97,7 @@ export function createApp(config: Config, parts: AppParts): App {
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: logged(error) }, 'mail not sent'),
   );
+  const model = openLanguageModel({ url: config.MODEL_URL, apiKey: config.MODEL_API_KEY, name: config.MODEL_NAME });
   const figures = () => laterFigures(database.db, later.queues);
   const metrics = createMetrics(figures);
   let description: object | undefined;
@@ -159,7 +161,7 @@ export function createApp(config: Config, parts: AppParts): App {
         version,
         api_version: apiVersion,
         beta: true,
-        features: { ads: false, model: false, git: false, browser: false, mail: mail.configured },
+        features: { ads: false, model: model.configured, git: false, browser: false, mail: mail.configured },
       }),
     }),
   ];
