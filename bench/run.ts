@@ -1,6 +1,7 @@
 // npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
 // judged bar is met.
 
+import { agents } from './agents.ts';
 import { audit } from './audit.ts';
 import { credits } from './credits.ts';
 import { deploy } from './deploy.ts';
@@ -9,7 +10,7 @@ import type { Bench } from './lib/bench.ts';
 import { pipeline } from './pipeline.ts';
 import { slotsDrill } from './slots.ts';
 
-const benches: Record<string, Bench> = { audit, credits, deploy, events, pipeline, slots: slotsDrill };
+const benches: Record<string, Bench> = { agents, audit, credits, deploy, events, pipeline, slots: slotsDrill };
 
 const [name = '', ...flags] = process.argv.slice(2);
 const bench = benches[name];

@@ -19,7 +19,7 @@ export interface Said {
 }
 export type Script = (request: ChatRequest) => Said;
 
-/** `slow`: a word a second. `silent`: no word at all. `cut`: hangs up halfway. A number: that status. */
+/** `slow`: a word a second. `silent`: no word until it is told otherwise. `cut`: hangs up halfway. A number: that status. */
 export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 401 | 429 | 500;
 
 export interface ModelSandbox {
@@ -39,7 +39,7 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
 
   const complete = async (request: ChatRequest, response: ServerResponse) => {
     requests.push(request);
-    if (behaviour === 'silent') return;
+    while (behaviour === 'silent') await sleep(20);
     response.setHeader('content-type', 'text/event-stream');
     for (const [sent, chunk] of [...chunksOf(request, script(request))].entries()) {
       response.write(`data: ${behaviour === 'malformed' ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);

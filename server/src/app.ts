@@ -11,6 +11,7 @@ import type { Pepper } from './access/tokens.ts';
 import type { Config } from './config.ts';
 import type { Events } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
+import { agents } from './features/agents/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { credits } from './features/credits/index.ts';
@@ -81,6 +82,7 @@ export interface App {
 
 export function createApp(config: Config, parts: AppParts): App {
   const log = parts.log ?? createLog(config.LOG_LEVEL);
+  const clock = parts.clock ?? systemClock;
   const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX);
   const database = openDatabase<Tables>({
     url: config.DATABASE_URL,
@@ -102,6 +104,7 @@ export function createApp(config: Config, parts: AppParts): App {
   const metrics = createMetrics(figures);
   let description: object | undefined;
   let draining = false;
+  const ending = new AbortController();
 
   const checks = async () => {
     const pending = await missing(database.pool, parts.migrations).then(
@@ -147,6 +150,7 @@ export function createApp(config: Config, parts: AppParts): App {
       masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
       guests: people.guests,
     }),
+    agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
     people,
     folders({ cursors }),
     credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
@@ -180,7 +184,7 @@ export function createApp(config: Config, parts: AppParts): App {
 
   const server = createServer(routes, {
     db: database.db,
-    clock: parts.clock ?? systemClock,
+    clock,
     guard: createGuard({
       db: database.db,
       counters,
@@ -210,7 +214,12 @@ export function createApp(config: Config, parts: AppParts): App {
 
   const close = async () => {
     draining = true;
+    const patience = setTimeout(() => ending.abort(), 10_000);
+    // A connection whose last answer is out after the close began would be kept for its next request.
+    const sweeping = setInterval(() => server.server.closeIdleConnections(), 200);
     await within(30_000, server.close());
+    clearTimeout(patience);
+    clearInterval(sweeping);
     counters.close();
     wake.close();
     mail.close();

@@ -1,5 +1,6 @@
 // Owns queue tables: the table that is the record of the work is its queue. A row that is due is claimed by a slot, run,
 // and closed in one transaction with what it did, which a claim that is no longer held cannot commit.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import { type AnyDb, prepared, transaction } from '../db/database.ts';
@@ -64,8 +65,8 @@ const mostInterruptions = 20;
 const suspectAfter = 2;
 
 export interface QueueRun {
-  /** Claims nothing more, and lets what runs end. */
-  stop(): Promise<void>;
+  /** Claims nothing more, and lets what runs end; what takes longer is given back, to be begun again elsewhere. */
+  stop(withinMs?: number): Promise<void>;
 }
 
 export interface QueueParts {
@@ -81,12 +82,13 @@ export interface QueueParts {
 /** Runs one queue in this process until stopped. */
 export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   const stopping = new AbortController();
+  const givenBack = new AbortController();
   const rest = new Rest();
   const running = new Map<Promise<void>, QueueRow>();
   parts.wake.listen(queue.name, rest.wake);
 
   const start = (row: QueueRow) => {
-    const work = runOne(queue, row, parts)
+    const work = runOne(queue, row, parts, givenBack.signal)
       .catch((error: unknown) => parts.onError(queue.name, error))
       .finally(() => {
         running.delete(work);
@@ -123,25 +125,41 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   };
   const looping = loop();
   return {
-    async stop() {
+    async stop(withinMs = 10_000) {
       stopping.abort();
       await looping;
-      await Promise.all(running.keys());
+      const ended = Promise.all(running.keys()).then(() => givenBack.abort());
+      await sleep(withinMs, undefined, { signal: givenBack.signal }).catch(() => {});
+      if (running.size === 0) return;
+      await giveBack(queue, parts);
+      givenBack.abort(new Error('the worker stops'));
+      await ended;
     },
   };
+}
+
+/** Undoes the claims of this process, as if they had not been made. What still runs under them closes nothing. */
+async function giveBack(queue: Queue, { db, claim }: QueueParts): Promise<void> {
+  await sql`/* service */ update ${sql.table(queue.name)} set claimed_slot = null, claimed_epoch = null
+    where claimed_slot = ${claim.slot} and claimed_epoch = ${claim.epoch}`.execute(db);
 }
 
 const ownerOf = (queue: Queue, row: QueueRow): string =>
   String((row as unknown as Record<string, unknown>)[queue.owner]);
 
-async function runOne(queue: Queue, row: QueueRow, parts: QueueParts): Promise<void> {
+async function runOne(queue: Queue, row: QueueRow, parts: QueueParts, givenBack: AbortSignal): Promise<void> {
   const startedAt = performance.now();
-  const outcome = await runInTime(queue, row, parts);
-  const closed = await close(queue, row, outcome, parts.db);
+  const outcome = await runInTime(queue, row, parts, givenBack);
+  const closed = await closeAtLast(queue, row, outcome, parts, givenBack);
   parts.onRun?.(queue.name, closed, (performance.now() - startedAt) / 1000);
 }
 
-async function runInTime(queue: Queue, row: QueueRow, { db, clock }: QueueParts): Promise<Outcome> {
+async function runInTime(
+  queue: Queue,
+  row: QueueRow,
+  { db, clock }: QueueParts,
+  givenBack: AbortSignal,
+): Promise<Outcome> {
   const limit = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -149,18 +167,50 @@ async function runInTime(queue: Queue, row: QueueRow, { db, clock }: QueueParts)
     limit.abort(error);
     late.reject(error); // what ignores the signal is no longer waited for
   }, queue.timeoutMs);
+  const stop = () => {
+    limit.abort(givenBack.reason);
+    late.reject(givenBack.reason);
+  };
+  givenBack.addEventListener('abort', stop, { once: true });
   try {
     return await Promise.race([queue.run(row, { db, now: clock.now(), signal: limit.signal }), late.promise]);
   } catch (error) {
     return failed(queue, row, (error instanceof Error ? error.message : String(error)).slice(0, 1_000));
   } finally {
     clearTimeout(timer);
+    givenBack.removeEventListener('abort', stop);
   }
 }
 
 function failed(queue: Queue, row: QueueRow, error: string): Outcome {
   const waitMs = queue.retryMs(row.failures + 1);
   return waitMs === undefined ? { error } : { error, again: new Date(Date.now() + waitMs) };
+}
+
+const closeTries = 5;
+
+/**
+ * A close that fails is tried again: while this process lives nobody else takes the row. When it is what came of the run
+ * that cannot be written, the run has failed.
+ */
+async function closeAtLast(
+  queue: Queue,
+  row: QueueRow,
+  outcome: Outcome,
+  { db, onError }: QueueParts,
+  givenBack: AbortSignal,
+): ReturnType<typeof close> {
+  let ending = outcome;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await close(queue, row, ending, db);
+    } catch (error) {
+      if (givenBack.aborted) throw error;
+      onError(queue.name, error);
+      if (tries === closeTries) ending = failed(queue, row, `it could not be closed: ${String(error)}`.slice(0, 1_000));
+      await sleep(Math.min(100 * 2 ** tries, 5_000));
+    }
+  }
 }
 
 /** Closes the claim together with what came of the run; a claim that somebody else holds by now closes nothing. */

@@ -68,7 +68,7 @@ export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Pr
         dispatcher.stop(),
         jobs.stop(),
         running.stop(drainMs),
-        ...queues.map((queue) => queue.stop()),
+        ...queues.map((queue) => queue.stop(drainMs)),
       ]);
       await parts.engine.recover(db, executorOf(slot.slot), 'stopped');
       await slot.release();
