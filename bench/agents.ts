@@ -48,7 +48,7 @@ export const agents: Bench = async ({ quick, progress }) => {
   const url = `http://127.0.0.1:${api.port}`;
   try {
     const rooms = await seed(database.db, settings);
-    const pages = await measurePages(database.db, url, rooms[0] as Room, quick ? 11 : 31, progress);
+    const pages = await measurePages(database.db, url, rooms[0] as Room, quick ? 21 : 61, progress);
     const watching = await measureStreams(url, rooms, model, progress);
     return {
       figures: { ...pages, ...watching },

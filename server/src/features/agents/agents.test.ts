@@ -5,6 +5,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
 import { call, type Sent, stream } from '../../../test/client.ts';
 import { type Person, startBeside, startWorld } from '../../../test/world.ts';
+import { reserve } from '../../access/credits.ts';
 import { newId } from '../../kit/ids.ts';
 
 const model = await startModelSandbox();
@@ -524,6 +525,25 @@ describe('sendAgentMessage', () => {
     const { messages } = await read(path);
     await world.call('DELETE', `${path}/messages/${messages.at(-1).id}`, { as: token });
     expect(await send(path, 'Hi', failing)).toMatchObject({ status: 404, body: { code: 'message_not_found' } });
+  });
+
+  it('a message that was deleted before its turn came is not answered, and its credits go back', async () => {
+    const path = await talk();
+    const [id, message_id] = [newId(), newId()];
+    const act = { workspace_id: workspace, user_id: owner.id, app_id: null, operation: 'test' };
+    const spend = { ...act, reference_id: message_id, amount: 1, leaseMs: 60_000 };
+    const reservation = await reserve(world.db, spend, new Date());
+    const turn = { workspace_id: workspace, conversation_id: idIn(path), reservation_id: reservation.id };
+    const due = { due_at: new Date(), created_date: new Date(), may_teach: false };
+    await world.db
+      .insertInto('agent_turns')
+      .values({ id, message_id, ...turn, ...due })
+      .execute();
+    const left = () =>
+      world.db.selectFrom('agent_turns').where('id', '=', id).select(['due_at', 'last_error']).executeTakeFirst();
+    await expect.poll(left).toEqual({ due_at: null, last_error: 'the message was deleted' });
+    expect(await reservationsOf(path)).toMatchObject([{ state: 'released' }]);
+    expect(await said(path)).toEqual([]);
   });
 
   describe('credits', () => {

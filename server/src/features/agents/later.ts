@@ -45,6 +45,7 @@ export const turns = (parts: AnsweringParts): Queue<TurnRow> => ({
   retryMs: retries(500, 2_000, 5_000),
   async run(turn, { db, signal }) {
     const setting = await settingOf(db, turn);
+    if (setting === undefined) return { error: 'the message was deleted' };
     const notebook = openNotebook(setting.conversation, setting.memories, turn.may_teach);
     const pieces = sendPieces(db, turn, parts);
     const asked = { ...setting, model: setting.agent.model, tools: notebook.tools, signal };
@@ -80,12 +81,12 @@ interface Setting {
   readonly messages: readonly { role: 'user' | 'assistant'; content: string }[];
 }
 
-/** All that the model is told. */
-async function settingOf(db: Db, turn: TurnRow): Promise<Setting> {
+/** All that the model is told; undefined when what it was to answer is gone. */
+async function settingOf(db: Db, turn: TurnRow): Promise<Setting | undefined> {
   const { workspace_id, conversation_id, message_id } = turn;
   const conversation = await findConversationRow(db, { workspace_id, id: conversation_id });
   const message = conversation && (await findMessage(db, conversation, message_id));
-  if (conversation === undefined || message === undefined) throw new Error('the message was deleted');
+  if (conversation === undefined || message === undefined) return undefined;
   const agent = await findAgent(db, { workspace_id, id: conversation.app_id });
   const memories = await listRemembered(db, conversation);
   const recent = await listRecent(db, conversation, message.position, recentMessages);
