@@ -1,6 +1,7 @@
 // npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
 // judged bar is met.
 
+import { agents } from './agents.ts';
 import { audit } from './audit.ts';
 import { credits } from './credits.ts';
 import { deploy } from './deploy.ts';
@@ -12,6 +13,7 @@ import { slotsDrill } from './slots.ts';
 import { ssrf } from './ssrf.ts';
 
 const benches: Record<string, Bench> = {
+  agents,
   audit,
   credits,
   deploy,

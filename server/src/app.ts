@@ -11,6 +11,7 @@ import type { Pepper } from './access/tokens.ts';
 import type { Config } from './config.ts';
 import type { Events } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
+import { agents } from './features/agents/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { credits } from './features/credits/index.ts';
@@ -18,6 +19,7 @@ import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { members } from './features/members/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
+import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
@@ -81,6 +83,7 @@ export interface App {
 
 export function createApp(config: Config, parts: AppParts): App {
   const log = parts.log ?? createLog(config.LOG_LEVEL);
+  const clock = parts.clock ?? systemClock;
   const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX);
   const database = openDatabase<Tables>({
     url: config.DATABASE_URL,
@@ -97,9 +100,11 @@ export function createApp(config: Config, parts: AppParts): App {
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: logged(error) }, 'mail not sent'),
   );
+  const model = openLanguageModel({ url: config.MODEL_URL, apiKey: config.MODEL_API_KEY, name: config.MODEL_NAME });
   const metrics = createMetrics(() => laterFigures(database.db, later.queues));
   let description: object | undefined;
   let draining = false;
+  const ending = new AbortController();
 
   const checks = async () => {
     const pending = await missing(database.pool, parts.migrations).then(
@@ -153,6 +158,7 @@ export function createApp(config: Config, parts: AppParts): App {
       masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
       guests: people.guests,
     }),
+    agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
     people,
     folders({ cursors }),
     credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
@@ -167,7 +173,7 @@ export function createApp(config: Config, parts: AppParts): App {
         version,
         api_version: apiVersion,
         beta: true,
-        features: { ads: false, model: false, git: false, browser: false, mail: mail.configured },
+        features: { ads: false, model: model.configured, git: false, browser: false, mail: mail.configured },
       }),
     }),
   ];
@@ -186,7 +192,7 @@ export function createApp(config: Config, parts: AppParts): App {
 
   const server = createServer(routes, {
     db: database.db,
-    clock: parts.clock ?? systemClock,
+    clock,
     guard: createGuard({
       db: database.db,
       counters,
@@ -216,7 +222,12 @@ export function createApp(config: Config, parts: AppParts): App {
 
   const close = async () => {
     draining = true;
+    const patience = setTimeout(() => ending.abort(), 10_000);
+    // A connection whose last answer is out after the close began would be kept for its next request.
+    const sweeping = setInterval(() => server.server.closeIdleConnections(), 200);
     await within(30_000, server.close());
+    clearTimeout(patience);
+    clearInterval(sweeping);
     counters.close();
     wake.close();
     mail.close();

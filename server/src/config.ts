@@ -134,6 +134,12 @@ const settings = {
     url('smtp:', 'smtps:'),
   ),
   MAIL_FROM: setting('Sender of outgoing mail.', 'Plinth <plinth@localhost>', text),
+  MODEL_URL: optional(
+    'Language model that agents answer with: base address of any server that speaks the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. Unset: agents answer 503 `model_unavailable`.',
+    url('http:', 'https:'),
+  ),
+  MODEL_API_KEY: optional('Bearer key for `MODEL_URL`, where it asks for one.', text),
+  MODEL_NAME: setting('Model of agents that name none of their own.', 'default', text),
   ALLOW_WORKSPACE_CREATION: setting('Who may create workspaces.', 'anyone', oneOf(['anyone', 'operator'])),
   STAFF_EMAIL_DOMAINS: setting(
     'Comma list of e-mail domains of the operator’s own people: as active guests of a workspace they are not listed among its members. Empty: nobody’s.',

@@ -69,7 +69,16 @@ export async function makePeople(db: Db, place: DemoPlace, now: Date): Promise<v
     .execute();
   const ledger = spentBy(people, apps, place, ago);
   await db.insertInto('credit_ledger').values(ledger).execute();
-  await db.insertInto('credit_pools').values(poolsOf(ledger)).execute();
+  await db
+    .insertInto('credit_pools')
+    .values(poolsOf(ledger))
+    // This month's is there already where the demo's agent has answered.
+    .onConflict((pool) =>
+      pool
+        .columns(['workspace_id', 'period_start'])
+        .doUpdateSet(({ eb, ref }) => ({ used: eb('credit_pools.used', '+', ref('excluded.used')) })),
+    )
+    .execute();
   await db.insertInto('credit_use').values(usesOf(ledger)).execute();
 }
 

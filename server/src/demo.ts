@@ -25,6 +25,22 @@ export async function makeDemo({ server, database }: App, token: string, now: Da
   await post(`/api/app-folders/${shared.id}/items`, { app_ids: made.slice(0, 2) });
   await post(`/api/app-folders/${archive.id}/items`, { app_ids: made.slice(2, 3) });
   await post(`/api/app-folders/${mine.id}/items`, { app_ids: made.slice(3, 5) });
+  const guide = await post('/api/agents', {
+    name: 'House guide',
+    description: 'Knows where things are',
+    instructions: 'You show people around. Be brief and kind.',
+  });
+  const conversation = await post(`/api/agents/${guide.id}/conversations`, { metadata: { from: 'demo' } });
+  const { features } = await ask<{ features: { model: boolean } }>('GET', '/api/info');
+  if (features.model) {
+    // Whatever comes of it: a model that is set up may be away, and the demo is good without its reply.
+    await server.inject({
+      method: 'POST',
+      url: `/api/agents/${guide.id}/conversations/${conversation.id}/messages`,
+      payload: { content: 'Please remember that I am new here.' },
+      headers: { authorization: `Bearer ${token}` },
+    });
+  }
   await ask('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
   const { user, credential } = await ask<Me>('GET', '/api/auth/me');
   await makePeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);

@@ -5,6 +5,73 @@ import type { ColumnType, Generated, Kysely } from 'kysely';
 type Json = ColumnType<unknown, string, string>;
 
 export interface Tables {
+  agent_conversations: {
+    workspace_id: string;
+    id: string;
+    app_id: string;
+    user_id: string;
+    metadata: Json;
+    last_position: Generated<number>;
+    created_date: Date;
+    updated_date: Date;
+  };
+  agent_deltas: {
+    workspace_id: string;
+    turn_id: string;
+    claim: number;
+    seq: number;
+    piece: Json;
+    created_date: Date;
+  };
+  agent_memories: {
+    workspace_id: string;
+    id: string;
+    app_id: string;
+    user_id: string | null;
+    content: string;
+    created_date: Date;
+  };
+  agent_messages: {
+    workspace_id: string;
+    conversation_id: string;
+    position: number;
+    id: string;
+    role: 'user' | 'assistant' | 'system';
+    content: string;
+    file_urls: Generated<string[]>;
+    tool_calls: ColumnType<unknown, string | undefined, string>;
+    prompt_tokens: number | null;
+    completion_tokens: number | null;
+    model: string | null;
+    hidden: Generated<boolean>;
+    created_date: Date;
+    updated_date: Date;
+  };
+  agent_turns: {
+    id: string;
+    workspace_id: string;
+    conversation_id: string;
+    message_id: string;
+    reply_id: string | null;
+    reservation_id: string;
+    may_teach: boolean;
+    created_date: Date;
+    ended_date: Date | null;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    interruptions: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
+  agents: {
+    workspace_id: string;
+    app_id: string;
+    instructions: string;
+    model: string | null;
+  };
   app_counts_of_directory: {
     workspace_id: string | null;
     id: string | null;

@@ -43,6 +43,70 @@ export function call(base: string, method: string, path: string, sent: Sent = {}
   return promise;
 }
 
+export interface StreamedEvent {
+  readonly event: string;
+  readonly id: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  readonly data: any;
+}
+
+export interface Streaming {
+  readonly status: number;
+  /** What came so far: events, and comments as events named `:`. */
+  readonly events: readonly StreamedEvent[];
+  /** Waits for the first event of this name. */
+  until(event: string): Promise<StreamedEvent>;
+  readonly ended: Promise<void>;
+  /** Hangs up. */
+  leave(): void;
+}
+
+/** Asks for a stream of events, and reads it as it comes. */
+export function stream(base: string, path: string, sent: Sent): Promise<Streaming> {
+  const { promise, resolve, reject } = Promise.withResolvers<Streaming>();
+  const payload = payloadOf(sent.body);
+  const headers = { accept: 'text/event-stream', ...headersOf(sent, payload) };
+  const { hostname, port } = new URL(base);
+  const outgoing = request({ method: 'POST', hostname, port, path, headers }, (incoming) => {
+    const events: StreamedEvent[] = [];
+    const came = new Set<() => void>();
+    const ended = Promise.withResolvers<void>();
+    let text = '';
+    incoming.on('data', (chunk: Buffer) => {
+      const blocks = (text + chunk.toString('utf8')).split('\n\n');
+      text = blocks.pop() ?? '';
+      events.push(...blocks.map(eventOf));
+      for (const look of came) look();
+    });
+    incoming.on('close', () => {
+      ended.resolve();
+      for (const look of came) look();
+    });
+    incoming.on('error', () => {}); // told by the close that follows
+    const until = (name: string) => {
+      const found = Promise.withResolvers<StreamedEvent>();
+      const look = () => {
+        const event = events.find((each) => each.event === name);
+        if (event !== undefined) found.resolve(event);
+        else if (incoming.closed) found.reject(new Error(`the stream ended without ${name}`));
+      };
+      came.add(look);
+      look();
+      return found.promise;
+    };
+    const leave = () => outgoing.destroy();
+    resolve({ status: incoming.statusCode ?? 0, events, until, ended: ended.promise, leave });
+  });
+  outgoing.on('error', reject);
+  outgoing.end(payload);
+  return promise;
+}
+
+function eventOf(block: string): StreamedEvent {
+  const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(block)?.[1];
+  return { event: field('event') ?? ':', id: field('id'), data: JSON.parse(field('data') ?? 'null') };
+}
+
 const isJson = (headers: Record<string, string | undefined>): boolean =>
   /^application\/(problem\+)?json/.test(headers['content-type'] ?? '');
 

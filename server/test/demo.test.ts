@@ -1,11 +1,16 @@
 // The demo shows something of everything: every role, state, limit and count that the members list can filter by.
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
+import { startModelSandbox } from '../../sandbox/src/model.ts';
 import { listMismatches } from '../src/access/pool-check.ts';
 import { makeDemo } from '../src/demo.ts';
 import { startWorld } from './world.ts';
 
+const model = await startModelSandbox();
+afterAll(() => model.close());
 const world = await startWorld();
+const answering = await startWorld({ environment: { MODEL_URL: model.url } });
+await answering.startWorker();
 const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
 const workspace = await world.workspace(owner);
 const startedAt = performance.now();
@@ -28,6 +33,24 @@ it('is 250 people of every role and state, in seconds, and the same each time', 
       where workspace_id = ${workspace} group by 1`),
   ).toEqual({ true: 20, false: 15 });
   expect(seconds).toBeLessThan(20);
+});
+
+it('has an agent and a conversation with it, also where no model is set up', async () => {
+  const agents = await counted(sql`select a.name as what, count(*) from agent_conversations c
+    join apps a on a.id = c.app_id where c.workspace_id = ${workspace} group by a.name`);
+  expect(agents).toEqual({ 'House guide': 1 });
+  const messages = await sql`select 1 from agent_messages where workspace_id = ${workspace}`.execute(world.db);
+  expect(messages.rows).toEqual([]);
+});
+
+it('is answered there where a model is', async () => {
+  const person = await answering.person('demo@example.com');
+  const place = await answering.workspace(person);
+  await makeDemo(answering.app, await answering.token(person, place), new Date());
+  const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);
+  expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  const notes = await sql<{ content: string }>`select content from agent_memories`.execute(answering.db);
+  expect(notes.rows).toEqual([{ content: 'I am new here.' }]);
 });
 
 it('has members with limits of their own, who were seen, who own and share apps and agents, and who spent', async () => {

@@ -48,6 +48,7 @@ export interface NewApp {
   readonly user_description: string;
   readonly visibility: AppRow['visibility'];
   readonly public_settings: AppRow['public_settings'];
+  readonly logo_url?: string;
 }
 
 /** Makes an app. Its owner is the person who asks; for a workspace key, which is no person, the workspace's owner. */

@@ -158,19 +158,37 @@ export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
 export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({ ...appAs(required), find: findAtTrashedApp });
 
 /** Over the app named in the path, with at least this app role. */
-export function appAs(required: AppRole): Guard<AppAccess> {
+export const appAs = (required: AppRole): Guard<AppAccess> => over('app', required);
+
+/** Over the agent named in the path: an app of another kind is refused once the caller may see it (contract §0.5). */
+export function agentAs(required: AppRole): Guard<AppAccess> {
+  const guard = over('agent', required);
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 400, code: 'not_an_agent' }],
+    decide: (found, exchange) => {
+      const access = guard.decide(found, exchange);
+      if (access.app.app_type === 'user_agent') return access;
+      throw new Problem('bad_request', 'not_an_agent', 'This app is not an agent.');
+    },
+  };
+}
+
+function over(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
+  const notFound = `${noun}_not_found`;
+  const param = `${noun}_id`;
   return {
     needs: `a:${required}`,
     choosesWorkspace: false,
-    param: 'app_id',
+    param,
     refusals: [
-      { status: 404, code: 'app_not_found' },
+      { status: 404, code: notFound },
       { status: 403, code: 'member_blocked' },
       ...(required === 'viewer' ? [] : [{ status: 403, code: 'role_required' }]),
     ],
     find: findAtApp,
-    idOf: (exchange) => idOrNull(exchange.params.app_id),
-    decide: (found, exchange) => atApp(found as FoundApp, exchange, required),
+    idOf: (exchange) => idOrNull(exchange.params[param]),
+    decide: (found, exchange) => atApp(found as FoundApp, exchange, required, notFound),
   };
 }
 
@@ -217,11 +235,11 @@ function revived<Row extends object>(thing: Row | null): Row | null {
   return Object.fromEntries(dated) as Row;
 }
 
-function atApp(found: FoundApp, exchange: Exchange, required: AppRole): AppAccess {
+function atApp(found: FoundApp, exchange: Exchange, required: AppRole, notFound: string): AppAccess {
   const app = appOf(found);
   const limitedElsewhere = found.app_ids !== null && app !== undefined && !found.app_ids.includes(app.id);
-  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw missing('app_not_found');
-  const access = inWorkspace(found, exchange, 'guest', 'app_not_found');
+  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw missing(notFound);
+  const access = inWorkspace(found, exchange, 'guest', notFound);
   if (access.role === null) return proven<AppAccess>({ ...access, app, app_role: null });
   const app_role = roleOverApp({
     workspace_role: access.role,
@@ -229,7 +247,7 @@ function atApp(found: FoundApp, exchange: Exchange, required: AppRole): AppAcces
     is_app_owner: app.owner_id === found.user_id,
     share_role: found.share_role,
   });
-  if (app_role === undefined) throw missing('app_not_found');
+  if (app_role === undefined) throw missing(notFound);
   if (!appRoleReaches(app_role, required)) throw roleRequired(required);
   return proven<AppAccess>({ ...access, app, app_role });
 }

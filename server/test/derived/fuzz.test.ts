@@ -1,7 +1,8 @@
 // Every operation is called with what its shape allows, with what it does not, and with bytes nobody should send. No
 // answer may be a 5xx, be undeclared, or differ from its declared shape (the app checks answers strictly here).
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/access/route.ts';
 import { inlined, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
 import { paramNames } from '../../src/kit/http/operation.ts';
@@ -10,7 +11,11 @@ import type { Got, Sent } from '../client.ts';
 import { startWorld } from '../world.ts';
 
 const runs = 60;
-const world = await startWorld();
+// Agents answer here, as they do in a whole installation.
+const model = await startModelSandbox();
+afterAll(() => model.close());
+const world = await startWorld({ environment: { MODEL_URL: model.url } });
+await world.startWorker();
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
@@ -20,7 +25,17 @@ const member = await world.member(workspace, 'editor', 'member@example.com');
 const folder = (await world.call('POST', '/api/app-folders', { as: token, body: { name: 'F', scope: 'workspace' } }))
   .body;
 
-const known: Record<string, string> = { app_id: app.id, folder_id: folder.id, file: 'start.js', email: member.email };
+const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+const conversation = (await world.call('POST', `/api/agents/${agent.id}/conversations`, { as: token })).body;
+
+const known: Record<string, string> = {
+  app_id: app.id,
+  folder_id: folder.id,
+  file: 'start.js',
+  email: member.email,
+  agent_id: agent.id,
+  conversation_id: conversation.id,
+};
 
 const oddText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -206,6 +221,12 @@ function expectDeclared(route: Route, got: Got): void {
     expect('retry_safe' in got.body).toBe([402, 409, 429].includes(got.status) || got.status >= 500);
   }
 }
+
+// What an earlier operation threw away is back for the next.
+beforeEach(async () => {
+  const thrown = world.db.updateTable('apps').where('id', 'in', [app.id, agent.id]);
+  await thrown.set({ deleted_date: null }).execute();
+});
 
 describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s', (_name, route) => {
   it('answers whatever is sent with something it declares, and never with a 5xx', async () => {

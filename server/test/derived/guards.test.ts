@@ -75,69 +75,49 @@ const credentials = Object.fromEntries(
 
 // ---- what they may reach
 
-const app = (visibility: 'workspace' | 'private') => world.appOf(people.owner, here, { visibility });
-const open = await app('workspace');
-const sharedToEdit = await app('private');
-const sharedToView = await app('private');
-const hidden = await app('private');
-for (const who of ['editor', 'viewer', 'guest', 'blocked'] as const) {
-  await world.share(sharedToEdit, people[who], 'editor');
-  await world.share(sharedToView, people[who], 'viewer');
+interface Target {
+  readonly id: string;
+  /** False where nobody has ever heard of it: then nobody is blocked from it either. */
+  readonly isHere: boolean;
+  roleOf(who: Who): 'owner' | 'editor' | 'viewer' | undefined;
 }
-const editorsOwn = await world.appOf(people.editor, here, { visibility: 'private' });
-const deleted = await app('workspace');
-await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', deleted.id).execute();
-const foreign = await world.appOf(people.stranger, elsewhere);
+type RoleOf = Partial<Record<Who, 'owner' | 'editor' | 'viewer'>>;
 
-const apps: Record<string, { id: string; roleOf(who: Who): 'owner' | 'editor' | 'viewer' | undefined }> = {
-  'a workspace-visible app': {
-    id: open.id,
-    roleOf: (who) =>
-      (({ owner: 'owner', admin: 'owner', editor: 'editor', viewer: 'viewer', blocked: 'editor' }) as const)[
-        who as 'owner'
-      ],
-  },
-  'a private app shared for editing': {
-    id: sharedToEdit.id,
-    roleOf: (who) =>
-      (
-        ({
-          owner: 'owner',
-          admin: 'owner',
-          editor: 'editor',
-          viewer: 'viewer',
-          guest: 'editor',
-          blocked: 'editor',
-        }) as const
-      )[who as 'owner'],
-  },
-  'a private app shared for viewing': {
-    id: sharedToView.id,
-    roleOf: (who) =>
-      (
-        ({
-          owner: 'owner',
-          admin: 'owner',
-          editor: 'viewer',
-          viewer: 'viewer',
-          guest: 'viewer',
-          blocked: 'viewer',
-        }) as const
-      )[who as 'owner'],
-  },
-  'a private app not shared': {
-    id: hidden.id,
-    roleOf: (who) => (({ owner: 'owner', admin: 'owner' }) as const)[who as 'owner'],
-  },
-  'a private app of one’s own': {
-    id: editorsOwn.id,
-    roleOf: (who) => (({ owner: 'owner', admin: 'owner', editor: 'owner' }) as const)[who as 'owner'],
-  },
-  'a deleted app': { id: deleted.id, roleOf: () => undefined },
-  'an app of another workspace': { id: foreign.id, roleOf: (who) => (who === 'stranger' ? 'owner' : undefined) },
-  'an app that never was': { id: newId(), roleOf: () => undefined },
-  'a malformed id': { id: `x${'y'.repeat(2000)}`, roleOf: () => undefined },
-};
+/** Apps of one kind in every state of reach. */
+async function made(app_type: 'user_app' | 'user_agent') {
+  const app = (visibility: 'workspace' | 'private') => world.appOf(people.owner, here, { visibility, app_type });
+  const open = await app('workspace');
+  const sharedToEdit = await app('private');
+  const sharedToView = await app('private');
+  const hidden = await app('private');
+  for (const who of ['editor', 'viewer', 'guest', 'blocked'] as const) {
+    await world.share(sharedToEdit, people[who], 'editor');
+    await world.share(sharedToView, people[who], 'viewer');
+  }
+  const editorsOwn = await world.appOf(people.editor, here, { visibility: 'private', app_type });
+  const deleted = await app('workspace');
+  await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', deleted.id).execute();
+  const foreign = await world.appOf(people.stranger, elsewhere, { app_type });
+  const near = (row: AppRow, roles: RoleOf): Target => ({ id: row.id, isHere: true, roleOf: (who) => roles[who] });
+  const away = (id: string, roles: RoleOf = {}): Target => ({ id, isHere: false, roleOf: (who) => roles[who] });
+  const admins = { owner: 'owner', admin: 'owner' } as const;
+  const members = { ...admins, editor: 'editor', viewer: 'viewer', blocked: 'editor' } as const;
+  const viewers = { editor: 'viewer', viewer: 'viewer', guest: 'viewer', blocked: 'viewer' } as const;
+  const targets: Record<string, Target> = {
+    'a workspace-visible app': near(open, members),
+    'a private app shared for editing': near(sharedToEdit, { ...members, guest: 'editor' }),
+    'a private app shared for viewing': near(sharedToView, { ...admins, ...viewers }),
+    'a private app not shared': near(hidden, admins),
+    'a private app of one’s own': near(editorsOwn, { ...admins, editor: 'owner' }),
+    'a deleted app': away(deleted.id),
+    'an app of another workspace': away(foreign.id, { stranger: 'owner' }),
+    'an app that never was': away(newId()),
+    'a malformed id': away(`x${'y'.repeat(2000)}`),
+  };
+  return { open, sharedToEdit, deleted, targets };
+}
+const { open, sharedToEdit, deleted, targets: apps } = await made('user_app');
+const agents = await made('user_agent');
 
 const folder = async (scope: 'workspace' | 'personal', owner: Person | null, workspace_id = here) => {
   const id = newId();
@@ -199,21 +179,14 @@ function byWorkspace(row: Registered, who: Who): string {
   return reaches(workspaceRoleOf(who) ?? 'owner', required) ? passed : '403 role_required';
 }
 
-function byApp(row: Registered, who: Who, target: (typeof apps)[string]): string {
+function byApp(row: Registered, who: Who, target: Target, noun: 'app' | 'agent'): string {
   // Only what is in the trash can be fetched back from it.
   const inTrash = row.name === 'restoreApp';
-  if (inTrash !== (target.id === deleted.id)) return '404 app_not_found';
+  if (inTrash !== (target.id === deleted.id)) return `404 ${noun}_not_found`;
   const role = inTrash ? apps['a workspace-visible app']?.roleOf(who) : target.roleOf(who);
-  if (
-    who === 'blocked' &&
-    target.id.length === 36 &&
-    (inTrash || target.id !== deleted.id) &&
-    target.id !== foreign.id &&
-    target !== apps['an app that never was']
-  )
-    return '403 member_blocked';
-  if (role === undefined) return '404 app_not_found';
-  return reaches(role, row.role.replace('a:', '')) ? passed : '403 role_required';
+  if (who === 'blocked' && (inTrash || target.isHere)) return '403 member_blocked';
+  if (role === undefined) return `404 ${noun}_not_found`;
+  return reaches(role, row.role.replace('a:', '').replace(', own', '')) ? passed : '403 role_required';
 }
 
 function byFolder(who: Who, target: (typeof folders)[string]): string {
@@ -228,7 +201,8 @@ async function answered(row: Registered, path: string, headers: Record<string, s
   const got = await world.call(row.method, path, { headers });
   // What is not found inside was looked for only after the guards of what is around it.
   const inner =
-    got.status === 404 && !['workspace_not_found', 'app_not_found', 'folder_not_found'].includes(got.body?.code);
+    got.status === 404 &&
+    !['workspace_not_found', 'app_not_found', 'agent_not_found', 'folder_not_found'].includes(got.body?.code);
   if (got.status === 422 || inner || got.body?.code === 'guards_passed') return passed;
   return `${got.status} ${got.body?.code ?? ''}`;
 }
@@ -254,8 +228,19 @@ function places(row: Registered): { place: string; path: string; expected(who: W
     return Object.entries(apps).map(([place, target]) => ({
       place,
       path: filled(row.path, { app_id: target.id }),
-      expected: (who) => byApp(row, who, target),
+      expected: (who) => byApp(row, who, target, 'app'),
     }));
+  }
+  if (outer === 'agent_id') {
+    const path = (id: string) => filled(row.path, { agent_id: id });
+    const kinds = Object.entries(agents.targets).map(([place, target]) => ({
+      place: place.replace('app', 'agent'),
+      path: path(target.id),
+      expected: (who: Who) => byApp(row, who, target, 'agent'),
+    }));
+    const target = apps['a workspace-visible app'] as Target;
+    const byKind = (who: Who) => byApp(row, who, target, 'agent').replace(passed, '400 not_an_agent');
+    return [...kinds, { place: 'an app that is no agent', path: path(target.id), expected: byKind }];
   }
   if (outer === 'folder_id') {
     return Object.entries(folders).map(([place, target]) => ({
@@ -307,6 +292,7 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
   it('takes a workspace key only with its scope', async () => {
     const path = filled(row.path, {
       app_id: row.name === 'restoreApp' ? deleted.id : open.id,
+      agent_id: agents.open.id,
       folder_id: workspaceFolder,
     });
     for (const scope of keyScopes) {
@@ -328,18 +314,22 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
   });
 
   it('keeps a limited token to its apps', async () => {
-    const limited = await world.token(people.owner, here, { app_ids: [open.id, deleted.id] });
+    const limited = await world.token(people.owner, here, { app_ids: [open.id, deleted.id, agents.open.id] });
     const headers = { authorization: `Bearer ${limited}` };
     const takesTokens = byCredential(row, 'full') === passed;
-    if (!takesTokens || /\{(\w+)\}/.exec(row.path)?.[1] !== 'app_id') return;
-    const own = row.name === 'restoreApp' ? deleted : open;
-    expect(await answered(row, filled(row.path, { app_id: own.id }), headers)).toBe(passed);
-    expect(await answered(row, filled(row.path, { app_id: sharedToEdit.id }), headers)).toBe('404 app_not_found');
+    const outer = /\{(\w+)\}/.exec(row.path)?.[1];
+    if (!takesTokens || (outer !== 'app_id' && outer !== 'agent_id')) return;
+    const own = outer === 'agent_id' ? agents.open : row.name === 'restoreApp' ? deleted : open;
+    const other = outer === 'agent_id' ? agents.sharedToEdit : sharedToEdit;
+    expect(await answered(row, filled(row.path, { [outer]: own.id }), headers)).toBe(passed);
+    const notFound = `404 ${outer.replace('_id', '_not_found')}`;
+    expect(await answered(row, filled(row.path, { [outer]: other.id }), headers)).toBe(notFound);
   });
 
   it('takes a session cookie only from its own site when something may change', async () => {
     const path = filled(row.path, {
       app_id: row.name === 'restoreApp' ? deleted.id : open.id,
+      agent_id: agents.open.id,
       folder_id: workspaceFolder,
     });
     if (!row.session || row.method === 'GET') return;
@@ -401,8 +391,10 @@ describe('the limits', () => {
       if (route.name === 'restoreApp') {
         await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', own.id).execute();
       }
+      const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
       const path = filled(route.path, {
         app_id: own.id,
+        agent_id: agent.id,
         folder_id: await folder('workspace', null, workspace),
         file: 'start.js',
       });

@@ -1,4 +1,5 @@
 // Owns the life of an app: made, changed, handed over, thrown away and fetched back (docs/contract.md §3.1).
+import { presentApp } from '../../access/app-shapes.ts';
 import { insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../access/apps.ts';
 import { audit } from '../../access/audit.ts';
 import { findMember } from '../../access/members.ts';
@@ -6,7 +7,7 @@ import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts'
 import { transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { type AppChange, presentApp } from './contract.ts';
+import type { AppChange } from './contract.ts';
 
 const defaults: NewApp = {
   name: 'Untitled app',

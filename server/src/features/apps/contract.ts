@@ -1,6 +1,7 @@
-// Owns the shapes of apps as a caller sees them (docs/contract.md §3.1).
+// Owns the shapes of what is sent about apps, their shares, files and secrets (docs/contract.md §3.1, §3.2). An app itself
+// is shown by every feature alike: `access/app-shapes.ts`.
 import { z } from 'zod';
-import type { AppRow } from '../../access/proofs.ts';
+import { appList, publicSettings } from '../../access/app-shapes.ts';
 import {
   answer,
   body,
@@ -18,53 +19,17 @@ import {
   pageQuery,
   pattern,
   query,
-  queryFlag,
   queryWords,
   text,
   timestamp,
 } from '../../kit/http/shapes.ts';
-
-export const App = answer('App', {
-  id: z.string(),
-  name: z.string(),
-  slug: z.string(),
-  app_type: oneOf('user_app', 'user_agent', 'imported_app'),
-  workspace_id: z.string(),
-  owner_id: z.string(),
-  owner_email: z.string(),
-  user_description: z.string(),
-  logo_url: z.string().nullable(),
-  visibility: oneOf('workspace', 'private'),
-  public_settings: oneOf('private_with_login', 'workspace_with_login', 'public_with_login', 'public_without_login'),
-  public_origins: z.array(z.string()),
-  hide_authorship: z.boolean(),
-  status: answer('AppStatus', {
-    state: oneOf('ready', 'processing', 'error'),
-    message: z.string(),
-    error_source: oneOf('builder', 'paywall', 'model').nullable(),
-  }),
-  revision: count,
-  published: answer('Published', {
-    revision: count,
-    url: z.string(),
-    published_at: timestamp,
-    published_by: z.string(),
-  }).nullable(),
-  created_date: timestamp,
-  updated_date: timestamp,
-  deleted_date: timestamp.nullable(),
-});
-
-const publicSettings = oneOf('private_with_login', 'workspace_with_login', 'public_with_login', 'public_without_login');
 
 export const NewApp = body({
   name: optional(name(1, 100)),
   user_description: optional(text(0, 4000)),
   app_type: optional(oneOf('user_app', 'imported_app')),
   visibility: optional(oneOf('workspace', 'private')),
-  public_settings: optional(
-    oneOf('private_with_login', 'workspace_with_login', 'public_with_login', 'public_without_login'),
-  ),
+  public_settings: optional(publicSettings),
 });
 
 const slugForm = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
@@ -141,26 +106,8 @@ export const SecretName = pattern(/^[A-Z][A-Z0-9_]{0,63}$/, 64);
 export const SecretValue = body({ value: text(1, 8192) });
 export const Secret = answer('AppSecret', { name: z.string(), updated_date: timestamp, last4: z.string().nullable() });
 
-const appSorts = ['updated_date', '-updated_date', 'created_date', '-created_date', 'name', '-name'] as const;
-
 export const AppQuery = query({
-  ...pageQuery,
-  sort: z.enum(appSorts).default('-updated_date'),
-  folder_id: z.string().optional(),
+  ...appList,
   app_type: queryWords('user_app', 'user_agent', 'imported_app').optional(),
-  search: text(0, 256).optional(),
-  deleted: queryFlag.optional(),
 });
 export type AppQuery = z.output<typeof AppQuery>;
-
-// Until the builder chat and publishing exist an app has one state, and nothing is published.
-const idle = { state: 'ready', message: '', error_source: null } as const;
-
-export const presentApp = (app: AppRow): z.input<typeof App> => ({
-  ...app,
-  status: idle,
-  published: null,
-  created_date: app.created_date.toISOString(),
-  updated_date: app.updated_date.toISOString(),
-  deleted_date: app.deleted_date?.toISOString() ?? null,
-});

@@ -1,6 +1,8 @@
 // Owns the HTTP contract of apps: their life, their shares, their files and their secrets.
 import { z } from 'zod';
 import { changing, reading } from '../../access/accepted.ts';
+import { positionOf } from '../../access/app-list.ts';
+import { App, presentApp } from '../../access/app-shapes.ts';
 import { perMinute } from '../../access/limits.ts';
 import { appAs, trashedAppAs, workspaceAs } from '../../access/reach.ts';
 import { type Route, route } from '../../access/route.ts';
@@ -10,7 +12,6 @@ import { email, items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import { changeApp, createApp, deleteApp, restoreApp } from './app.ts';
 import {
-  App,
   AppChange,
   AppQuery,
   FileContent,
@@ -22,7 +23,6 @@ import {
   FileSync,
   FilesSynced,
   NewApp,
-  presentApp,
   Secret,
   SecretName,
   SecretValue,
@@ -32,7 +32,7 @@ import {
 import { deleteAppFile, getAppFile, putAppFile, syncAppFiles } from './files.ts';
 import { deleteAppSecret, putAppSecret } from './secrets.ts';
 import { deleteAppShare, type Guests, listAppShares, putAppShare } from './shares.ts';
-import { listApps, listFiles, listSecrets, positionOf } from './store.ts';
+import { listApps, listFiles, listSecrets } from './store.ts';
 
 export interface AppParts {
   readonly cursors: Cursors;

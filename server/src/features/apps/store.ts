@@ -1,68 +1,23 @@
 // Owns the queries over the app list, files and secrets. The apps' own rows belong to access.
 import { sql } from 'kysely';
-import { visibleApps } from '../../access/apps.ts';
-import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+import { type ListedApp, listedApps } from '../../access/app-list.ts';
+import type { AppAccess, WorkspaceAccess } from '../../access/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
-import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { AppQuery, StoredFile } from './contract.ts';
 
-type SortColumn = 'updated_date' | 'created_date' | 'name';
-
-const sortKeys = {
-  updated_date: sql<Date>`apps.updated_date`,
-  created_date: sql<Date>`apps.created_date`,
-  name: sql<string>`lower(apps.name) collate "C"`,
-};
-
-export async function listApps(
+export function listApps(
   db: Db,
   access: WorkspaceAccess,
   query: AppQuery,
   after: Position | undefined,
 ): Promise<ListedApp[]> {
-  const { column, descending } = sortOf(query.sort);
-  const key = sortKeys[column];
-  let apps = visibleApps(db, access, { deleted: query.deleted ?? false })
-    .innerJoin('users as owner', 'owner.id', 'apps.owner_id')
-    .selectAll('apps')
-    .select(['owner.email as owner_email', sql<Date | string>`${key}`.as('sort_key')])
-    .orderBy(key, descending ? 'desc' : 'asc')
-    .orderBy('apps.id', descending ? 'desc' : 'asc')
-    .limit(query.limit + 1);
-  apps = query.app_type
+  const apps = listedApps(db, access, query, after);
+  const ofKind = query.app_type
     ? apps.where('apps.app_type', 'in', query.app_type)
     : apps.where('apps.app_type', '<>', 'user_agent');
-  if (query.search) apps = apps.where('apps.name', 'ilike', `%${query.search.replace(/[\\%_]/g, '\\$&')}%`);
-  if (query.folder_id !== undefined) apps = apps.where('apps.id', 'in', appsInFolder(db, access, query.folder_id));
-  if (after !== undefined) {
-    const [value, id] = after;
-    const beyond = descending ? sql`<` : sql`>`;
-    apps = apps.where(sql<boolean>`(${key}, apps.id) ${beyond} (${value}, ${id}::uuid)`);
-  }
-  return apps.execute();
+  return ofKind.execute();
 }
-
-/** By the database's own sort key: what it takes for lower case is not what JavaScript does. */
-export const positionOf = ({ sort_key, id }: ListedApp): Position => [
-  sort_key instanceof Date ? sort_key.toISOString() : sort_key,
-  id,
-];
-
-export type ListedApp = AppRow & { sort_key: Date | string };
-
-const sortOf = (sort: AppQuery['sort']) => ({
-  column: sort.replace('-', '') as SortColumn,
-  descending: sort.startsWith('-'),
-});
-
-const appsInFolder = (db: Db, access: WorkspaceAccess, folderId: string) =>
-  db
-    .selectFrom('apps_in_folders')
-    .where('workspace_id', '=', access.workspace_id)
-    .where('folder_id', '=', idOrNull(folderId))
-    .where((is) => is.or([is('owner_id', 'is', null), is('owner_id', '=', access.caller.user_id)]))
-    .select('app_id');
 
 // ---- files
 

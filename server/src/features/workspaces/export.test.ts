@@ -38,6 +38,19 @@ await send('PUT', `/api/apps/${app.id}/secrets/API_KEY`, { value: 'the secret th
 const top = await send('POST', '/api/app-folders', { name: 'Top', scope: 'workspace' });
 const below = await send('POST', '/api/app-folders', { name: 'Below', scope: 'workspace', parent_folder_id: top.id });
 await send('POST', `/api/app-folders/${below.id}/items`, { app_ids: [app.id] });
+const agent = await send('POST', '/api/agents', { name: 'Guide', instructions: 'Be kind.' });
+const conversation = await send('POST', `/api/agents/${agent.id}/conversations`, { metadata: { from: ['test'] } });
+const dated = { workspace_id: workspace, id: newId(), created_date: new Date() };
+const said = { conversation_id: conversation.id, position: 1, role: 'user', content: 'Hello' } as const;
+await world.db
+  .insertInto('agent_messages')
+  .values({ ...dated, ...said, file_urls: ['https://example.com/"a,b"'], updated_date: new Date() })
+  .execute();
+const known = { app_id: agent.id, user_id: guest.id, content: 'likes tea' };
+await world.db
+  .insertInto('agent_memories')
+  .values({ ...dated, ...known })
+  .execute();
 await grant(world.db, workspace, { amount: 5, note: 'welcome', user_id: owner.id }, new Date());
 const day = 24 * 60 * 60 * 1000;
 const act = { workspace_id: workspace, app_id: app.id, operation: 'test', reference_id: app.id, leaseMs: 30 * day };
@@ -56,7 +69,19 @@ describe('an export', () => {
     const ready = await send('GET', at);
     expect(ready).toMatchObject({
       state: 'ready',
-      counts: { apps: 1, app_files: 2, folders: 2, folder_items: 1, app_shares: 1, credit_ledger: 6, credit_pools: 1 },
+      counts: {
+        apps: 2,
+        agents: 1,
+        agent_conversations: 1,
+        agent_messages: 1,
+        agent_memories: 1,
+        app_files: 2,
+        folders: 2,
+        folder_items: 1,
+        app_shares: 1,
+        credit_ledger: 6,
+        credit_pools: 1,
+      },
     });
     expect(ready.url).toBe(`${world.config.BASE_URL}${at}?workspaceId=${workspace}&download=true`);
     const fetched = await fetch(world.url + ready.url.slice(world.config.BASE_URL.length), {

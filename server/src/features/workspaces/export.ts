@@ -183,7 +183,15 @@ async function refuseFalseSums(db: Db, workspace_id: string, tables: ReadonlyMap
 }
 
 function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, string> {
-  const owning = ['workspaces', 'apps', 'folders', 'credit_ledger'];
+  const owning = [
+    'workspaces',
+    'apps',
+    'folders',
+    'agent_conversations',
+    'agent_messages',
+    'agent_memories',
+    'credit_ledger',
+  ];
   const old = owning.flatMap((table) => (tables.get(table) ?? []).map((row) => String(row.id)));
   return new Map(old.map((id) => [id, newId()]));
 }

@@ -25,6 +25,10 @@ export const parts: readonly Part[] = [
   { table: 'app_files', owner: 'app_id', order: 'app_id, path', bytes: ['content'] },
   { table: 'folders', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
   { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id', people: ['owner_id'] },
+  { table: 'agents', owner: 'workspace_id', order: 'app_id' },
+  { table: 'agent_conversations', owner: 'workspace_id', order: 'id', people: ['user_id'] },
+  { table: 'agent_messages', owner: 'workspace_id', order: 'conversation_id, position' },
+  { table: 'agent_memories', owner: 'workspace_id', order: 'id', people: ['user_id'] },
   {
     table: 'credit_ledger',
     owner: 'workspace_id',
@@ -57,6 +61,8 @@ export const parts: readonly Part[] = [
 export const leftOut: Readonly<Record<string, string>> = {
   credentials: 'tokens and keys: they are only kept as hashes, and are made anew where the workspace moves to',
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
+  agent_turns: 'replies of agents under way; what was said is in the conversations',
+  agent_deltas: 'pieces of replies under way',
   audit_pending: 'audit entries not sealed yet; the export seals first',
   workspace_exports: 'earlier exports',
   member_directory: 'the members list: the database makes it from members, invitations, apps and the ledger',

@@ -1,6 +1,7 @@
 // Owns what a handler may say besides a body: a status, and notes that travel as headers so that bodies stay as
 // the specification has them (contract §0.9).
 import type { Readable } from 'node:stream';
+import type { AnyDb } from '../db/database.ts';
 
 export interface Notes {
   /** A successful call that changed nothing. */
@@ -28,9 +29,15 @@ export class Answer<Body> {
   /** Set when the body is sent as it is, under this type, instead of as the declared JSON. */
   readonly media: string | undefined;
   /** What is left to do once the change is committed, such as a mail; gives the answer as it then is. */
-  readonly finish: (() => Promise<Answer<Body>>) | undefined;
+  readonly finish: ((db: AnyDb) => Promise<Answer<Body>>) | undefined;
 
-  constructor(body: Body, notes: Notes = noNotes, status = 200, media?: string, finish?: () => Promise<Answer<Body>>) {
+  constructor(
+    body: Body,
+    notes: Notes = noNotes,
+    status = 200,
+    media?: string,
+    finish?: (db: AnyDb) => Promise<Answer<Body>>,
+  ) {
     this.body = body;
     this.notes = notes;
     this.status = status;
@@ -51,6 +58,22 @@ export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answe
  */
 export const finishing = <Body>(body: Body, finish: () => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(body, noNotes, 200, undefined, finish);
+
+/**
+ * An answer that takes long, and is known only once what was begun is committed. Under an Idempotency-Key `begun` is
+ * stored in its place, and a repeat is handed to the operation's `resume`.
+ */
+export const resumable = <Body>(begun: object, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
+  new Answer(begun as Body, noNotes, 200, undefined, finish);
+
+/** A stream of events instead of the declared JSON. */
+export const eventStream = (body: Readable): Answer<never> =>
+  new Answer(
+    body as never,
+    { headers: { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } },
+    200,
+    'text/event-stream',
+  );
 
 /** The same body as a change would give, marked as having changed nothing. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });

@@ -59,6 +59,11 @@ export interface OperationSpec<
   readonly bodyLimitBytes?: number;
   /** Honours the Idempotency-Key header (contract §0.7). The whole operation then runs in one transaction. */
   readonly idempotency?: 'optional' | 'required';
+  /**
+   * For work that outlives its request: answers a repeat of an Idempotency-Key from what was begun under it (what
+   * `resumable` stored), instead of from a stored answer.
+   */
+  resume?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, begun: unknown): Promise<Answer<Reply<A>>>;
   /** Fields of the answer that are shown once and never stored, not even for a replay. */
   readonly shownOnce?: readonly string[];
   readonly answers: A;

@@ -108,20 +108,17 @@ interface Input {
 async function answerWith(exchange: Exchange, access: unknown, input: Input, options: ServerOptions, send: Send) {
   const { operation, now } = exchange;
   // biome-ignore lint/suspicious/noExplicitAny: as in ServerOptions.
-  const handle = async (db: Kysely<any>): Promise<Answer<unknown>> => {
-    const headers = exchange.request.headers;
+  const callOn = (db: Kysely<any>) => {
     exchange.begun = true;
-    const said = await operation.handle({
-      db,
-      access,
-      params: exchange.params,
-      query: input.query,
-      body: input.body,
-      headers,
-      now,
-    });
+    const { query, body } = input;
+    return { db, access, params: exchange.params, query, body, headers: exchange.request.headers, now };
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: as in ServerOptions.
+  const handle = async (db: Kysely<any>): Promise<Answer<unknown>> => {
+    const said = await operation.handle(callOn(db));
     return said instanceof Answer ? said : new Answer(said);
   };
+  const finished = async (answer: Answer<unknown>) => (await answer.finish?.(options.db)) ?? answer;
   const key =
     operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (!key || !exchange.actor?.id) return send(exchange, await finished(await handle(options.db)), input.ignored);
@@ -137,15 +134,18 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
   if ('answer' in done) {
     const first = done.answer as Answer<unknown>;
     const answer = await finished(first);
-    if (answer !== first) await amend(options.db, keyed, storable(answer));
+    if (answer !== first && !operation.resume) await amend(options.db, keyed, storable(answer));
     return send(exchange, answer, input.ignored);
   }
   const headers = { 'idempotent-replayed': 'true' };
+  if (operation.resume !== undefined) {
+    exchange.reply.headers(headers);
+    const resumed = await operation.resume(callOn(options.db), done.replayed.body);
+    return send(exchange, await finished(resumed), input.ignored);
+  }
   const warnings = holds(done.replayed.body, operation.shownOnce) ? ['secret_withheld'] : [];
   return send(exchange, new Answer(done.replayed.body, { headers, warnings }, done.replayed.status), input.ignored);
 }
-
-const finished = async (answer: Answer<unknown>): Promise<Answer<unknown>> => (await answer.finish?.()) ?? answer;
 
 /** The body with null in place of what is shown once, wherever in it that is. */
 const withheld = (body: unknown, fields: readonly string[] = []): unknown =>

@@ -86,6 +86,34 @@ export const httpsUrl = z
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
   .meta({ format: 'uri', maxLength: 2048 });
 
+/** An address outside that a caller names, in the form of contract §4.6: https, without user, password or fragment. */
+export const outsideUrl = httpsUrl.refine(
+  (value) => !URL.canParse(value) || isPlain(new URL(value)),
+  fault('url_parsing', 'must have no user, password or fragment'),
+);
+const isPlain = ({ username, password, hash }: URL): boolean => username === '' && password === '' && hash === '';
+
+/** An object of the caller's own making, up to so many bytes as JSON. */
+export const freeObject = (maxBytes: number) =>
+  z
+    .record(z.string(), z.unknown())
+    .refine(
+      (value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
+      fault('value_error', `must be at most ${maxBytes} bytes as JSON`),
+    )
+    .refine(isStorable, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
+
+/** Every text in it is one that the database keeps. */
+function isStorable(value: object): boolean {
+  let storable = true;
+  JSON.stringify(value, (key, inner) => {
+    const texts = typeof inner === 'string' ? [key, inner] : [key];
+    storable &&= texts.every((text) => !text.includes('\0') && text.isWellFormed());
+    return inner;
+  });
+  return storable;
+}
+
 /** A web origin, as a browser sends it: scheme, host and port, nothing after. */
 export const origin = z
   .string()

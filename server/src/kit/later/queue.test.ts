@@ -112,6 +112,26 @@ describe('rows', () => {
   });
 });
 
+it('a stop waits a while for what runs, then gives it back uncounted, for another to begin', async () => {
+  const stopped: unknown[] = [];
+  const hangs = queueOf({
+    timeoutMs: 60_000,
+    run: async (_row, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      stopped.push(signal.reason);
+      throw signal.reason;
+    },
+  });
+  start(hangs, 0);
+  await add('long');
+  await expect.poll(async () => (await row('long')).claimed_slot).toBe(0);
+  await runs.pop()?.stop(50);
+  expect(stopped).toMatchObject([{ message: 'the worker stops' }]);
+  expect(await row('long')).toMatchObject({ claimed_slot: null, failures: 0, interruptions: 0, failed_at: null });
+  start(queueOf(), 1);
+  await expect.poll(effects).toEqual(['long']);
+});
+
 describe('fairness', () => {
   it('runs at most so many of one owner, and of all, at once', async () => {
     let [now, most] = [0, 0];

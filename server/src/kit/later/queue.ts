@@ -88,6 +88,7 @@ type Closed = 'done' | 'again' | 'given_up' | 'superseded';
 /** Runs one queue in this process until stopped. */
 export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   const stopping = new AbortController();
+  const givenBack = new AbortController();
   const rest = new Rest();
   const running = new Map<Promise<void>, QueueRow>();
   const nextDue = nextDueOf(queue);
@@ -95,7 +96,7 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   parts.wake.listen(queue.name, rest.wake);
 
   const start = (row: QueueRow) => {
-    const work = runOne(queue, row, parts)
+    const work = runOne(queue, row, parts, givenBack.signal)
       .catch((error: unknown) => {
         parts.onError(queue.name, error);
         sweptAt = 0; // its claim may still stand
@@ -140,6 +141,7 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
       await looping;
       await Promise.race([Promise.all(running.keys()), sleep(withinMs)]);
       await releaseStrays(queue, parts, []);
+      givenBack.abort(new Error('the worker stops'));
     },
   };
 }
@@ -161,13 +163,18 @@ async function releaseStrays(queue: Queue, { db, claim }: QueueParts, running: r
 const ownerOf = (queue: Queue, row: QueueRow): string =>
   String((row as unknown as Record<string, unknown>)[queue.owner]);
 
-async function runOne(queue: Queue, row: QueueRow, parts: QueueParts): Promise<void> {
+async function runOne(queue: Queue, row: QueueRow, parts: QueueParts, givenBack: AbortSignal): Promise<void> {
   const startedAt = performance.now();
-  const closed = await closeInTheEnd(queue, row, await runInTime(queue, row, parts), parts.db);
+  const closed = await closeInTheEnd(queue, row, await runInTime(queue, row, parts, givenBack), parts.db);
   parts.onRun?.(queue.name, closed, (performance.now() - startedAt) / 1000);
 }
 
-async function runInTime(queue: Queue, row: QueueRow, { db, clock }: QueueParts): Promise<Outcome> {
+async function runInTime(
+  queue: Queue,
+  row: QueueRow,
+  { db, clock }: QueueParts,
+  givenBack: AbortSignal,
+): Promise<Outcome> {
   const limit = new AbortController();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -176,7 +183,10 @@ async function runInTime(queue: Queue, row: QueueRow, { db, clock }: QueueParts)
     late.reject(error); // what ignores the signal is no longer waited for
   }, queue.timeoutMs);
   try {
-    return await Promise.race([queue.run(row, { db, now: clock.now(), signal: limit.signal }), late.promise]);
+    return await Promise.race([
+      queue.run(row, { db, now: clock.now(), signal: AbortSignal.any([limit.signal, givenBack]) }),
+      late.promise,
+    ]);
   } catch (error) {
     return failed(queue, row, error);
   } finally {

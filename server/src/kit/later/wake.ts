@@ -5,8 +5,8 @@ import { Redis } from 'ioredis';
 export interface Wake {
   /** Tells every worker that `topic` has something to do. Many calls in the same few milliseconds become one. */
   tell(topic: string): void;
-  /** Calls `heard` at each hint about `topic`, from this process or any other. */
-  listen(topic: string, heard: () => void): void;
+  /** Calls `heard` at each hint about `topic`, from this process or any other; gives the way to stop that. */
+  listen(topic: string, heard: () => void): () => void;
   /** How long a loop that listens may rest: longer while hints come through. */
   pollMs(): number;
   close(): void;
@@ -25,20 +25,20 @@ const options = {
 
 export function openWake(url: string, prefix: string): Wake {
   const channel = `${prefix}wake`;
-  const listeners = new Map<string, (() => void)[]>();
+  const listeners = new Map<string, Set<() => void>>();
   const told = new Set<string>();
   const sender = new Redis(url, options);
   sender.on('error', () => {}); // readiness says whether Redis can be reached
   let receiver: Redis | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  const heard = (topic: string) => {
+  const tellHere = (topic: string) => {
     for (const listener of listeners.get(topic) ?? []) listener();
   };
   const send = () => {
     timer = undefined;
     if (sender.status === 'ready') sender.publish(channel, [...told].join(' ')).catch(() => {});
-    else for (const topic of told) heard(topic); // at least those in this process
+    else for (const topic of told) tellHere(topic); // at least those in this process
     told.clear();
   };
   return {
@@ -47,10 +47,15 @@ export function openWake(url: string, prefix: string): Wake {
       timer ??= setTimeout(send, gatherMs);
     },
     listen(topic, listener) {
-      listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
+      const heard = listeners.get(topic) ?? new Set();
+      listeners.set(topic, heard.add(listener));
       receiver ??= subscribe(url, channel, (message) => {
-        for (const topic of message.split(' ')) heard(topic);
+        for (const topic of message.split(' ')) tellHere(topic);
       });
+      return () => {
+        heard.delete(listener);
+        if (heard.size === 0 && listeners.get(topic) === heard) listeners.delete(topic);
+      };
     },
     pollMs: () => (receiver?.status === 'ready' ? pollMs.hearing : pollMs.deaf),
     close() {

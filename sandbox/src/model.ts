@@ -1,0 +1,122 @@
+// A language model for development and tests: speaks the OpenAI chat completions protocol as a stream (text, tool calls,
+// usage), says what a script tells it to, and has switches for a server that is slow, breaks off, or refuses.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly { role: string; content?: string | null }[];
+  readonly tools?: readonly { function: { name: string } }[];
+  readonly stream_options?: { include_usage?: boolean };
+}
+
+/** What the model says next: a text, or calls of tools whose results it then waits for. */
+export interface Said {
+  readonly text?: string;
+  readonly tool_calls?: readonly { name: string; arguments: object | string }[];
+  readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
+}
+export type Script = (request: ChatRequest) => Said;
+
+/** `slow`: a word a second. `silent`: no word until it is told otherwise. `cut`: hangs up halfway. A number: that status. */
+export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 401 | 429 | 500;
+
+export interface ModelSandbox {
+  /** For `MODEL_URL`. `POST` the name of a behaviour to `/behave` beside it to switch. */
+  readonly url: string;
+  readonly requests: readonly ChatRequest[];
+  script(next: Script): void;
+  behave(how: Behaviour): void;
+  close(): Promise<void>;
+}
+
+export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSandbox> {
+  const requests: ChatRequest[] = [];
+  let behaviour: Behaviour = 'well';
+  let script = sensible;
+  const paceMs = () => (behaviour === 'slow' ? 1_000 : wordMs);
+
+  const complete = async (request: ChatRequest, response: ServerResponse) => {
+    requests.push(request);
+    while (behaviour === 'silent') await sleep(20);
+    response.setHeader('content-type', 'text/event-stream');
+    for (const [sent, chunk] of [...chunksOf(request, script(request))].entries()) {
+      response.write(`data: ${behaviour === 'malformed' ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);
+      await sleep(paceMs());
+      if (behaviour === 'cut' && sent >= 2) return response.destroy();
+    }
+    response.end('data: [DONE]\n\n');
+  };
+
+  const server = createServer(async (request, response) => {
+    const body = await read(request);
+    if (request.url === '/behave') {
+      behaviour = (Number(body) || body.trim()) as Behaviour;
+      response.end();
+    } else if (typeof behaviour === 'number') {
+      response.writeHead(behaviour, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: `refused with ${behaviour}`, type: 'sandbox' } }));
+    } else if (request.url === '/v1/models') {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ object: 'list', data: [] }));
+    } else if (request.url === '/v1/chat/completions') {
+      await complete(JSON.parse(body), response);
+    } else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    script: (next) => {
+      script = next;
+    },
+    behave: (how) => {
+      behaviour = how;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function* chunksOf(request: ChatRequest, said: Said): Generator<object> {
+  const about = { id: 'chatcmpl-sandbox', object: 'chat.completion.chunk', created: 0, model: request.model };
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    ...about,
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  yield chunk({ role: 'assistant', content: '' });
+  const words = said.text?.match(/\s*\S+\s*$|\s*\S+/g) ?? [];
+  for (const content of words) yield chunk({ content });
+  for (const [index, call] of (said.tool_calls ?? []).entries()) {
+    const args = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
+    const id = `call_${request.messages.length}_${index}`;
+    yield chunk({ tool_calls: [{ index, id, type: 'function', function: { name: call.name, arguments: '' } }] });
+    yield chunk({ tool_calls: [{ index, function: { arguments: args } }] });
+  }
+  yield chunk({}, said.tool_calls?.length ? 'tool_calls' : 'stop');
+  if (!request.stream_options?.include_usage || said.usage === null) return;
+  const usage = said.usage ?? { prompt_tokens: promptTokens(request), completion_tokens: words.length };
+  const total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  yield { ...about, choices: [], usage: { ...usage, total_tokens } };
+}
+
+const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
+
+/** What the demo hears: it repeats, and takes notes when asked to and able to. */
+function sensible({ messages, tools }: ChatRequest): Said {
+  const last = messages.at(-1);
+  if (last?.role === 'tool') return { text: 'I have made a note of that.' };
+  const text = typeof last?.content === 'string' ? last.content : '';
+  const note = /\bremember (?:that )?(.+)/i.exec(text)?.[1];
+  const canRemember = tools?.some((tool) => tool.function.name === 'remember');
+  if (note !== undefined && canRemember) return { tool_calls: [{ name: 'remember', arguments: { content: note } }] };
+  return { text: `You said: “${text.slice(0, 200)}”. I am a stand-in for a language model, so that is all I know.` };
+}

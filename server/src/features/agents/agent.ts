@@ -1,0 +1,54 @@
+// Owns the life of an agent: an app that answers, with instructions and a model of its own (docs/contract.md §4.1).
+import { insertApp, saveApp, trashApp } from '../../access/apps.ts';
+import { audit } from '../../access/audit.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+import { transaction } from '../../kit/db/database.ts';
+import type { Db } from '../../tables.ts';
+import { type AgentChange, type AgentOwn, type NewAgent, presentAgent } from './contract.ts';
+import { findAgent, saveAgent } from './store.ts';
+
+const plain: AgentOwn = { instructions: '', model: null };
+
+export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, now: Date) {
+  const { instructions = '', model = null, description = '', ...fields } = input;
+  return transaction(db, async (db) => {
+    const kind = { app_type: 'user_agent', visibility: 'workspace', public_settings: 'public_with_login' } as const;
+    const app = await insertApp(db, access, { ...kind, ...fields, user_description: description }, now);
+    await saveAgent(db, app, { instructions, model });
+    const after = { name: app.name, app_type: app.app_type, visibility: app.visibility };
+    await audit(db, access, { type: 'app.created', target: targetOf(app), app_id: app.id, after }, now);
+    return presentAgent(app, { instructions, model });
+  });
+}
+
+export const getAgent = async (db: Db, { app }: AppAccess) => presentAgent(app, (await findAgent(db, app)) ?? plain);
+
+export function changeAgent(db: Db, access: AppAccess, change: AgentChange, now: Date) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    const was = (await findAgent(db, app)) ?? plain;
+    const { instructions = was.instructions, model = was.model, description, ...fields } = change;
+    const described = { ...fields, ...(description !== undefined && { user_description: description }) };
+    const row = await saveApp(db, access, { ...described, updated_date: now });
+    await saveAgent(db, app, { instructions, model });
+    const own = Object.fromEntries(Object.entries({ instructions, model }).filter(([field]) => field in change));
+    const after = { ...described, ...own };
+    const all: Record<string, unknown> = { ...app, ...was };
+    const before = Object.fromEntries(Object.keys(after).map((field) => [field, all[field]]));
+    await audit(db, access, { type: 'app.updated', target: targetOf(app), app_id: app.id, before, after }, now);
+    return presentAgent({ ...row, owner_email: app.owner_email }, { instructions, model });
+  });
+}
+
+/** Into the trash for 30 days, as any app. */
+export function deleteAgent(db: Db, access: AppAccess, now: Date) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    await trashApp(db, access, now);
+    const before = { name: app.name };
+    await audit(db, access, { type: 'app.deleted', target: targetOf(app), app_id: app.id, before }, now);
+    return { success: true } as const;
+  });
+}
+
+const targetOf = (app: AppRow) => ({ kind: 'app', id: app.id });

@@ -1,0 +1,295 @@
+// Owns the HTTP contract of agents, conversations and memories.
+import { z } from 'zod';
+import { changing, reading } from '../../access/accepted.ts';
+import { positionOf } from '../../access/app-list.ts';
+import { perMinute } from '../../access/limits.ts';
+import { agentAs, type Guard, within, workspaceAs } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import type { LanguageModel } from '../../gateways/language-model/index.ts';
+import { resumable } from '../../kit/http/answer.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { items, Success } from '../../kit/http/shapes.ts';
+import { changeAgent, createAgent, deleteAgent, getAgent } from './agent.ts';
+import {
+  Agent,
+  AgentChange,
+  AgentQuery,
+  Conversation,
+  ConversationQuery,
+  ListedConversation,
+  Memory,
+  MemoryQuery,
+  Message,
+  NewAgent,
+  NewConversation,
+  NewMessage,
+  presentAgent,
+  presentListed,
+  presentMemory,
+} from './contract.ts';
+import {
+  beginTurn,
+  createConversation,
+  deleteMessage,
+  getConversation,
+  type SendAccess,
+  takeUpTurn,
+} from './conversation.ts';
+import { deleteMemory } from './memory.ts';
+import { answerTo, placeOf, rejoinTurn, type WatchingParts } from './reply.ts';
+import {
+  type ConversationAccess,
+  findConversation,
+  findMemory,
+  listAgents,
+  listConversations,
+  listMemories,
+  type TurnRow,
+} from './store.ts';
+
+export interface AgentParts extends WatchingParts {
+  readonly cursors: Cursors;
+  readonly model: LanguageModel;
+}
+
+export const agentRoutes = (parts: AgentParts): Route[] => [
+  ...lives(parts.cursors),
+  ...conversations(parts),
+  ...memories(parts.cursors),
+];
+
+const own = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs: 'a:viewer, own' });
+const ownConversation = own(within(agentAs('viewer'), 'conversation', findConversation));
+const ownMemory = own(within(agentAs('viewer'), 'memory', findMemory));
+
+/** Asked here, after every guard and before any transaction: a model that is away must not hold one open. */
+const knowingTheModel = (guard: Guard<ConversationAccess>, model: LanguageModel): Guard<SendAccess> => ({
+  ...guard,
+  decide: (found, exchange) => guard.decide(found, exchange) as SendAccess,
+  inner: async (db, proof, exchange) => {
+    const access = (await guard.inner?.(db, proof, exchange)) ?? proof;
+    return { ...access, model_answers: await model.check() };
+  },
+});
+
+// A row that went to the trash after the caller was let in.
+const gone = { status: 404, code: 'app_not_found' } as const;
+
+const lives = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listAgents',
+    method: 'GET',
+    path: '/api/agents',
+    origin: 'N',
+    summary: 'List the agents of the workspace that the caller can see',
+    credentials: changing,
+    access: workspaceAs('guest'),
+    limit: perMinute(60, 'caller'),
+    query: AgentQuery,
+    answers: { 200: items(Agent) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const { limit, cursor, ...filters } = query;
+      const binding = ['listAgents', access.workspace_id, access.caller.credential_id, filters];
+      const rows = await listAgents(db, access, query, cursors.open(cursor, binding, now));
+      const present = ({ sort_key: _, instructions, model, ...app }: (typeof rows)[number]) =>
+        presentAgent(app, { instructions, model });
+      return cursors.page(rows, limit, binding, now, present, positionOf);
+    },
+  }),
+  route({
+    name: 'createAgent',
+    method: 'POST',
+    path: '/api/agents',
+    origin: 'N',
+    summary: 'Create an agent',
+    credentials: changing,
+    access: workspaceAs('editor'),
+    limit: perMinute(5, 'workspace', { group: 'create' }),
+    idempotency: 'optional',
+    body: NewAgent,
+    audits: ['app.created'],
+    answers: { 200: Agent },
+    handle: ({ db, access, body, now }) => createAgent(db, access, body, now),
+  }),
+  route({
+    name: 'getAgent',
+    method: 'GET',
+    path: '/api/agents/{agent_id}',
+    origin: 'N',
+    summary: 'Read one agent',
+    credentials: changing,
+    access: agentAs('viewer'),
+    limit: perMinute(120, 'caller'),
+    answers: { 200: Agent },
+    handle: ({ db, access }) => getAgent(db, access),
+  }),
+  route({
+    name: 'updateAgent',
+    method: 'PATCH',
+    path: '/api/agents/{agent_id}',
+    origin: 'N',
+    summary: 'Change an agent; what is left out stays',
+    description: 'What an agent has as any app does (slug, visibility, owner, …) is changed by `updateApp`.',
+    credentials: changing,
+    access: agentAs('editor'),
+    limit: perMinute(60, 'caller'),
+    body: AgentChange,
+    audits: ['app.updated'],
+    answers: { 200: Agent },
+    refusals: [gone],
+    handle: ({ db, access, body, now }) => changeAgent(db, access, body, now),
+  }),
+  route({
+    name: 'deleteAgent',
+    method: 'DELETE',
+    path: '/api/agents/{agent_id}',
+    origin: 'N',
+    summary: 'Put an agent in the trash; it can be restored for 30 days',
+    credentials: changing,
+    access: agentAs('owner'),
+    limit: perMinute(30, 'caller'),
+    audits: ['app.deleted'],
+    answers: { 200: Success },
+    refusals: [gone],
+    handle: ({ db, access, now }) => deleteAgent(db, access, now),
+  }),
+];
+
+const conversations = (parts: AgentParts): Route[] => [
+  route({
+    name: 'createConversation',
+    method: 'POST',
+    path: '/api/agents/{agent_id}/conversations',
+    origin: 'N',
+    summary: 'Begin the caller’s conversation with an agent',
+    description:
+      'There is one per person and agent: a repeat gives it as it is (`X-Changed: false`), with the metadata of the first call.',
+    credentials: changing,
+    access: agentAs('viewer'),
+    limit: perMinute(60, 'caller'),
+    body: NewConversation,
+    audits: 'nothing',
+    answers: { 200: Conversation },
+    handle: ({ db, access, body, now }) => createConversation(db, access, body.metadata ?? {}, now),
+  }),
+  route({
+    name: 'listConversations',
+    method: 'GET',
+    path: '/api/agents/{agent_id}/conversations',
+    origin: 'N',
+    summary: 'List the caller’s own conversations with an agent, without their messages',
+    credentials: changing,
+    access: agentAs('viewer'),
+    limit: perMinute(60, 'caller'),
+    answers: { 200: z.array(ListedConversation) },
+    handle: async ({ db, access }) => (await listConversations(db, access)).map(presentListed),
+  }),
+  route({
+    name: 'getConversation',
+    method: 'GET',
+    path: '/api/agents/{agent_id}/conversations/{conversation_id}',
+    origin: 'R',
+    summary: 'Read the caller’s own conversation: its newest messages, or those before one, oldest first',
+    credentials: reading,
+    access: ownConversation,
+    limit: perMinute(120, 'caller'),
+    query: ConversationQuery,
+    answers: { 200: Conversation },
+    handle: ({ db, access, query }) => getConversation(db, access, query),
+  }),
+  sendAgentMessage(parts),
+  route({
+    name: 'deleteAgentMessage',
+    method: 'DELETE',
+    path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages/{message_id}',
+    origin: 'N',
+    summary: 'Delete a message of the caller’s own conversation',
+    credentials: changing,
+    access: ownConversation,
+    limit: perMinute(60, 'caller'),
+    audits: 'nothing',
+    answers: { 200: Success },
+    handle: ({ db, access, params }) => deleteMessage(db, access, params.message_id),
+  }),
+];
+
+function sendAgentMessage(parts: AgentParts): Route {
+  type Headers = Readonly<Record<string, string | string[] | undefined>>;
+  const watching = (turn: TurnRow, access: SendAccess, headers: Headers) => {
+    const keyed = headers['idempotency-key'] !== undefined;
+    const from = placeOf(headers['last-event-id'])?.place;
+    return resumable({ turn_id: turn.id }, (db) => answerTo(db, headers.accept, { turn, from, access, keyed }, parts));
+  };
+  return route({
+    name: 'sendAgentMessage',
+    method: 'POST',
+    path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages',
+    origin: 'N',
+    summary: 'Say something to an agent, and get its reply',
+    description:
+      'Held open until the reply is whole, at most 5 minutes. With `Accept: text/event-stream` the reply is streamed: `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply begins again: forget what came), `message.completed` or `error`. Cut off, send the same again with `Last-Event-ID`, or with the same `Idempotency-Key`: nothing is said twice.',
+    credentials: changing,
+    access: knowingTheModel(ownConversation, parts.model),
+    limit: perMinute(20, 'caller'),
+    idempotency: 'optional',
+    body: NewMessage,
+    audits: 'nothing',
+    answers: { 200: Message },
+    refusals: [
+      { status: 402, code: 'credits_exhausted' },
+      { status: 402, code: 'credit_limit_reached' },
+      { status: 404, code: 'message_not_found' },
+      { status: 409, code: 'conversation_busy' },
+      { status: 503, code: 'model_unavailable' },
+      { status: 504, code: 'reply_timeout' },
+    ],
+    handle: async ({ db, access, body, headers, now }) => {
+      const left = placeOf(headers['last-event-id']);
+      const turn =
+        left === undefined
+          ? await beginTurn(db, access, body, parts, now)
+          : await rejoinTurn(db, access, left.turnId, body, now);
+      return watching(turn, access, headers);
+    },
+    resume: async ({ db, access, headers, now }, begun) => {
+      const { turn_id } = begun as { turn_id: string };
+      return watching(await takeUpTurn(db, access, turn_id, parts, now), access, headers);
+    },
+  });
+}
+
+const memories = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listMemories',
+    method: 'GET',
+    path: '/api/agents/{agent_id}/memory',
+    origin: 'N',
+    summary: 'List what an agent remembers of the caller, and for everybody',
+    credentials: changing,
+    access: agentAs('viewer'),
+    limit: perMinute(60, 'caller'),
+    query: MemoryQuery,
+    answers: { 200: items(Memory) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listMemories', access.app.id, access.caller.credential_id];
+      const rows = await listMemories(db, access, query.limit, cursors.open(query.cursor, binding, now));
+      return cursors.page(rows, query.limit, binding, now, presentMemory, (row) => [row.id]);
+    },
+  }),
+  route({
+    name: 'deleteMemory',
+    method: 'DELETE',
+    path: '/api/agents/{agent_id}/memory/{memory_id}',
+    origin: 'N',
+    summary: 'Have an agent forget something about the caller',
+    credentials: changing,
+    access: ownMemory,
+    limit: perMinute(60, 'caller'),
+    audits: 'nothing',
+    answers: { 200: Success },
+    refusals: [{ status: 403, code: 'role_required' }],
+    handle: ({ db, access }) => deleteMemory(db, access),
+  }),
+];

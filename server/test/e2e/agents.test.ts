@@ -1,0 +1,137 @@
+// A reply survives its processes: an API and a worker are killed in the middle of one, as operators' machines do. No half
+// message, no lost event, no credits that stay reserved.
+import { once } from 'node:events';
+import { sql } from 'kysely';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { startModelSandbox } from '../../../sandbox/src/model.ts';
+import { newKeys } from '../../src/commands/keys.ts';
+import { openDatabase } from '../../src/kit/db/database.ts';
+import type { Tables } from '../../src/tables.ts';
+import { call, stream } from '../client.ts';
+import { cloneTemplate } from '../template.ts';
+import { commandLine } from './command.ts';
+
+const model = await startModelSandbox();
+const database = await cloneTemplate();
+const { db, close } = openDatabase<Tables>({ url: database.url, poolSize: 2 });
+afterAll(async () => {
+  await model.close();
+  await close();
+  await database.drop();
+});
+const { plinth, start, startApi } = commandLine({
+  ...newKeys(),
+  DATABASE_URL: database.url,
+  MODEL_URL: model.url,
+  WORKER_SLOTS: '4',
+});
+const token = (
+  await plinth('bootstrap', '--email', 'first@example.com', '--name', 'First', '--workspace', 'Ours')
+).stdout.trim();
+const startWorker = () => start('worker', /"msg":"working"/);
+const [a, b] = [await startApi(), await startApi()];
+const workers = [await startWorker(), await startWorker()];
+
+const words = 'one two three four five six seven eight';
+beforeEach(() => {
+  model.behave('well');
+  model.script(() => ({ text: words }));
+});
+
+const post = async (path: string, body: object = {}) => (await call(a.url, 'POST', path, { as: token, body })).body;
+
+async function talk(name: string): Promise<string> {
+  const agent = await post('/api/agents', { name });
+  const conversation = await post(`/api/agents/${agent.id}/conversations`);
+  return `/api/agents/${agent.id}/conversations/${conversation.id}`;
+}
+
+/** Everything a turn leaves, once it is over. */
+async function expectWhole(path: string) {
+  const messages = async () => {
+    const { body } = await call(b.url, 'GET', path, { as: token });
+    return body.messages.map((message: { role: string; content: string }) => [message.role, message.content]);
+  };
+  await expect.poll(messages, { timeout: 30_000 }).toEqual([
+    ['user', 'Hello'],
+    ['assistant', words],
+  ]);
+  const conversation = path.split('/').at(-1);
+  const told = await sql<{ name: string; content: string; heard: boolean }>`
+    select name, payload->'data'->'message'->>'content' as content from events
+    where payload->>'conversation_id' = ${conversation} order by id`.execute(db);
+  expect(told.rows).toEqual([
+    { name: 'message.created', content: 'Hello' },
+    { name: 'message.created', content: words },
+    { name: 'message.completed', content: words },
+  ]);
+  const waiting = () =>
+    sql`select 1 from events where dispatched_at is null`.execute(db).then(({ rows }) => rows.length);
+  await expect.poll(waiting).toBe(0);
+  const reservations = await sql<{ state: string }>`select state from credit_reservations
+    where app_id = ${path.split('/')[3]}`.execute(db);
+  expect(reservations.rows).toEqual([{ state: 'settled' }]);
+  const pool = await sql<{ reserved: number }>`select reserved from credit_pools`.execute(db);
+  expect(pool.rows).toEqual([{ reserved: 0 }]);
+}
+
+it('kill -9 of the API in the middle of a reply: the turn goes on, and is taken up at another', async () => {
+  model.behave('slow');
+  const path = await talk('API killed');
+  const c = await startApi();
+  const watched = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
+  const { id } = await watched.until('message.delta');
+  const exited = once(c.child, 'exit');
+  c.child.kill('SIGKILL');
+  await Promise.all([exited, watched.ended]);
+  model.behave('well');
+  const headers = { 'last-event-id': id as string };
+  const again = await stream(b.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
+  await again.until('message.completed');
+  const texts = [...watched.events, ...again.events].filter(({ event }) => event === 'message.delta');
+  expect(texts.map(({ data }) => data.text).join('')).toBe(words);
+  await expectWhole(path);
+});
+
+it('an API that is asked to stop sends who waits elsewhere, and the turn goes on', async () => {
+  model.behave('slow');
+  model.script(() => ({ text: words.repeat(3) }));
+  const path = await talk('API stopped');
+  const c = await startApi();
+  const headers = { 'idempotency-key': 'moved' };
+  const watched = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
+  await watched.until('message.delta');
+  const waiting = call(c.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
+  await new Promise((resolve) => setTimeout(resolve, 500)); // it has arrived, and waits
+  const exited = once(c.child, 'exit');
+  c.child.kill('SIGTERM');
+  expect(await waiting).toMatchObject({ status: 503, body: { code: 'service_unavailable', retry_safe: true } });
+  expect((await watched.until('error')).data).toMatchObject({ code: 'service_unavailable' });
+  expect(await exited).toEqual([0, null]);
+  model.behave('well');
+  const got = await call(b.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
+  expect(got).toMatchObject({ status: 200, body: { content: words.repeat(3) } });
+});
+
+it('kill -9 of the worker in the middle of a reply: another begins it again, and who watches is told', async () => {
+  model.behave('slow');
+  const path = await talk('Worker killed');
+  const watched = await stream(a.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
+  await watched.until('message.delta');
+  const { rows } = await sql<{ holder: string }>`select holder from worker_slots s
+    join agent_turns t on t.claimed_slot = s.slot`.execute(db);
+  const pid = Number(rows[0]?.holder.split(':').at(-1));
+  const victim = workers.find(({ child }) => child.pid === pid);
+  expect(victim).toBeDefined();
+  const exited = once((victim as (typeof workers)[number]).child, 'exit');
+  process.kill(pid, 'SIGKILL');
+  await exited;
+  model.behave('well');
+  await watched.until('message.completed');
+  const names = watched.events.map(({ event }) => event);
+  expect(names.filter((name) => name === 'message.reset').length).toBe(1);
+  const since = watched.events.slice(names.indexOf('message.reset'));
+  const texts = since.filter(({ event }) => event === 'message.delta');
+  expect(texts.map(({ data }) => data.text).join('')).toBe(words);
+  await expectWhole(path);
+});
