@@ -27,9 +27,9 @@ import {
   insertTurn,
   listConversations,
   listMessages,
-  listRecent,
   removeMessage,
   restartTurn,
+  sizeOfRecent,
 } from './store.ts';
 
 /** One per person and agent: asked for again, it is the same, with the metadata of the first call. */
@@ -63,8 +63,8 @@ export type SendAccess = ConversationAccess & { readonly model_answers: boolean 
 /** The queue of turns, and what wakes it. */
 export const turnQueue = 'agent_turns';
 
-// How much of what was said before the model is told again.
-export const recentMessages = 40;
+/** How much of what was said before the model is told again. */
+export const recent = { messages: 40, characters: 60_000 };
 
 // Longer than a turn can take.
 const leaseMs = 15 * 60 * 1000;
@@ -118,14 +118,13 @@ async function admit(db: Db, access: SendAccess, message_id: string, content: st
 export const creditsFor = (tokens: number): number => Math.max(0.2, tokens / 10_000);
 
 /** Some four characters make a token. */
-export const tokensOf = (texts: readonly string[]): number =>
-  Math.ceil(texts.reduce((sum, text) => sum + text.length, 0) / 4);
+export const tokensOf = (characters: number): number => Math.ceil(characters / 4);
 
 const likelyReply = 1_000;
 
 async function likelyTokens(db: Db, conversation: ConversationRow, content: string): Promise<number> {
-  const recent = await listRecent(db, conversation, conversation.last_position, recentMessages);
-  return tokensOf([content, ...recent.map((message) => message.content)]) + likelyReply;
+  const before = await sizeOfRecent(db, conversation, recent.messages);
+  return tokensOf(content.length + Math.min(before, recent.characters)) + likelyReply;
 }
 
 export const modelUnavailable = (retrySafe: boolean) =>

@@ -11,7 +11,7 @@ import { type Queue, retries } from '../../kit/later/queue.ts';
 import type { Job } from '../../kit/later/schedule.ts';
 import type { Db } from '../../tables.ts';
 import type { AgentOwn, ConversationRow, MemoryRow } from './contract.ts';
-import { creditsFor, recentMessages, type TurnParts, tokensOf, told, turnQueue } from './conversation.ts';
+import { creditsFor, recent, type TurnParts, tokensOf, told, turnQueue } from './conversation.ts';
 import { openNotebook } from './memory.ts';
 import { topicOf } from './reply.ts';
 import {
@@ -89,9 +89,9 @@ async function settingOf(db: Db, turn: TurnRow): Promise<Setting | undefined> {
   if (conversation === undefined || message === undefined) return undefined;
   const agent = await findAgent(db, { workspace_id, id: conversation.app_id });
   const memories = await listRemembered(db, conversation);
-  const recent = await listRecent(db, conversation, message.position, recentMessages);
+  const said = await listRecent(db, conversation, message.position, recent.messages);
   const own = agent ?? { instructions: '', model: null };
-  return { conversation, agent: own, memories, instructions: instructionsOf(own, memories), messages: spoken(recent) };
+  return { conversation, agent: own, memories, instructions: instructionsOf(own, memories), messages: spoken(said) };
 }
 
 const instructionsOf = ({ instructions }: AgentOwn, memories: readonly MemoryRow[]): string =>
@@ -102,16 +102,14 @@ const instructionsOf = ({ instructions }: AgentOwn, memories: readonly MemoryRow
       : ['What you remember, each under its id:', ...memories.map(({ id, content }) => `${id}: ${content}`)]),
   ].join('\n\n');
 
-const recentCharacters = 60_000;
-
 /** As much of what was said last as there is room for; addresses are told as text, and fetched by nobody. */
-function spoken(recent: readonly { role: string; content: string; file_urls: string[] }[]): Setting['messages'] {
-  const told = recent.map(({ role, content, file_urls }) => ({
+function spoken(said: readonly { role: string; content: string; file_urls: string[] }[]): Setting['messages'] {
+  const told = said.map(({ role, content, file_urls }) => ({
     role: role as 'user' | 'assistant',
     content: [content, ...file_urls.map((url) => `Attached: ${url}`)].join('\n'),
   }));
   const kept = told.splice(-1); // what is to be answered, however long
-  let room = recentCharacters;
+  let room = recent.characters;
   for (const message of told.reverse()) {
     room -= message.content.length;
     if (room < 0) break;
@@ -122,7 +120,7 @@ function spoken(recent: readonly { role: string; content: string; file_urls: str
 
 const tokensIn = (reply: Completed, { instructions, messages }: Setting): number =>
   reply.usage === null
-    ? tokensOf([instructions, reply.content, ...messages.map(({ content }) => content)])
+    ? tokensOf([instructions, reply.content, ...messages.map(({ content }) => content)].join('').length)
     : reply.usage.prompt_tokens + reply.usage.completion_tokens;
 
 async function storeReply(

@@ -160,6 +160,16 @@ export async function listRecent(db: Db, conversation: InWorkspace, upTo: number
   return (await page.execute()).reverse();
 }
 
+/** How long that is, in bytes: without reading it. */
+export async function sizeOfRecent(db: Db, conversation: InWorkspace, limit: number): Promise<number> {
+  const recent = messages(db, conversation).select('content').orderBy('position', 'desc').limit(limit).as('recent');
+  const { bytes } = await db
+    .selectFrom(recent)
+    .select(sql<number>`coalesce(sum(octet_length(content)), 0)`.as('bytes'))
+    .executeTakeFirstOrThrow();
+  return bytes;
+}
+
 // ---- turns
 
 export type TurnRow = Selectable<Tables['agent_turns']> & QueueRow;
