@@ -26,10 +26,12 @@ export const getAgent = async (db: Db, { app }: AppAccess) => presentAgent(app, 
 export function changeAgent(db: Db, access: AppAccess, change: AgentChange, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
-    const was = (await findAgent(db, app)) ?? plain;
-    const { instructions = was.instructions, model = was.model, description, ...fields } = change;
+    const { description, instructions: told, model: named, ...fields } = change;
     const described = { ...fields, ...(description !== undefined && { user_description: description }) };
     const row = await saveApp(db, access, { ...described, updated_date: now });
+    // Read under the app's lock: another change of other fields is not undone.
+    const was = (await findAgent(db, app)) ?? plain;
+    const { instructions = was.instructions, model = was.model } = { instructions: told, model: named };
     await saveAgent(db, app, { instructions, model });
     const own = Object.fromEntries(Object.entries({ instructions, model }).filter(([field]) => field in change));
     const after = { ...described, ...own };

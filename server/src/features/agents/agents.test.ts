@@ -96,6 +96,16 @@ describe('agents', () => {
     expect((await world.call('GET', at, { as: token })).body.instructions).toBe('Be brief.');
   });
 
+  it('lose no field to somebody who changes another at the same time', async () => {
+    const { id } = await agent({ name: 'Both' });
+    for (let round = 0; round < 8; round += 1) {
+      const change = (body: object) => world.call('PATCH', `/api/agents/${id}`, { as: token, body });
+      await Promise.all([change({ instructions: `I${round}` }), change({ model: `m${round}` })]);
+      const { body } = await world.call('GET', `/api/agents/${id}`, { as: token });
+      expect(body).toMatchObject({ instructions: `I${round}`, model: `m${round}` });
+    }
+  });
+
   it('page by a cursor that is theirs', async () => {
     for (const name of ['Page one', 'Page two', 'Page three']) await agent({ name });
     const first = (await world.call('GET', '/api/agents?search=page&sort=name&limit=2', { as: token })).body;
@@ -288,8 +298,12 @@ describe('sendAgentMessage', () => {
     const link = async (url: string) => (await faultOf({ content: 'x', file_urls: [url] }))[1];
     expect(await link('http://example.com/')).toBe('url_scheme');
     expect(await link('nonsense')).toBe('url_parsing');
-    expect(await link('https://me:secret@example.com/')).toBe('url_parsing');
-    expect(await link('https://example.com/#part')).toBe('url_parsing');
+    expect(await link('https://me:secret@example.com/')).toBe('url_not_public');
+    expect(await link('https://example.com/#part')).toBe('url_not_public');
+    for (const inner of ['https://localhost/', 'https://10.0.0.1/', 'https://example.com:6379/', 'https://0x7f.1/'])
+      expect(await link(inner), inner).toBe('url_not_public');
+    expect(await link('https://example.com/\0')).toBe('url_parsing');
+    expect(await link('https://example.com/\ud800')).toBe('url_parsing');
     expect(await link(`https://example.com/${'x'.repeat(2_048)}`)).toBe('url_too_long');
     expect(await faultOf({ content: 'x', file_urls: Array(11).fill('https://example.com/') })).toEqual([
       422,
@@ -354,9 +368,14 @@ describe('sendAgentMessage', () => {
     expect(await send(path, 'Another', { headers: { 'last-event-id': id } })).toMatchObject(refused);
     expect(await send(path, 'Hello', { headers: { 'last-event-id': 'nonsense' } })).toMatchObject(refused);
     expect(await send(path, 'Hello', { headers: { 'last-event-id': `${newId()}:1:1` } })).toMatchObject(refused);
+    expect(await send(path, 'Hello', { headers: { 'last-event-id': `${'-'.repeat(36)}:1:1` } })).toMatchObject(refused);
+    // Nor does the key of one reply go on where another was left.
+    const keyed = { 'idempotency-key': 'of-the-second' };
+    expect((await send(path, 'Hello', { headers: keyed })).status).toBe(200);
+    expect(await send(path, 'Hello', { headers: { ...keyed, 'last-event-id': id } })).toMatchObject(refused);
     world.clock.aheadMs = 11 * 60_000;
     expect(await send(path, 'Hello', { headers: { 'last-event-id': id } })).toMatchObject(refused);
-    expect((await said(path)).length).toBe(2);
+    expect((await said(path)).length).toBe(4);
   });
 
   it('text/event-stream: tool calls are told when they begin and when they end, and kept', async () => {
@@ -644,6 +663,13 @@ describe('memories', () => {
     (await world.call('GET', `${path.replace(/\/conversations.*/, '')}/memory`, { as })).body;
   const forget = (path: string, id: string, as = token) =>
     world.call('DELETE', `${path.replace(/\/conversations.*/, '')}/memory/${id}`, { as });
+
+  it('hold no byte that the database refuses, however the agent was talked into one', async () => {
+    teach('likes\0 coffee');
+    const path = await talk();
+    expect((await send(path, 'Remember a zero')).status).toBe(200);
+    expect((await list(path)).items).toMatchObject([{ content: 'likes coffee' }]);
+  });
 
   it('are made by the agent, told to it from then on, read by whom they are of, and deleted by them', async () => {
     teach('likes tea');

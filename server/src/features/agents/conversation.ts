@@ -70,7 +70,7 @@ export const recent = { messages: 40, characters: 60_000 };
 const leaseMs = 15 * 60 * 1000;
 
 export function beginTurn(db: Db, access: SendAccess, sent: NewMessage, { publish, wake }: TurnParts, now: Date) {
-  const { conversation, app_role, caller } = access;
+  const { conversation, caller } = access;
   const { content, file_urls = [] } = sent;
   return transaction(db, async (db) => {
     const id = newId();
@@ -79,8 +79,7 @@ export function beginTurn(db: Db, access: SendAccess, sent: NewMessage, { publis
     const message = await insertMessage(db, conversation, { id, role: 'user', content, file_urls }, now);
     const user = { id: conversation.user_id, email: caller.email as string };
     await publish(db, 'message.created', told(conversation, message, user), now);
-    const may_teach = app_role === 'owner' || app_role === 'editor';
-    const turn = { message_id: id, reservation_id: reservation.id, may_teach };
+    const turn = { message_id: id, reservation_id: reservation.id, may_teach: mayTeach(access) };
     afterCommit(db, () => wake.tell(turnQueue));
     return insertTurn(db, conversation, turn, now);
   });
@@ -98,9 +97,12 @@ export function takeUpTurn(db: Db, access: SendAccess, turnId: string, { wake }:
     if (message === undefined) throw messageGone();
     const reservation = await admit(db, access, message.id, message.content, now);
     afterCommit(db, () => wake.tell(turnQueue));
-    return restartTurn(db, turn, reservation.id);
+    return restartTurn(db, turn, { reservation_id: reservation.id, may_teach: mayTeach(access) });
   });
 }
+
+/** As they are now: who may no longer change the agent does not change it by repeating what they once sent. */
+const mayTeach = ({ app_role }: SendAccess): boolean => app_role === 'owner' || app_role === 'editor';
 
 /** Refuses in the contract's order: credits, the model, a turn already running. The conversation is held. */
 async function admit(db: Db, access: SendAccess, message_id: string, content: string, now: Date): Promise<Reservation> {

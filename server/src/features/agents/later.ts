@@ -140,8 +140,8 @@ async function storeReply(
       content: storable(reply.content),
       file_urls: [],
       tool_calls: storable(reply.tool_calls),
-      model: reply.model,
-      ...reply.usage,
+      model: storable(reply.model),
+      ...countable(reply.usage),
     },
     now,
   );
@@ -160,6 +160,14 @@ const storable = <Value>(value: Value): Value =>
       typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner,
     ),
   );
+
+const mostTokens = 2 ** 31 - 1;
+
+/** Figures that no model can mean are none. */
+const countable = (usage: Completed['usage']): Completed['usage'] =>
+  usage && Object.values(usage).every((tokens) => Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens)
+    ? usage
+    : null;
 
 const gatherMs = 150;
 
@@ -184,6 +192,7 @@ function sendPieces(db: AnyDb, turn: TurnRow, { wake, clock }: AnsweringParts) {
     writing ??= write()
       .catch(() => {
         broken = true;
+        waiting.length = 0; // nothing after a hole
       })
       .finally(() => {
         writing = undefined;

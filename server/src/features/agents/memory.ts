@@ -28,7 +28,10 @@ export function openNotebook(conversation: ConversationRow, known: readonly Memo
   const kept = new Map(known.map((memory) => [memory.id, memory]));
   const { workspace_id, app_id } = conversation;
 
-  const remember = async ({ content, for_everyone = false }: { content: string; for_everyone?: boolean }) => {
+  const remember = async (told: { content: string; for_everyone?: boolean }) => {
+    const { for_everyone = false } = told;
+    const content = told.content.replaceAll('\0', '').toWellFormed().trim(); // a model may say what no text can hold
+    if (content === '') throw new Error('There is nothing to remember.');
     const user_id = for_everyone && mayTeach ? null : conversation.user_id;
     const alike = [...kept.values()].filter((memory) => memory.user_id === user_id);
     if (alike.length >= maxEach) throw new Error('Nothing more can be remembered; forget something first.');

@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import type { Clock } from '../../kit/clock.ts';
 import type { AnyDb } from '../../kit/db/database.ts';
+import { failureOf } from '../../kit/db/failures.ts';
 import { Answer, eventStream } from '../../kit/http/answer.ts';
 import { Invalid } from '../../kit/http/faults.ts';
 import { Rest } from '../../kit/later/wake.ts';
@@ -98,20 +99,21 @@ async function* follow(
   try {
     if (from === undefined) yield* created(db, turn, access);
     while (!gone.aborted) {
-      const progress = await findProgress(db, turn, at);
+      const progress = await findProgress(db, turn, at).catch(unlessPassing);
       if (progress === undefined) return yield { problem: messageGone() };
-      if (progress.claims !== at.claim) {
+      if (progress !== 'unknown' && progress.claims !== at.claim) {
         // Another run than the one followed so far: what that one said is void.
         const begun = at.claim !== 0 && at.seq > 0;
         at = { claim: progress.claims, seq: 0 };
         if (begun) yield { event: 'message.reset', at, data: {} };
       }
-      for (const { seq, piece } of progress.pieces) {
+      for (const { seq, piece } of progress === 'unknown' ? [] : progress.pieces) {
         at = { ...at, seq };
         yield pieceOf(at, piece as object);
         quietSince = clock.now().getTime();
       }
-      if (!progress.running) return yield await ended(db, turn, access, progress.reply_id, at, keyed);
+      if (progress !== 'unknown' && !progress.running)
+        return yield await ended(db, turn, access, progress.reply_id, at, keyed);
       if (ending.aborted) return yield { problem: processEnds(keyed) };
       const now = clock.now().getTime();
       if (now - startedAt >= holdMs) return yield { problem: tooLong(turn, keyed) };
@@ -124,6 +126,12 @@ async function* follow(
   } finally {
     unlisten();
   }
+}
+
+/** A database that is away for a moment has not lost the turn: who watches goes on watching. */
+function unlessPassing(error: unknown): 'unknown' {
+  if (failureOf(error) === undefined) throw error;
+  return 'unknown';
 }
 
 async function* created(db: Db, turn: TurnRow, { conversation }: ConversationAccess): AsyncGenerator<Told> {
@@ -164,11 +172,11 @@ const processEnds = (retrySafe: boolean) =>
 
 const placeForm = /^([0-9a-f-]{36}):(\d{1,9}):(\d{1,9})$/;
 
-/** Where a `Last-Event-ID` says the caller left off. */
-export function placeOf(header: unknown): { turnId: string; place: Place } | undefined {
+/** Where a `Last-Event-ID` says the caller left off; of this turn, where it can only be of this one. */
+export function placeOf(header: unknown, only?: string): { turnId: string; place: Place } | undefined {
   if (header === undefined) return undefined;
   const [, turnId, claim, seq] = placeForm.exec(String(header)) ?? [];
-  if (turnId === undefined) throw notOurs();
+  if (turnId === undefined || (only !== undefined && turnId !== only)) throw notOurs();
   return { turnId, place: { claim: Number(claim), seq: Number(seq) } };
 }
 

@@ -44,6 +44,7 @@ import {
   listAgents,
   listConversations,
   listMemories,
+  type Place,
   type TurnRow,
 } from './store.ts';
 
@@ -216,9 +217,8 @@ const conversations = (parts: AgentParts): Route[] => [
 
 function sendAgentMessage(parts: AgentParts): Route {
   type Headers = Readonly<Record<string, string | string[] | undefined>>;
-  const watching = (turn: TurnRow, access: SendAccess, headers: Headers) => {
+  const watching = (turn: TurnRow, access: SendAccess, headers: Headers, from: Place | undefined) => {
     const keyed = headers['idempotency-key'] !== undefined;
-    const from = placeOf(headers['last-event-id'])?.place;
     return resumable({ turn_id: turn.id }, (db) => answerTo(db, headers.accept, { turn, from, access, keyed }, parts));
   };
   return route({
@@ -250,11 +250,12 @@ function sendAgentMessage(parts: AgentParts): Route {
         left === undefined
           ? await beginTurn(db, access, body, parts, now)
           : await rejoinTurn(db, access, left.turnId, body, now);
-      return watching(turn, access, headers);
+      return watching(turn, access, headers, left?.place);
     },
     resume: async ({ db, access, headers, now }, begun) => {
       const { turn_id } = begun as { turn_id: string };
-      return watching(await takeUpTurn(db, access, turn_id, parts, now), access, headers);
+      const left = placeOf(headers['last-event-id'], turn_id); // before anything is taken up, and paid for, again
+      return watching(await takeUpTurn(db, access, turn_id, parts, now), access, headers, left?.place);
     },
   });
 }

@@ -178,7 +178,7 @@ const turns = (db: Db, { workspace_id, id }: InWorkspace) =>
   db.selectFrom('agent_turns').where('workspace_id', '=', workspace_id).where('conversation_id', '=', id);
 
 export const findTurn = (db: Db, conversation: InWorkspace, id: string) =>
-  turns(db, conversation).where('id', '=', id).selectAll().executeTakeFirst();
+  turns(db, conversation).where('id', '=', idOrNull(id)).selectAll().executeTakeFirst();
 
 export const findRunningTurn = (db: Db, conversation: InWorkspace) =>
   turns(db, conversation).where('due_at', 'is not', null).select('id').executeTakeFirst();
@@ -206,7 +206,7 @@ export const insertTurn = (
     .executeTakeFirstOrThrow();
 
 /** Has a turn that failed run again, as if it had not run. */
-export async function restartTurn(db: Db, turn: TurnRow, reservation_id: string) {
+export async function restartTurn(db: Db, turn: TurnRow, again: { reservation_id: string; may_teach: boolean }) {
   await db
     .deleteFrom('agent_deltas')
     .where('workspace_id', '=', turn.workspace_id)
@@ -215,7 +215,7 @@ export async function restartTurn(db: Db, turn: TurnRow, reservation_id: string)
   return db
     .updateTable('agent_turns')
     .set({
-      reservation_id,
+      ...again,
       due_at: atOnce,
       ended_date: null,
       failed_at: null,
@@ -241,11 +241,16 @@ export async function endTurn(db: Db, { workspace_id, id }: InWorkspace, reply_i
 const turnsKeptMs = 2 * 24 * 60 * 60 * 1000;
 
 /** Forgets turns that no Idempotency-Key can name any more; gives how many. */
+const forgetAtOnce = 5_000;
+
+/** While some come of age all the time, only a full batch means that more wait. */
+const moreLeft = (forgotten: bigint | undefined): number => (Number(forgotten ?? 0) < forgetAtOnce ? 0 : forgetAtOnce);
+
 export async function forgetTurns(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from agent_turns where id in (
     select id from agent_turns where due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}
-    limit 5000)`.execute(db);
-  return Number(numAffectedRows ?? 0);
+    limit ${forgetAtOnce} for update skip locked)`.execute(db);
+  return moreLeft(numAffectedRows);
 }
 
 // ---- replies on their way
@@ -291,8 +296,9 @@ export async function insertDeltas(db: Db, turn: TurnRow, seq: number, pieces: r
 /** Forgets pieces that nobody can ask for any more; gives how many. */
 export async function forgetDeltas(db: Db, before: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from agent_deltas where (turn_id, claim, seq) in (
-    select turn_id, claim, seq from agent_deltas where created_date < ${before} limit 5000)`.execute(db);
-  return Number(numAffectedRows ?? 0);
+    select turn_id, claim, seq from agent_deltas where created_date < ${before} limit ${forgetAtOnce}
+    for update skip locked)`.execute(db);
+  return moreLeft(numAffectedRows);
 }
 
 // ---- memories

@@ -25,6 +25,8 @@ export class Exchange {
   readonly rawQuery: Readonly<Record<string, string | string[] | undefined>>;
   /** True once the operation itself has begun: before that nothing can have changed. */
   begun = false;
+  /** True once what it did is kept, whatever comes after. */
+  committed = false;
   /** Set by the guard once it knows. */
   actor: Actor | undefined;
   /** The code this request was refused with, if it was. */

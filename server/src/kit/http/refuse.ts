@@ -41,7 +41,8 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return noSuchRoute();
   const failure = failureOf(error);
   const nothingChanged =
-    failure === 'not_begun' || (failure === 'cut_short' && (request.method === 'GET' || !request.exchange?.begun));
+    !request.exchange?.committed &&
+    (failure === 'not_begun' || (failure === 'cut_short' && (request.method === 'GET' || !request.exchange?.begun)));
   if (nothingChanged) {
     return new Problem(
       'unavailable',

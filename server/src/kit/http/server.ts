@@ -118,7 +118,10 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     const said = await operation.handle(callOn(db));
     return said instanceof Answer ? said : new Answer(said);
   };
-  const finished = async (answer: Answer<unknown>) => (await answer.finish?.(options.db)) ?? answer;
+  const finished = async (answer: Answer<unknown>) => {
+    exchange.committed = answer.finish !== undefined;
+    return (await answer.finish?.(options.db)) ?? answer;
+  };
   const key =
     operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (!key || !exchange.actor?.id) return send(exchange, await finished(await handle(options.db)), input.ignored);

@@ -1,6 +1,7 @@
 // Owns the building blocks of request and answer shapes, with the contract's bounds and fault types (§0.2, §0.3).
 // A check that zod has no word for names its fault type in `params.type`.
 import { z } from 'zod';
+import { urlFaults, vetUrl } from '../outbound/url.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
@@ -79,19 +80,25 @@ export const distinct = <S extends z.ZodType>(items: z.ZodArray<S>, keyOf: (item
 const isUrl = (value: string, protocol: RegExp): boolean =>
   URL.canParse(value) && protocol.test(new URL(value).protocol);
 
+const isText = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
+
 export const httpsUrl = z
   .string()
   .refine((value) => value.length <= 2048, fault('url_too_long', 'must have at most 2048 characters'))
-  .refine((value) => URL.canParse(value), fault('url_parsing', 'must be a URL'))
+  .refine((value) => URL.canParse(value) && isText(value), fault('url_parsing', 'must be a URL'))
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
   .meta({ format: 'uri', maxLength: 2048 });
 
-/** An address outside that a caller names, in the form of contract §4.6: https, without user, password or fragment. */
-export const outsideUrl = httpsUrl.refine(
-  (value) => !URL.canParse(value) || isPlain(new URL(value)),
-  fault('url_parsing', 'must have no user, password or fragment'),
-);
-const isPlain = ({ username, password, hash }: URL): boolean => username === '' && password === '' && hash === '';
+/** An address outside that a caller names, as contract §4.6 has it by its text: https, public, nothing hidden in it. */
+export const outsideUrl = z
+  .string()
+  .superRefine((value, context) => {
+    const verdict = vetUrl(value);
+    if ('ok' in verdict && value.isWellFormed()) return;
+    const type = 'ok' in verdict ? 'url_parsing' : urlFaults[verdict.reason];
+    context.addIssue({ code: 'custom', params: { type }, message: 'must be a public https URL' });
+  })
+  .meta({ format: 'uri', maxLength: 2048 });
 
 /** An object of the caller's own making, up to so many bytes as JSON. */
 export const freeObject = (maxBytes: number) =>
