@@ -97,7 +97,7 @@ describe('agents', () => {
   });
 
   it('lose no field to somebody who changes another at the same time', async () => {
-    const { id } = await agent({ name: 'Both' });
+    const id = await agent({ name: 'Both' });
     for (let round = 0; round < 8; round += 1) {
       const change = (body: object) => world.call('PATCH', `/api/agents/${id}`, { as: token, body });
       await Promise.all([change({ instructions: `I${round}` }), change({ model: `m${round}` })]);
