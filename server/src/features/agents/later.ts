@@ -40,6 +40,7 @@ export const turns = (parts: AnsweringParts): Queue<TurnRow> => ({
   owner: 'workspace_id',
   // A reply is waited for more than it is worked on.
   concurrency: 128,
+  suspectAfter: 5, // minutes long: two unrelated crashes must not make all replies wait for each other
   perOwner: 32,
   timeoutMs,
   retryMs: retries(500, 2_000, 5_000),

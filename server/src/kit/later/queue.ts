@@ -47,6 +47,8 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   readonly perOwner: number;
   /** A run that takes longer has failed. */
   readonly timeoutMs: number;
+  /** After how many deaths of its process a row may be what ends them, and runs alone. More where runs take long. */
+  readonly suspectAfter?: number;
   /** When it is run again after so many failures; undefined: it is given up. */
   retryMs(failures: number): number | undefined;
   /** Work that touches the outside: no transaction is open. What `db` writes here bears being done again. */
@@ -66,7 +68,7 @@ const failedMs = 500;
 const strayMs = 10_000;
 const longestInterruptedMs = 60_000;
 const mostInterruptions = 20;
-const suspectAfter = 2;
+const suspectAfterDefault = 2;
 
 export interface QueueRun {
   /** Claims nothing more, lets what runs end for as long, and gives back the rest. */
@@ -160,6 +162,8 @@ async function releaseStrays(queue: Queue, { db, claim }: QueueParts, running: r
       and id <> all(${running.map((row) => row.id)}::uuid[])`.execute(db);
 }
 
+const suspectAfterOf = (queue: Queue): number => queue.suspectAfter ?? suspectAfterDefault;
+
 const ownerOf = (queue: Queue, row: QueueRow): string =>
   String((row as unknown as Record<string, unknown>)[queue.owner]);
 
@@ -240,7 +244,7 @@ async function claimRows(queue: Queue, parts: QueueParts, room: number, running:
   const shares = {
     owners: [...byOwner.keys()],
     counts: [...byOwner.values()].map((rows) => rows.length),
-    suspects: running.some((row) => row.interruptions >= suspectAfter) ? 0 : 1,
+    suspects: running.some((row) => row.interruptions >= suspectAfterOf(queue)) ? 0 : 1,
   };
   const round = rounds.get(queue) ?? { isNext: false, owner: firstOwner };
   rounds.set(queue, round);
@@ -302,13 +306,13 @@ async function claimOf(
       from due left join unnest(${shares.owners}::uuid[], ${shares.counts}::int[]) busy(owner, running)
         on busy.owner = due.owner),
     suspects as (
-      select id from turns where turn <= ${queue.perOwner} and interruptions >= ${suspectAfter}
+      select id from turns where turn <= ${queue.perOwner} and interruptions >= ${suspectAfterOf(queue)}
       order by due_at limit ${shares.suspects}),
     mine as (
       select id from ${sql.table(queue.name)} q
       where id in (
           select id from turns where turn <= ${queue.perOwner}
-            and (interruptions < ${suspectAfter} or id in (select id from suspects))
+            and (interruptions < ${suspectAfterOf(queue)} or id in (select id from suspects))
           order by turn, due_at limit ${room})
         and claimed_slot is null and due_at <= statement_timestamp()
       for update skip locked)
@@ -329,7 +333,7 @@ export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
     select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
   const { numAffectedRows } = await sql`/* service */ update ${table} q
     set claimed_slot = null, claimed_epoch = null, interruptions = interruptions + 1,
-      due_at = case when interruptions + 1 < ${suspectAfter} then due_at
+      due_at = case when interruptions + 1 < ${suspectAfterOf(queue)} then due_at
         else clock_timestamp() + least(power(2, interruptions) * 100, ${longestInterruptedMs}) * interval '1 ms' end,
       last_error = 'its process ended while it ran, ' || interruptions + 1 || ' times'
     where id in (select id from ${table} q where ${left} and interruptions + 1 < ${mostInterruptions}
