@@ -5,11 +5,9 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { migrationsFolder } from '../server/src/app.ts';
+import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type AnyDb, openDatabase, transaction } from '../server/src/kit/db/database.ts';
-import { migrate, readMigrations } from '../server/src/kit/db/migrate.ts';
 import { newId } from '../server/src/kit/ids.ts';
-import { migrateWorkflows } from '../server/src/kit/later/engine.ts';
 import { openWorkflows, type Workflows } from '../server/src/kit/later/workflows.ts';
 import type { Bench } from './lib/bench.ts';
 import { rounded } from './lib/figures.ts';
@@ -27,8 +25,7 @@ export const deploy: Bench = async ({ quick, progress }) => {
   const { db, pool, close } = openDatabase<never>({ url: postgres.url, poolSize: 8 });
   const engine = openWorkflows(pool, postgres.url);
   try {
-    await migrate(postgres.url, await readMigrations(migrationsFolder));
-    await migrateWorkflows(postgres.url);
+    await migrateAll(postgres.url);
     await sql`create table drill_effects (what text not null, step text not null)`.execute(db);
     for (let n = 0; n < workers; n += 1) crew.push(await startWorker(postgres.url, 1));
     const before = await startSome(db, engine, count);

@@ -5,12 +5,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { migrationsFolder } from '../server/src/app.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
+import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type AnyDb, openDatabase, prepared, transaction } from '../server/src/kit/db/database.ts';
-import { migrate, readMigrations } from '../server/src/kit/db/migrate.ts';
 import { newId } from '../server/src/kit/ids.ts';
-import { migrateWorkflows } from '../server/src/kit/later/engine.ts';
 import { type EventBus, eventBus, listenersOf } from '../server/src/kit/later/events.ts';
 import { openWake } from '../server/src/kit/later/wake.ts';
 import type { Bench } from './lib/bench.ts';
@@ -35,8 +33,7 @@ export const events: Bench = async ({ quick, progress }) => {
   const wake = openWake(redisUrl, prefix);
   const database = openDatabase<never>({ url: postgres.url, poolSize: clients });
   try {
-    await migrate(postgres.url, await readMigrations(migrationsFolder));
-    await migrateWorkflows(postgres.url);
+    await migrateAll(postgres.url);
     const bus = eventBus<Told, AnyDb>(wake, (_event, error) => progress(String(error)));
     const { db } = database;
     await sql`create table bench_rows (id integer primary key, value integer not null, note text not null default '')`.execute(

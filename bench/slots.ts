@@ -5,11 +5,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { migrationsFolder } from '../server/src/app.ts';
+import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type AnyDb, openDatabase, transaction } from '../server/src/kit/db/database.ts';
-import { migrate, readMigrations } from '../server/src/kit/db/migrate.ts';
 import { newId } from '../server/src/kit/ids.ts';
-import { migrateWorkflows } from '../server/src/kit/later/engine.ts';
 import { openWorkflows, type Workflows } from '../server/src/kit/later/workflows.ts';
 import type { Bench } from './lib/bench.ts';
 import { quantile, rounded } from './lib/figures.ts';
@@ -28,8 +26,7 @@ export const slotsDrill: Bench = async ({ quick, progress }) => {
   const proxy = await startProxy(postgres.port);
   const crew = new Crew(postgres, proxy);
   try {
-    await migrate(postgres.url, await readMigrations(migrationsFolder));
-    await migrateWorkflows(postgres.url);
+    await migrateAll(postgres.url);
     const { db, pool, close } = openDatabase<never>({ url: postgres.url, poolSize: 8 });
     await pool.query(tables);
     const engine = openWorkflows(pool, postgres.url);

@@ -1,11 +1,9 @@
 // A worker of the deploy drill, with the workflow's code as of one release: DRILL_CODE is 1 or 2.
 import { sql } from 'kysely';
-import { systemClock } from '../../server/src/kit/clock.ts';
-import { type AnyDb, openDatabase } from '../../server/src/kit/db/database.ts';
-import { holdSlot } from '../../server/src/kit/later/slots.ts';
+import type { AnyDb } from '../../server/src/kit/db/database.ts';
 import { openWake } from '../../server/src/kit/later/wake.ts';
-import { work } from '../../server/src/kit/later/worker.ts';
-import { openWorkflows, type Workflow } from '../../server/src/kit/later/workflows.ts';
+import type { Workflow } from '../../server/src/kit/later/workflows.ts';
+import { workInDrill } from '../lib/worker.ts';
 
 const { DRILL_URL: url = '', DRILL_CODE: code = '1' } = process.env;
 const effect = async (db: AnyDb, what: string, step: string) =>
@@ -32,24 +30,6 @@ const rollout: Workflow<{ name: string; kind: 'waits' | 'sleeps' | 'runs' }> = {
 };
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-const stop = new AbortController();
-process.once('SIGTERM', () => stop.abort());
-const slot = await holdSlot({ url, slots: 3 }, stop.signal);
-if (slot === undefined) process.exit(0);
-void slot.lost.then(() => process.exit(1));
-const { db, pool } = openDatabase({ url, poolSize: 10, applicationName: slot.sessionName });
-const working = await work({ queues: [], workflows: [rollout as Workflow], jobs: [], dispatch: async () => 0 }, slot, {
-  url,
-  db,
-  clock: systemClock,
-  wake: openWake('redis://127.0.0.1:6379', 'deploy:'),
-  engine: openWorkflows(pool, url),
-  onError: () => {},
-});
+const wake = openWake('redis://127.0.0.1:6379', 'deploy:');
+await workInDrill({ url, slots: 3, wake, later: { workflows: [rollout as Workflow] } });
 process.stdout.write(`working ${code}\n`);
-const end = async () => {
-  await working.stop();
-  process.exit(0);
-};
-if (stop.signal.aborted) await end();
-else stop.signal.addEventListener('abort', () => void end());

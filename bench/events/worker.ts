@@ -1,17 +1,10 @@
 // The worker of the events bench: a listener that only counts, and says when it was called.
-import { systemClock } from '../../server/src/kit/clock.ts';
-import { type AnyDb, openDatabase } from '../../server/src/kit/db/database.ts';
+import type { AnyDb } from '../../server/src/kit/db/database.ts';
 import { eventBus, listenersOf } from '../../server/src/kit/later/events.ts';
-import { holdSlot } from '../../server/src/kit/later/slots.ts';
 import { openWake } from '../../server/src/kit/later/wake.ts';
-import { work } from '../../server/src/kit/later/worker.ts';
-import { openWorkflows } from '../../server/src/kit/later/workflows.ts';
+import { workInDrill } from '../lib/worker.ts';
 
 const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;
-const slot = await holdSlot({ url, slots: 1 }, new AbortController().signal);
-if (slot === undefined) process.exit(1);
-void slot.lost.then(() => process.exit(1));
-const { db, pool } = openDatabase({ url, poolSize: 4, applicationName: slot.sessionName });
 const wake = openWake(redis, prefix);
 const bus = eventBus<{ 'bench.told': { n: number } }, AnyDb>(wake, (_event, error) => console.error(error));
 const { after } = listenersOf<{ 'bench.told': { n: number } }, AnyDb>();
@@ -21,12 +14,5 @@ bus.listen([
     process.stdout.write(`${JSON.stringify({ at, heard: events.map((event) => event.payload.n) })}\n`);
   }),
 ]);
-await work({ queues: [], workflows: [], jobs: [], dispatch: bus.dispatch }, slot, {
-  url,
-  db,
-  clock: systemClock,
-  wake,
-  engine: openWorkflows(pool, url),
-  onError: (what, error) => console.error(what, error),
-});
+await workInDrill({ url, slots: 1, wake, later: { dispatch: bus.dispatch } });
 process.stdout.write('{"working":true}\n');

@@ -2,9 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import pg from 'pg';
-import { migrationsFolder } from '../../server/src/app.ts';
-import { migrate, readMigrations } from '../../server/src/kit/db/migrate.ts';
-import { migrateWorkflows } from '../../server/src/kit/later/engine.ts';
+import { migrateAll } from '../../server/src/commands/migrate.ts';
 
 const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
@@ -13,8 +11,7 @@ export async function freshDatabase(name: string): Promise<{ url: string; drop()
   const unique = `plinth_bench_${name}_${process.pid}`;
   await admin(`create database ${unique}`);
   const url = adminUrl.replace(/\/[^/]*$/, `/${unique}`);
-  await migrate(url, await readMigrations(migrationsFolder));
-  await migrateWorkflows(url);
+  await migrateAll(url);
   return { url, drop: () => admin(`drop database ${unique} with (force)`) };
 }
 

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { migrationsFolder } from '../src/app.ts';
-import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
-import { migrateWorkflows } from '../src/kit/later/engine.ts';
+import { migrateAll } from '../src/commands/migrate.ts';
+import { readMigrations } from '../src/kit/db/migrate.ts';
 import { observedFolder } from './observed.ts';
 
 export const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432';
@@ -21,8 +21,7 @@ export default async function prepare(): Promise<void> {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${name}`);
   });
-  await migrate(`${serverUrl}/${name}`, migrations);
-  await migrateWorkflows(`${serverUrl}/${name}`);
+  await migrateAll(`${serverUrl}/${name}`);
 }
 
 const templateName = (checksums: readonly string[]): string =>

@@ -94,17 +94,10 @@ export async function holdPool(db: Db, workspace_id: string, user_id: string | n
   return getStanding(db, workspace_id, user_id, period_start);
 }
 
-interface Movement {
+type Movement = Omit<LedgerRow, 'id' | 'created_date' | 'balance_after'> & {
   readonly workspace_id: string;
   readonly period_start: Date;
-  readonly kind: LedgerKind;
-  readonly amount: number;
-  readonly user_id: string | null;
-  readonly app_id: string | null;
-  readonly operation: string;
-  readonly reference_id: string | null;
-  readonly note: string | null;
-}
+};
 
 /** What a row adds to the pool's sums, as a factor of its amount. A new limit is set by `holdPool`. */
 const effects: Record<LedgerKind, { readonly used?: 1 | -1; readonly reserved?: 1 | -1; readonly granted?: 1 }> = {

@@ -6,25 +6,22 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { isInitialised } from '../access/accounts.ts';
-import { migrationsFolder } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { makeDemo } from '../demo.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
-import { migrate, readMigrations } from '../kit/db/migrate.ts';
-import { migrateWorkflows } from '../kit/later/engine.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { insertToken, makeFirst } from './bootstrap.ts';
 import { keyLines, newKeys } from './keys.ts';
+import { migrateAll } from './migrate.ts';
 
 export async function dev(): Promise<void> {
   makeMissingKeys();
   const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
   await requireServices(config);
   await createDatabase(config.DATABASE_URL);
-  await migrate(config.DATABASE_URL, await readMigrations(migrationsFolder));
-  await migrateWorkflows(config.DATABASE_URL);
+  await migrateAll(config.DATABASE_URL);
   const { token, isNew } = await signIn(config);
   const app = await serve(config);
   keepWorker();

@@ -5,8 +5,13 @@ import { migrate, readMigrations } from '../kit/db/migrate.ts';
 import { migrateWorkflows } from '../kit/later/engine.ts';
 
 export async function migrateDatabase(): Promise<void> {
-  const { DATABASE_URL } = readConfig();
-  const applied = await migrate(DATABASE_URL, await readMigrations(migrationsFolder));
-  await migrateWorkflows(DATABASE_URL);
+  const applied = await migrateAll(readConfig().DATABASE_URL);
   console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'nothing to apply');
+}
+
+/** The product's tables and the workflow engine's; gives the names of the migrations applied. */
+export async function migrateAll(url: string): Promise<string[]> {
+  const applied = await migrate(url, await readMigrations(migrationsFolder));
+  await migrateWorkflows(url);
+  return applied;
 }

@@ -1,6 +1,6 @@
 // Owns the one page a person needs before there is a console: setting a new password from the link in the mail. The
 // token is in the link's fragment, so it reaches neither this server's log nor anyone else's.
-import { createHash } from 'node:crypto';
+import { pageOf } from '../../kit/http/page.ts';
 
 const script = `
 const form = document.querySelector('form');
@@ -25,17 +25,11 @@ button { font: inherit; margin-top: 1rem; padding: .5rem 1.25rem; border: 0; bor
 output { display: block; margin-top: 1rem }
 `;
 
-export const resetPasswordPage = `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <meta name="referrer" content="no-referrer">
-  <title>Set a new password</title>
-  <style>${style}</style>
-</head>
-<body>
-  <main>
+export const resetPasswordPage = pageOf({
+  title: 'Set a new password',
+  style,
+  script,
+  main: `
     <h1>Set a new password</h1>
     <form>
       <label for="password">New password, at least 12 characters</label>
@@ -43,13 +37,5 @@ export const resetPasswordPage = `<!doctype html>
       <button>Set password</button>
     </form>
     <output role="status"></output>
-  </main>
-  <script>${script}</script>
-</body>
-</html>
-`;
-
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** Only this page's own script and style run. */
-export const resetPasswordPolicy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'`;
+  `,
+});

@@ -24,7 +24,7 @@ import {
   SignedIn,
   SignIn,
 } from './contract.ts';
-import { resetPasswordPage, resetPasswordPolicy } from './pages.ts';
+import { resetPasswordPage } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordParts, resetPassword } from './password.ts';
 import { type SignInParts, setUp, signIn, signOut } from './sign-in.ts';
 import { saveName } from './store.ts';
@@ -127,7 +127,7 @@ const comingIn = (parts: AccountParts): Route[] => [
     access: anyone,
     limit: perMinute(60, 'address'),
     answers: { 200: media('text/html; charset=utf-8', 'a page') },
-    handle: () => noted(resetPasswordPage, { headers: { 'content-security-policy': resetPasswordPolicy } }),
+    handle: () => noted(resetPasswordPage.html, { headers: { 'content-security-policy': resetPasswordPage.policy } }),
   }),
   route({
     name: 'resetPassword',

@@ -9,6 +9,7 @@ import { type AnyDb, afterCommit } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import { type Queue, retries } from '../../kit/later/queue.ts';
 import type { Job } from '../../kit/later/schedule.ts';
+import { keepable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { AgentOwn, ConversationRow, MemoryRow } from './contract.ts';
 import { creditsFor, recent, type TurnParts, tokensOf, told, turnQueue } from './conversation.ts';
@@ -50,10 +51,11 @@ export const turns = (parts: AnsweringParts): Queue<TurnRow> => ({
     const notebook = openNotebook(setting.conversation, setting.memories, turn.may_teach);
     const pieces = sendPieces(db, turn, parts);
     const asked = { ...setting, model: setting.agent.model, tools: notebook.tools, signal };
-    const reply = await parts.model.reply(asked, pieces.add);
+    const answer = await parts.model.reply(asked, pieces.add);
     await pieces.end();
     // Told to the person, who may send again.
-    if (reply.outcome === 'unavailable') return { error: `the model is unavailable: ${reply.reason}` };
+    if (answer.outcome === 'unavailable') return { error: `the model is unavailable: ${answer.reason}` };
+    const reply = { ...answer, usage: countable(answer.usage) };
     const cost = creditsFor(tokensIn(reply, setting));
     return {
       record: async (db) => {
@@ -142,7 +144,7 @@ async function storeReply(
       file_urls: [],
       tool_calls: storable(reply.tool_calls),
       model: storable(reply.model),
-      ...countable(reply.usage),
+      ...reply.usage,
     },
     now,
   );
@@ -156,11 +158,7 @@ async function storeReply(
 
 /** A model may say what the database cannot keep. */
 const storable = <Value>(value: Value): Value =>
-  JSON.parse(
-    JSON.stringify(value, (_key, inner) =>
-      typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner,
-    ),
-  );
+  JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? keepable(inner) : inner)));
 
 const mostTokens = 2 ** 31 - 1;
 

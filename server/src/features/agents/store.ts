@@ -243,14 +243,11 @@ const turnsKeptMs = 2 * 24 * 60 * 60 * 1000;
 /** Forgets turns that no Idempotency-Key can name any more; gives how many. */
 const forgetAtOnce = 5_000;
 
-/** While some come of age all the time, only a full batch means that more wait. */
-const moreLeft = (forgotten: bigint | undefined): number => (Number(forgotten ?? 0) < forgetAtOnce ? 0 : forgetAtOnce);
-
 export async function forgetTurns(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from agent_turns where id in (
     select id from agent_turns where due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}
     limit ${forgetAtOnce} for update skip locked)`.execute(db);
-  return moreLeft(numAffectedRows);
+  return Number(numAffectedRows ?? 0);
 }
 
 // ---- replies on their way
@@ -298,7 +295,7 @@ export async function forgetDeltas(db: Db, before: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from agent_deltas where (turn_id, claim, seq) in (
     select turn_id, claim, seq from agent_deltas where created_date < ${before} limit ${forgetAtOnce}
     for update skip locked)`.execute(db);
-  return moreLeft(numAffectedRows);
+  return Number(numAffectedRows ?? 0);
 }
 
 // ---- memories

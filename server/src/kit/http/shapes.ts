@@ -2,6 +2,7 @@
 // A check that zod has no word for names its fault type in `params.type`.
 import { z } from 'zod';
 import { urlFaults, vetUrl } from '../outbound/url.ts';
+import { isKeepable } from '../text.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
@@ -22,10 +23,7 @@ function bounded(schema: z.ZodString, min: number, max: number) {
       (value) => value.length <= max || codePoints(value) <= max,
       fault('string_too_long', `must have at most ${max} characters`),
     )
-    .refine(
-      (value) => !value.includes('\0') && value.isWellFormed(),
-      fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'),
-    );
+    .refine(isKeepable, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
   return shape.meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }
 
@@ -80,12 +78,10 @@ export const distinct = <S extends z.ZodType>(items: z.ZodArray<S>, keyOf: (item
 const isUrl = (value: string, protocol: RegExp): boolean =>
   URL.canParse(value) && protocol.test(new URL(value).protocol);
 
-const isText = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
-
 export const httpsUrl = z
   .string()
   .refine((value) => value.length <= 2048, fault('url_too_long', 'must have at most 2048 characters'))
-  .refine((value) => URL.canParse(value) && isText(value), fault('url_parsing', 'must be a URL'))
+  .refine((value) => URL.canParse(value) && isKeepable(value), fault('url_parsing', 'must be a URL'))
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
   .meta({ format: 'uri', maxLength: 2048 });
 
@@ -115,7 +111,7 @@ function isStorable(value: object): boolean {
   let storable = true;
   JSON.stringify(value, (key, inner) => {
     const texts = typeof inner === 'string' ? [key, inner] : [key];
-    storable &&= texts.every((text) => !text.includes('\0') && text.isWellFormed());
+    storable &&= texts.every(isKeepable);
     return inner;
   });
   return storable;

@@ -2,22 +2,18 @@
 // tables themselves, so that any process can answer.
 import { sql } from 'kysely';
 import type { AnyDb } from '../db/database.ts';
-import { depthOf, type Queue } from './queue.ts';
+import { type Depth, depthOf, type Queue } from './queue.ts';
 import { defaultLeaseMs } from './slots.ts';
 
-export interface QueueFigures {
+export interface QueueFigures extends Depth {
   readonly queue: string;
-  readonly due: number;
-  readonly running: number;
-  readonly failed: number;
-  readonly oldestSeconds: number;
 }
 
 export interface LaterFigures {
   /** One for each queue table, and `events` for those not heard yet. */
   readonly queues: readonly QueueFigures[];
   readonly workflows: readonly { name: string; state: string; count: number }[];
-  readonly slots: readonly { slot: number; state: 'held' | 'silent' | 'free'; heartbeatAt: Date | null }[];
+  readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
 }
 
 export async function laterFigures(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<LaterFigures> {
@@ -46,11 +42,11 @@ async function workflowFigures(db: AnyDb): Promise<LaterFigures['workflows']> {
 }
 
 async function slotFigures(db: AnyDb): Promise<LaterFigures['slots']> {
-  const { rows } = await sql<LaterFigures['slots'][number]>`select slot, heartbeat_at as "heartbeatAt",
+  const { rows } = await sql<LaterFigures['slots'][number]>`select
       case when settled_epoch = epoch then 'free'
         when heartbeat_at < clock_timestamp() - ${defaultLeaseMs} * interval '1 ms' then 'silent'
         else 'held' end as state
-    from worker_slots where epoch > 0 order by slot`.execute(db);
+    from worker_slots where epoch > 0`.execute(db);
   return rows;
 }
 

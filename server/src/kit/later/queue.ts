@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import { type AnyDb, prepared, transaction } from '../db/database.ts';
 import { failureOf } from '../db/failures.ts';
+import { runLoop } from './loop.ts';
 import { reasonOf } from './reason.ts';
 import type { Claim } from './slots.ts';
 import { Rest, type Wake } from './wake.ts';
@@ -89,7 +90,6 @@ type Closed = 'done' | 'again' | 'given_up' | 'superseded';
 
 /** Runs one queue in this process until stopped. */
 export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
-  const stopping = new AbortController();
   const givenBack = new AbortController();
   const rest = new Rest();
   const running = new Map<Promise<void>, QueueRow>();
@@ -126,21 +126,16 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
     // Nothing, though something is due: it is of owners who have their share, or somebody else was first.
     return rows.length > 0 && running.size < queue.concurrency ? 0 : contendedMs;
   };
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      const idleMs = await turn().catch((error: unknown) => {
-        parts.onError(queue.name, error);
-        sweptAt = 0; // rows may have been claimed by a statement whose answer was lost
-        return failedMs;
-      });
-      if (idleMs > 0) await rest.until(idleMs, stopping.signal);
-    }
-  };
-  const looping = loop();
+  const loop = runLoop(rest, () =>
+    turn().catch((error: unknown) => {
+      parts.onError(queue.name, error);
+      sweptAt = 0; // rows may have been claimed by a statement whose answer was lost
+      return failedMs;
+    }),
+  );
   return {
     async stop(withinMs) {
-      stopping.abort();
-      await looping;
+      await loop.stop();
       await Promise.race([Promise.all(running.keys()), sleep(withinMs)]);
       await releaseStrays(queue, parts, []);
       givenBack.abort(new Error('the worker stops'));

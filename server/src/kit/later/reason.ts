@@ -1,5 +1,5 @@
 // Owns the words in which a failure is kept beside the work that failed.
+import { keepable } from '../text.ts';
 
-/** What a column can hold: a text without the zero byte that PostgreSQL refuses, of bounded length. */
 export const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replaceAll('\0', '').slice(0, 1_000);
+  keepable(error instanceof Error ? error.message : String(error)).slice(0, 1_000);

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
 import { executorOf, runWorkflows, type WorkflowRun } from './engine.ts';
 import { eventsTopic, forgetDispatched } from './events.ts';
+import { type Running, runLoop } from './loop.ts';
 import { type Queue, type QueueParts, releaseClaims, runQueue } from './queue.ts';
 import { type Job, runJobs } from './schedule.ts';
 import { type Claim, defaultLeaseMs, type HeldSlot } from './slots.ts';
@@ -45,6 +46,7 @@ const keptMs = 30 * 24 * 60 * 60 * 1000;
 
 export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Promise<Working> {
   const { db, clock, onError } = parts;
+  const executor = executorOf(slot.slot);
   const unwatch = watch(parts.leaseMs ?? defaultLeaseMs);
   const settle = async ({ slot, epoch }: Claim) => {
     await releaseRows(later, db);
@@ -56,14 +58,14 @@ export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Pr
   const running = await runWorkflows(later.workflows, {
     url: parts.url,
     db,
-    executor: executorOf(slot.slot),
+    executor,
     sessionName: slot.sessionName,
     onWarning: (text) => onError('workflows', text),
   });
   const dispatcher = runDispatcher(later, parts);
   const queues = later.queues.map((queue) => runQueue(queue, { ...parts, claim: slot }));
   const sweeps = [
-    ...sweepsOf(later, parts, executorOf(slot.slot), running),
+    ...sweepsOf(later, parts, executor, running),
     { name: 'settle abandoned slots', everyMs: 500, run: () => slot.settleAbandoned(settle) },
   ];
   const jobs = runJobs([...later.jobs, ...sweeps], db, clock, onError);
@@ -77,7 +79,7 @@ export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Pr
       ]);
       // A job in the middle of something long is cut: whatever it does is whole, or begun again.
       await Promise.race([stopped, sleep(drainMs + 2_000)]);
-      await parts.engine.recover(db, executorOf(slot.slot));
+      await parts.engine.recover(db, executor);
       await slot.release();
       await unwatch();
     },
@@ -108,26 +110,16 @@ async function releaseRows(later: Later, db: AnyDb): Promise<number> {
   return released;
 }
 
-function runDispatcher(later: Later, { db, clock, wake, onError }: WorkerParts): { stop(): Promise<void> } {
-  const stopping = new AbortController();
+function runDispatcher(later: Later, { db, clock, wake, onError }: WorkerParts): Running {
   const rest = new Rest();
   wake.listen(eventsTopic, rest.wake);
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      const done = await later.dispatch(db, clock.now()).catch((error: unknown) => {
-        onError('dispatch events', error);
-        return 0;
-      });
-      if (done === 0) await rest.until(wake.pollMs(), stopping.signal);
-    }
-  };
-  const looping = loop();
-  return {
-    async stop() {
-      stopping.abort();
-      await looping;
-    },
-  };
+  return runLoop(rest, async () => {
+    const done = await later.dispatch(db, clock.now()).catch((error: unknown) => {
+      onError('dispatch events', error);
+      return 0;
+    });
+    return done > 0 ? 0 : wake.pollMs();
+  });
 }
 
 /** A main thread that is stuck for as long as a lease ends with its process. */

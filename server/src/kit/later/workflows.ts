@@ -126,16 +126,8 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
     async cancel(db, id) {
       if (!(await markCancelled(db, id))) return;
       // At once if that works; a sweep does it otherwise.
-      afterCommit(
-        db,
-        () =>
-          void open()
-            .then(
-              (client) => client.cancelWorkflow(id),
-              () => {},
-            )
-            .catch(() => {}),
-      );
+      const tell = () => open().then((client) => client.cancelWorkflow(id));
+      afterCommit(db, () => void tell().catch(() => {}));
     },
     async cancelAsked(db) {
       const ids = await listToCancel(db);

@@ -1,6 +1,6 @@
 // Owns the page an invitation's link leads to: who is asked where, a form for a new person, a sign-in for one who has an
 // account, and, once they are in, who they are now. It holds no data of its own: its script asks the API.
-import { createHash } from 'node:crypto';
+import { pageOf } from '../../../kit/http/page.ts';
 
 const script = `
 const find = (id) => document.getElementById(id);
@@ -97,17 +97,11 @@ li span { color: #5b6675 }
 .tick { display: grid; place-items: center; width: 2.5rem; height: 2.5rem; border-radius: 50%; background: #e3f3e8; color: #1c7a3d; font-size: 1.25rem; margin: 0 0 1rem }
 `;
 
-export const invitationPage = `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <meta name="referrer" content="no-referrer">
-  <title>Invitation</title>
-  <style>${style}</style>
-</head>
-<body>
-  <main>
+export const invitationPage = pageOf({
+  title: 'Invitation',
+  style,
+  script,
+  main: `
     <p class="brand">Plinth</p>
     <div id="heading" hidden>
       <h1>Join <span data-fill="workspace"></span></h1>
@@ -149,13 +143,5 @@ export const invitationPage = `<!doctype html>
     </section>
     <output id="said" role="status"></output>
     <noscript><p>This page needs JavaScript.</p></noscript>
-  </main>
-  <script>${script}</script>
-</body>
-</html>
-`;
-
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** Only this page's own script and style run. */
-export const invitationPolicy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'`;
+  `,
+});

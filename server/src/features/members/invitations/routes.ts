@@ -20,7 +20,7 @@ import {
   Resent,
 } from './contract.ts';
 import { inviteMember, inviteMembers, resendInvitations } from './invitation.ts';
-import { invitationPage, invitationPolicy } from './page.ts';
+import { invitationPage } from './page.ts';
 
 const admin = unlimitedToken(workspaceAs('admin'));
 const invitations = perMinute(6, 'workspace', { group: 'invite' });
@@ -127,8 +127,8 @@ const comingIn = (parts: AcceptParts): Route[] => {
       limit: perMinute(60, 'address'),
       answers: { 200: media('text/html; charset=utf-8', 'a page') },
       handle: () =>
-        noted(invitationPage, {
-          headers: { 'content-security-policy': invitationPolicy, 'referrer-policy': 'no-referrer' },
+        noted(invitationPage.html, {
+          headers: { 'content-security-policy': invitationPage.policy, 'referrer-policy': 'no-referrer' },
         }),
     }),
   ];

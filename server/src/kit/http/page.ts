@@ -1,0 +1,30 @@
+// Owns the shell of a page a person needs before there is a console: one script and one style, and a policy under which
+// nothing else runs.
+import { createHash } from 'node:crypto';
+
+export interface Page {
+  readonly html: string;
+  /** Its `Content-Security-Policy`. */
+  readonly policy: string;
+}
+
+export const pageOf = (parts: { title: string; style: string; script: string; main: string }): Page => ({
+  html: `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="referrer" content="no-referrer">
+  <title>${parts.title}</title>
+  <style>${parts.style}</style>
+</head>
+<body>
+  <main>${parts.main}</main>
+  <script>${parts.script}</script>
+</body>
+</html>
+`,
+  policy: `default-src 'none'; script-src ${hashOf(parts.script)}; style-src ${hashOf(parts.style)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'`,
+});
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
