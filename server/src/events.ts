@@ -22,11 +22,31 @@ export interface ToldMessage {
   };
 }
 
+/** A change of an app's record as the world outside is told of it (docs/contract.md §5.10). */
+export interface ToldRecord {
+  readonly workspace_id: string;
+  readonly app_id: string;
+  readonly entity_name: string;
+  readonly entity_id: string;
+  /** Whole records, unfiltered by read rules; null where there is none, or both together are too large for an event. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+  readonly old_data: Readonly<Record<string, unknown>> | null;
+  readonly changed_fields: readonly string[];
+  readonly actor: { readonly id: string; readonly email: string } | null;
+  /** How many automations and workflows lie between a person's change and this one. */
+  readonly depth: number;
+  readonly payload_too_large: boolean;
+}
+
 export interface Events {
   /** A person's or an agent's message was added to a conversation. */
   'message.created': ToldMessage;
   /** An agent finished its reply: the same message, right after. */
   'message.completed': ToldMessage;
+  /** A record was created or restored, changed, deleted. */
+  'entity.created': ToldRecord;
+  'entity.updated': ToldRecord;
+  'entity.deleted': ToldRecord;
   /** A member left the workspace or was removed. What they owned passes to its owner. */
   'member.removed': { readonly workspace_id: string; readonly user_id: string; readonly owner_id: string };
 }
