@@ -9,7 +9,7 @@ import { recordRefusal } from './access/refusals.ts';
 import type { Route } from './access/route.ts';
 import type { Pepper } from './access/tokens.ts';
 import type { Config } from './config.ts';
-import type { Events } from './events.ts';
+import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agents } from './features/agents/index.ts';
 import { apps } from './features/apps/index.ts';
@@ -18,6 +18,7 @@ import { credits } from './features/credits/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { members } from './features/members/index.ts';
+import { webhooks } from './features/webhooks/index.ts';
 import { workspaces } from './features/workspaces/index.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
@@ -39,6 +40,7 @@ import type { Later } from './kit/later/worker.ts';
 import { openWorkflows, type Workflow, type Workflows } from './kit/later/workflows.ts';
 import { createLog, type Log, logged } from './kit/log.ts';
 import { createMetrics, type Metrics } from './kit/metrics.ts';
+import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
 import { secretsUnder } from './kit/secrets.ts';
 import { apiVersion, openApi } from './openapi.ts';
 import type { Db, Tables } from './tables.ts';
@@ -61,6 +63,8 @@ export interface AppParts {
   /** What the connections to PostgreSQL call themselves. */
   readonly sessionName?: string;
   readonly onStatement?: (text: string) => void;
+  /** Whom outgoing requests ask for addresses, and whom they trust besides. */
+  readonly outbound?: Pick<OutboundOptions, 'dns' | 'extraCa'>;
   /** Tests put markers in place of handlers, to see the guards alone. */
   readonly routes?: (routes: Route[]) => Route[];
 }
@@ -72,6 +76,8 @@ export interface App {
   readonly routes: readonly Route[];
   /** What happens later: run by workers. */
   readonly later: Later;
+  /** Tells an event in the caller's transaction. */
+  readonly publish: Publish;
   readonly wake: Wake;
   readonly engine: Workflows;
   readonly metrics: Metrics;
@@ -101,6 +107,13 @@ export function createApp(config: Config, parts: AppParts): App {
     log.error({ error: logged(error) }, 'mail not sent'),
   );
   const model = openLanguageModel({ url: config.MODEL_URL, apiKey: config.MODEL_API_KEY, name: config.MODEL_NAME });
+  const outbound = openOutbound({
+    allow: config.OUTBOUND_ALLOW,
+    ownHosts: [new URL(config.BASE_URL).hostname],
+    ...parts.outbound,
+  });
+  const secrets = secretsUnder(config.MASTER_KEYS);
+  const masterKeyId = config.MASTER_KEYS[0]?.id ?? '';
   const metrics = createMetrics(() => laterFigures(database.db, later.queues));
   let description: object | undefined;
   let draining = false;
@@ -152,13 +165,9 @@ export function createApp(config: Config, parts: AppParts): App {
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
       seal: auditLog.seal,
     }),
-    apps({
-      cursors,
-      secrets: secretsUnder(config.MASTER_KEYS),
-      masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
-      guests: people.guests,
-    }),
+    apps({ cursors, secrets, masterKeyId, guests: people.guests }),
     agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
+    webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     people,
     folders({ cursors }),
     credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
@@ -231,6 +240,7 @@ export function createApp(config: Config, parts: AppParts): App {
     counters.close();
     wake.close();
     mail.close();
+    await outbound.close();
     await engine.close();
     await within(5_000, database.close());
   };
@@ -238,6 +248,7 @@ export function createApp(config: Config, parts: AppParts): App {
     server,
     routes,
     later,
+    publish: bus.publish,
     wake,
     engine,
     metrics,

@@ -3,6 +3,7 @@
 import { createSecretKey } from 'node:crypto';
 import { plans } from './access/plans.ts';
 import type { Pepper } from './access/tokens.ts';
+import { parseAllowed } from './kit/outbound/address.ts';
 import type { MasterKey } from './kit/secrets.ts';
 
 interface Setting<Value> {
@@ -140,6 +141,11 @@ const settings = {
   ),
   MODEL_API_KEY: optional('Bearer key for `MODEL_URL`, where it asks for one.', text),
   MODEL_NAME: setting('Model of agents that name none of their own.', 'default', text),
+  OUTBOUND_ALLOW: setting(
+    'Private addresses that requests to addresses of callers (webhooks) may go to: comma list of ranges (`10.1.0.0/16`) and `host:port`, each with `http://` before it where plain HTTP is allowed. Empty: none.',
+    '',
+    parseAllowed,
+  ),
   ALLOW_WORKSPACE_CREATION: setting('Who may create workspaces.', 'anyone', oneOf(['anyone', 'operator'])),
   STAFF_EMAIL_DOMAINS: setting(
     'Comma list of e-mail domains of the operator’s own people: as active guests of a workspace they are not listed among its members. Empty: nobody’s.',

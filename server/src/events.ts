@@ -53,5 +53,5 @@ export interface Events {
 
 export type Publish = EventBus<Events, Db>['publish'];
 
-/** Listens in the transaction of the change itself: both happen, or neither. */
-export const { inTransaction } = listenersOf<Events, Db>();
+/** Listens in the transaction of the change itself: both happen, or neither; or in a worker, once it is committed. */
+export const { inTransaction, after } = listenersOf<Events, Db>();

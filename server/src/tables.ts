@@ -221,6 +221,10 @@ export interface Tables {
     used: number;
     reserved: number;
   };
+  deleted_webhooks: {
+    webhook_id: string;
+    deleted_date: Generated<Date>;
+  };
   entries_of_directory: {
     workspace_id: string | null;
     id: string | null;
@@ -397,6 +401,79 @@ export interface Tables {
     email: string;
     full_name: Generated<string>;
     is_operator: Generated<boolean>;
+    created_date: Date;
+    updated_date: Date;
+  };
+  webhook_bodies: {
+    workspace_id: string;
+    event_id: string;
+    body: string;
+  };
+  webhook_deliveries: {
+    id: string;
+    workspace_id: string;
+    webhook_id: string;
+    event_id: string;
+    event_type: string;
+    sequence: number;
+    status: 'pending' | 'delivered' | 'failed' | 'held' | 'missed' | 'expired';
+    kind: Generated<'scheduled' | 'manual' | 'replay'>;
+    scheduled_attempts: Generated<number>;
+    resume_at: Date | null;
+    counted: Generated<boolean>;
+    attempts_made: Generated<number>;
+    attempts: ColumnType<unknown, string | undefined, string>;
+    last_status_code: number | null;
+    created_date: Date;
+    delivered_at: Date | null;
+    lane: string;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    interruptions: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
+  webhook_sequences: {
+    workspace_id: string;
+    webhook_id: string;
+    last_sequence: Generated<number>;
+  };
+  webhook_warnings: {
+    id: string;
+    workspace_id: string;
+    webhook_id: string;
+    email: string;
+    consecutive_failures: number;
+    created_date: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    interruptions: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
+  webhooks: {
+    workspace_id: string;
+    id: string;
+    app_id: string;
+    scope: 'agent' | 'app';
+    target_url: string;
+    events: string[];
+    entity_names: string[] | null;
+    description: string | null;
+    secret: string | null;
+    previous_secret: string | null;
+    previous_until: Date | null;
+    last_trigger_time: Date | null;
+    last_error: Json | null;
+    consecutive_failures: Generated<number>;
+    disabled_at: Date | null;
+    replay_until: Date | null;
     created_date: Date;
     updated_date: Date;
   };

@@ -1,9 +1,12 @@
 // Owns the world a test file lives in: the real app on a database of its own and real Redis, a clock that can be
 // moved, and builders for the people, workspaces and credentials in it.
 import { randomBytes } from 'node:crypto';
+import { Resolver } from 'node:dns/promises';
 import { Writable } from 'node:stream';
+import { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
+import { type DnsZone, startDnsSandbox } from '../../sandbox/src/dns.ts';
 import { insertApp, type NewApp } from '../src/access/apps.ts';
 import {
   insertCredential,
@@ -39,6 +42,10 @@ export interface WorldOptions {
   readonly routes?: AppParts['routes'];
   /** Where the app looks for its database, when not at the world's own. */
   readonly databaseUrl?: string;
+  /** What names outside lead to. Otherwise example.com and what is under it is public, and nothing else exists. */
+  readonly zone?: DnsZone;
+  /** Certificates that endpoints of this world may be signed by. */
+  readonly extraCa?: string;
   /** The tests of this file take entries out of the audit log on purpose. */
   readonly tampers?: true;
 }
@@ -87,6 +94,14 @@ export class World {
       await working.stop();
       await end();
     };
+  }
+
+  /** Nobody has asked for anything yet. */
+  async forgetCounts(): Promise<void> {
+    const redis = new Redis(this.config.REDIS_URL);
+    const keys = await redis.keys(`${this.config.REDIS_PREFIX}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
   }
 
   async person(email: string, options: { is_operator?: boolean; full_name?: string } = {}): Promise<Person> {
@@ -208,6 +223,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
   const clock = { aheadMs: 0, now: () => new Date(Date.now() + clock.aheadMs) };
   const check = { run: (_text: string) => {} };
   const refused: unknown[] = [];
+  const dns = await startDnsSandbox(options.zone ?? examplesOnly);
   const app = createApp(config, {
     clock,
     log: createLog('debug', sink),
@@ -222,6 +238,14 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
       }
     },
     routes: options.routes,
+    outbound: {
+      dns: () => {
+        const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+        resolver.setServers([dns.server]);
+        return resolver;
+      },
+      extraCa: options.extraCa,
+    },
   });
   observe(app.server);
   const changes = changesOf(app.server, app.routes);
@@ -232,6 +256,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
   environments.set(world, environment);
   world.end = async () => {
     await app.close();
+    dns.close();
     // Every change that any test made has left its entry, with who did it (contract §2.8).
     if (!options.tampers) await expectAudited(db, changes);
     await close();
@@ -239,3 +264,8 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
   };
   return world;
 }
+
+const examplesOnly: DnsZone = (name, type) => {
+  if (!/(^|\.)example\.com$/.test(name)) return { code: 3 };
+  return type === 'A' ? { addresses: ['93.184.215.14'] } : {};
+};

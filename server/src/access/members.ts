@@ -38,6 +38,29 @@ export const findMember = (db: Db, place: Place, email: string): Promise<Member 
 export const getOwner = (db: Db, place: Place): Promise<Member> =>
   members(db, place).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
 
+/** The e-mail addresses of those who answer for an app: its owner, and the owner and admins of its workspace. */
+export async function listStewards(db: Db, place: Place, app_id: string): Promise<string[]> {
+  const rows = await members(db, place)
+    .where('memberships.access_state', '=', 'active')
+    .where((is) =>
+      is.or([
+        is('memberships.role', 'in', ['owner', 'admin']),
+        is(
+          'users.id',
+          '=',
+          is
+            .selectFrom('apps')
+            .where('workspace_id', '=', place.workspace_id)
+            .where('id', '=', app_id)
+            .select('owner_id'),
+        ),
+      ]),
+    )
+    .orderBy('users.email')
+    .execute();
+  return rows.map((row) => row.email);
+}
+
 /** Someone of the workspace's list: a member, or a person who was asked to become one. */
 export type Listed = ({ readonly joined: true } & Member) | ({ readonly joined: false } & Invitation);
 

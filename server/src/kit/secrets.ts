@@ -53,6 +53,25 @@ export function secretsUnder(masterKeys: readonly MasterKey[]): Secrets {
   };
 }
 
+/** Rewraps each row by `rewrap`; one that cannot be opened is told, and does not keep the others. Gives how many. */
+export async function rewrapEach<Row>(
+  what: string,
+  rows: readonly Row[],
+  rewrap: (row: Row) => Promise<void>,
+): Promise<number> {
+  const failures: unknown[] = [];
+  for (const row of rows) {
+    try {
+      await rewrap(row);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} ${what} could not be moved to the current master key`);
+  return rows.length;
+}
+
 const bound = (place: Place, part: 'key' | 'value'): Buffer => Buffer.from(JSON.stringify([...place, part]));
 const text = (value: Buffer): string => value.toString('base64url');
 const bytes = (value: string): Buffer => Buffer.from(value, 'base64url');

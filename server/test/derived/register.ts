@@ -78,10 +78,23 @@ const section = text.slice(
   text.indexOf('Runtime access beside the register'),
 );
 
-export const register: readonly Registered[] = section
+const written: readonly Registered[] = section
   .split('\n')
   .filter((line) => /^\| [a-z]/.test(line))
   .flatMap(rows);
+
+/** "as the ten agent-webhook rows, under {A}/webhooks … (update 100 c)" */
+const appWebhooks = written
+  .filter((row) => row.path.startsWith('/api/agents/{agent_id}/webhooks'))
+  .map((row) => ({
+    ...row,
+    name: row.name.replace('Agent', 'App'),
+    origin: 'N',
+    path: row.path.replace('/api/agents/{agent_id}', '/api/apps/{app_id}'),
+    limit: row.limit.replace('100 c!', '100 c'),
+  }));
+
+export const register: readonly Registered[] = [...written, ...appWebhooks];
 
 /** The stable codes of §0.4, by status. */
 export const contractCodes: ReadonlyMap<number, ReadonlySet<string>> = new Map(

@@ -4,7 +4,7 @@ import { audit, concealed } from '../../access/audit.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { limitReached, Problem } from '../../kit/problem.ts';
-import type { Secrets } from '../../kit/secrets.ts';
+import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { countSecrets, findSecret, listSealedElsewhere, removeSecret, saveSealed, saveSecret } from './store.ts';
 
@@ -60,22 +60,9 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
   });
 }
 
-/**
- * Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. One that
- * cannot be opened is told, and does not keep the others.
- */
-export async function rewrapSecrets(db: Db, secrets: Secrets, currentKeyId: string): Promise<number> {
-  const rows = await listSealedElsewhere(db, currentKeyId, 500);
-  const failures: unknown[] = [];
-  for (const row of rows) {
-    try {
-      const rewrapped = secrets.rewrap(row.sealed, placeOf(row.app_id, row.name));
-      if (rewrapped !== undefined) await saveSealed(db, row, rewrapped);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0)
-    throw new AggregateError(failures, `${failures.length} app secrets could not be moved to the current master key`);
-  return rows.length;
-}
+/** Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. */
+export const rewrapSecrets = async (db: Db, secrets: Secrets, currentKeyId: string): Promise<number> =>
+  rewrapEach('app secrets', await listSealedElsewhere(db, currentKeyId, 500), async (row) => {
+    const rewrapped = secrets.rewrap(row.sealed, placeOf(row.app_id, row.name));
+    if (rewrapped !== undefined) await saveSealed(db, row, rewrapped);
+  });

@@ -155,7 +155,7 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
     }
     for (const part of parts) {
       for (const row of tables.get(part.table) ?? [])
-        await insertRow(db, part, await moved(db, part, row, ids, people, workspace_id));
+        await insertRow(db, part, await moved(db, part, row, ids, people, workspace_id, now));
     }
     await refuseFalseSums(db, workspace_id, tables);
     if (!options.keepPlan) {
@@ -190,6 +190,7 @@ function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, str
     'agent_conversations',
     'agent_messages',
     'agent_memories',
+    'webhooks',
     'credit_ledger',
   ];
   const old = owning.flatMap((table) => (tables.get(table) ?? []).map((row) => String(row.id)));
@@ -204,11 +205,13 @@ async function moved(
   ids: ReadonlyMap<string, string>,
   people: ReadonlyMap<string, string>,
   workspace_id: string,
+  now: Date,
 ): Promise<Row> {
   const next: Row = {};
-  for (const [column, value] of Object.entries(row))
+  for (const [column, value] of Object.entries(row).filter(([column]) => !part.without?.includes(column)))
     next[column] = movedValue(part, column, value, ids, people, workspace_id);
   if (part.table === 'audit_chains') next.chain_id = newId();
+  if (part.table === 'webhooks') next.disabled_at ??= now.toISOString();
   if (part.table === 'apps' && (await isSlugTaken(db, String(next.slug)))) {
     next.slug = `${String(next.slug).slice(0, 56)}-${newId().slice(-6)}`;
   }

@@ -12,6 +12,8 @@ export interface Part {
   readonly people?: readonly string[];
   /** Columns that keep the value they had. */
   readonly verbatim?: readonly string[];
+  /** Columns that stay behind: secrets that open only here. */
+  readonly without?: readonly string[];
   /** Columns that may name what no longer exists. */
   readonly mayLack?: readonly string[];
 }
@@ -29,6 +31,14 @@ export const parts: readonly Part[] = [
   { table: 'agent_conversations', owner: 'workspace_id', order: 'id', people: ['user_id'] },
   { table: 'agent_messages', owner: 'workspace_id', order: 'conversation_id, position' },
   { table: 'agent_memories', owner: 'workspace_id', order: 'id', people: ['user_id'] },
+  {
+    // They come back turned off: nobody else may be told with a secret that is not theirs yet, and nothing is lost meanwhile.
+    table: 'webhooks',
+    owner: 'workspace_id',
+    order: 'id',
+    without: ['secret', 'previous_secret', 'previous_until'],
+  },
+  { table: 'webhook_sequences', owner: 'workspace_id', order: 'webhook_id' },
   {
     table: 'credit_ledger',
     owner: 'workspace_id',
@@ -63,6 +73,9 @@ export const leftOut: Readonly<Record<string, string>> = {
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
   agent_turns: 'replies of agents under way; what was said is in the conversations',
   agent_deltas: 'pieces of replies under way',
+  webhook_bodies: 'what webhooks were told in the last 30 days; their numbers go on where they were',
+  webhook_deliveries: 'the log of deliveries of the last 30 days',
+  webhook_warnings: 'mails about failing webhooks under way',
   audit_pending: 'audit entries not sealed yet; the export seals first',
   workspace_exports: 'earlier exports',
   member_directory: 'the members list: the database makes it from members, invitations, apps and the ledger',

@@ -122,6 +122,7 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     exchange.committed = answer.finish !== undefined;
     return (await answer.finish?.(options.db)) ?? answer;
   };
+  await operation.vet?.(callOn(options.db));
   const key =
     operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (!key || !exchange.actor?.id) return send(exchange, await finished(await handle(options.db)), input.ignored);

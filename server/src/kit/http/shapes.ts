@@ -96,6 +96,18 @@ export const outsideUrl = z
   })
   .meta({ format: 'uri', maxLength: 2048 });
 
+/** The text of a URL: whether it may be asked for, by its scheme, host and addresses, is for the outbound client to say. */
+export const urlText = z
+  .string()
+  .superRefine((value, context) => {
+    const verdict = vetUrl(value);
+    const reason = 'ok' in verdict ? undefined : verdict.reason;
+    if (value.isWellFormed() && reason !== 'form' && reason !== 'length') return;
+    const type = reason === 'length' ? urlFaults.length : urlFaults.form;
+    context.addIssue({ code: 'custom', params: { type }, message: 'must be a URL of at most 2048 characters' });
+  })
+  .meta({ format: 'uri', maxLength: 2048 });
+
 /** An object of the caller's own making, up to so many bytes as JSON. */
 export const freeObject = (maxBytes: number) =>
   z

@@ -5,7 +5,9 @@ import { cloneTemplate } from '../../../test/template.ts';
 import { systemClock } from '../clock.ts';
 import { openDatabase } from '../db/database.ts';
 import { newId } from '../ids.ts';
-import { depthOf, type Queue, type QueueRow, type QueueRun, releaseClaims, retries, runQueue } from './queue.ts';
+import { depthOf, type Queue, type QueueRow, retries } from './queue.ts';
+import { releaseClaims } from './queue-close.ts';
+import { type QueueRun, runQueue } from './queue-run.ts';
 import { openWake } from './wake.ts';
 
 const cloned = await cloneTemplate();

@@ -1,0 +1,77 @@
+// Owns an endpoint that webhooks deliver to, over HTTP or HTTPS on loopback: answers as it is told, and keeps a journal.
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Certificate } from './certificates.ts';
+
+export interface Heard {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly at: number;
+}
+
+export interface HookAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly afterMs?: number;
+}
+
+/** What an endpoint does with a request: answers, says nothing for ever, or cuts the connection. */
+export type Behaving = (heard: Heard) => HookAnswer | 'silence' | 'cut';
+
+export interface HookSandbox {
+  readonly port: number;
+  readonly heard: readonly Heard[];
+  /** Set to change how it behaves. */
+  behave: Behaving;
+  close(): Promise<void>;
+}
+
+export interface HookOptions {
+  readonly address: string;
+  readonly port?: number;
+  /** Undefined: plain HTTP. */
+  readonly certificate?: Certificate;
+  /** Called at each request, before the answer. */
+  readonly onHeard?: (heard: Heard) => void;
+}
+
+export async function startHookSandbox({ address, port = 0, certificate, onHeard }: HookOptions): Promise<HookSandbox> {
+  const heard: Heard[] = [];
+  const listen = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString('utf8');
+    const entry: Heard = { path: request.url ?? '', headers: request.headers, body, at: Date.now() };
+    if (onHeard === undefined) heard.push(entry);
+    else onHeard(entry);
+    const answer = sandbox.behave(entry);
+    if (answer === 'silence') return;
+    if (answer === 'cut') return void request.socket.destroy();
+    setTimeout(
+      () => response.writeHead(answer.status ?? 200, answer.headers).end(answer.body ?? ''),
+      answer.afterMs ?? 0,
+    );
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+    void listen(request, response).catch(() => response.destroy());
+  const server =
+    certificate === undefined ? createServer(onRequest) : createSecureServer({ ...certificate }, onRequest);
+  server.keepAliveTimeout = 60_000;
+  server.listen(port, address);
+  await once(server, 'listening');
+  const sandbox: HookSandbox = {
+    port: (server.address() as AddressInfo).port,
+    heard,
+    behave: () => ({}),
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  return sandbox;
+}

@@ -1,0 +1,142 @@
+// Owns deliveries: the schedule of their attempts, what an attempt makes of one, and those asked for by hand
+// (docs/contract.md §4.3, §4.5).
+import { audit } from '../../access/audit.ts';
+import type { AppAccess } from '../../access/proofs.ts';
+import { afterCommit, transaction } from '../../kit/db/database.ts';
+import type { Wake } from '../../kit/later/wake.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import type { Attempted } from './attempt.ts';
+import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
+import { holdWebhook, queueNow, queueReplay, saveReplayUntil } from './store.ts';
+
+/** The queue of deliveries, and what wakes it. */
+export const deliveryQueue = 'webhook_deliveries';
+
+const minuteMs = 60 * 1000;
+const hourMs = 60 * minuteMs;
+
+// The waits between eight attempts.
+const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
+
+/** Within a tenth of the schedule's wait, so that what failed together does not come back together. */
+const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
+
+const mostAttemptsKept = 100;
+
+/** The columns an attempt changes, and when the next one is made; `error`: why it failed. */
+export interface Advance {
+  readonly set: Pick<
+    DeliveryRow,
+    | 'status'
+    | 'kind'
+    | 'scheduled_attempts'
+    | 'resume_at'
+    | 'counted'
+    | 'attempts_made'
+    | 'attempts'
+    | 'last_status_code'
+    | 'delivered_at'
+  >;
+  readonly againInMs?: number;
+}
+
+export const changedColumns = {
+  status: 'text',
+  kind: 'text',
+  scheduled_attempts: 'integer',
+  resume_at: 'timestamptz',
+  counted: 'boolean',
+  attempts_made: 'integer',
+  attempts: 'jsonb',
+  last_status_code: 'integer',
+  delivered_at: 'timestamptz',
+} as const;
+
+export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Advance {
+  const { ok, attempted_at, duration_ms, status_code, error_type, response_body } = made;
+  const number = delivery.attempts_made + 1;
+  const attempt = {
+    number,
+    attempted_at: attempted_at.toISOString(),
+    duration_ms,
+    status_code,
+    error_type,
+    response_body: ok ? null : response_body,
+    kind: delivery.kind,
+  };
+  const made_ = {
+    kind: 'scheduled',
+    scheduled_attempts: delivery.scheduled_attempts + (delivery.kind === 'manual' ? 0 : 1),
+    resume_at: null,
+    counted: delivery.counted || !ok,
+    attempts_made: number,
+    attempts: [...delivery.attempts, attempt].slice(-mostAttemptsKept),
+    last_status_code: status_code,
+    delivered_at: ok ? attempted_at : delivery.delivered_at,
+  } as const;
+  if (ok) return { set: { ...made_, status: 'delivered' } };
+  const againInMs = nextIn(delivery, made_.scheduled_attempts, made.retryAfterMs, now);
+  if (againInMs !== undefined) return { set: { ...made_, status: 'pending' }, againInMs };
+  // What once arrived has arrived, whatever became of sending it again.
+  return { set: { ...made_, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
+}
+
+function nextIn(
+  { kind, resume_at }: DeliveryRow,
+  attempts: number,
+  retryAfterMs: number,
+  now: Date,
+): number | undefined {
+  // Outside of the schedule: it goes on as if nothing had been.
+  if (kind === 'manual') return resume_at === null ? undefined : Math.max(0, resume_at.getTime() - now.getTime());
+  const wait = waitsMs[attempts - 1];
+  return wait === undefined ? undefined : Math.max(jittered(wait), retryAfterMs);
+}
+
+// ---- by hand
+
+type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
+type Waking = Pick<Wake, 'tell'>;
+
+const webhookOff = () =>
+  new Problem('conflict', 'webhook_off', 'This webhook is off. Turn it on first: {"enabled": true}.');
+
+/** Holds the webhook's row, so that it is not turned off meanwhile. */
+async function requireOn(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
+  const held = await holdWebhook(db, webhook);
+  if (held === undefined) throw new Problem('not_found', 'webhook_not_found', 'There is no such webhook.');
+  if (held.disabled_at !== null) throw webhookOff();
+  return held;
+}
+
+export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRow }, wake: Waking, now: Date) =>
+  transaction(db, async (db) => {
+    const { webhook, delivery, app } = access;
+    await requireOn(db, webhook);
+    if (!(await queueNow(db, delivery)))
+      throw new Problem('conflict', 'delivery_in_progress', 'An attempt of this delivery is running.');
+    const target = { kind: 'webhook', id: webhook.id };
+    const after = { delivery_id: delivery.id, sequence: delivery.sequence };
+    await audit(db, access, { type: 'webhook.redelivered', target, app_id: app.id, after }, now);
+    afterCommit(db, () => wake.tell(deliveryQueue));
+    return { delivery_id: delivery.id, queued: true } as const;
+  });
+
+const replayedEveryMs = 100;
+
+/** Begins behind a replay that is still going on, so that together they stay within ten a second. */
+export const replay = (db: Db, access: WebhookAccess, asked: Replay, wake: Waking, now: Date) =>
+  transaction(db, async (db) => {
+    const webhook = await requireOn(db, access.webhook);
+    const from = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
+    const queued = await queueReplay(db, webhook, asked, from, replayedEveryMs);
+    if (queued.length > 0) {
+      await saveReplayUntil(db, webhook, new Date(from.getTime() + queued.length * replayedEveryMs));
+      afterCommit(db, () => wake.tell(deliveryQueue));
+    }
+    const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };
+    const target = { kind: 'webhook', id: webhook.id };
+    await audit(db, access, { type: 'webhook.replayed', target, app_id: access.app.id, after: answer }, now);
+    return answer;
+  });

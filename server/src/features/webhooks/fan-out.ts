@@ -1,0 +1,57 @@
+// Owns the way from an event to deliveries: the body as every receiver sees it, which webhooks it concerns, and its place
+// in the sequence of each (docs/contract.md §4.4, §5.10).
+import type { ToldMessage, ToldRecord } from '../../events.ts';
+import { newId } from '../../kit/ids.ts';
+import type { Event } from '../../kit/later/dispatch.ts';
+import type { Db } from '../../tables.ts';
+import type { WebhookRow } from './contract.ts';
+import { insertBodies, insertDeliveries, listSubscribed, type Subscriber, takeSequences } from './store.ts';
+
+type Told = Event<ToldMessage | ToldRecord>;
+
+const appOf = ({ payload }: Told): string => ('agent_id' in payload ? payload.agent_id : payload.app_id);
+
+/** Byte by byte what is sent. The order of the keys is the contract's. */
+function bodyOf({ id, name, occurred_at, payload }: Told): string {
+  const { workspace_id: _, ...told } = payload;
+  return JSON.stringify({ id, type: name, created_at: occurred_at.toISOString(), ...told });
+}
+
+const concerns = (webhook: Subscriber, { name, payload }: Told): boolean =>
+  webhook.events.includes(name) &&
+  ('agent_id' in payload || webhook.entity_names === null || webhook.entity_names.includes(payload.entity_name));
+
+/** The workspace and the host a delivery goes to: what may run at once there is bounded. */
+export const laneOf = ({ workspace_id, target_url }: Pick<WebhookRow, 'workspace_id' | 'target_url'>): string =>
+  `${workspace_id} ${new URL(target_url).host}`;
+
+/** One batch of events, in the order of the log; gives how many deliveries are to be made now. */
+export async function fanOut(db: Db, events: readonly Told[], now: Date): Promise<number> {
+  const subscribers = Map.groupBy(
+    await listSubscribed(db, [...new Set(events.map(appOf))]),
+    (webhook) => webhook.app_id,
+  );
+  const pairs = events.flatMap((event) =>
+    (subscribers.get(appOf(event)) ?? [])
+      .filter((webhook) => concerns(webhook, event))
+      .map((webhook) => ({ webhook, event })),
+  );
+  if (pairs.length === 0) return 0;
+  const next = await takeSequences(
+    db,
+    Map.groupBy(pairs, ({ webhook }) => webhook.id),
+  );
+  const deliveries = pairs.flatMap(({ webhook, event }) => {
+    const sequence = next.get(webhook.id);
+    if (sequence === undefined) return []; // deleted meanwhile
+    next.set(webhook.id, sequence + 1);
+    return { id: newId(), webhook, event, sequence, lane: laneOf(webhook) };
+  });
+  const told = new Set(deliveries.map(({ event }) => event));
+  await insertBodies(
+    db,
+    [...told].map((event) => ({ workspace_id: event.payload.workspace_id, event_id: event.id, body: bodyOf(event) })),
+  );
+  await insertDeliveries(db, deliveries, now);
+  return deliveries.filter(({ webhook }) => webhook.disabled_at === null).length;
+}

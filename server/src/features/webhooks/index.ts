@@ -1,0 +1,27 @@
+// The door of webhooks: whom agents and apps tell what happened, and every delivery of it.
+import { after } from '../../events.ts';
+import type { Mail } from '../../gateways/mail/index.ts';
+import { afterCommit } from '../../kit/db/database.ts';
+import type { Queue } from '../../kit/later/queue.ts';
+import { eventsOf } from './contract.ts';
+import { deliveryQueue } from './delivery.ts';
+import { fanOut } from './fan-out.ts';
+import { deliveries, type WebhookJobParts, warningMails, webhookJobs } from './later.ts';
+import { type WebhookParts, webhookRoutes } from './routes.ts';
+import { signerWith } from './signing.ts';
+
+type Parts = Omit<WebhookParts, 'signer'> & WebhookJobParts & { readonly mail: Mail; readonly baseUrl: string };
+
+export function webhooks(given: Parts) {
+  const parts = { ...given, signer: signerWith(given.secrets) };
+  return {
+    routes: webhookRoutes(parts),
+    listens: [
+      after([...eventsOf.agent, ...eventsOf.app], async (db, events, now) => {
+        if ((await fanOut(db, events, now)) > 0) afterCommit(db, () => parts.wake.tell(deliveryQueue));
+      }),
+    ],
+    queues: [deliveries(parts) as Queue, warningMails(parts) as Queue],
+    jobs: webhookJobs(parts),
+  };
+}

@@ -1,0 +1,265 @@
+// Owns the HTTP contract of webhooks: ten operations on those of an agent, and the same ten on those of an app.
+
+import { z } from 'zod';
+import { changing } from '../../access/accepted.ts';
+import { type Limit, perMinute } from '../../access/limits.ts';
+import type { GatedFeature } from '../../access/plans.ts';
+import type { AppAccess } from '../../access/proofs.ts';
+import { agentAs, appAs, type Guard, within } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { items, Success } from '../../kit/http/shapes.ts';
+import type { Wake } from '../../kit/later/wake.ts';
+import type { Secrets } from '../../kit/secrets.ts';
+import type { AttemptParts } from './attempt.ts';
+import {
+  AppWebhook,
+  AppWebhookChange,
+  Delivery,
+  DeliveryInFull,
+  DeliveryQuery,
+  NewAppWebhook,
+  NewWebhook,
+  presentDelivery,
+  presentWebhook,
+  Redelivered,
+  Replay,
+  Replayed,
+  type Scope,
+  Tested,
+  Webhook,
+  WebhookChange,
+} from './contract.ts';
+import { redeliver, replay } from './delivery.ts';
+import { findDelivery, findWebhook, getBody, listDeliveries, listWebhooks } from './store.ts';
+import { changeWebhook, createWebhook, deleteWebhook, testWebhook, vetTarget } from './webhook.ts';
+
+export interface WebhookParts extends AttemptParts {
+  readonly cursors: Cursors;
+  readonly secrets: Secrets;
+  readonly wake: Pick<Wake, 'tell'>;
+}
+
+/** What differs between the two. */
+interface Side {
+  readonly scope: Scope;
+  readonly noun: 'Agent' | 'App';
+  readonly whose: string;
+  readonly base: '/api/agents/{agent_id}/webhooks' | '/api/apps/{app_id}/webhooks';
+  readonly guard: Guard<AppAccess>;
+  readonly plan?: GatedFeature;
+  readonly updates: Limit;
+  readonly updateOrigin: 'S' | 'N';
+  readonly shapes: {
+    readonly webhook: typeof Webhook;
+    readonly created: typeof NewWebhook;
+    readonly changed: typeof WebhookChange;
+  };
+}
+
+const agentSide: Side = {
+  scope: 'agent',
+  noun: 'Agent',
+  whose: 'an agent',
+  base: '/api/agents/{agent_id}/webhooks',
+  guard: agentAs('editor'),
+  plan: 'agent_webhooks',
+  updates: perMinute(100, 'caller', { scaledBy: 'never' }),
+  updateOrigin: 'S',
+  shapes: { webhook: Webhook, created: NewWebhook, changed: WebhookChange },
+};
+
+const appSide: Side = {
+  scope: 'app',
+  noun: 'App',
+  whose: 'an app',
+  base: '/api/apps/{app_id}/webhooks',
+  guard: appAs('editor'),
+  updates: perMinute(100, 'caller'),
+  updateOrigin: 'N',
+  // Beside what an agent's has: the entities it hears of.
+  shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Side['shapes'],
+};
+
+export const webhookRoutes = (parts: WebhookParts): Route[] =>
+  [agentSide, appSide].flatMap((side) => [...lives(side, parts), ...log(side, parts)]);
+
+const webhookIn = ({ guard, scope }: Side) =>
+  within(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));
+
+const gone = { status: 404, code: 'webhook_not_found' } as const;
+const off = { status: 409, code: 'webhook_off' } as const;
+const hookWrites = perMinute(20, 'caller', { group: 'hook' });
+
+const lives = (side: Side, parts: WebhookParts): Route[] => [
+  route({
+    name: `list${side.noun}Webhooks`,
+    method: 'GET',
+    path: side.base,
+    origin: 'N',
+    summary: `List the webhooks of ${side.whose}, newest first`,
+    credentials: changing,
+    access: side.guard,
+    limit: perMinute(100, 'caller'),
+    answers: { 200: z.array(side.shapes.webhook) },
+    handle: async ({ db, access }) =>
+      (await listWebhooks(db, access, side.scope)).map((webhook) => presentWebhook(webhook)),
+  }),
+  route({
+    name: `create${side.noun}Webhook`,
+    method: 'POST',
+    path: side.base,
+    origin: 'N',
+    summary: `Create a webhook on ${side.whose}`,
+    description:
+      'Deliveries are signed unless `generate_secret` is false; `secret` is in this answer and never shown again.',
+    credentials: changing,
+    access: side.guard,
+    plan: side.plan,
+    limit: hookWrites,
+    idempotency: 'optional',
+    shownOnce: ['secret'],
+    body: side.shapes.created,
+    audits: ['webhook.created'],
+    answers: { 200: side.shapes.webhook },
+    refusals: [{ status: 409, code: 'limit_reached' }],
+    vet: ({ body }) => vetTarget(parts.outbound, body.target_url),
+    handle: ({ db, access, body, now }) => createWebhook(db, access, side.scope, body, parts.secrets, now),
+  }),
+  route({
+    name: `get${side.noun}Webhook`,
+    method: 'GET',
+    path: `${side.base}/{webhook_id}`,
+    origin: 'N',
+    summary: 'Read one webhook',
+    credentials: changing,
+    access: webhookIn(side),
+    limit: perMinute(100, 'caller'),
+    answers: { 200: side.shapes.webhook },
+    handle: ({ access }) => presentWebhook(access.webhook),
+  }),
+  route({
+    name: `update${side.noun}Webhook`,
+    method: 'PATCH',
+    path: `${side.base}/{webhook_id}`,
+    origin: side.updateOrigin,
+    summary: 'Change a webhook; what is left out stays',
+    description:
+      '`enabled: true` turns it on, resets `consecutive_failures` and sends what was held; `X-Webhook-Held` and `X-Webhook-Missed` say how many deliveries go on and how many were missed while it was off (send those with a replay). `signing: rotate` makes a new secret, shown once in `secret`; the old one signs beside it for 24 hours. All of a body is applied, or nothing.',
+    credentials: changing,
+    access: webhookIn(side),
+    plan: side.plan,
+    limit: side.updates,
+    shownOnce: ['secret'],
+    body: side.shapes.changed,
+    audits: ['webhook.updated'],
+    answers: { 200: side.shapes.webhook },
+    refusals: [gone],
+    vet: ({ body }) => vetTarget(parts.outbound, body.target_url),
+    handle: ({ db, access, body, now }) => changeWebhook(db, access, body, parts, now),
+  }),
+  route({
+    name: `delete${side.noun}Webhook`,
+    method: 'DELETE',
+    path: `${side.base}/{webhook_id}`,
+    origin: 'N',
+    summary: 'Delete a webhook; its events stop at once, its log goes with it',
+    credentials: changing,
+    access: webhookIn(side),
+    limit: hookWrites,
+    audits: ['webhook.deleted'],
+    answers: { 200: Success },
+    handle: ({ db, access, now }) => deleteWebhook(db, access, now),
+  }),
+  route({
+    name: `test${side.noun}Webhook`,
+    method: 'POST',
+    path: `${side.base}/{webhook_id}/test`,
+    origin: 'N',
+    summary: 'Send a sample now, and say what came back',
+    description: 'Works while the webhook is off, takes no number in its sequence, and changes nothing on it.',
+    credentials: changing,
+    access: webhookIn(side),
+    plan: side.plan,
+    limit: perMinute(10, 'caller'),
+    audits: 'nothing',
+    answers: { 200: Tested },
+    handle: ({ access, now }) => testWebhook(access, parts, now),
+  }),
+];
+
+const log = (side: Side, parts: WebhookParts): Route[] => [
+  route({
+    name: `list${side.noun}Deliveries`,
+    method: 'GET',
+    path: `${side.base}/{webhook_id}/deliveries`,
+    origin: 'N',
+    summary: 'List the deliveries of a webhook',
+    description:
+      'By their number in the sequence, newest first; oldest first when `after_seq` is sent. Kept for 30 days.',
+    credentials: changing,
+    access: webhookIn(side),
+    limit: perMinute(100, 'caller'),
+    query: DeliveryQuery,
+    answers: { 200: items(Delivery) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const { limit, cursor, ...filters } = query;
+      const binding = ['listDeliveries', access.webhook.id, access.caller.credential_id, filters];
+      const rows = await listDeliveries(db, access.webhook, query, parts.cursors.open(cursor, binding, now));
+      return parts.cursors.page(rows, limit, binding, now, presentDelivery, (row) => [row.sequence]);
+    },
+  }),
+  route({
+    name: `get${side.noun}Delivery`,
+    method: 'GET',
+    path: `${side.base}/{webhook_id}/deliveries/{delivery_id}`,
+    origin: 'N',
+    summary: 'Read one delivery, with what was sent and every attempt',
+    credentials: changing,
+    access: within(webhookIn(side), 'delivery', findDelivery),
+    limit: perMinute(100, 'caller'),
+    answers: { 200: DeliveryInFull },
+    handle: async ({ db, access: { delivery } }) => ({
+      ...presentDelivery(delivery),
+      payload: JSON.parse((await getBody(db, delivery)).body),
+      attempts: [...delivery.attempts],
+    }),
+  }),
+  route({
+    name: `redeliver${side.noun}Delivery`,
+    method: 'POST',
+    path: `${side.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
+    origin: 'N',
+    summary: 'Attempt a delivery again at once, outside of its schedule',
+    description: 'Same delivery id, sequence and body.',
+    credentials: changing,
+    access: within(webhookIn(side), 'delivery', findDelivery),
+    plan: side.plan,
+    limit: perMinute(60, 'caller'),
+    idempotency: 'optional',
+    audits: ['webhook.redelivered'],
+    answers: { 200: Redelivered },
+    refusals: [gone, off, { status: 409, code: 'delivery_in_progress' }],
+    handle: ({ db, access, now }) => redeliver(db, access, parts.wake, now),
+  }),
+  route({
+    name: `replay${side.noun}Webhook`,
+    method: 'POST',
+    path: `${side.base}/{webhook_id}/replay`,
+    origin: 'N',
+    summary: 'Send failed and missed deliveries again, in their order',
+    description:
+      'At most ten a second; same delivery ids, sequence numbers and bodies. Each begins its schedule anew. `statuses` may also name delivered and expired ones.',
+    credentials: changing,
+    access: webhookIn(side),
+    plan: side.plan,
+    limit: perMinute(6, 'caller'),
+    idempotency: 'optional',
+    body: Replay,
+    audits: ['webhook.replayed'],
+    answers: { 200: Replayed },
+    refusals: [gone, off],
+    handle: ({ db, access, body, now }) => replay(db, access, body, parts.wake, now),
+  }),
+];

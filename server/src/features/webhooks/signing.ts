@@ -1,0 +1,70 @@
+// Owns the signing of deliveries (docs/contract.md §4.4): secrets, and the headers that prove where a body comes from.
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import type { Secrets } from '../../kit/secrets.ts';
+import type { WebhookRow } from './contract.ts';
+
+const prefix = 'whsec_';
+
+export const newSecret = (): string => prefix + randomBytes(32).toString('base64');
+
+/** How long an old secret still signs beside the new one. */
+export const overlapMs = 24 * 60 * 60 * 1000;
+
+type Column = 'secret' | 'previous_secret';
+
+export const placeOf = (webhook_id: string, column: Column) => ['webhooks', webhook_id, column] as const;
+
+interface Keys {
+  /** Of `X-Service-Signature`: the bytes of the whole secret. */
+  readonly whole: KeyObject;
+  /** Of Standard Webhooks: what the secret's base64 stands for. */
+  readonly inner: KeyObject;
+}
+
+type Signed = Pick<WebhookRow, 'id' | 'secret' | 'previous_secret' | 'previous_until'>;
+
+export interface Signer {
+  /** The headers that sign `body` as the attempt at `now` of a delivery; none for an unsigned webhook. */
+  headersFor(webhook: Signed, delivery_id: string, body: string, now: Date): Record<string, string>;
+}
+
+const mostKept = 10_000;
+
+/** Opened keys are kept by their sealed text: another secret is another text, so there is nothing to invalidate. */
+export function signerWith(secrets: Secrets): Signer {
+  const opened = new Map<string, Keys>();
+
+  function keysOf(id: string, column: Column, sealed: string): Keys {
+    const known = opened.get(sealed);
+    if (known !== undefined) return known;
+    const secret = secrets.open(sealed, placeOf(id, column));
+    const keys = {
+      whole: createSecretKey(Buffer.from(secret)),
+      inner: createSecretKey(Buffer.from(secret.slice(prefix.length), 'base64')),
+    };
+    if (opened.size >= mostKept) opened.clear();
+    opened.set(sealed, keys);
+    return keys;
+  }
+
+  return {
+    headersFor({ id, secret, previous_secret, previous_until }, delivery_id, body, now) {
+      const timestamp = Math.floor(now.getTime() / 1000).toString();
+      const named = { 'webhook-id': delivery_id, 'webhook-timestamp': timestamp };
+      if (secret === null) return named;
+      const current = keysOf(id, 'secret', secret);
+      const signed = `${delivery_id}.${timestamp}.${body}`;
+      const signatures = [standard(current, signed)];
+      if (previous_secret !== null && previous_until !== null && now < previous_until)
+        signatures.push(standard(keysOf(id, 'previous_secret', previous_secret), signed));
+      return {
+        ...named,
+        'x-service-signature': createHmac('sha256', current.whole).update(body).digest('hex'),
+        'webhook-signature': signatures.join(' '),
+      };
+    },
+  };
+}
+
+const standard = ({ inner }: Keys, signed: string): string =>
+  `v1,${createHmac('sha256', inner).update(signed).digest('base64')}`;

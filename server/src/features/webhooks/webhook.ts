@@ -1,0 +1,198 @@
+// Owns the life of a webhook: made, changed, turned on and off, tried, deleted (docs/contract.md §4.3).
+import { audit, concealed } from '../../access/audit.ts';
+import type { AppAccess } from '../../access/proofs.ts';
+import { afterCommit, lockOnce, transaction } from '../../kit/db/database.ts';
+import { noted, unchanged } from '../../kit/http/answer.ts';
+import { Invalid } from '../../kit/http/faults.ts';
+import { newId } from '../../kit/ids.ts';
+import type { Wake } from '../../kit/later/wake.ts';
+import type { Outbound } from '../../kit/outbound/outbound.ts';
+import { urlFaults } from '../../kit/outbound/url.ts';
+import { limitReached, Problem } from '../../kit/problem.ts';
+import type { Secrets } from '../../kit/secrets.ts';
+import type { Db } from '../../tables.ts';
+import { type AttemptParts, attempt } from './attempt.ts';
+import {
+  eventsOf,
+  type NewWebhook,
+  presentWebhook,
+  type Scope,
+  type WebhookChange,
+  type WebhookRow,
+} from './contract.ts';
+import { deliveryQueue } from './delivery.ts';
+import { laneOf } from './fan-out.ts';
+import { newSecret, overlapMs, placeOf } from './signing.ts';
+import {
+  countMissed,
+  holdDeliveries,
+  holdWebhook,
+  insertWebhook,
+  listWebhooks,
+  removeWebhook,
+  resumeHeld,
+  saveLane,
+  saveWebhook,
+} from './store.ts';
+
+export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
+
+/** Asked before any transaction: does the URL lead to where a delivery may go? */
+export async function vetTarget(outbound: Outbound, target_url: string | undefined): Promise<void> {
+  if (target_url === undefined) return;
+  const verdict = await outbound.vet(target_url);
+  if ('ok' in verdict) return;
+  const msg = 'must be a public https URL';
+  throw new Invalid([{ loc: ['body', 'target_url'], msg, type: urlFaults[verdict.reason] }]);
+}
+
+const maxEach = 20;
+
+export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: NewWebhook, secrets: Secrets, now: Date) {
+  const { app } = access;
+  return transaction(db, async (db) => {
+    await lockOnce(db, `webhooks of ${app.id}`);
+    if ((await listWebhooks(db, access, scope)).length >= maxEach)
+      throw limitReached(maxEach, 'webhooks', `At most ${maxEach} webhooks at once.`);
+    const id = newId();
+    const secret = asked.generate_secret === false ? undefined : newSecret();
+    const webhook: WebhookRow = {
+      workspace_id: app.workspace_id,
+      id,
+      app_id: app.id,
+      scope,
+      target_url: asked.target_url,
+      events: asked.events,
+      entity_names: asked.entity_names ?? null,
+      description: asked.description ?? null,
+      secret: secret === undefined ? null : secrets.seal(secret, placeOf(id, 'secret')),
+      previous_secret: null,
+      previous_until: null,
+      last_trigger_time: null,
+      last_error: null,
+      consecutive_failures: 0,
+      disabled_at: null,
+      replay_until: null,
+      created_date: now,
+      updated_date: now,
+    };
+    await insertWebhook(db, webhook);
+    const target = { kind: 'webhook', id };
+    await audit(db, access, { type: 'webhook.created', target, app_id: app.id, after: audited(webhook) }, now);
+    return presentWebhook(webhook, secret);
+  });
+}
+
+/** Everything together or nothing. What is left out stays as it is. */
+export function changeWebhook(
+  db: Db,
+  access: WebhookAccess,
+  asked: WebhookChange,
+  { secrets, wake }: { secrets: Secrets; wake: Pick<Wake, 'tell'> },
+  now: Date,
+) {
+  return transaction(db, async (db) => {
+    const before = await holdWebhook(db, access.webhook);
+    if (before === undefined) throw noSuchWebhook();
+    const secret = asked.signing === 'rotate' ? newSecret() : undefined;
+    const change = {
+      ...plainChange(asked),
+      ...(asked.enabled === true && { disabled_at: null, consecutive_failures: 0 }),
+      ...(asked.enabled === false && { disabled_at: before.disabled_at ?? now }),
+      ...signingChange(asked, before, secret, secrets, now),
+    };
+    if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
+    const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
+    if (asked.target_url !== undefined) await saveLane(db, webhook, laneOf(webhook));
+    if (asked.enabled === false) await holdDeliveries(db, [webhook.id]);
+    const target = { kind: 'webhook', id: webhook.id };
+    const [was, is] = [audited(before), { ...audited(webhook), ...(asked.signing && { secret: concealed }) }];
+    await audit(db, access, { type: 'webhook.updated', target, app_id: webhook.app_id, before: was, after: is }, now);
+    const shown = presentWebhook(webhook, secret);
+    if (asked.enabled !== true) return shown;
+    const held = await resumeHeld(db, webhook, new Date(now.getTime() - heldMs));
+    const missed = await countMissed(db, webhook);
+    afterCommit(db, () => wake.tell(deliveryQueue));
+    return noted(shown, { headers: { 'x-webhook-held': String(held), 'x-webhook-missed': String(missed) } });
+  });
+}
+
+const heldMs = 7 * 24 * 60 * 60 * 1000;
+
+const plainChange = ({ target_url, events, description, entity_names }: WebhookChange) => ({
+  ...(target_url !== undefined && { target_url }),
+  ...(events !== undefined && { events }),
+  ...(description !== undefined && { description }),
+  ...(entity_names !== undefined && { entity_names }),
+});
+
+/** The old secret still signs beside the new one for a day; to stop signing drops both at once. */
+function signingChange(
+  { signing }: WebhookChange,
+  before: WebhookRow,
+  secret: string | undefined,
+  secrets: Secrets,
+  now: Date,
+) {
+  if (signing === 'disable') return { secret: null, previous_secret: null, previous_until: null };
+  if (secret === undefined) return {};
+  const was = before.secret === null ? null : secrets.open(before.secret, placeOf(before.id, 'secret'));
+  return {
+    secret: secrets.seal(secret, placeOf(before.id, 'secret')),
+    previous_secret: was === null ? null : secrets.seal(was, placeOf(before.id, 'previous_secret')),
+    previous_until: was === null ? null : new Date(now.getTime() + overlapMs),
+  };
+}
+
+/** What the audit log says of a webhook: never its secret. */
+const audited = ({ target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
+  target_url,
+  events,
+  entity_names,
+  description,
+  enabled: disabled_at === null,
+  has_secret: secret !== null,
+});
+
+const noSuchWebhook = () => new Problem('not_found', 'webhook_not_found', 'There is no such webhook.');
+
+/** Its events stop at once. Its log is removed by a sweep. */
+export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
+  transaction(db, async (db) => {
+    const { webhook } = access;
+    await removeWebhook(db, webhook);
+    const target = { kind: 'webhook', id: webhook.id };
+    const entry = { type: 'webhook.deleted', target, app_id: webhook.app_id, before: audited(webhook) };
+    await audit(db, access, entry, now);
+    return { success: true } as const;
+  });
+
+/** One sample, sent at once, also while the webhook is off. It leaves no trace on the webhook. */
+export async function testWebhook({ webhook }: WebhookAccess, parts: AttemptParts, now: Date) {
+  const delivery_id = newId();
+  const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? eventsOf.app[0]);
+  const body = JSON.stringify(sampleOf(webhook, event_type, now));
+  const sending = { delivery_id, event_type, attempt: 1, body };
+  const { ok, status_code, error_type, response_body, duration_ms } = await attempt(parts, webhook, sending, now);
+  return { ok, delivery_id, status_code, error_type, response_body, duration_ms };
+}
+
+function sampleOf(webhook: WebhookRow, type: string, now: Date) {
+  const at = now.toISOString();
+  const told = { id: newId(), type, created_at: at };
+  if (webhook.scope === 'app') {
+    const entity_name = webhook.entity_names?.[0] ?? 'Example';
+    const rest = { old_data: null, changed_fields: [], actor: null, depth: 0, payload_too_large: false };
+    return { ...told, app_id: webhook.app_id, entity_name, entity_id: newId(), data: { test: true }, ...rest };
+  }
+  const message = {
+    id: newId(),
+    role: 'assistant',
+    content: 'This is a test.',
+    file_urls: [],
+    created_date: at,
+    updated_date: at,
+  };
+  const user = { id: newId(), email: 'test@example.com' };
+  return { ...told, agent_id: webhook.app_id, conversation_id: newId(), data: { test: true, message, user } };
+}
