@@ -1,0 +1,343 @@
+// How fast a backlog is delivered, how soon a delivery begins, and whether a healthy webhook feels its hanging neighbours.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { makeAuthority } from '../sandbox/src/certificates.ts';
+import { insertApp } from '../server/src/access/apps.ts';
+import { insertUser, insertWorkspace } from '../server/src/access/people.ts';
+import { proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
+import { type App, createApp } from '../server/src/app.ts';
+import { newKeys } from '../server/src/commands/keys.ts';
+import { migrateAll } from '../server/src/commands/migrate.ts';
+import { readConfig } from '../server/src/config.ts';
+import type { ToldMessage } from '../server/src/events.ts';
+import { createWebhook } from '../server/src/features/webhooks/webhook.ts';
+import { transaction } from '../server/src/kit/db/database.ts';
+import { newId } from '../server/src/kit/ids.ts';
+import { createLog } from '../server/src/kit/log.ts';
+import { secretsUnder } from '../server/src/kit/secrets.ts';
+import type { Bench } from './lib/bench.ts';
+import { median, quantile, rounded } from './lib/figures.ts';
+import { startPostgres } from './lib/postgres.ts';
+import type { Order } from './webhooks/bare.ts';
+import type { Seen } from './webhooks/receiver.ts';
+
+const howMany = 10;
+const each = 5;
+const atOnce = 16;
+const blocks = 9;
+const drainBar = 0.6;
+const rateBar = 2_500;
+const latencyBar = { p50: 10, p99: 100 };
+const neighbours = 20;
+
+const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const nowMs = () => performance.timeOrigin + performance.now();
+
+type Progress = (line: string) => void;
+
+export const webhooks: Bench = async ({ quick, progress }) => {
+  const stage = await setStage();
+  try {
+    const drain = await backlogDrain(stage, quick ? 200 : 1_000, progress);
+    const together = await publishAndDeliver(stage, quick ? 4 : 20, progress);
+    const latency = await latencies(stage, quick ? 5 : 30, progress);
+    const healthy = await besideHanging(stage, quick ? 500 : 10_000, progress);
+    return {
+      figures: { ...drain, ...together, ...latency, ...healthy },
+      judged: [
+        { bar: `a backlog drains at >= ${drainBar} of a bare loop`, met: drain.drain_ratio >= drainBar },
+        { bar: `>= ${rateBar} deliveries/s while publishing`, met: together.deliveries_per_second >= rateBar },
+        {
+          bar: `commit to first byte p50 <= ${latencyBar.p50} ms at 200 events/s`,
+          met: latency.p50_ms <= latencyBar.p50,
+        },
+        { bar: `and p99 <= ${latencyBar.p99} ms`, met: latency.p99_ms <= latencyBar.p99 },
+        {
+          bar: "a healthy webhook's p95 beside hanging neighbours <= max(1.5x, +20 ms)",
+          met: healthy.p95_beside_ms <= Math.max(1.5 * healthy.p95_alone_ms, healthy.p95_alone_ms + 20),
+        },
+      ],
+      skipped: [],
+    };
+  } finally {
+    await stage.close();
+  }
+};
+
+interface Agent {
+  readonly workspace_id: string;
+  readonly id: string;
+}
+
+interface Stage {
+  readonly app: App;
+  /** Each with `each` webhooks. */
+  readonly agents: readonly Agent[];
+  readonly urls: readonly string[];
+  readonly receiver: Receiver;
+  readonly bare: ChildProcess;
+  /** One more agent, with webhooks at these paths. */
+  agentWith(paths: readonly string[]): Promise<Agent>;
+  close(): Promise<void>;
+}
+
+async function setStage(): Promise<Stage> {
+  const postgres = await startPostgres();
+  await migrateAll(postgres.url);
+  const authority = await makeAuthority();
+  const certificate = await authority.issue('IP:127.20.0.1');
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-hooks-'));
+  writeFileSync(join(folder, 'ca.pem'), authority.ca);
+  const environment = {
+    ...newKeys(),
+    DATABASE_URL: postgres.url,
+    REDIS_PREFIX: `bench:${process.pid}:`,
+    OUTBOUND_ALLOW: '127.20.0.0/16',
+    LOG_LEVEL: 'error',
+  };
+  const trusting = { PATH: process.env.PATH, NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') };
+  const receiver = await Receiver.start({ BENCH_KEY: certificate.key, BENCH_CERT: certificate.cert });
+  const config = readConfig(environment);
+  const app = createApp(config, { migrations: [], log: createLog('error') });
+  const worker = fork(file('../server/src/main.ts'), ['worker'], { env: { ...trusting, ...environment } });
+  const bare = fork(file('webhooks/bare.ts'), { env: trusting });
+
+  const { db } = app.database;
+  const now = new Date();
+  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);
+  const circumstances = { kind: 'session', credential_id: newId(), request_id: 'bench', ip: '127.0.0.1' };
+  const caller = { user_id, email: 'bench@example.com', ...circumstances } as WorkspaceAccess['caller'];
+  const secrets = secretsUnder(config.MASTER_KEYS);
+  const urlOf = (path: string) => `https://127.20.0.1:${receiver.port}${path}`;
+  // Each in a workspace of its own: what runs at once is bounded per workspace and host.
+  const agentWith = async (paths: readonly string[]): Promise<Agent> => {
+    const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
+    const access = proven<WorkspaceAccess>({ caller, workspace_id, plan: 'enterprise', role: 'owner' });
+    const about = { name: 'Agent', app_type: 'user_agent', user_description: '', visibility: 'workspace' } as const;
+    const app = await insertApp(db, access, { ...about, public_settings: 'public_with_login' }, now);
+    for (const path of paths) {
+      const asked = { target_url: urlOf(path), events: ['message.created'] };
+      await createWebhook(db, { ...access, app, app_role: 'owner' }, 'agent', asked, secrets, now);
+    }
+    return { workspace_id, id: app.id };
+  };
+  const paths = Array.from({ length: howMany * each }, (_, n) => `/${n}`);
+  const stageAgents: Agent[] = [];
+  for (let n = 0; n < howMany; n += 1) stageAgents.push(await agentWith(paths.slice(n * each, (n + 1) * each)));
+  return {
+    app,
+    agents: stageAgents,
+    urls: paths.map(urlOf),
+    receiver,
+    bare,
+    agentWith,
+    async close() {
+      for (const child of [worker, bare]) {
+        child.kill('SIGKILL');
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      }
+      receiver.stop();
+      await app.close();
+      postgres.stop();
+      await authority.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+class Receiver {
+  readonly port: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
+    this.port = port;
+  }
+
+  static async start(env: Record<string, string>): Promise<Receiver> {
+    const child = fork(file('webhooks/receiver.ts'), { env: { PATH: process.env.PATH, ...env } });
+    const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+    return new Receiver(child, port);
+  }
+
+  async ask(what: 'count' | 'reset' | 'all'): Promise<Seen> {
+    this.#child.send(what);
+    return ((await once(this.#child, 'message')) as [Seen])[0];
+  }
+
+  /** Waits until so many deliveries were heard. */
+  async until(count: number, withinMs = 60_000): Promise<Seen> {
+    for (const end = performance.now() + withinMs; performance.now() < end; await sleep(25)) {
+      const seen = await this.ask('count');
+      if (seen.count >= count) return seen;
+    }
+    throw new Error(`only ${(await this.ask('count')).count} of ${count} deliveries came`);
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+const told = ({ workspace_id, id: agent_id }: Agent): ToldMessage => {
+  const date = new Date().toISOString();
+  const content = 'A message of a usual length, so that its bytes count. '.repeat(6);
+  return {
+    workspace_id,
+    agent_id,
+    conversation_id: newId(),
+    data: {
+      message: { id: newId(), role: 'user', content, file_urls: [], created_date: date, updated_date: date },
+      user: { id: newId(), email: 'somebody@example.com' },
+    },
+  };
+};
+
+const perSecond = ({ count, firstAt, lastAt }: Seen): number => (count - 1) / ((lastAt - firstAt) / 1000);
+
+/** Events told in one transaction become a backlog in one commit; the rate is what the receiver sees, first to last. */
+async function backlogDrain(stage: Stage, events: number, progress: Progress) {
+  const { app, agents, urls, receiver, bare } = stage;
+  const { db } = app.database;
+  const perWebhook = events / howMany;
+  const body = JSON.stringify({ id: newId(), type: 'message.created', ...told(agents[0] as Agent) });
+  const ours = async () => {
+    await receiver.ask('reset');
+    await transaction(db, async (db) => {
+      for (let n = 0; n < events; n += 1)
+        await app.publish(db, 'message.created', told(agents[n % howMany] as Agent), new Date());
+    });
+    return perSecond(await receiver.until(events * each));
+  };
+  const theirs = async () => {
+    await receiver.ask('reset');
+    bare.send({ urls, perOwner: each, atOnce, each: perWebhook, body } satisfies Order);
+    await once(bare, 'message');
+    return perSecond(await receiver.until(events * each));
+  };
+  await ours();
+  await theirs();
+  const rates: { ours: number; theirs: number }[] = [];
+  for (let block = 1; block <= blocks; block += 1) {
+    rates.push({ theirs: await theirs(), ours: await ours() });
+    const { ours: one, theirs: other } = rates.at(-1) as (typeof rates)[number];
+    progress(`drain, block ${block} of ${blocks}: ${rounded(one, 0)}/s, bare ${rounded(other, 0)}/s`);
+  }
+  return {
+    drain_ratio: rounded(median(rates.map(({ ours, theirs }) => ours / theirs)), 3),
+    drain_per_second: rounded(median(rates.map(({ ours }) => ours)), 0),
+    bare_per_second: rounded(median(rates.map(({ theirs }) => theirs)), 0),
+  };
+}
+
+async function publishAndDeliver({ app, agents, receiver }: Stage, seconds: number, progress: Progress) {
+  const { db } = app.database;
+  await receiver.ask('reset');
+  const end = performance.now() + seconds * 1000;
+  let published = 0;
+  const client = async () => {
+    while (performance.now() < end) {
+      const agent = agents[published % howMany] as Agent;
+      published += 1;
+      await transaction(db, (db) => app.publish(db, 'message.created', told(agent), new Date()));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+  const rate = perSecond(await receiver.until(published * each, 120_000));
+  progress(`published ${rounded(published / seconds, 0)} events/s, delivered ${rounded(rate, 0)}/s`);
+  return { published_per_second: rounded(published / seconds, 0), deliveries_per_second: rounded(rate, 0) };
+}
+
+/** Milliseconds from the return of the commit to the first byte at the receiver, for each event. */
+async function timed({ app, receiver }: Stage, agent: Agent, rate: number, seconds: number) {
+  const { db } = app.database;
+  await receiver.ask('reset');
+  const committed = new Map<string, number>();
+  const sent: Promise<void>[] = [];
+  const startedAt = performance.now();
+  for (let n = 0; n < rate * seconds; n += 1) {
+    await sleep(Math.max(0, startedAt + (n * 1000) / rate - performance.now()));
+    const message = told(agent);
+    sent.push(
+      transaction(db, (db) => app.publish(db, 'message.created', message, new Date())).then(
+        () => void committed.set(message.data.message.id, nowMs()),
+      ),
+    );
+  }
+  await Promise.all(sent);
+  const { rows } = await sql<{
+    id: string;
+    message_id: string;
+  }>`select id, payload->'data'->'message'->>'id' as message_id
+    from events where payload->'data'->'message'->>'id' = any(${[...committed.keys()]})`.execute(db);
+  for (const until = performance.now() + 30_000; performance.now() < until; await sleep(50)) {
+    const { at } = await receiver.ask('all');
+    if (rows.every((row) => at[row.id] !== undefined))
+      return rows.map((row) => (at[row.id] as number) - (committed.get(row.message_id) as number));
+  }
+  throw new Error('not every event was delivered');
+}
+
+async function latencies(stage: Stage, seconds: number, progress: Progress) {
+  const agent = await stage.agentWith(['/latency']);
+  await timed(stage, agent, 200, 1);
+  const waits = await timed(stage, agent, 200, seconds);
+  const [p50, p99] = [rounded(median(waits)), rounded(quantile(waits, 0.99))];
+  progress(`commit to first byte at 200 events/s: p50 ${p50} ms, p99 ${p99} ms`);
+  return { p50_ms: p50, p99_ms: p99 };
+}
+
+/** In turns alone, and beside webhooks that hang and have a backlog that is due. */
+async function besideHanging(stage: Stage, backlog: number, progress: Progress) {
+  const { db } = stage.app.database;
+  const healthy = await stage.agentWith(['/healthy']);
+  const hanging = await stage.agentWith(Array.from({ length: neighbours }, (_, n) => `/hang/${n}`));
+  const ours = sql`webhook_id in (select id from webhooks where app_id = ${hanging.id})`;
+  const park = () =>
+    sql`update webhook_deliveries set due_at = clock_timestamp() + interval '1 day'
+      where ${ours} and claimed_slot is null and due_at is not null`.execute(db);
+  const release = () =>
+    sql`update webhook_deliveries set due_at = clock_timestamp() where ${ours} and claimed_slot is null and due_at is not null`.execute(
+      db,
+    );
+  // Time-outs would turn them off in a minute: here they go on failing.
+  const keepOn = () => sql`update webhooks set consecutive_failures = 0 where app_id = ${hanging.id}`.execute(db);
+  await transaction(db, async (db) => {
+    for (let n = 0; n < backlog; n += 1) await stage.app.publish(db, 'message.created', told(hanging), new Date());
+  });
+  const queued = async () =>
+    (await sql<{ n: number }>`select count(*)::int as n from webhook_deliveries where ${ours}`.execute(db)).rows[0]
+      ?.n ?? 0;
+  while ((await queued()) < backlog * neighbours) await sleep(200);
+  const measured: { alone: number; beside: number }[] = [];
+  const once95 = async () => quantile(await timed(stage, healthy, 50, 1.5), 0.95);
+  for (let round = 0; round < 3; round += 1) {
+    await park();
+    while (
+      (await sql`select 1 from webhook_deliveries where ${ours} and claimed_slot is not null limit 1`.execute(db)).rows
+        .length > 0
+    )
+      await sleep(100);
+    await park();
+    const alone = [await once95(), await once95(), await once95()];
+    await keepOn();
+    await release();
+    await sleep(500);
+    const beside = [await once95(), await once95(), await once95()];
+    for (const [n, value] of alone.entries()) measured.push({ alone: value, beside: beside[n] as number });
+    progress(
+      `healthy p95, round ${round + 1} of 3: alone ${rounded(median(alone))} ms, beside ${rounded(median(beside))} ms`,
+    );
+  }
+  return {
+    p95_alone_ms: rounded(median(measured.map(({ alone }) => alone))),
+    p95_beside_ms: rounded(median(measured.map(({ beside }) => beside))),
+    neighbours_backlog: backlog * neighbours,
+  };
+}

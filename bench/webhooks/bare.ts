@@ -1,0 +1,61 @@
+// The baseline: a loop that signs and posts bodies with the product's own client, as many at once to each endpoint, and
+// does nothing else.
+
+import { attempt } from '../../server/src/features/webhooks/attempt.ts';
+import { newSecret, placeOf, signerWith } from '../../server/src/features/webhooks/signing.ts';
+import { newId } from '../../server/src/kit/ids.ts';
+import { parseAllowed } from '../../server/src/kit/outbound/address.ts';
+import { openOutbound } from '../../server/src/kit/outbound/outbound.ts';
+import { secretsUnder } from '../../server/src/kit/secrets.ts';
+
+export interface Order {
+  readonly urls: readonly string[];
+  /** So many of the endpoints are one owner's, who has so many requests at once; and how many each endpoint gets. */
+  readonly perOwner: number;
+  readonly atOnce: number;
+  readonly each: number;
+  readonly body: string;
+}
+
+type Webhook = Parameters<typeof attempt>[1];
+
+const outbound = openOutbound({ allow: parseAllowed('127.20.0.0/16') });
+const secrets = secretsUnder([{ id: 'one', key: Buffer.alloc(32, 1) }]);
+const parts = { outbound, signer: signerWith(secrets) };
+const none = { previous_secret: null, previous_until: null };
+let owners: Webhook[][] = [];
+
+function ownersOf({ urls, perOwner }: Order): Webhook[][] {
+  return Array.from({ length: urls.length / perOwner }, (_, owner) => {
+    const workspace_id = newId();
+    return urls.slice(owner * perOwner, (owner + 1) * perOwner).map((target_url) => {
+      const id = newId();
+      return { id, workspace_id, target_url, secret: secrets.seal(newSecret(), placeOf(id, 'secret')), ...none };
+    });
+  });
+}
+
+process.on('message', async (order: Order) => {
+  if (owners.length === 0) owners = ownersOf(order);
+  const loops = owners.flatMap((webhooks) => {
+    let left = order.each * webhooks.length;
+    return Array.from({ length: order.atOnce }, async () => {
+      while (left > 0) {
+        left -= 1;
+        const webhook = webhooks[left % webhooks.length] as Webhook;
+        const sending = {
+          delivery_id: newId(),
+          event_type: 'message.created',
+          sequence: left,
+          attempt: 1,
+          body: order.body,
+        };
+        const { ok } = await attempt(parts, webhook, sending, new Date());
+        if (!ok) throw new Error('the endpoint did not take it');
+      }
+    });
+  });
+  await Promise.all(loops);
+  process.send?.('done');
+});
+process.on('disconnect', () => process.exit(0));

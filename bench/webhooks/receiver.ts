@@ -1,0 +1,40 @@
+// The endpoint of the webhook measurement, in a process of its own: notes when each delivery's request began, and answers
+// at once; under /hang never.
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+export interface Seen {
+  readonly count: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** When each event was first heard of, by its id. */
+  readonly at: Readonly<Record<string, number>>;
+}
+
+const now = () => performance.timeOrigin + performance.now();
+
+let seen = { count: 0, firstAt: 0, lastAt: 0, at: {} as Record<string, number> };
+
+const server = createServer({ key: process.env.BENCH_KEY, cert: process.env.BENCH_CERT }, (request, response) => {
+  const at = now();
+  if (request.url?.startsWith('/hang')) return;
+  let start = '';
+  request.on('data', (chunk: Buffer) => {
+    start ||= chunk.toString('latin1', 0, 43);
+  });
+  request.on('end', () => {
+    response.end();
+    seen.count += 1;
+    seen.firstAt ||= at;
+    seen.lastAt = now();
+    seen.at[start.slice(7, 43)] ??= at; // {"id":"…
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.20.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+
+process.on('message', (asked: 'count' | 'reset' | 'all') => {
+  if (asked === 'reset') seen = { count: 0, firstAt: 0, lastAt: 0, at: {} };
+  process.send?.(asked === 'all' ? seen : { ...seen, at: {} });
+});
+process.on('disconnect', () => process.exit(0));
