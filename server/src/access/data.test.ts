@@ -210,7 +210,7 @@ describe('who is refused', () => {
     expect((await look(doomed, { as: held })).status).toBe(200);
     await world.call('DELETE', `/api/apps/${doomed.id}`, { as: asOwner });
     expect((await look(doomed)).status).toBe(401);
-    expect((await look(doomed, { as: held })).status).toBe(401);
+    expect((await look(doomed, { as: held })).status).toBe(404);
     await world.call('POST', `/api/apps/${doomed.id}/restore`, { as: asOwner });
     expect((await look(doomed)).status).toBe(200);
     expect((await look(doomed, { as: held })).status).toBe(401);

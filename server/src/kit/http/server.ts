@@ -129,7 +129,7 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     exchange.committed = answer.finish !== undefined;
     return (await answer.finish?.(options.db)) ?? answer;
   };
-  const { id, workspaceId = '', reach = '' } = exchange.actor ?? {};
+  const { id, workspaceId, reach = '' } = exchange.actor ?? {};
   const key =
     id && // a key of nobody known would be everybody's
     operation.idempotency &&
