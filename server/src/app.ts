@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Counters, openCounters } from './access/counters.ts';
 import { createGuard } from './access/guard.ts';
+import { originsOfApps } from './access/origins.ts';
 import { recordRefusal } from './access/refusals.ts';
 import type { Route } from './access/route.ts';
 import type { Pepper } from './access/tokens.ts';
@@ -12,6 +13,7 @@ import type { Config } from './config.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agents } from './features/agents/index.ts';
+import { appUsers } from './features/app-users/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { credits } from './features/credits/index.ts';
@@ -166,6 +168,7 @@ export function createApp(config: Config, parts: AppParts): App {
       seal: auditLog.seal,
     }),
     apps({ cursors, secrets, masterKeyId, guests: people.guests }),
+    appUsers({ cursors, mint }),
     agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     people,
@@ -209,6 +212,7 @@ export function createApp(config: Config, parts: AppParts): App {
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
+    crossOrigin: originsOfApps(database.db),
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     strictAnswers: config.STRICT_ANSWERS,

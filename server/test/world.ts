@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { Writable } from 'node:stream';
 import { Redis } from 'ioredis';
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { type DnsZone, startDnsSandbox } from '../../sandbox/src/dns.ts';
 import { insertApp, type NewApp } from '../src/access/apps.ts';
@@ -23,6 +23,7 @@ import { newKeys } from '../src/commands/keys.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { openDatabase } from '../src/kit/db/database.ts';
 import { readMigrations } from '../src/kit/db/migrate.ts';
+import { newId } from '../src/kit/ids.ts';
 import { type HeldSlot, holdSlot } from '../src/kit/later/slots.ts';
 import { work } from '../src/kit/later/worker.ts';
 import { createLog } from '../src/kit/log.ts';
@@ -31,6 +32,8 @@ import { call, type Got, type Sent } from './client.ts';
 import { type Change, changesOf, observe } from './observed.ts';
 import { cloneTemplate } from './template.ts';
 import { tenantCheck } from './tenant-check.ts';
+
+type NewAppUser = Insertable<Tables['app_users']>;
 
 export interface Person {
   readonly id: string;
@@ -46,6 +49,8 @@ export interface WorldOptions {
   readonly zone?: DnsZone;
   /** Certificates that endpoints of this world may be signed by. */
   readonly extraCa?: string;
+  /** Sees the text of every statement the app sends. */
+  readonly seeStatement?: (text: string) => void;
   /** The tests of this file take entries out of the audit log on purpose. */
   readonly tampers?: true;
 }
@@ -161,6 +166,28 @@ export class World {
     return insertApp(this.db, access, app, this.clock.now());
   }
 
+  /** Someone who uses an app. */
+  async appUser(app: AppRow, email: string, more: Partial<NewAppUser> = {}): Promise<Person> {
+    const now = this.clock.now();
+    const user = { id: newId(), app_id: app.id, email, ...more, created_date: now, updated_date: now };
+    await this.db.insertInto('app_users').values(user).execute();
+    return { id: user.id, email };
+  }
+
+  /** The text of a token under which an app's own user calls. */
+  async appUserToken(app: AppRow, user: Person, more: Partial<NewCredential> = {}): Promise<string> {
+    const { token } = await this.credential({
+      kind: 'app_user_token',
+      user_id: null,
+      app_user_id: user.id,
+      workspace_id: app.workspace_id,
+      permission: 'full_access',
+      expires_at: new Date(this.clock.now().getTime() + 60 * 60 * 1000),
+      ...more,
+    });
+    return token;
+  }
+
   async share(app: AppRow, person: Person, role: 'editor' | 'viewer'): Promise<void> {
     const share = {
       app_id: app.id,
@@ -230,6 +257,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
     migrations: await readMigrations(migrationsFolder),
     // Noted as well as thrown: some callers of the database carry on after an error.
     onStatement: (text) => {
+      options.seeStatement?.(text);
       try {
         check.run(text);
       } catch (error) {

@@ -21,6 +21,7 @@ const letters: Record<Limit['per'], string> = {
   address: 'i',
   'caller+app': 'c+a',
   'workspace+app': 'w+a',
+  'address+app': 'i+a',
 };
 
 // The spec's four figures that an override may change; they carry no mark in the register (§0.8).
@@ -36,6 +37,7 @@ function limitAsWritten(route: Route): string {
 describe('the register', () => {
   it('was read whole', () => {
     expect(register.length).toBeGreaterThan(200);
+    expect(register.filter((row) => row.appUser)).toHaveLength(11);
     expect(contractCodes.get(404)?.has('folder_not_found')).toBe(true);
   });
 
@@ -65,6 +67,7 @@ describe.each(routes.filter((route) => !beside.has(route.name)).map((route) => [
         readOnly: accepted.token === 'read_only',
         key: accepted.key === true,
         workspaceKey: accepted.workspaceKey ?? null,
+        appUser: accepted.appUser === true,
       }).toEqual({
         isOpen: row.isOpen,
         session: row.session,
@@ -72,6 +75,7 @@ describe.each(routes.filter((route) => !beside.has(route.name)).map((route) => [
         readOnly: row.readOnly,
         key: row.key,
         workspaceKey: row.workspaceKey,
+        appUser: row.appUser,
       });
     });
 
