@@ -185,7 +185,8 @@ export const queryTime = describedAs(
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 
-function timeOf(value: string): Date | undefined {
+/** Undefined when the text is no time. */
+export function timeOf(value: string): Date | undefined {
   const match = timeForm.exec(value);
   if (match === null) return undefined;
   const [, whole, fraction = '', zone = 'Z'] = match;
