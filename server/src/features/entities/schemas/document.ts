@@ -3,10 +3,17 @@
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isKeepable } from '../../../kit/text.ts';
 import type { Fields as NamedFields } from '../rules/fields.ts';
-import { parseRule } from '../rules/grammar.ts';
-import type { Rule } from '../rules/rule.ts';
+import { parseRules, type Rules } from '../rules/grammar.ts';
 import { isObject, isSame } from '../rules/values.ts';
-import { automaticNames, type EntitySchema, type Field, type FieldRules, type Fields, type FieldType } from './field.ts';
+import {
+  automaticNames,
+  type EntitySchema,
+  type Field,
+  type Fields,
+  type FieldType,
+  noRules,
+  plainText,
+} from './field.ts';
 import { type FormatName, formats } from './formats.ts';
 import { patternOf } from './pattern.ts';
 import { checkedValue, nothingFound } from './values.ts';
@@ -66,7 +73,7 @@ function readDocument(json: unknown, loc: Loc, reading: Reading): EntitySchema |
     ...inner,
     name: json.name as string,
     unique: readUnique(json.unique, inner, [...loc, 'unique'], reading),
-    ...readRowRules(json.rls, [...loc, 'rls'], reading),
+    rules: readRules(json.rls, 'entity', loc, reading),
   };
 }
 
@@ -105,7 +112,8 @@ function readRequired(json: unknown, fields: ReadonlyMap<string, Field>, loc: Lo
   if (!Array.isArray(json)) refuse(reading, loc, 'must be a list of names');
   const names = Array.isArray(json) ? json : [];
   for (const [index, name] of names.entries()) {
-    if (typeof name !== 'string' || !fields.has(name)) refuse(reading, [...loc, index], 'must be the name of a property');
+    if (typeof name !== 'string' || !fields.has(name))
+      refuse(reading, [...loc, index], 'must be the name of a property');
   }
   return new Set(names as string[]);
 }
@@ -120,7 +128,7 @@ const wordsOf: Record<FieldType, readonly string[]> = {
 };
 const anyTypeWords = ['type', 'title', 'description', 'enum', 'enumNames', 'default', 'rls'];
 
-const nowhere: Field = { types: ['string'], nullable: false, rules: {} };
+const nowhere = plainText;
 
 function readField(json: unknown, loc: Loc, reading: Reading, depth: number): Field {
   if (!isObject(json)) return refuse(reading, loc, 'must be an object') ?? nowhere;
@@ -129,13 +137,16 @@ function readField(json: unknown, loc: Loc, reading: Reading, depth: number): Fi
   readTexts(json, loc, reading);
   const items = json.items === undefined ? undefined : readItems(json.items, [...loc, 'items'], reading, depth + 1);
   const properties = json.properties === undefined ? undefined : readFields(json, loc, reading, depth + 1);
+  const rules = readRules(json.rls, 'field', loc, reading);
+  const inner = [...(items ? [items] : []), ...(properties?.fields.values() ?? [])];
   const plain: Field = {
     types,
     nullable,
     ...readBounds(json, loc, reading),
     ...(items && { items }),
     ...(properties && { properties }),
-    rules: readFieldRules(json.rls, [...loc, 'rls'], reading),
+    rules,
+    isGuarded: Object.values(rules).some((rule) => rule !== 'missing') || inner.some((field) => field.isGuarded),
   };
   const choices = readEnum(json, plain, loc, reading);
   const field = choices === undefined ? plain : { ...plain, enum: choices };
@@ -162,7 +173,8 @@ function readBounds(json: Plain, loc: Loc, reading: Reading) {
   const bound = (word: string) => readNumber(json[word], [...loc, word], reading, false);
   const [minLength, maxLength] = [count('minLength'), count('maxLength')];
   const [minimum, maximum] = [bound('minimum'), bound('maximum')];
-  if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY)) refuse(reading, [...loc, 'minLength'], 'is above maxLength');
+  if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY))
+    refuse(reading, [...loc, 'minLength'], 'is above maxLength');
   if ((minimum ?? Number.NEGATIVE_INFINITY) > (maximum ?? Number.POSITIVE_INFINITY))
     refuse(reading, [...loc, 'minimum'], 'is above maximum');
   const pattern = typeof json.pattern === 'string' ? patternOf(json.pattern) : undefined;
@@ -172,13 +184,17 @@ function readBounds(json: Plain, loc: Loc, reading: Reading) {
   if (format !== undefined && !(typeof format === 'string' && Object.hasOwn(formats, format)))
     refuse(reading, [...loc, 'format'], `must be of: ${Object.keys(formats).join(', ')}`);
   const bounds = { minLength, maxLength, minimum, maximum, pattern, format };
-  return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined)) as Partial<typeof bounds>;
+  return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined)) as Partial<
+    typeof bounds
+  >;
 }
 
 function readNumber(json: unknown, loc: Loc, reading: Reading, isCount: boolean): number | undefined {
   if (json === undefined) return undefined;
   const holds = isCount ? Number.isSafeInteger(json) && (json as number) >= 0 : Number.isFinite(json);
-  return holds ? (json as number) : refuse(reading, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
+  return holds
+    ? (json as number)
+    : refuse(reading, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
 }
 
 function readEnum(json: Plain, field: Field, loc: Loc, reading: Reading): unknown[] | undefined {
@@ -222,43 +238,11 @@ function readUnique(json: unknown, { fields }: Fields, loc: Loc, reading: Readin
 export const isScalar = (field: Field | undefined): boolean =>
   field !== undefined && !field.types.includes('array') && !field.types.includes('object');
 
-const rowWords = ['create', 'read', 'update', 'delete', 'write', 'update_check'];
-
-function readRowRules(json: unknown, loc: Loc, reading: Reading): Pick<EntitySchema, 'rules' | 'updateCheck'> {
-  const said = readRules(json, rowWords, loc, reading);
-  const write = said.write ?? 'missing';
-  return {
-    rules: {
-      create: said.create ?? write,
-      read: said.read ?? 'missing',
-      update: said.update ?? write,
-      delete: said.delete ?? write,
-    },
-    updateCheck: said.update_check,
-  };
-}
-
-function readFieldRules(json: unknown, loc: Loc, reading: Reading): FieldRules {
-  const { read, create, update, write } = readRules(json, ['read', 'create', 'update', 'write'], loc, reading);
-  const rules = { read, create: create ?? write, update: update ?? write };
-  return Object.fromEntries(Object.entries(rules).filter(([, rule]) => rule !== undefined));
-}
-
-/** The rules that are there; one that is missing by its form (null, "", {}) is not. */
-function readRules(json: unknown, words: readonly string[], loc: Loc, reading: Reading): Record<string, Rule | undefined> {
-  if (json === undefined || json === null) return {};
-  if (!isObject(json)) return refuse(reading, loc, 'must be an object', 'rule_syntax') ?? {};
-  const rules: Record<string, Rule> = {};
-  for (const [word, rule] of Object.entries(json)) {
-    if (!words.includes(word)) {
-      refuse(reading, [...loc, word], `must be of: ${words.join(', ')}`, 'rule_syntax');
-      continue;
-    }
-    const parsed = parseRule(rule, [...loc, word], reading.named);
-    if ('faults' in parsed) reading.faults.push(...parsed.faults);
-    else if (parsed.rule !== 'missing') rules[word] = parsed.rule;
-  }
-  return rules;
+function readRules(json: unknown, of: 'entity' | 'field', loc: Loc, reading: Reading): Rules {
+  const parsed = parseRules(json, [...loc, 'rls'], reading.named, of);
+  if ('rules' in parsed) return parsed.rules;
+  reading.faults.push(...parsed.faults);
+  return noRules;
 }
 
 function readTexts(json: Plain, loc: Loc, reading: Reading): void {

@@ -1,5 +1,5 @@
 // Owns the parsed form of a schema: what a document (docs/contract.md §5.1) says, made ready to check values by.
-import type { Rule } from '../rules/rule.ts';
+import type { Rules } from '../rules/grammar.ts';
 import type { FormatName } from './formats.ts';
 import type { Pattern } from './pattern.ts';
 
@@ -26,25 +26,34 @@ export interface Field {
   readonly items?: Field;
   /** Undefined: any fields. */
   readonly properties?: Fields;
-  readonly rules: FieldRules;
+  /** A rule that is missing here is that of the closest field around; at the top, whom the row's rule lets in may. */
+  readonly rules: Rules;
+  /** It, or a field in it, has a rule of its own. */
+  readonly isGuarded: boolean;
 }
-
-/** Undefined: no rule here, the closest field around decides; at the top, everybody whom the row's rule lets in may. */
-export interface FieldRules {
-  readonly read?: Rule;
-  readonly create?: Rule;
-  readonly update?: Rule;
-}
-
-export type RowOperation = 'create' | 'read' | 'update' | 'delete';
 
 export interface EntitySchema extends Fields {
   readonly name: string;
   readonly unique: readonly (readonly string[])[];
-  readonly rules: Readonly<Record<RowOperation, Rule>>;
-  /** Must hold on the record as an update would leave it. */
-  readonly updateCheck: Rule | undefined;
+  readonly rules: Rules;
 }
 
 /** Names that every record has by itself. */
-export const automaticNames = ['id', 'created_date', 'updated_date', 'created_by', 'created_by_id', 'is_sample'] as const;
+export const automaticNames = [
+  'id',
+  'created_date',
+  'updated_date',
+  'created_by',
+  'created_by_id',
+  'is_sample',
+] as const;
+
+export const noRules: Rules = {
+  create: 'missing',
+  read: 'missing',
+  update: 'missing',
+  delete: 'missing',
+  update_check: 'missing',
+};
+
+export const plainText: Field = { types: ['string'], nullable: false, rules: noRules, isGuarded: false };

@@ -64,20 +64,20 @@ export function keyRowsOf(keys: readonly Key[], record: Subject): KeyRow[] {
 
 /** As in SQL: where one of the fields is missing, nothing is the same. */
 function uniqueValue({ places }: Key, record: Subject): Buffer[] {
-  const values = places.map((place) => valueOf(place, record));
+  const values = places.map((place) => valueIn(place, record));
   return values.some((value) => value === undefined || value === null) ? [] : [digestOf(values)];
 }
 
 /** Equality also holds for an element of a list, so each has its row. */
 function lookupValues({ places: [place] }: Key, record: Subject): Buffer[] {
-  const value = place && valueOf(place, record);
+  const value = place && valueIn(place, record);
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) return [digestOf(value)];
   const digests = [value, ...value].map((each) => digestOf(each).toString('latin1'));
   return [...new Set(digests)].map((digest) => Buffer.from(digest, 'latin1'));
 }
 
-const valueOf = (place: Place, record: Subject): unknown =>
+const valueIn = (place: Place, record: Subject): unknown =>
   place.column === undefined ? valueAt(record.data, place.names) : record[place.column];
 
 /** Equal for values that are equal as JSON. */
@@ -86,9 +86,12 @@ export const digestOf = (value: unknown): Buffer =>
 
 /** What goes and what comes when a record changes. */
 export function keyChanges(before: readonly KeyRow[], after: readonly KeyRow[]): { gone: KeyRow[]; added: KeyRow[] } {
-  const same = (a: KeyRow) => (b: KeyRow) => a.key === b.key && a.value.equals(b.value);
+  const had = new Set(before.map(spelled));
+  const has = new Set(after.map(spelled));
   return {
-    gone: before.filter((row) => !after.some(same(row))),
-    added: after.filter((row) => !before.some(same(row))),
+    gone: before.filter((row) => !has.has(spelled(row))),
+    added: after.filter((row) => !had.has(spelled(row))),
   };
 }
+
+const spelled = ({ key, value }: KeyRow): string => `${key} ${value.toString('latin1')}`;

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isKeepable } from '../../../kit/text.ts';
-import type { Field, Fields, FieldType } from './field.ts';
+import { isObject } from '../rules/values.ts';
+import { type Field, type Fields, type FieldType, plainText } from './field.ts';
 import { formats } from './formats.ts';
 
 type Loc = readonly (string | number)[];
@@ -44,7 +45,7 @@ const isOf = (type: FieldType, value: unknown): boolean => {
     case 'array':
       return Array.isArray(value);
     case 'object':
-      return isPlain(value);
+      return isObject(value);
     case 'integer':
       return Number.isSafeInteger(value);
     case 'number':
@@ -53,9 +54,6 @@ const isOf = (type: FieldType, value: unknown): boolean => {
       return typeof value === type;
   }
 };
-
-export const isPlain = (value: unknown): value is Plain =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function wrongType([type]: readonly FieldType[], value: unknown): [type: string, message: string] {
   if (typeof value === 'number' && (type === 'integer' || type === 'number')) {
@@ -135,7 +133,7 @@ function checkedObject(shape: Fields | undefined, value: Plain, loc: Loc, found:
 
 /** A value of no declared shape: anything that the database keeps. */
 function storable(value: unknown, loc: Loc, found: Findings, depth: number): unknown {
-  if (typeof value === 'string') return checkedText(anyField, value, loc, found);
+  if (typeof value === 'string') return checkedText(plainText, value, loc, found);
   if (typeof value === 'number' && !Number.isFinite(value))
     return refuse(found, loc, 'finite_number', 'must be a number that can be kept exactly');
   if (typeof value !== 'object' || value === null) return value;
@@ -147,8 +145,6 @@ function storable(value: unknown, loc: Loc, found: Findings, depth: number): unk
   });
   return Object.fromEntries(kept);
 }
-
-const anyField: Field = { types: ['string'], nullable: false, rules: {} };
 
 function refuse(found: Findings, loc: Loc, type: string, msg: string): undefined {
   if (found.faults.length < maxFaults) found.faults.push({ loc, msg, type });
