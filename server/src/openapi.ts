@@ -78,13 +78,16 @@ export function credentialsOf(accepted: Accepted): string[] {
     accepted.token === 'read_only' && 'personal_token:read_only',
     accepted.key && 'personal_key',
     accepted.workspaceKey && `workspace_key:${accepted.workspaceKey}`,
+    accepted.appUser && 'app_user_token',
+    accepted.appUser && 'anonymous',
   ].filter((name): name is string => typeof name === 'string');
 }
 
 const securityOf = (accepted: Accepted): JsonSchema[] => [
-  ...(accepted.token || accepted.key || accepted.workspaceKey ? [{ bearer: [] }] : []),
+  ...(accepted.token || accepted.key || accepted.workspaceKey || accepted.appUser ? [{ bearer: [] }] : []),
   ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
   ...(accepted.session ? [{ session: [] }] : []),
+  ...(accepted.appUser ? [{}] : []), // without any, where the app is open without login
 ];
 
 const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): JsonSchema => ({
@@ -181,7 +184,7 @@ const takesInput = (route: Route): boolean => Boolean(route.body || route.query 
 function credentialRefusals(accepted: Accepted, method: string): Refusal[] {
   const forbidden = [
     accepted.token !== 'read_only' && 'read_only_credential_route_not_allowed',
-    !(accepted.session && accepted.token && accepted.key) && 'credential_kind_not_allowed',
+    !(accepted.session && accepted.token && accepted.key && accepted.appUser) && 'credential_kind_not_allowed',
     accepted.workspaceKey ? 'workspace_key_scope_missing' : 'workspace_key_not_allowed',
     accepted.session && method !== 'GET' && 'origin_not_allowed',
   ].filter((code): code is string => typeof code === 'string');

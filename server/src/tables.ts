@@ -104,6 +104,16 @@ export interface Tables {
     role: 'editor' | 'viewer';
     created_date: Date;
   };
+  app_users: {
+    id: string;
+    app_id: string;
+    email: string;
+    full_name: Generated<string>;
+    role: Generated<'admin' | 'user'>;
+    data: ColumnType<unknown, string | undefined, string>;
+    created_date: Date;
+    updated_date: Date;
+  };
   apps: {
     id: string;
     workspace_id: string;
@@ -157,7 +167,7 @@ export interface Tables {
   };
   credentials: {
     id: string;
-    kind: 'session' | 'personal_token' | 'personal_key' | 'workspace_key';
+    kind: 'session' | 'personal_token' | 'personal_key' | 'workspace_key' | 'app_user_token';
     hash: Buffer;
     pepper_id: string;
     last4: string;
@@ -174,6 +184,7 @@ export interface Tables {
     description: Generated<string>;
     parent_id: string | null;
     created_by: string | null;
+    app_user_id: string | null;
   };
   credit_ledger: {
     workspace_id: string;

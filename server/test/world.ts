@@ -2,7 +2,7 @@
 // moved, and builders for the people, workspaces and credentials in it.
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { insertApp, type NewApp } from '../src/access/apps.ts';
 import {
@@ -20,6 +20,7 @@ import { newKeys } from '../src/commands/keys.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { openDatabase } from '../src/kit/db/database.ts';
 import { readMigrations } from '../src/kit/db/migrate.ts';
+import { newId } from '../src/kit/ids.ts';
 import { type HeldSlot, holdSlot } from '../src/kit/later/slots.ts';
 import { work } from '../src/kit/later/worker.ts';
 import { createLog } from '../src/kit/log.ts';
@@ -28,6 +29,8 @@ import { call, type Got, type Sent } from './client.ts';
 import { type Change, changesOf, observe } from './observed.ts';
 import { cloneTemplate } from './template.ts';
 import { tenantCheck } from './tenant-check.ts';
+
+type NewAppUser = Insertable<Tables['app_users']>;
 
 export interface Person {
   readonly id: string;
@@ -39,6 +42,8 @@ export interface WorldOptions {
   readonly routes?: AppParts['routes'];
   /** Where the app looks for its database, when not at the world's own. */
   readonly databaseUrl?: string;
+  /** Sees the text of every statement the app sends. */
+  readonly seeStatement?: (text: string) => void;
   /** The tests of this file take entries out of the audit log on purpose. */
   readonly tampers?: true;
 }
@@ -146,6 +151,28 @@ export class World {
     return insertApp(this.db, access, app, this.clock.now());
   }
 
+  /** Someone who uses an app. */
+  async appUser(app: AppRow, email: string, more: Partial<NewAppUser> = {}): Promise<Person> {
+    const now = this.clock.now();
+    const user = { id: newId(), app_id: app.id, email, ...more, created_date: now, updated_date: now };
+    await this.db.insertInto('app_users').values(user).execute();
+    return { id: user.id, email };
+  }
+
+  /** The text of a token under which an app's own user calls. */
+  async appUserToken(app: AppRow, user: Person, more: Partial<NewCredential> = {}): Promise<string> {
+    const { token } = await this.credential({
+      kind: 'app_user_token',
+      user_id: null,
+      app_user_id: user.id,
+      workspace_id: app.workspace_id,
+      permission: 'full_access',
+      expires_at: new Date(this.clock.now().getTime() + 60 * 60 * 1000),
+      ...more,
+    });
+    return token;
+  }
+
   async share(app: AppRow, person: Person, role: 'editor' | 'viewer'): Promise<void> {
     const share = {
       app_id: app.id,
@@ -214,6 +241,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
     migrations: await readMigrations(migrationsFolder),
     // Noted as well as thrown: some callers of the database carry on after an error.
     onStatement: (text) => {
+      options.seeStatement?.(text);
       try {
         check.run(text);
       } catch (error) {

@@ -24,6 +24,8 @@ export interface Accepted {
   readonly key?: true;
   /** Workspace keys with this scope. */
   readonly workspaceKey?: KeyScope;
+  /** The app's own users; and anybody, without credentials, where the app is open without login. */
+  readonly appUser?: true;
 }
 
 /** No credential needed. */
@@ -41,15 +43,14 @@ export interface Presented {
   readonly viaApiKeyHeader: boolean;
 }
 
-/** Authorization beats api_key beats the cookie; the loser is not looked at. */
-export function presented(exchange: Exchange, cellCode: string): Presented {
+/** Authorization beats api_key beats the cookie; the loser is not looked at. Undefined when there is none of them. */
+export function presented(exchange: Exchange, cellCode: string): Presented | undefined {
   const authorization = exchange.header('authorization');
   const apiKey = exchange.header('api_key');
   if (authorization !== undefined) return checked(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', cellCode, false);
   if (apiKey !== undefined) return checked(apiKey, cellCode, true);
   const session = cookie(exchange, 'plinth_session');
-  if (session === undefined)
-    throw unauthenticated('credentials_missing', 'Send a personal access token as "Authorization: Bearer <token>".');
+  if (session === undefined) return undefined;
   const known = presentedSession(exchange, cellCode);
   if (known === undefined) throw invalidCredentials();
   return known;
@@ -64,7 +65,8 @@ export function presentedSession(exchange: Exchange, cellCode: string): Presente
 
 function checked(text: string, cellCode: string, viaApiKeyHeader: boolean): Presented {
   const kind = kindOfToken(text, cellCode);
-  if (kind === undefined || kind === 'session') throw invalidCredentials();
+  const isMisplaced = kind === 'session' || (kind === 'app_user_token' && viaApiKeyHeader);
+  if (kind === undefined || isMisplaced) throw invalidCredentials();
   return { text, kind, viaApiKeyHeader };
 }
 
@@ -109,9 +111,14 @@ export function refusalOfKind(
       'A read-only credential cannot call this operation.',
     );
   }
-  const listed =
-    found.kind === 'session' ? accepted.session : found.kind === 'personal_key' ? accepted.key : accepted.token;
-  if (listed) return undefined;
+  const listed = {
+    session: accepted.session,
+    personal_token: accepted.token,
+    personal_key: accepted.key,
+    app_user_token: accepted.appUser,
+    anonymous: accepted.appUser,
+  };
+  if (listed[found.kind]) return undefined;
   return new Problem('forbidden', 'credential_kind_not_allowed', 'This kind of credential cannot call this operation.');
 }
 
@@ -139,6 +146,9 @@ export function refuseForeignOrigin(exchange: Exchange, baseOrigin: string): voi
 }
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);
+
+export const missingCredentials = () =>
+  unauthenticated('credentials_missing', 'Send a personal access token as "Authorization: Bearer <token>".');
 
 export const expired = () => unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
 

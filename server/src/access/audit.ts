@@ -3,7 +3,7 @@
 import { prepared } from '../kit/db/database.ts';
 import { newId } from '../kit/ids.ts';
 import type { Db } from '../tables.ts';
-import type { Caller, SelfAccess, Visitor, WorkspaceAccess } from './proofs.ts';
+import type { Asker, DataAccess, SelfAccess, Visitor, WorkspaceAccess } from './proofs.ts';
 
 export interface AuditedChange {
   /** As the contract lists them: `folder.created`, `token.revoked`, … */
@@ -19,7 +19,7 @@ export interface AuditedChange {
 export const concealed = { changed: true } as const;
 
 /** Records a change of a workspace's state, by whoever the proof names. */
-export const audit = (db: Db, access: WorkspaceAccess, change: AuditedChange, now: Date): Promise<void> =>
+export const audit = (db: Db, access: WorkspaceAccess | DataAccess, change: AuditedChange, now: Date): Promise<void> =>
   record(db, { ...by(access.caller), workspace_id: access.workspace_id, outcome: 'done' }, change, now);
 
 /** Records a change of a person's own things, in the installation's chain: it belongs to no workspace. */
@@ -83,11 +83,11 @@ export const auditService = (db: Db, workspace_id: string | null, change: Audite
 /** Records a refusal by role, plan or owner protection. */
 export const auditRefusal = (
   db: Db,
-  caller: Caller,
+  asker: Asker,
   workspace_id: string | null,
   change: AuditedChange,
   now: Date,
-): Promise<void> => record(db, { ...by(caller), workspace_id, outcome: 'refused' }, change, now);
+): Promise<void> => record(db, { ...by(asker), workspace_id, outcome: 'refused' }, change, now);
 
 // Every change pays for this one, so it is prepared.
 const insertPending = prepared<never, [id: string, workspaceId: string | null, entry: string]>(
@@ -97,7 +97,7 @@ const insertPending = prepared<never, [id: string, workspaceId: string | null, e
 
 interface Circumstances {
   readonly actor: {
-    kind: 'user' | 'workspace_key' | 'service' | 'operator' | 'anonymous';
+    kind: 'user' | 'app_user' | 'workspace_key' | 'service' | 'operator' | 'anonymous';
     id: string | null;
     email: string | null;
   };
@@ -110,15 +110,19 @@ interface Circumstances {
 
 const anonymous = { kind: 'anonymous', id: null, email: null } as const;
 
-const by = (caller: Caller) => ({
-  actor:
-    caller.kind === 'workspace_key'
-      ? { kind: 'workspace_key' as const, id: caller.credential_id, email: null }
-      : { kind: 'user' as const, id: caller.user_id, email: caller.email },
-  credential_id: caller.credential_id,
-  request_id: caller.request_id,
-  ip: caller.ip,
+const by = (asker: Asker) => ({
+  actor: actorOf(asker),
+  credential_id: asker.credential_id,
+  request_id: asker.request_id,
+  ip: asker.ip,
 });
+
+function actorOf({ kind, credential_id, user_id, app_user_id, email }: Asker): Circumstances['actor'] {
+  if (kind === 'anonymous') return anonymous;
+  if (kind === 'workspace_key') return { kind, id: credential_id, email: null };
+  if (kind === 'app_user_token') return { kind: 'app_user', id: app_user_id, email };
+  return { kind: 'user', id: user_id, email };
+}
 
 async function record(db: Db, circumstances: Circumstances, change: AuditedChange, now: Date): Promise<void> {
   const { workspace_id, ...rest } = circumstances;

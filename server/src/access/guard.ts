@@ -8,6 +8,7 @@ import {
   type Accepted,
   expired,
   isOver,
+  missingCredentials,
   open,
   type Presented,
   presented,
@@ -17,7 +18,16 @@ import {
   refuseUnknown,
 } from './accepted.ts';
 import type { Count, Counters } from './counters.ts';
-import { type Counted, counterName, type Limit, quotaOf, rateLimited, secondsLeft, unlimited } from './limits.ts';
+import {
+  anonymousLimit,
+  appUserLimit,
+  type Counted,
+  counterName,
+  quotaOf,
+  rateLimited,
+  secondsLeft,
+  unlimited,
+} from './limits.ts';
 import type { Found } from './lookup.ts';
 import { planFault } from './plans.ts';
 import type { Route } from './route.ts';
@@ -39,11 +49,12 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
   return async (exchange) => {
     const route = exchange.operation as Route;
     if (route.credentials === open) {
-      await limit(exchange, route, undefined, countFor(exchange, route, undefined, options));
+      await limit(exchange, route.limit, undefined, countFor(exchange, route.limit, undefined, options));
       const found = route.access.recognises && (await recognised(exchange, route, options));
       return within(exchange, route, route.access.decide(found || nobody, exchange), options);
     }
     const credential = presented(exchange, options.cellCode);
+    if (credential === undefined) return anonymous(exchange, route, options);
     const hash = hashToken(credential.text, currentPepper(options));
     const early = counted.countEarly(hash, exchange, route, options);
     const found = await find(exchange, route, credential, hash, options);
@@ -56,12 +67,13 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     permit(exchange, route.credentials, credential, found, options);
     counted.remember(hash, found);
     exchange.actor = {
-      id: found.user_id ?? found.credential_id,
+      id: found.user_id ?? found.app_user_id ?? found.credential_id,
       workspaceId: found.workspace_id,
       reach: found.app_ids?.join() ?? '',
       found,
     };
-    await limit(exchange, route, found, early ?? countFor(exchange, route, countedAs(found), options));
+    const figure = limitOf(route, found);
+    await limit(exchange, figure, found, early ?? countFor(exchange, figure, countedAs(found), options));
     const access = route.access.decide(found, exchange);
     refusePlan(route, found);
     markUsed(options.db, found, route.access.choosesWorkspace, exchange.now);
@@ -70,6 +82,18 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
 }
 
 const nobody = {} as Found;
+
+/** Without credentials: refused, but where the path names something that is open to everybody. */
+async function anonymous(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
+  const { access, credentials } = route;
+  const found = (credentials as Accepted).appUser && (await access.findOpen?.(options.db, access.idOf(exchange)));
+  if (!found) throw missingCredentials();
+  exchange.actor = { id: null, workspaceId: found.workspace_id, reach: '', found };
+  await limit(exchange, anonymousLimit, undefined, countFor(exchange, anonymousLimit, undefined, options));
+  const proof = access.decide(found, exchange);
+  refusePlan(route, found);
+  return within(exchange, route, proof, options);
+}
 
 /** The inner things that the path names. */
 const within = (exchange: Exchange, route: Route, access: unknown, { db }: GuardOptions) =>
@@ -120,32 +144,36 @@ function permit(
   if (found.kind === 'session') refuseForeignOrigin(exchange, options.baseOrigin);
 }
 
+/** Those who use an app are counted apart from those who manage it. */
+const limitOf = (route: Route, { kind }: Pick<Found, 'kind'>): Route['limit'] =>
+  kind === 'app_user_token' ? appUserLimit : route.limit;
+
 function countFor(
   exchange: Exchange,
-  route: Route,
+  limit: Route['limit'],
   who: Counted | undefined,
   options: GuardOptions,
 ): Promise<Count> | undefined {
-  if (route.limit === unlimited) return undefined;
-  const name = counterName(route.limit, route.name, who, exchange.address, exchange.params.app_id?.slice(0, 64) ?? '');
-  return options.counters.add(name, route.limit.windowSeconds);
+  if (limit === unlimited) return undefined;
+  const { operation, address, params } = exchange;
+  const name = counterName(limit, operation.name, who, address, params.app_id?.slice(0, 64) ?? '');
+  return options.counters.add(name, limit.windowSeconds);
 }
 
 async function limit(
   exchange: Exchange,
-  route: Route,
+  limit: Route['limit'],
   found: Found | undefined,
   counting: Promise<Count> | undefined,
 ): Promise<void> {
-  if (counting === undefined) return;
-  const limit = route.limit as Limit;
+  if (limit === unlimited || counting === undefined) return;
   const { count, resetMs, shared } = await counting;
   if (!shared) exchange.partial.push('rate_limit');
   // Another workspace's plan is nobody's business: a caller outside counts by the plain figure.
   const own = found !== undefined && belongs(found) ? found : undefined;
   const quota = quotaOf(limit, own?.plan ?? null, own?.rate_multiplier ?? null);
   const seconds = secondsLeft(resetMs);
-  const name = limit.group ?? route.name;
+  const name = limit.group ?? exchange.operation.name;
   exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
   exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
   if (count <= quota) return;
@@ -162,7 +190,7 @@ function refusePlan(route: Route, found: Found): void {
   if (fault) throw fault;
 }
 
-const belongs = (found: Found): boolean => found.role !== null || found.kind === 'workspace_key';
+const belongs = (found: Found): boolean => found.role !== null || found.user_id === null;
 
 /** Nobody counts in a workspace they do not belong to. */
 const countedAs = (found: Found): Counted => ({ ...found, workspace_id: belongs(found) ? found.workspace_id : null });
@@ -180,7 +208,7 @@ class Hints {
     const hint = this.#known.get(hash.toString('latin1'));
     if (hint === undefined || refusalOfKind(route.credentials as Accepted, hint) !== undefined) return undefined;
     if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
-    return countFor(exchange, route, hint, options);
+    return countFor(exchange, limitOf(route, hint), hint, options);
   }
 
   remember(hash: Buffer, found: Found): void {
@@ -188,6 +216,7 @@ class Hints {
       kind,
       credential_id,
       user_id,
+      app_user_id,
       credential_workspace_id: workspace_id,
       permission,
       scopes,
@@ -199,7 +228,7 @@ class Hints {
     if (kind === 'personal_key' || kind === 'session' || this.#known.has(key)) return;
     if (!belongs(found)) return;
     if (this.#known.size >= 10_000) this.#known.clear();
-    this.#known.set(key, { kind, credential_id, user_id, workspace_id, permission, scopes, expires_at });
+    this.#known.set(key, { kind, credential_id, user_id, app_user_id, workspace_id, permission, scopes, expires_at });
   }
 
   forget(hash: Buffer): void {

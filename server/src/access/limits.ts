@@ -4,11 +4,19 @@ import { type Plan, rateFactors } from './plans.ts';
 import type { CredentialKind } from './tokens.ts';
 
 /**
- * caller: a person's sessions apart from their tokens and keys; a workspace key by itself
+ * caller: a person's sessions apart from their tokens and keys; a workspace key by itself; an app user over all tokens
  * workspace: a session its own per person; all personal tokens and keys of the workspace share one
  * user: a person over all credentials · app: all callers of the app · address: the client address
  */
-export type CountedPer = 'caller' | 'workspace' | 'user' | 'app' | 'address' | 'caller+app' | 'workspace+app';
+export type CountedPer =
+  | 'caller'
+  | 'workspace'
+  | 'user'
+  | 'app'
+  | 'address'
+  | 'caller+app'
+  | 'workspace+app'
+  | 'address+app';
 
 export interface Limit {
   readonly quota: number;
@@ -46,10 +54,15 @@ export const secondsLeft = (resetMs: number): number => Math.max(1, Math.ceil(re
 
 export const unlimited = 'unlimited';
 
+/** What holds for those who use an app, over all its operations and on every plan, in place of an operation's figure. */
+export const appUserLimit = perMinute(600, 'caller', { group: 'runtime', scaledBy: 'never' });
+export const anonymousLimit = perMinute(120, 'address+app', { group: 'runtime', scaledBy: 'never' });
+
 export interface Counted {
-  readonly kind: CredentialKind;
+  readonly kind: CredentialKind | 'anonymous';
   readonly credential_id: string;
   readonly user_id: string | null;
+  readonly app_user_id: string | null;
   readonly workspace_id: string | null;
 }
 
@@ -69,6 +82,7 @@ export function counterName(
 }
 
 function ownCounter(per: string, who: Counted): string {
+  if (who.kind === 'app_user_token') return `e:${who.app_user_id}`;
   if (who.kind === 'workspace_key') return `k:${who.credential_id}`;
   if (per === 'user') return `p:${who.user_id}`;
   if (who.kind === 'session') return `s:${who.user_id}`;

@@ -3,14 +3,14 @@
 import type { Kysely } from 'kysely';
 import { prepared } from '../kit/db/database.ts';
 import type { Plan } from './plans.ts';
-import type { AppRow } from './proofs.ts';
+import type { AppRow, Asker } from './proofs.ts';
 import type { WorkspaceRole } from './roles.ts';
-import type { CredentialKind } from './tokens.ts';
 
 export interface Found {
   credential_id: string;
-  kind: CredentialKind;
+  kind: Asker['kind'];
   user_id: string | null;
+  app_user_id: string | null;
   credential_workspace_id: string | null;
   permission: 'read_only' | 'full_access';
   app_ids: string[] | null;
@@ -27,12 +27,13 @@ export interface Found {
 }
 
 const callerColumns = `
-  c.id as credential_id, c.kind, c.user_id, c.workspace_id as credential_workspace_id, c.permission, c.app_ids, c.scopes,
-  c.expires_at, c.last_used_at, u.email, u.is_operator,
+  c.id as credential_id, c.kind, c.user_id, c.app_user_id, c.workspace_id as credential_workspace_id, c.permission,
+  c.app_ids, c.scopes, c.expires_at, c.last_used_at, u.email, u.is_operator,
   w.id as workspace_id, w.plan, w.rate_multiplier, m.role, m.access_state`;
 
 // A token or workspace key is good in its own workspace only, and counts and is limited there, wherever it points.
-const ownWorkspace = "case when c.kind in ('personal_token', 'workspace_key') then c.workspace_id end";
+const ownWorkspace =
+  "case when c.kind in ('personal_token', 'workspace_key', 'app_user_token') then c.workspace_id end";
 
 const lastUsedOrFirst = `(
     select f.workspace_id from memberships f join workspaces fw on fw.id = f.workspace_id and fw.deleted_date is null
@@ -89,21 +90,55 @@ export type FoundApp = Found & { share_role: 'editor' | 'viewer' | null; app_own
   [C in (typeof appColumns)[number] as `app_${C}`]: (AppRow[C] extends Date ? string : AppRow[C]) | null;
 };
 
-const atApp = (name: string, inTrash: boolean) =>
-  lookUp<FoundApp>(
+const wholeApp = `o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`;
+
+const atApp = <Row extends FoundApp>(name: string, isDeleted: 'null' | 'not null', columns = '', joins = '') =>
+  lookUp<Row>(
     name,
     statement(
-      `, s.role as share_role, o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`,
-      `left join apps a on a.id = $2::uuid and a.deleted_date is ${inTrash ? 'not null' : 'null'}
+      `, s.role as share_role, ${wholeApp}${columns}`,
+      `left join apps a on a.id = $2::uuid and a.deleted_date is ${isDeleted}
      left join users o on o.id = a.owner_id
-     left join app_shares s on s.app_id = a.id and s.user_id = c.user_id`,
+     left join app_shares s on s.app_id = a.id and s.user_id = c.user_id
+     ${joins}`,
       `${ownWorkspace}, a.workspace_id`,
     ),
   );
 
 /** At an app (`$2`): the app comes along, so that reading one app is this one statement. */
-export const findAtApp = atApp('access_at_app', false);
-export const findAtTrashedApp = atApp('access_at_trashed_app', true);
+export const findAtApp = atApp('access_at_app', 'null');
+export const findAtTrashedApp = atApp('access_at_trashed_app', 'not null');
+
+export type FoundData = FoundApp & {
+  full_name: string | null;
+  /** Whose token it is; of a person, the app's user with their e-mail address. */
+  app_user: { email: string; full_name: string; role: string; data: Record<string, unknown> } | null;
+};
+
+/** At an app's data (`$2`): whom the rules see comes along too. */
+export const findAtData = atApp<FoundData>(
+  'access_at_data',
+  'null',
+  ', u.full_name, coalesce(own, alike) as app_user',
+  `left join app_users own on own.app_id = a.id and own.id = c.app_user_id
+     left join app_users alike on alike.app_id = a.id and alike.email = u.email`,
+);
+
+const readOpenApp = prepared<{ found: FoundData }, [id: string | null]>(
+  'access_at_open_app',
+  `/* reach */
+  select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
+    null as app_user_id, null as email, w.id as workspace_id, w.plan, ${wholeApp}
+  from apps a
+  join users o on o.id = a.owner_id
+  join workspaces w on w.id = a.workspace_id and w.deleted_date is null
+  where a.id = $1::uuid and a.deleted_date is null and a.public_settings = 'public_without_login') x`,
+);
+
+/** At an app that is open without login. Any other is not found, so that it cannot be told from one that never was. */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export const findOpenApp = async (db: Kysely<any>, id: string | null): Promise<FoundData | undefined> =>
+  (await readOpenApp(db, id))[0]?.found;
 
 export type FoundThing<Row> = Found & { thing: Row | null };
 

@@ -55,6 +55,7 @@ export interface NewCredential {
   readonly name?: string;
   readonly user_id: string | null;
   readonly workspace_id: string | null;
+  readonly app_user_id?: string;
   readonly permission: 'read_only' | 'full_access';
   readonly app_ids?: readonly string[] | null;
   readonly scopes?: readonly string[] | null;

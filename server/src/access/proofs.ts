@@ -2,17 +2,27 @@
 // them, so a query without a proof does not compile.
 
 import type { Plan } from './plans.ts';
+import type { Principal } from './principal.ts';
 import type { AppRole, WorkspaceRole } from './roles.ts';
 import type { CredentialKind } from './tokens.ts';
 
 declare const proof: unique symbol;
 
-export interface Caller {
-  readonly kind: CredentialKind;
-  readonly credential_id: string;
-  /** Null for a workspace key: it acts for no person. */
+/** Whoever asks, also those who use an app without being of the workspace. */
+export interface Asker {
+  readonly kind: CredentialKind | 'anonymous';
+  readonly credential_id: string | null;
+  /** A person's; null for a workspace key, which acts for no person, and for those who use an app. */
   readonly user_id: string | null;
+  readonly app_user_id: string | null;
   readonly email: string | null;
+  readonly request_id: string;
+  readonly ip: string;
+}
+
+export interface Caller extends Asker {
+  readonly kind: Exclude<CredentialKind, 'app_user_token'>;
+  readonly credential_id: string;
   readonly is_operator: boolean;
   readonly permission: 'read_only' | 'full_access';
   /** The workspace a token or workspace key is bound to; null where it spans several. */
@@ -21,8 +31,6 @@ export interface Caller {
   readonly app_ids: readonly string[] | null;
   readonly scopes: readonly string[] | null;
   readonly expires_at: Date | null;
-  readonly request_id: string;
-  readonly ip: string;
 }
 
 export interface Visitor {
@@ -54,6 +62,18 @@ export interface AppAccess extends WorkspaceAccess {
   readonly app_role: AppRole | null;
 }
 
+/** To an app's data, of which the app's rules decide what `principal` may do. */
+export interface DataAccess {
+  readonly [proof]: string;
+  readonly caller: Asker;
+  readonly workspace_id: string;
+  readonly plan: Plan;
+  readonly app: AppRow;
+  /** Null for whoever has none: those who use the app, and workspace keys. */
+  readonly app_role: AppRole | null;
+  readonly principal: Principal;
+}
+
 export interface AppRow {
   readonly id: string;
   readonly workspace_id: string;
@@ -79,5 +99,5 @@ export interface AppRow {
 }
 
 /** Used by this room alone, after it has decided. */
-export const proven = <Proof extends SelfAccess | Visitor>(facts: Omit<Proof, typeof proof>): Proof =>
+export const proven = <Proof extends SelfAccess | Visitor | DataAccess>(facts: Omit<Proof, typeof proof>): Proof =>
   facts as unknown as Proof;

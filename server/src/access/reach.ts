@@ -18,6 +18,7 @@ import {
 } from './lookup.ts';
 import {
   type AppAccess,
+  type Asker,
   type Caller,
   proven,
   type Recognised,
@@ -42,6 +43,9 @@ export interface Guard<Proof> {
   /** What to look up beside the credential. */
   idOf(exchange: Exchange): string | null;
   decide(found: Found, exchange: Exchange): Proof;
+  /** For who sends no credentials: what the path names, where that is open to them (contract §1.7). */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  findOpen?(db: Kysely<any>, id: string | null): Promise<Found | undefined>;
   /** Finds the inner things the path names, outside in, once the outer ones were let through. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   inner?(db: Kysely<any>, proof: Proof, exchange: Exchange): Promise<Proof>;
@@ -265,7 +269,7 @@ function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, 
   return proven<WorkspaceAccess>({ caller, workspace_id, plan, role: found.role });
 }
 
-const isBound = ({ kind }: Found): boolean => kind === 'personal_token' || kind === 'workspace_key';
+const isBound = ({ kind }: Found): boolean => kind !== 'session' && kind !== 'personal_key';
 
 function refuseMismatch(found: Found, requested: string | null): void {
   if (isBound(found) && requested !== null && requested !== found.credential_workspace_id) {
@@ -287,22 +291,29 @@ function requestedWorkspace(exchange: Exchange): string | null {
   return idOrNull(typeof asked === 'string' ? asked : undefined) ?? nowhere;
 }
 
-export const callerOf = (found: Found, exchange: Exchange): Caller => ({
+export const askerOf = (found: Found, exchange: Exchange): Asker => ({
   kind: found.kind,
   credential_id: found.credential_id,
   user_id: found.user_id,
+  app_user_id: found.app_user_id,
   email: found.email,
+  request_id: exchange.requestId,
+  ip: exchange.address,
+});
+
+const callerOf = (found: Found, exchange: Exchange): Caller => ({
+  ...askerOf(found, exchange),
+  kind: found.kind as Caller['kind'], // app users are let in by the guard of data alone, which makes no caller of them
+  credential_id: found.credential_id,
   is_operator: found.is_operator ?? false,
   permission: found.permission,
   workspace_id: isBound(found) ? found.credential_workspace_id : null,
   app_ids: found.app_ids,
   scopes: found.scopes,
   expires_at: found.expires_at === null ? null : new Date(found.expires_at),
-  request_id: exchange.requestId,
-  ip: exchange.address,
 });
 
-const missing = (code: string) =>
+export const missing = (code: string) =>
   new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
 
 export const roleRequired = (required: string) =>

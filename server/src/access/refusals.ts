@@ -5,23 +5,23 @@ import type { Db } from '../tables.ts';
 import { auditRefusal } from './audit.ts';
 import type { Counters } from './counters.ts';
 import type { Found } from './lookup.ts';
-import { callerOf } from './reach.ts';
+import { askerOf } from './reach.ts';
 import type { Route } from './route.ts';
 
 const recorded = new Set(['role_required', 'plan_required', 'owner_protected']);
 
 export async function recordRefusal(db: Db, counters: Counters, exchange: Exchange): Promise<void> {
   const { refusal, actor, operation } = exchange;
-  if (refusal === undefined || actor === undefined || !recorded.has(refusal)) return;
+  if (refusal === undefined || !actor?.id || !recorded.has(refusal)) return;
   const { credential_id } = actor.found as Found;
   const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;
-  const caller = callerOf(actor.found as Found, exchange);
+  const asker = askerOf(actor.found as Found, exchange);
   const { param } = (operation as Route).access;
   const target = {
     kind: param?.replace(/_id$/, '') ?? 'workspace',
     id: (param && exchange.params[param]) ?? actor.workspaceId ?? '',
   };
   const change = { type: `${operation.name}.refused`, target, after: { code: refusal } };
-  await auditRefusal(db, caller, actor.workspaceId, change, exchange.now);
+  await auditRefusal(db, asker, actor.workspaceId, change, exchange.now);
 }

@@ -2,17 +2,18 @@
 import { createHmac, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-export type CredentialKind = 'session' | 'personal_token' | 'personal_key' | 'workspace_key';
+export type CredentialKind = 'session' | 'personal_token' | 'personal_key' | 'workspace_key' | 'app_user_token';
 
 const prefixes: Record<CredentialKind, string> = {
   session: 'pls_',
   personal_token: 'plp_',
   personal_key: 'plk_',
   workspace_key: 'plw_',
+  app_user_token: 'plu_',
 };
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const form = /^(pl[spkw]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+const form = /^(pl[spkwu]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 const kinds = new Map(Object.entries(prefixes).map(([kind, prefix]) => [prefix, kind as CredentialKind]));
 
 export interface Pepper {

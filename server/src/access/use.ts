@@ -8,6 +8,7 @@ const everyMs = 60_000;
 
 /** Written at most once a minute per credential, beside the request; a failed write costs a minute of precision. */
 export function markUsed(db: Kysely<Tables>, found: Found, choseWorkspace: boolean, now: Date): void {
+  if (found.kind === 'app_user_token') return; // they are many, short-lived and never listed
   const movedTo = found.kind === 'session' && choseWorkspace && found.role !== null && found.workspace_id;
   const moved = movedTo && movedTo !== found.credential_workspace_id;
   const isRecent = found.last_used_at !== null && now.getTime() - Date.parse(found.last_used_at) < everyMs;

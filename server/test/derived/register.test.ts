@@ -21,6 +21,7 @@ const letters: Record<Limit['per'], string> = {
   address: 'i',
   'caller+app': 'c+a',
   'workspace+app': 'w+a',
+  'address+app': 'i+a',
 };
 
 // The spec's four figures that an override may change; they carry no mark in the register (§0.8).

@@ -8,7 +8,7 @@ export const AuditEntry = answer('AuditEntry', {
   occurred_at: timestamp,
   type: z.string(),
   actor: answer('AuditActor', {
-    kind: z.enum(['user', 'workspace_key', 'service', 'operator', 'anonymous']),
+    kind: z.enum(['user', 'app_user', 'workspace_key', 'service', 'operator', 'anonymous']),
     id: z.string().nullable(),
     email: z.string().nullable(),
   }),

@@ -186,6 +186,7 @@ function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, str
   const owning = [
     'workspaces',
     'apps',
+    'app_users',
     'folders',
     'agent_conversations',
     'agent_messages',

@@ -22,6 +22,7 @@ export const parts: readonly Part[] = [
   { table: 'memberships', owner: 'workspace_id', order: 'created_date, user_id', people: ['user_id'] },
   { table: 'apps', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
   { table: 'app_shares', owner: 'workspace_id', order: 'app_id, user_id', people: ['user_id'] },
+  { table: 'app_users', owner: 'app_id', order: 'id' },
   { table: 'app_files', owner: 'app_id', order: 'app_id, path', bytes: ['content'] },
   { table: 'folders', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
   { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id', people: ['owner_id'] },

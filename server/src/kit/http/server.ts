@@ -122,11 +122,13 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     exchange.committed = answer.finish !== undefined;
     return (await answer.finish?.(options.db)) ?? answer;
   };
+  const { id, workspaceId = '', reach = '' } = exchange.actor ?? {};
   const key =
-    operation.idempotency && idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
-  if (!key || !exchange.actor?.id) return send(exchange, await finished(await handle(options.db)), input.ignored);
+    id && // a key of nobody known would be everybody's
+    operation.idempotency &&
+    idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
+  if (!key) return send(exchange, await finished(await handle(options.db)), input.ignored);
 
-  const { id, workspaceId, reach } = exchange.actor;
   const scope = [id, workspaceId ?? '', reach, operation.method, exchange.request.url.split('?')[0] ?? ''];
   const keyed = { scope, key, request: [input.sent ?? null, exchange.rawQuery], now };
   const storable = ({ status, body }: Answer<unknown>) => ({ status, body: withheld(body, operation.shownOnce) });
