@@ -53,5 +53,8 @@ export interface Events {
 
 export type Publish = EventBus<Events, Db>['publish'];
 
+/** For changes whose own statement inserts what they tell. */
+export type Telling = Pick<EventBus<Events, Db>, 'row' | 'told'>;
+
 /** Listens in the transaction of the change itself: both happen, or neither. */
 export const { inTransaction } = listenersOf<Events, Db>();

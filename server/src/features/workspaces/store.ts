@@ -133,7 +133,7 @@ export async function* readRows(db: Db, part: Part, workspaceId: string): AsyncG
 
 export async function insertRow(db: Db, part: Part, row: Row): Promise<void> {
   const columns = Object.keys(row);
-  const source = sql`jsonb_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(withoutBytes(row, part))}::jsonb)`;
+  const source = sql`json_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(withoutBytes(row, part))}::json)`;
   const list = columns.map((column) =>
     part.bytes?.includes(column) ? sql`decode(${row[column]}, 'base64')` : sql`source.${sql.ref(column)}`,
   );

@@ -106,6 +106,15 @@ export const freeObject = (maxBytes: number) =>
     )
     .refine(isStorable, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
 
+/** An object that another document describes: taken as it was sent, for the operation to read. */
+export const openObject = describedAs(
+  z.custom<Readonly<Record<string, unknown>>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    fault('dict_type', 'must be an object'),
+  ),
+  { type: 'object' },
+);
+
 /** Every text in it is one that the database keeps. */
 function isStorable(value: object): boolean {
   let storable = true;

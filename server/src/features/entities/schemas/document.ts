@@ -3,7 +3,8 @@
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isKeepable } from '../../../kit/text.ts';
 import type { Fields as NamedFields } from '../rules/fields.ts';
-import { parseRules, type Rules } from '../rules/grammar.ts';
+import { parseFieldRules } from '../rules/field-rules.ts';
+import { type Parsed, parseRules } from '../rules/grammar.ts';
 import { isObject, isSame } from '../rules/values.ts';
 import {
   automaticNames,
@@ -42,7 +43,7 @@ const maxUniqueFields = 3;
 
 /** The parsed schema, or what is wrong with the document. */
 export function parseSchema(json: unknown, loc: Loc): { schema: EntitySchema } | { faults: Fault[] } {
-  const reading: Reading = { faults: [], properties: 0, named: {} };
+  const reading: Reading = { faults: [], properties: 0 };
   const schema = readDocument(json, loc, reading);
   return schema === undefined || reading.faults.length > 0 ? { faults: reading.faults } : { schema };
 }
@@ -51,8 +52,6 @@ export function parseSchema(json: unknown, loc: Loc): { schema: EntitySchema } |
 interface Reading {
   readonly faults: Fault[];
   properties: number;
-  /** What rules may name. */
-  named: NamedFields;
 }
 
 const documentWords = ['name', 'type', 'title', 'description', 'properties', 'required', 'unique', 'rls'];
@@ -67,13 +66,15 @@ function readDocument(json: unknown, loc: Loc, reading: Reading): EntitySchema |
   if (json.type !== undefined && json.type !== 'object') refuse(reading, [...loc, 'type'], 'must be object');
   readTexts(json, loc, reading);
   // Rules may name any field of the document; what is wrong with a field is told once, below.
-  reading.named = namedIn(json.properties) ?? {};
+  const named = namedIn(json.properties) ?? {};
   const inner = readFields(json, loc, reading, 1);
   return {
     ...inner,
     name: json.name as string,
     unique: readUnique(json.unique, inner, [...loc, 'unique'], reading),
-    rules: readRules(json.rls, 'entity', loc, reading),
+    named,
+    rules: taken(parseRules(json.rls, [...loc, 'rls'], named, 'entity'), reading)?.rules ?? noRules,
+    fieldRules: taken(parseFieldRules(named, [...loc, 'properties']), reading)?.fieldRules ?? [],
   };
 }
 
@@ -87,7 +88,7 @@ function namedIn(json: unknown): NamedFields | undefined {
 function namedField(json: unknown): NamedFields[string] {
   if (!isObject(json)) return {};
   const items = isObject(json.items) ? namedField(json.items) : undefined;
-  return { type: json.type as string, properties: namedIn(json.properties), items };
+  return { type: json.type as string, properties: namedIn(json.properties), items, rls: json.rls };
 }
 
 function readFields(json: Plain, loc: Loc, reading: Reading, depth: number): Fields {
@@ -137,16 +138,12 @@ function readField(json: unknown, loc: Loc, reading: Reading, depth: number): Fi
   readTexts(json, loc, reading);
   const items = json.items === undefined ? undefined : readItems(json.items, [...loc, 'items'], reading, depth + 1);
   const properties = json.properties === undefined ? undefined : readFields(json, loc, reading, depth + 1);
-  const rules = readRules(json.rls, 'field', loc, reading);
-  const inner = [...(items ? [items] : []), ...(properties?.fields.values() ?? [])];
   const plain: Field = {
     types,
     nullable,
     ...readBounds(json, loc, reading),
     ...(items && { items }),
     ...(properties && { properties }),
-    rules,
-    isGuarded: Object.values(rules).some((rule) => rule !== 'missing') || inner.some((field) => field.isGuarded),
   };
   const choices = readEnum(json, plain, loc, reading);
   const field = choices === undefined ? plain : { ...plain, enum: choices };
@@ -238,11 +235,10 @@ function readUnique(json: unknown, { fields }: Fields, loc: Loc, reading: Readin
 export const isScalar = (field: Field | undefined): boolean =>
   field !== undefined && !field.types.includes('array') && !field.types.includes('object');
 
-function readRules(json: unknown, of: 'entity' | 'field', loc: Loc, reading: Reading): Rules {
-  const parsed = parseRules(json, [...loc, 'rls'], reading.named, of);
-  if ('rules' in parsed) return parsed.rules;
+function taken<T extends object>(parsed: Parsed<T>, reading: Reading): T | undefined {
+  if (!('faults' in parsed)) return parsed;
   reading.faults.push(...parsed.faults);
-  return noRules;
+  return undefined;
 }
 
 function readTexts(json: Plain, loc: Loc, reading: Reading): void {

@@ -1,4 +1,6 @@
 // Owns the parsed form of a schema: what a document (docs/contract.md §5.1) says, made ready to check values by.
+import type { FieldRules } from '../rules/field-rules.ts';
+import type { Fields as NamedFields } from '../rules/fields.ts';
 import type { Rules } from '../rules/grammar.ts';
 import type { FormatName } from './formats.ts';
 import type { Pattern } from './pattern.ts';
@@ -26,16 +28,15 @@ export interface Field {
   readonly items?: Field;
   /** Undefined: any fields. */
   readonly properties?: Fields;
-  /** A rule that is missing here is that of the closest field around; at the top, whom the row's rule lets in may. */
-  readonly rules: Rules;
-  /** It, or a field in it, has a rule of its own. */
-  readonly isGuarded: boolean;
 }
 
 export interface EntitySchema extends Fields {
   readonly name: string;
   readonly unique: readonly (readonly string[])[];
   readonly rules: Rules;
+  readonly fieldRules: FieldRules;
+  /** The properties of the document, for queries that name them. */
+  readonly named: NamedFields;
 }
 
 /** Names that every record has by itself. */
@@ -56,4 +57,4 @@ export const noRules: Rules = {
   update_check: 'missing',
 };
 
-export const plainText: Field = { types: ['string'], nullable: false, rules: noRules, isGuarded: false };
+export const plainText: Field = { types: ['string'], nullable: false };
