@@ -12,6 +12,7 @@ import type { Config } from './config.ts';
 import type { Events } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agents } from './features/agents/index.ts';
+import { appUsers } from './features/app-users/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { credits } from './features/credits/index.ts';
@@ -158,6 +159,7 @@ export function createApp(config: Config, parts: AppParts): App {
       masterKeyId: config.MASTER_KEYS[0]?.id ?? '',
       guests: people.guests,
     }),
+    appUsers({ cursors, mint }),
     agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
     people,
     folders({ cursors }),

@@ -9,8 +9,10 @@ const world = await startWorld({ environment: { METRICS_TOKEN: 'canary-metrics-t
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 const personal = { user_id: owner.id, permission: 'full_access' } as const;
+const app = await world.appOf(owner, workspace);
 const canaries = [
   (await world.credential({ ...personal, kind: 'personal_token', workspace_id: workspace })).token,
+  await world.appUserToken(app, await world.appUser(app, 'user@customers.example')),
   (await world.credential({ ...personal, kind: 'personal_key', workspace_id: null })).token,
   (await world.credential({ ...personal, kind: 'session', workspace_id: null })).token,
   (

@@ -28,8 +28,16 @@ const folder = (await world.call('POST', '/api/app-folders', { as: token, body: 
 const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
 const conversation = (await world.call('POST', `/api/agents/${agent.id}/conversations`, { as: token })).body;
 
+const appUser = await world.appUser(app, 'user@customers.example');
+const appUserRow = await world.db
+  .selectFrom('app_users')
+  .where('id', '=', appUser.id)
+  .selectAll()
+  .executeTakeFirstOrThrow();
+
 const known: Record<string, string> = {
   app_id: app.id,
+  user_id: appUser.id,
   folder_id: folder.id,
   file: 'start.js',
   email: member.email,
@@ -226,6 +234,12 @@ function expectDeclared(route: Route, got: Got): void {
 beforeEach(async () => {
   const thrown = world.db.updateTable('apps').where('id', 'in', [app.id, agent.id]);
   await thrown.set({ deleted_date: null }).execute();
+  const user = { ...appUserRow, data: '{}' };
+  await world.db
+    .insertInto('app_users')
+    .values(user)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
 });
 
 describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s', (_name, route) => {

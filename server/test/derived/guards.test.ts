@@ -119,6 +119,11 @@ async function made(app_type: 'user_app' | 'user_agent') {
 const { open, sharedToEdit, deleted, targets: apps } = await made('user_app');
 const agents = await made('user_agent');
 
+const appUsers = {
+  token: await world.appUserToken(open, await world.appUser(open, 'user@customers.example')),
+  withoutLogin: await world.appOf(people.owner, here, { public_settings: 'public_without_login' }),
+};
+
 const folder = async (scope: 'workspace' | 'personal', owner: Person | null, workspace_id = here) => {
   const id = newId();
   const now = new Date();
@@ -186,7 +191,9 @@ function byApp(row: Registered, who: Who, target: Target, noun: 'app' | 'agent')
   const role = inTrash ? apps['a workspace-visible app']?.roleOf(who) : target.roleOf(who);
   if (who === 'blocked' && (inTrash || target.isHere)) return '403 member_blocked';
   if (role === undefined) return `404 ${noun}_not_found`;
-  return reaches(role, row.role.replace('a:', '').replace(', own', '')) ? passed : '403 role_required';
+  // By rules: whoever sees the app may ask; what they get is the rules' to say.
+  const required = row.role === 'rules' ? 'viewer' : row.role.replace(/^a:(\w+).*/, '$1');
+  return reaches(role, required) ? passed : '403 role_required';
 }
 
 function byFolder(who: Who, target: (typeof folders)[string]): string {
@@ -311,6 +318,15 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
             : '403 workspace_key_scope_missing';
       expect(await answered(row, path, { api_key: token })).toBe(due);
     }
+  });
+
+  it('takes those who use an app only where the register opens it to them, and only at their app', async () => {
+    const at = (app: AppRow) =>
+      filled(row.path, { app_id: app.id, agent_id: agents.open.id, folder_id: workspaceFolder });
+    const asUser = { authorization: `Bearer ${appUsers.token}` };
+    expect(await answered(row, at(open), asUser)).toBe(row.appUser ? passed : '403 credential_kind_not_allowed');
+    expect(await answered(row, at(appUsers.withoutLogin), {})).toBe(row.appUser ? passed : '401 credentials_missing');
+    if (row.appUser) expect(await answered(row, at(sharedToEdit), asUser)).toBe('404 app_not_found');
   });
 
   it('keeps a limited token to its apps', async () => {

@@ -37,6 +37,7 @@ function limitAsWritten(route: Route): string {
 describe('the register', () => {
   it('was read whole', () => {
     expect(register.length).toBeGreaterThan(200);
+    expect(register.filter((row) => row.appUser)).toHaveLength(11);
     expect(contractCodes.get(404)?.has('folder_not_found')).toBe(true);
   });
 
@@ -66,6 +67,7 @@ describe.each(routes.filter((route) => !beside.has(route.name)).map((route) => [
         readOnly: accepted.token === 'read_only',
         key: accepted.key === true,
         workspaceKey: accepted.workspaceKey ?? null,
+        appUser: accepted.appUser === true,
       }).toEqual({
         isOpen: row.isOpen,
         session: row.session,
@@ -73,6 +75,7 @@ describe.each(routes.filter((route) => !beside.has(route.name)).map((route) => [
         readOnly: row.readOnly,
         key: row.key,
         workspaceKey: row.workspaceKey,
+        appUser: row.appUser,
       });
     });
 

@@ -14,6 +14,8 @@ export interface Registered {
   readonly key: boolean;
   /** A scope, or null when workspace keys are refused. */
   readonly workspaceKey: string | null;
+  /** May those who use an app call it: its own users, and anybody where it is open without login. */
+  readonly appUser: boolean;
   readonly role: string;
   readonly limit: string;
   readonly idempotency: string;
@@ -38,6 +40,13 @@ const cellsOf = (line: string): string[] =>
     .split('|')
     .slice(1, -1)
     .map((cell) => cell.trim());
+
+/** The operations that the sentence after the register opens to those who use an app. */
+const runtime = new Set(
+  [...(/^Runtime access beside the register:.*? may call (.*?);/m.exec(text)?.[1] ?? '').matchAll(/\w+/g)].map(
+    ([name]) => name,
+  ),
+);
 
 /** One row may name several operations or paths: `live, ready` at `GET /healthz, GET /readyz`. */
 function rows(line: string): Registered[] {
@@ -67,6 +76,7 @@ function rows(line: string): Registered[] {
     readOnly: readOnly === '●',
     key: key === '●',
     workspaceKey: workspaceKey === '·' || workspaceKey === '' ? null : workspaceKey,
+    appUser: runtime.has(operations[index] ?? ''),
     role,
     limit,
     idempotency,

@@ -1,7 +1,7 @@
 // Owns deciding rules and queries in the process: three-valued, on one record at a time. `sql.ts` must agree with it.
 import type { Principal, SignedIn } from '../../../access/principal.ts';
 import { attributeOf, resolve } from './operand.ts';
-import type { Comparator, Condition, Place, Rule, Subject, Test, Verdict } from './rule.ts';
+import type { Comparator, Condition, Place, Rule, Subject, Test, UserCondition, Verdict } from './rule.ts';
 import { compareCodePoints, isObject, isOrHolds, valueAt } from './values.ts';
 
 /** What a rule says of a record to whom; only true allows. */
@@ -30,11 +30,8 @@ export function judge(condition: Condition, view: View): Verdict {
       return any(condition.parts, view);
     case 'nor':
       return negate(any(condition.parts, view));
-    case 'user': {
-      const value = view.who && attributeOf(view.who, condition.attribute);
-      const wanted = resolved(condition.operand, view);
-      return value === undefined || wanted === undefined ? null : isOrHolds(value, wanted);
-    }
+    case 'user':
+      return judgeUser(condition, view.who);
     case 'field':
       return judgeTest(condition.test, seen(condition.place, view), view);
   }
@@ -67,19 +64,22 @@ function seen(place: Place, view: View): unknown {
   return view.sees === undefined || view.sees(place.names) ? valueAt(view.data, place.names) : undefined;
 }
 
-const resolved = (operand: Parameters<typeof resolve>[0], view: View): unknown =>
-  operand.kind === 'value' ? operand.value : view.who && resolve(operand, view.who);
+export function judgeUser({ attribute, operand }: UserCondition, who: SignedIn | undefined): Verdict {
+  const value = attributeOf(who, attribute);
+  const wanted = resolve(operand, who);
+  return value === undefined || wanted === undefined ? null : isOrHolds(value, wanted);
+}
 
 function judgeTest(test: Test, value: unknown, view: View): Verdict {
   switch (test.op) {
     case 'eq': {
-      const wanted = resolved(test.operand, view);
+      const wanted = resolve(test.operand, view.who);
       return wanted === undefined ? null : isOrHolds(value, wanted);
     }
     case 'in': {
       let verdict: Verdict = false;
       for (const operand of test.operands) {
-        const wanted = resolved(operand, view);
+        const wanted = resolve(operand, view.who);
         if (wanted === undefined) verdict = null;
         else if (isOrHolds(value, wanted)) return true;
       }
@@ -96,7 +96,7 @@ function judgeTest(test: Test, value: unknown, view: View): Verdict {
     case 'startsWith':
       return typeof value === 'string' && value.startsWith(test.text);
     default: {
-      const wanted = resolved(test.operand, view);
+      const wanted = resolve(test.operand, view.who);
       return wanted === undefined ? null : isInOrder(test.op, value, wanted);
     }
   }

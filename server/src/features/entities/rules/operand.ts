@@ -5,7 +5,7 @@ import type { Attribute, Operand } from './rule.ts';
 
 const template = /\{\{user\.(id|email|full_name|role|data\.[A-Za-z_]\w{0,63})\}\}/;
 
-/** Undefined when it is none: the text says why. */
+/** A text says why it is none. */
 export function parseOperand(json: unknown): Operand | string {
   if (json === null || typeof json === 'boolean') return { kind: 'value', value: json };
   if (typeof json === 'number') return Number.isFinite(json) ? { kind: 'value', value: json } : 'not a finite number';
@@ -44,14 +44,15 @@ function attributeNamed(text: string): Attribute {
   }
 }
 
-/** Undefined is unknown: the attribute is missing or null. */
-export function attributeOf(who: SignedIn, attribute: Attribute): unknown {
+/** Undefined is unknown: the attribute is missing or null, or nobody asks (a query names no attributes). */
+export function attributeOf(who: SignedIn | undefined, attribute: Attribute): unknown {
+  if (who === undefined) return undefined;
   if (attribute.own !== undefined) return who[attribute.own];
   return Object.hasOwn(who.data, attribute.name) ? (who.data[attribute.name] ?? undefined) : undefined;
 }
 
 /** Undefined is unknown. */
-export function resolve(operand: Operand, who: SignedIn): unknown {
+export function resolve(operand: Operand, who: SignedIn | undefined): unknown {
   if (operand.kind === 'value') return operand.value;
   if (operand.kind === 'attribute') return attributeOf(who, operand.attribute);
   let text = '';

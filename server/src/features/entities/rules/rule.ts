@@ -18,8 +18,14 @@ export type Rule = 'missing' | 'everyone' | 'nobody' | Condition;
 
 export type Condition =
   | { readonly kind: 'and' | 'or' | 'nor'; readonly parts: readonly Condition[] }
-  | { readonly kind: 'user'; readonly attribute: Attribute; readonly operand: Operand }
+  | UserCondition
   | { readonly kind: 'field'; readonly place: Place; readonly test: Test };
+
+export interface UserCondition {
+  readonly kind: 'user';
+  readonly attribute: Attribute;
+  readonly operand: Operand;
+}
 
 /** `$ne`, `$nin`, `$exists: false` and `$not` are a `nor` of their opposite, `$all` is an `and` of equalities. */
 export type Test =

@@ -1,0 +1,115 @@
+// Owns the people who use a built app: made and changed by its editors or its own server, which signs them in and hands
+// out their tokens (docs/contract.md §3.5).
+import { isDeepStrictEqual } from 'node:util';
+import { audit, concealed } from '../../access/audit.ts';
+import { insertCredential, type Mint } from '../../access/people.ts';
+import type { AppAccess } from '../../access/proofs.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
+import { parse } from '../../kit/http/faults.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import {
+  type AppUserChange,
+  AppUserData,
+  type AppUserRow,
+  type Data,
+  type NewAppUser,
+  presentAppUser,
+} from './contract.ts';
+import { insertAppUser, lockAppUser, removeAppUser, saveAppUser } from './store.ts';
+
+export type AppUserAccess = AppAccess & { readonly app_user: AppUserRow };
+
+export function createAppUser(db: Db, access: AppAccess, { data = {}, ...fields }: NewAppUser, now: Date) {
+  return transaction(db, async (db) => {
+    const row = await insertAppUser(db, access, { ...fields, data: merged({}, data) }, now);
+    if (row === undefined) throw emailTaken();
+    const after = told({ email: row.email, full_name: row.full_name, role: row.role, data: row.data });
+    await audit(db, access, { ...about(row), type: 'app_user.created', after }, now);
+    return presentAppUser(row);
+  });
+}
+
+/** What is left out stays; of `data` too, key by key. */
+export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }: AppUserChange, now: Date) {
+  return transaction(db, async (db) => {
+    const was = await held(db, access);
+    const sent = {
+      ...fields,
+      ...(data && { data: parse(AppUserData, ['body', 'data'], merged(was.data as Data, data)) }),
+    };
+    const changed = (Object.keys(sent) as (keyof typeof sent)[]).filter(
+      (field) => !isDeepStrictEqual(sent[field], was[field]),
+    );
+    if (changed.length === 0) return unchanged(presentAppUser(was));
+    const row = await saveAppUser(db, access, was.id, {
+      ...fields,
+      ...(sent.data && { data: JSON.stringify(sent.data) }),
+      updated_date: now,
+    });
+    if (row === undefined) throw emailTaken();
+    const only = (user: AppUserRow) => told(Object.fromEntries(changed.map((field) => [field, user[field]])));
+    await audit(db, access, { ...about(row), type: 'app_user.updated', before: only(was), after: only(row) }, now);
+    return presentAppUser(row);
+  });
+}
+
+/** At once: their tokens end with them. What they wrote stays. */
+export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
+  return transaction(db, async (db) => {
+    const was = await held(db, access);
+    await removeAppUser(db, access, was.id);
+    const before = { email: was.email, full_name: was.full_name, role: was.role };
+    await audit(db, access, { ...about(was), type: 'app_user.deleted', before }, now);
+    return { success: true } as const;
+  });
+}
+
+export function createAppUserToken(db: Db, access: AppUserAccess, seconds: number, mint: Mint, now: Date) {
+  return transaction(db, async (db) => {
+    const { id } = await held(db, access);
+    const expires_at = new Date(now.getTime() + seconds * 1000);
+    const { token } = await insertCredential(
+      db,
+      mint,
+      {
+        kind: 'app_user_token',
+        user_id: null,
+        app_user_id: id,
+        workspace_id: access.workspace_id,
+        permission: 'full_access',
+        expires_at,
+        created_by: access.caller.email,
+      },
+      now,
+    );
+    const after = { expires_at: expires_at.toISOString() };
+    await audit(db, access, { ...about(access.app_user), type: 'app_user.token_created', after }, now);
+    return { token, expires_at: after.expires_at };
+  });
+}
+
+/** As they are now; gone, if somebody deleted them since the caller was let in. */
+async function held(db: Db, access: AppUserAccess): Promise<AppUserRow> {
+  const row = await lockAppUser(db, access, access.app_user.id);
+  if (row === undefined) throw new Problem('not_found', 'app_user_not_found', 'There is no such app user.');
+  return row;
+}
+
+/** Null takes a key away: to the rules, null and missing are the same. */
+const merged = (data: Data, change: Data): Data =>
+  Object.fromEntries(Object.entries({ ...data, ...change }).filter(([, value]) => value !== null));
+
+/** What they are to their app is nobody else's business. */
+const told = ({ data, ...fields }: Partial<AppUserRow>) => ({
+  ...fields,
+  ...(data !== undefined && { data: concealed }),
+});
+
+const about = ({ id, app_id }: AppUserRow) => ({ target: { kind: 'app_user', id }, app_id });
+
+const emailTaken = () =>
+  new Problem('conflict', 'unique_conflict', 'Another user of this app has this e-mail address.', {
+    members: { fields: ['email'] },
+  });

@@ -1,0 +1,70 @@
+// Owns the shapes of the people who use a built app, and of the tokens they call with (docs/contract.md §3.5).
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import {
+  answer,
+  body,
+  email,
+  freeObject,
+  integer,
+  items,
+  name,
+  oneOf,
+  optional,
+  pageQuery,
+  query,
+  text,
+  timestamp,
+} from '../../kit/http/shapes.ts';
+import type { Tables } from '../../tables.ts';
+
+export type AppUserRow = Selectable<Tables['app_users']>;
+export type Data = Readonly<Record<string, unknown>>;
+
+const role = oneOf('admin', 'user');
+
+export const AppUser = answer('AppUser', {
+  id: z.string(),
+  email: z.string(),
+  full_name: z.string(),
+  role,
+  data: z.record(z.string(), z.unknown()),
+  created_date: timestamp,
+  updated_date: timestamp,
+});
+export const AppUsers = items(AppUser);
+
+export const AppUserData = freeObject(16 * 1024);
+
+const fields = { full_name: optional(name(0, 200)), role: optional(role), data: optional(AppUserData) };
+
+export const NewAppUser = body({ email, ...fields });
+export type NewAppUser = z.output<typeof NewAppUser>;
+
+export const AppUserChange = body({ email: optional(email), ...fields });
+export type AppUserChange = z.output<typeof AppUserChange>;
+
+export const AppUserQuery = query({
+  ...pageQuery,
+  search: text(0, 256).optional().meta({ description: 'part of the e-mail address or the name' }),
+});
+export type AppUserQuery = z.output<typeof AppUserQuery>;
+
+export const NewAppUserToken = body({
+  expires_in_seconds: optional(integer(60, 86_400)).meta({ description: 'an hour when left out' }),
+});
+
+export const AppUserToken = answer('AppUserToken', {
+  token: z.string().meta({ description: 'shown this once' }),
+  expires_at: timestamp,
+});
+
+export const presentAppUser = (row: AppUserRow): z.input<typeof AppUser> => ({
+  id: row.id,
+  email: row.email,
+  full_name: row.full_name,
+  role: row.role,
+  data: row.data as Record<string, unknown>,
+  created_date: row.created_date.toISOString(),
+  updated_date: row.updated_date.toISOString(),
+});

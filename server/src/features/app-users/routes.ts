@@ -1,0 +1,114 @@
+// Owns the HTTP contract of an app's users and their tokens.
+import { changing, reading } from '../../access/accepted.ts';
+import { perMinute } from '../../access/limits.ts';
+import type { Mint } from '../../access/people.ts';
+import { appAs, within } from '../../access/reach.ts';
+import { type Route, route } from '../../access/route.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { Success } from '../../kit/http/shapes.ts';
+import { changeAppUser, createAppUser, createAppUserToken, deleteAppUser } from './app-user.ts';
+import {
+  AppUser,
+  AppUserChange,
+  AppUserQuery,
+  AppUsers,
+  AppUserToken,
+  NewAppUser,
+  NewAppUserToken,
+  presentAppUser,
+} from './contract.ts';
+import { findAppUser, listAppUsers } from './store.ts';
+
+export interface AppUserParts {
+  readonly cursors: Cursors;
+  readonly mint: Mint;
+}
+
+const editors = appAs('editor');
+const oneUser = within(editors, 'app_user', findAppUser, 'user_id');
+const limit = perMinute(60, 'caller');
+const emailTaken = { status: 409, code: 'unique_conflict' } as const;
+const defaultSeconds = 3_600;
+
+export const appUserRoutes = ({ cursors, mint }: AppUserParts): Route[] => [
+  route({
+    name: 'listAppUsers',
+    method: 'GET',
+    path: '/api/apps/{app_id}/users',
+    origin: 'N',
+    summary: 'List the people who use an app, newest first',
+    credentials: reading,
+    access: editors,
+    limit,
+    query: AppUserQuery,
+    answers: { 200: AppUsers },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listAppUsers', access.app.id, access.caller.credential_id, query.search];
+      const rows = await listAppUsers(db, access, query, cursors.open(query.cursor, binding, now));
+      const positionOf = (row: (typeof rows)[number]) => [row.created_date.toISOString(), row.id];
+      return cursors.page(rows, query.limit, binding, now, presentAppUser, positionOf);
+    },
+  }),
+  route({
+    name: 'createAppUser',
+    method: 'POST',
+    path: '/api/apps/{app_id}/users',
+    origin: 'N',
+    summary: 'Add someone who uses an app',
+    credentials: changing,
+    access: editors,
+    limit,
+    idempotency: 'optional',
+    body: NewAppUser,
+    audits: ['app_user.created'],
+    answers: { 200: AppUser },
+    refusals: [emailTaken],
+    handle: ({ db, access, body, now }) => createAppUser(db, access, body, now),
+  }),
+  route({
+    name: 'updateAppUser',
+    method: 'PATCH',
+    path: '/api/apps/{app_id}/users/{user_id}',
+    origin: 'N',
+    summary: 'Change someone who uses an app; what is left out stays',
+    description: 'Of `data` the keys that are sent change, and a key sent as null goes; the others stay.',
+    credentials: changing,
+    access: oneUser,
+    limit,
+    body: AppUserChange,
+    audits: ['app_user.updated'],
+    answers: { 200: AppUser },
+    refusals: [emailTaken],
+    handle: ({ db, access, body, now }) => changeAppUser(db, access, body, now),
+  }),
+  route({
+    name: 'deleteAppUser',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/users/{user_id}',
+    origin: 'N',
+    summary: 'Remove someone who uses an app; their tokens end at once, what they wrote stays',
+    credentials: changing,
+    access: oneUser,
+    limit,
+    audits: ['app_user.deleted'],
+    answers: { 200: Success },
+    handle: ({ db, access, now }) => deleteAppUser(db, access, now),
+  }),
+  route({
+    name: 'createAppUserToken',
+    method: 'POST',
+    path: '/api/apps/{app_id}/users/{user_id}/tokens',
+    origin: 'N',
+    summary: 'Make a token under which someone who uses an app reaches its data',
+    description: 'For the app’s own server, which has signed the person in. The token is good for this app only.',
+    credentials: changing,
+    access: oneUser,
+    limit,
+    body: NewAppUserToken,
+    audits: ['app_user.token_created'],
+    answers: { 200: AppUserToken },
+    handle: ({ db, access, body, now }) =>
+      createAppUserToken(db, access, body.expires_in_seconds ?? defaultSeconds, mint, now),
+  }),
+];
