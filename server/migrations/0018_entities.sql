@@ -57,7 +57,7 @@ create table entity_keys (
 );
 create unique index entity_keys_unique on entity_keys (app_id, entity_name, key, value) where is_unique;
 
--- Which keys every record has: lists are driven by these alone. Missing where none was built yet.
+-- Which keys every record has: lists are driven by these alone.
 create table entity_key_states (
   app_id uuid not null,
   entity_name text collate "C" not null,
@@ -70,3 +70,16 @@ create table entity_key_states (
   foreign key (app_id, entity_name) references entity_schemas (app_id, name) on delete cascade
 );
 create index entity_key_states_building on entity_key_states (building_since) where building_since is not null;
+
+-- However a schema comes to be there, also by an import: its keys are built, and those it no longer asks for are swept.
+create function entity_schema_saved() returns trigger language plpgsql as $$
+begin
+  insert into entity_key_states as k (app_id, entity_name, ready, building_since)
+  values (new.app_id, new.name, '{}', new.updated_date)
+  on conflict (app_id, entity_name) do update
+  set ready = array(select unnest(k.ready) intersect select unnest(new.keys)), building_since = new.updated_date,
+    reached = null;
+  return null;
+end $$;
+create trigger entity_schema_saved after insert or update on entity_schemas
+  for each row execute function entity_schema_saved();

@@ -2,9 +2,12 @@
 import { z } from 'zod';
 import {
   answer,
+  body,
   count,
+  distinct,
   list,
   openObject,
+  openQuery,
   optional,
   pattern,
   query,
@@ -65,3 +68,39 @@ export const SchemasSynced = answer('EntitySchemasSynced', {
 });
 
 export const DeleteQuery = query({ delete_records: queryFlag.optional() });
+
+/** Automatic fields, and those of the entity's own schema. */
+export const EntityRecord = z
+  .looseObject({
+    id: z.string(),
+    created_date: timestamp.optional(),
+    updated_date: timestamp.optional(),
+    created_by: z.string().optional(),
+    created_by_id: z.string().optional(),
+    is_sample: z.boolean().optional(),
+  })
+  .meta({ id: 'EntityRecord' });
+
+export const RecordBody = openObject;
+export const NewRecords = list(openObject, 0, 500);
+export const RecordChanges = list(openObject, 1, 500);
+
+const filter = { q: z.string().optional() };
+export const ListQuery = openQuery({
+  ...filter,
+  sort: z.string().optional(),
+  fields: z.string().optional(),
+  limit: queryInteger(1, 1000).optional(),
+  cursor: z.string().optional(),
+});
+export const CountQuery = openQuery(filter);
+export const Counted = answer('RecordCount', { count });
+
+export const DeleteFilter = body({ query: optional(openObject), all: optional(z.boolean()) });
+export const Deleted = answer('RecordsDeleted', { success: z.literal(true), deleted: count });
+
+export const Upsert = body({
+  records: list(openObject, 1, 500),
+  key: distinct(list(z.string(), 1, 3), (name) => name),
+});
+export const Upserted = answer('RecordsUpserted', { created: count, updated: count, records: z.array(EntityRecord) });

@@ -151,6 +151,8 @@ export async function listPeople(db: Db, workspaceId: string) {
       select user_id from memberships where workspace_id = ${workspaceId}
       union select owner_id from apps where workspace_id = ${workspaceId}
       union select user_id from app_shares where workspace_id = ${workspaceId}
+      union select u.id from entity_records r join apps a on a.id = r.app_id join users u on u.id::text = r.created_by_id
+        where a.workspace_id = ${workspaceId}
       union select owner_id from folders where workspace_id = ${workspaceId}
       union select user_id from agent_conversations where workspace_id = ${workspaceId}
       union select user_id from agent_memories where workspace_id = ${workspaceId}

@@ -165,6 +165,9 @@ export const items = <S extends z.ZodType>(item: S) =>
 
 export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
+/** A query in which the operation itself says what else may stand. */
+export const openQuery = <F extends z.ZodRawShape>(fields: F) => z.looseObject(fields);
+
 export const queryInteger = (min: number, max: number) =>
   describedAs(
     z

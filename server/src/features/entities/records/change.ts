@@ -103,10 +103,10 @@ function refuseFields(access: RecordAccess, operation: 'create' | 'update', reco
 
 export function changedFields(before: Subject, after: Subject): string[] {
   const names = new Set([...Object.keys(before.data), ...Object.keys(after.data)]);
-  return [...names].filter((name) => !isSame(valueOf(before, name), valueOf(after, name)));
+  return [...names].filter((name) => !isSame(fieldOf(before, name), fieldOf(after, name)));
 }
 
-const valueOf = ({ data }: Subject, name: string): unknown => (Object.hasOwn(data, name) ? data[name] : undefined);
+const fieldOf = ({ data }: Subject, name: string): unknown => (Object.hasOwn(data, name) ? data[name] : undefined);
 
 /** Throws what was found wrong; gives the names that had no effect. */
 export function settled<T>(work: (found: Findings) => T): { result: T; ignored: string[] } {
@@ -126,6 +126,7 @@ function refuseLarge(data: Sent, loc: Loc, found: Findings): void {
   found.faults.push({ loc, msg: `must be at most ${maxBytes} bytes as JSON`, type: 'value_error' });
 }
 
-export const ruleDenied = () => new Problem('forbidden', 'rule_denied', 'The rules of this entity do not let you do this.');
+export const ruleDenied = () =>
+  new Problem('forbidden', 'rule_denied', 'The rules of this entity do not let you do this.');
 
 export const noSuchRecord = () => new Problem('not_found', 'record_not_found', 'There is no such record.');

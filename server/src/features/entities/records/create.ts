@@ -32,7 +32,7 @@ export async function createRecords(
 }
 
 /** One that is refused refuses all. */
-async function createAll(
+export async function createAll(
   db: Db,
   telling: Telling,
   access: RecordAccess,

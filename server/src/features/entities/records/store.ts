@@ -7,8 +7,8 @@ import { idOrNull } from '../../../kit/ids.ts';
 import type { EventRow } from '../../../kit/later/events.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
-import type { Entity } from '../schemas/known.ts';
 import type { KeyRow } from '../schemas/keys.ts';
+import type { Entity } from '../schemas/known.ts';
 import { type AtApp, subjectOf } from '../schemas/store.ts';
 import type { Stored } from './record.ts';
 
@@ -61,10 +61,7 @@ export interface Write {
 
 const insertEvent = `insert into events (id, name, payload, occurred_at)`;
 
-const savedPlain = prepared<
-  { id: string },
-  [string, string, number, string, string, string, string, string, Date]
->(
+const savedPlain = prepared<{ id: string }, [string, string, number, string, string, string, string, string, Date]>(
   'entity_record_save',
   `with changed as (
      update entity_records set data = $4, updated_date = $5, version = version + 1
@@ -79,7 +76,9 @@ const goneKeys = (from: number) => `delete from entity_keys k
      where k.app_id = $1 and k.entity_name = $2 and k.key = g.key and k.value = g.value
        and k.created_date = g.created_date and k.record_id = g.record_id`;
 
-const addedKeys = (from: number) => `insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
+const addedKeys = (
+  from: number,
+) => `insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
      select $1::uuid, $2::text, a.key, a.value, a.created_date, a.record_id, a.is_unique
      from unnest($${from}::text[], $${from + 1}::bytea[], $${from + 2}::timestamptz[], $${from + 3}::uuid[], $${from + 4}::boolean[])
        as a(key, value, created_date, record_id, is_unique)
@@ -157,7 +156,18 @@ export async function saveRecord(db: Db, access: AtEntity, version: number, writ
   const data = JSON.stringify(record.data);
   if (gone.length === 0 && added.length === 0) {
     const { id, name, payload, occurred_at } = event;
-    const saved = await savedPlain(db, app.id, record.id, version, data, record.updated_date, id, name, payload, occurred_at);
+    const saved = await savedPlain(
+      db,
+      app.id,
+      record.id,
+      version,
+      data,
+      record.updated_date,
+      id,
+      name,
+      payload,
+      occurred_at,
+    );
     return saved.length > 0;
   }
   const saved = await savedKeyed(
@@ -213,7 +223,12 @@ const trashedAll = prepared<object, readonly unknown[]>(
 );
 
 /** Puts records that are held in the trash. */
-export async function trashRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[], now: Date): Promise<void> {
+export async function trashRecords(
+  db: Db,
+  { app, entity }: AtEntity,
+  writes: readonly Write[],
+  now: Date,
+): Promise<void> {
   if (writes.length === 0) return;
   await trashedAll(db, app.id, entity.name, now, ids(writes), ...keyValues(writes, 'gone'), ...eventValues(writes));
 }
@@ -250,5 +265,41 @@ export async function findSame(
   const { rows } = await sql<{ id: string }>`select id from entity_records
     where app_id = ${app.id} and entity_name = ${entity.name} and deleted_date is null and id <> ${except}
       and ${sql.join(same, sql` and `)} limit 2`.execute(db);
+  return rows.map((row) => row.id);
+}
+
+/** Records that have one of these values under a unique key. */
+export async function listIdsByKey(
+  db: Db,
+  { app, entity }: AtEntity,
+  key: string,
+  values: Buffer[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('entity_keys')
+    .where('app_id', '=', app.id)
+    .where('entity_name', '=', entity.name)
+    .where('key', '=', key)
+    .where(sql<boolean>`value = any(${values}::bytea[])`)
+    .select('record_id')
+    .execute();
+  return rows.map((row) => row.record_id);
+}
+
+/** Records that have, in these fields, the values of one of those sent. */
+export async function listIdsByFields(
+  db: Db,
+  { app, entity }: AtEntity,
+  names: readonly string[],
+  sent: readonly Readonly<Record<string, unknown>>[],
+): Promise<string[]> {
+  const columns = names.map((_, index) => sql.ref(`v${index}`));
+  const values = names.map((name) => sql`${sent.map((record) => JSON.stringify(record[name]))}::text[]`);
+  const same = names.map((name, index) => sql`r.data->${name} = w.${columns[index]}::jsonb`);
+  const { rows } = await sql<{ id: string }>`select r.id from entity_records r
+    where r.app_id = ${app.id} and r.entity_name = ${entity.name} and r.deleted_date is null
+      and exists (select from unnest(${sql.join(values)}) as w(${sql.join(columns)}) where ${sql.join(same, sql` and `)})`.execute(
+    db,
+  );
   return rows.map((row) => row.id);
 }

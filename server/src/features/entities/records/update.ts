@@ -111,7 +111,8 @@ export async function changeHeld(
     targets.map(({ before, sent, loc }) => changedData(access, before, sent, loc, found)),
   );
   const afters = targets.map(({ before }, index) => changed(before, datas[index] as Subject['data'], now));
-  for (const [index, { before, sent }] of targets.entries()) refuseChange(access, before, afters[index] as Subject, sent);
+  for (const [index, { before, sent }] of targets.entries())
+    refuseChange(access, before, afters[index] as Subject, sent);
   const writes = targets.map(({ before }, index) =>
     writeOf(telling, access, 'entity.updated', { before, after: afters[index] as Subject }, now),
   );

@@ -54,7 +54,7 @@ export async function stored<T>(
 async function refuseUnbuilt(db: Db, access: RecordAccess | BuilderAccess, writes: readonly Write[]): Promise<void> {
   const { keys, ready } = access.entity;
   for (const key of keys.filter((each) => each.isUnique && !ready.has(each.name))) {
-    const names = key.places.map((place) => place.names?.[0] as string);
+    const names = key.places.flatMap((place) => (place.column === undefined ? place.names : []));
     for (const { record, added } of writes) {
       if (!added.some((row) => row.key === key.name)) continue;
       const values = names.map((name) => record.data[name]);

@@ -2,8 +2,8 @@
 // refused, because a keyword or rule without effect would be believed.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isKeepable } from '../../../kit/text.ts';
-import type { Fields as NamedFields } from '../rules/fields.ts';
 import { parseFieldRules } from '../rules/field-rules.ts';
+import type { Fields as NamedFields } from '../rules/fields.ts';
 import { type Parsed, parseRules } from '../rules/grammar.ts';
 import { isObject, isSame } from '../rules/values.ts';
 import {

@@ -63,7 +63,7 @@ export interface SavedSchema {
   readonly revision: number;
 }
 
-/** Saves a schema. Keys that not every record has yet are built later, and those given up are swept then. */
+/** Saves a schema. The database then notes which keys are to be built and swept. */
 export async function saveSchema(db: Db, { app }: AppAccess, schema: SavedSchema, now: Date): Promise<void> {
   const saved = { ...schema, document: JSON.stringify(schema.document), keys: [...schema.keys], updated_date: now };
   await db
@@ -71,12 +71,6 @@ export async function saveSchema(db: Db, { app }: AppAccess, schema: SavedSchema
     .values({ ...saved, app_id: app.id, created_date: now })
     .onConflict((conflict) => conflict.columns(['app_id', 'name']).doUpdateSet(saved))
     .execute();
-  await sql`
-    insert into entity_key_states as k (app_id, entity_name, ready, building_since)
-    values (${app.id}, ${schema.name}, '{}', ${schema.keys.length > 0 ? now : null})
-    on conflict (app_id, entity_name) do update
-    set ready = array(select unnest(k.ready) intersect select unnest(${saved.keys}::text[])),
-      building_since = ${now}, reached = null`.execute(db);
 }
 
 export async function removeSchema(db: Db, { app }: AppAccess, name: string): Promise<void> {
