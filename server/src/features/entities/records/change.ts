@@ -9,6 +9,7 @@ import { evaluate } from '../rules/evaluate.ts';
 import { rulesOver } from '../rules/field-rules.ts';
 import type { Subject } from '../rules/rule.ts';
 import { isSame } from '../rules/values.ts';
+import type { Entity } from '../schemas/known.ts';
 import { checkedValue, type Findings, nothingFound } from '../schemas/values.ts';
 import { mayRead, type RecordAccess } from './record.ts';
 
@@ -101,10 +102,9 @@ function refuseFields(access: RecordAccess, operation: 'create' | 'update', reco
   });
 }
 
-export function changedFields(before: Subject, after: Subject): string[] {
-  const names = new Set([...Object.keys(before.data), ...Object.keys(after.data)]);
-  return [...names].filter((name) => !isSame(fieldOf(before, name), fieldOf(after, name)));
-}
+/** In the order of the schema. */
+export const changedFields = ({ schema }: Entity, before: Subject, after: Subject): string[] =>
+  [...schema.fields.keys()].filter((name) => !isSame(fieldOf(before, name), fieldOf(after, name)));
 
 const fieldOf = ({ data }: Subject, name: string): unknown => (Object.hasOwn(data, name) ? data[name] : undefined);
 

@@ -24,7 +24,7 @@ export function writeOf(
   now: Date,
 ): Write & { readonly changed: string[] } {
   const { keys } = access.entity;
-  const changed = before && after ? changedFields(before, after) : [];
+  const changed = before && after ? changedFields(access.entity, before, after) : [];
   const { gone, added } = keyChanges(before ? keyRowsOf(keys, before) : [], after ? keyRowsOf(keys, after) : []);
   const event = eventOf(telling, access, name, { before, after, changed }, now);
   return { record: (after ?? before) as Subject, gone, added, event, changed };
