@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/world.ts';
 import type { ToldRecord } from '../../../events.ts';
+import { newId } from '../../../kit/ids.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -163,7 +164,7 @@ describe('updateRecord', () => {
     await define({ name: 'Other' });
     const trashed = await create(ann, { title: 'Gone' });
     await world.call('DELETE', at(`/entities/Task/${trashed.id}`), { as: ann });
-    for (const id of ['x', task.id.replace(/.$/, '0'), trashed.id]) {
+    for (const id of ['x', newId(), trashed.id]) {
       expect(await put(token, id, {})).toMatchObject({ status: 404, body: { code: 'record_not_found' } });
     }
     expect(await put(token, task.id, {}, 'Other')).toMatchObject({ status: 404, body: { code: 'record_not_found' } });
