@@ -1,17 +1,14 @@
 // Tests that rules and queries say the same in the process and as SQL on PostgreSQL (contract §5.7, "two engines").
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareQueries, compareRules, type Stage, setStage } from '../../../../test/rule-agreement.ts';
+import { compareQueries, compareRules, openStage, type Stage } from '../../../../test/rule-agreement.ts';
 import { serverUrl } from '../../../../test/template.ts';
 
-const client = new pg.Client(`${serverUrl}/postgres`);
 let stage: Stage;
 
 beforeAll(async () => {
-  await client.connect();
-  stage = await setStage(client, 1);
+  stage = await openStage(serverUrl, 1);
 });
-afterAll(() => client.end());
+afterAll(() => stage.close());
 
 describe('in the process and as SQL', () => {
   it('20,000 rules say the same, and say everything often', { timeout: 60_000 }, async () => {
