@@ -9,6 +9,7 @@ import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
+import { rules } from './rules.ts';
 import { slotsDrill } from './slots.ts';
 import { ssrf } from './ssrf.ts';
 
@@ -20,6 +21,7 @@ const benches: Record<string, Bench> = {
   events,
   members,
   pipeline,
+  rules,
   slots: slotsDrill,
   ssrf,
 };

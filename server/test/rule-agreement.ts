@@ -1,5 +1,5 @@
 // Owns putting the two ways of deciding side by side: each case in the process, and as SQL on real PostgreSQL.
-import type pg from 'pg';
+import pg from 'pg';
 import type { Principal } from '../src/access/principal.ts';
 import { decide } from '../src/features/entities/rules/decide.ts';
 import { evaluate } from '../src/features/entities/rules/evaluate.ts';
@@ -8,7 +8,7 @@ import { type Parsed, parseRule } from '../src/features/entities/rules/grammar.t
 import { compileQuery, matches, parseQuery } from '../src/features/entities/rules/query.ts';
 import type { Rule, Subject, Verdict } from '../src/features/entities/rules/rule.ts';
 import { compile, compileDecided } from '../src/features/entities/rules/sql.ts';
-import { type Chance, caller, chance, fields, query, record, rule, ruledFields } from './rule-cases.ts';
+import { type Chance, caller, chance, fields, pools, query, record, rule, ruledFields } from './rule-cases.ts';
 
 /** The statement of many questions: values are bound across all of them. */
 function writer() {
@@ -36,20 +36,48 @@ const kept = 2_000;
 const recordsEach = 10;
 const questionsAtOnce = 25;
 
+// Neighbours draw from the same values, and so does who asks about them.
+const poolOf = (n: number) => pools[Math.floor(n / recordsEach) % pools.length] ?? [];
+
 export interface Stage {
   readonly client: pg.Client;
   readonly records: readonly Subject[];
+  close(): Promise<void>;
 }
 
-/** Keeps random records in a table of the session, which has an odd time zone and odd dates on purpose. */
-export async function setStage(client: pg.Client, seed: number): Promise<Stage> {
+/**
+ * Random records in a database that sorts texts by the rules of English, in a session with an odd time zone and odd
+ * dates: an answer that hung on any of these would differ.
+ */
+export async function openStage(serverUrl: string, seed: number): Promise<Stage> {
+  const name = `plinth_run_${process.pid}_rules`;
+  const admin = new pg.Client(`${serverUrl}/postgres`);
+  await admin.connect();
+  await admin.query(`create database ${name} template template0 encoding utf8 locale_provider icu icu_locale 'en-US'`);
+  const client = new pg.Client(`${serverUrl}/${name}`);
+  await client.connect();
+  const records = await insertRecords(client, seed);
+  return {
+    client,
+    records,
+    async close() {
+      await client.end();
+      await admin.query(`drop database ${name}`);
+      await admin.end();
+    },
+  };
+}
+
+async function insertRecords(client: pg.Client, seed: number): Promise<Subject[]> {
   const by = chance(seed);
-  const records = Array.from({ length: kept }, () => record(by));
-  await client.query("set timezone = 'America/St_Johns'");
-  await client.query("set datestyle = 'SQL, DMY'");
-  await client.query(`create temporary table records (n int primary key, id uuid not null, created_by text not null,
-    created_by_id text not null, created_date timestamptz(3) not null, updated_date timestamptz(3) not null,
-    is_sample boolean not null, data jsonb not null)`);
+  const records = Array.from({ length: kept }, (_, n) => {
+    by.pool = poolOf(n);
+    return record(by);
+  });
+  await client.query(`set timezone = 'America/St_Johns'; set datestyle = 'SQL, DMY';
+    create table records (n int primary key, id uuid not null, created_by text not null, created_by_id text not null,
+      created_date timestamptz(3) not null, updated_date timestamptz(3) not null, is_sample boolean not null,
+      data jsonb not null)`);
   await client.query(
     `insert into records select ordinality - 1, (v->>'id')::uuid, v->>'created_by', v->>'created_by_id',
        (v->>'created_date')::timestamptz, (v->>'updated_date')::timestamptz, (v->>'is_sample')::boolean, v->'data'
@@ -57,7 +85,7 @@ export async function setStage(client: pg.Client, seed: number): Promise<Stage> 
     [JSON.stringify(records)],
   );
   await client.query('analyze records');
-  return { client, records };
+  return records;
 }
 
 export const compareRules = (stage: Stage, seed: number, cases: number) => compare(stage, seed, cases, ruleQuestion);
@@ -70,10 +98,11 @@ async function compare(stage: Stage, seed: number, cases: number, ask: (by: Chan
   const disagreements: string[] = [];
   let done = 0;
   while (done < cases) {
-    const asked = Array.from({ length: questionsAtOnce }, () => ({
-      question: ask(by),
-      from: by.upTo(kept - recordsEach),
-    }));
+    const asked = Array.from({ length: questionsAtOnce }, () => {
+      const from = by.upTo(kept / recordsEach - 1) * recordsEach;
+      by.pool = poolOf(from);
+      return { question: ask(by), from };
+    });
     const answers = await askDatabase(stage, asked);
     for (const [at, { question, from }] of asked.entries()) {
       for (let n = from; n < from + recordsEach; n += 1) {

@@ -14,6 +14,8 @@ export function chance(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   return {
+    /** What most values of a case are drawn from: few enough that they meet. */
+    pool: common as readonly unknown[],
     happens: (share: number): boolean => next() < share,
     upTo: (most: number): number => Math.floor(next() * (most + 1)),
     one: <T>(of: readonly T[]): T => of[Math.floor(next() * of.length)] as T,
@@ -31,11 +33,10 @@ const open = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] 
 export const fields: Fields = Object.fromEntries(names.map((name) => [name, open]));
 
 const common = [null, true, false, 0, 1, 2, 3, '', 'a', 'b', 'red', 'blue', '1'];
-const odd = [
-  ...[-0, -1, 1.5, 0.1 + 0.2, 0.3, 1e21, 1e-7, 5e-324, 1e308, -1e308, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2],
-  ...['A', 'é', 'É', 'e\u0301', 'ß', 'ẞ', 'SS', 'İ', 'i', 'ΑΣ', 'ας', '\u{1f600}', '\uff21', '\ud7ff', '\u{10ffff}'],
-  ...["'; drop table records; --", '$1', '\\', '"', '%', '_', 'true', 'null', '{}', 'a\u0001', ' a'],
-];
+const numbers = [-0, 0, -1, 0.1 + 0.2, 0.3, 1e21, 1e-7, 5e-324, 1e308, -1e308, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, '1'];
+const cases = ['A', 'a', 'é', 'É', 'e\u0301', 'ß', 'ẞ', 'SS', 'İ', 'i', 'I', 'ΑΣ', 'ας', 'ασ', 'Ꭰ', 'ǅ'];
+const planes = ['\u{1f600}', '\uff21', '\ud7ff', '\u{10ffff}', 'a\u0001', 'a', 'Z', '_', '-', ' a', 'ä', 'z'];
+const traps = ["'; drop table records; --", '$1', '\\', '"', '%', "'", 'true', 'null', '{}', '[]', '{x}', 'a.b'];
 const days = ['2026', '2026-03', '2026-03-01', '2026-03-01T12', '2026-03-01T12:00:00.000Z', '2026-03-02T00:00:00.001Z'];
 const oddDays = [
   '2026-02-30',
@@ -49,12 +50,16 @@ const oddDays = [
 const people = ['ann@example.com', 'bob@example.com'];
 const ids = ['01890000-0000-7000-8000-000000000001', '01890000-0000-7000-8000-00000000000a'];
 
-export const scalar = (by: Chance): unknown =>
-  by.happens(0.75) ? by.one(common) : by.happens(0.8) ? by.one(odd) : by.one(days);
+/** A case draws from one of these. */
+export const pools: readonly (readonly unknown[])[] = [common, numbers, cases, planes, days];
+const everything = [...pools.flat(), ...traps, ...people];
+
+const scalar = (by: Chance): unknown => (by.happens(0.7) ? by.one(by.pool) : by.one(everything));
 
 export function value(by: Chance, depth = 3): unknown {
   if (depth === 0 || by.happens(0.5)) return scalar(by);
-  if (by.happens(0.6)) return by.some(0, 3, () => value(by, depth - 1));
+  if (by.happens(0.4)) return by.some(0, 3, () => data(by, depth - 1));
+  if (by.happens(0.5)) return by.some(0, 3, () => value(by, depth - 1));
   return data(by, depth - 1);
 }
 
@@ -166,14 +171,14 @@ function single(by: Chance, way: Way, depth: number, one: () => unknown): [strin
       return [op, Object.fromEntries([single(by, way, depth, one)])];
     case '$contains':
     case '$startsWith':
-      return [op, by.one([...common, ...odd, ...days, ...people].filter((each) => typeof each === 'string'))];
+      return [op, [...String(scalar(by))].slice(0, 1 + by.upTo(9)).join('')];
     default:
       return [op, one()];
   }
 }
 
 const ruleTests = '$eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch $elemMatch'.split(' ');
-const queryTests = [...ruleTests, '$contains', '$startsWith', '$not'];
+const queryTests = [...ruleTests, '$contains', '$contains', '$startsWith', '$not'];
 
 /** Some of the fields of a schema with rules, of which some are about other fields. */
 export function ruledFields(by: Chance): Fields {

@@ -62,11 +62,17 @@ function number(text: string, form: RegExp, otherwise: Converted): Converted {
   return form.test(text) && Number.isFinite(value) ? { value } : otherwise;
 }
 
-// Contract §0.2: with `Z`, an offset or no zone, which is UTC; cut to milliseconds.
+// Contract §0.2: with `Z`, an offset or no zone, which is UTC; cut to milliseconds; from 1970 on.
 function convertMoment(text: string): Converted {
-  const [, seconds, fraction = '', zone = 'Z'] =
+  const [, seconds = '', fraction = '', zone = 'Z'] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
   const time = Date.parse(`${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
-  if (Number.isNaN(time)) return { type: 'datetime_parsing', msg: 'must be a date and time' };
+  if (!isOnCalendar(seconds) || !(time >= 0)) return { type: 'datetime_parsing', msg: 'must be a date and time' };
   return { value: new Date(time).toISOString() };
+}
+
+// Date.parse alone takes the 30th of February for the 2nd of March.
+function isOnCalendar(seconds: string): boolean {
+  const time = Date.parse(`${seconds}Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString() === `${seconds}.000Z`;
 }
