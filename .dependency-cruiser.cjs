@@ -12,7 +12,7 @@ const database = ['^server/src/kit/db/', '(^|/)node_modules/(kysely|pg)/'];
 const atRunTime = { preCompilationOnly: false };
 
 const pure = {
-  path: ['^server/src/features/[^/]+/rules(/|\\.ts$)', '^server/src/access/(roles|plans|limits)\\.ts$'],
+  path: ['^server/src/features/[^/]+/rules(/|\\.ts$)', '^server/src/access/(roles|plans|limits|principal)\\.ts$'],
   pathNot: tests,
 };
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { type Counters, openCounters } from './access/counters.ts';
 import { createGuard } from './access/guard.ts';
+import { originsOfApps } from './access/origins.ts';
 import { recordRefusal } from './access/refusals.ts';
 import type { Route } from './access/route.ts';
 import type { Pepper } from './access/tokens.ts';
@@ -204,6 +205,7 @@ export function createApp(config: Config, parts: AppParts): App {
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
+    crossOrigin: originsOfApps(database.db),
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     strictAnswers: config.STRICT_ANSWERS,

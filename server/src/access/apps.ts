@@ -104,20 +104,19 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
   throw new Problem('not_found', 'app_not_found', 'There is no such app.'); // gone since the caller was let in
 }
 
-/** Into the trash. Who was signed in to it is so no longer, also once it is fetched back. */
-export async function trashApp(db: Db, access: AppAccess, now: Date) {
-  const row = await saveApp(db, access, { deleted_date: now, updated_date: now });
+export const trashApp = (db: Db, access: AppAccess, now: Date) =>
+  saveApp(db, access, { deleted_date: now, updated_date: now });
+
+/** Back from the trash, without the tokens of its users: the trash, where none is good, has ended them. */
+export async function restoreRow(db: Db, access: AppAccess, now: Date) {
   const { id, workspace_id } = access.app;
   await db
     .deleteFrom('credentials')
     .where('workspace_id', '=', workspace_id)
     .where('app_user_id', 'in', (users) => users.selectFrom('app_users').where('app_id', '=', id).select('id'))
     .execute();
-  return row;
+  return saveApp(db, access, { deleted_date: null, updated_date: now });
 }
-
-export const restoreRow = (db: Db, access: AppAccess, now: Date) =>
-  saveApp(db, access, { deleted_date: null, updated_date: now });
 
 /** One more revision of what the app contains. The row stays held until the transaction ends. */
 export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promise<number> {

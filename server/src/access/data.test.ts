@@ -210,7 +210,7 @@ describe('who is refused', () => {
     expect((await look(doomed, { as: held })).status).toBe(200);
     await world.call('DELETE', `/api/apps/${doomed.id}`, { as: asOwner });
     expect((await look(doomed)).status).toBe(401);
-    expect((await look(doomed, { as: held })).status).toBe(401);
+    expect((await look(doomed, { as: held })).status).toBe(404);
     await world.call('POST', `/api/apps/${doomed.id}/restore`, { as: asOwner });
     expect((await look(doomed)).status).toBe(200);
     expect((await look(doomed, { as: held })).status).toBe(401);
@@ -268,6 +268,90 @@ describe('an Idempotency-Key', () => {
       expect((await trace(opened, { headers: { 'idempotency-key': key } })).status).toBe(200);
     }
     expect(handled).toBe(3);
+  });
+});
+
+describe('pages of other origins', () => {
+  const page = 'https://shop.example';
+  const allowed = (got: { headers: Readonly<Record<string, string | undefined>> }) =>
+    got.headers['access-control-allow-origin'];
+  const preflight = (path: string, origin = page) =>
+    world.call('OPTIONS', path, { headers: { origin, 'access-control-request-method': 'POST' } });
+  const listed = world.db.updateTable('apps').set({ public_origins: [page, 'https://other.example'] });
+
+  it('may call what those who use the app may, where the app names them', async () => {
+    await listed.where('id', 'in', [app.id, opened.id]).execute();
+    const got = await preflight(`/api/apps/${app.id}/around`);
+    expect(got).toMatchObject({
+      status: 204,
+      text: '',
+      headers: {
+        'access-control-allow-origin': page,
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
+        vary: 'Origin',
+      },
+    });
+    for (const [at, as] of [
+      [app, token],
+      [opened, undefined],
+    ] as const) {
+      const answer = await look(at, { as, headers: { origin: page } });
+      expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': page, vary: 'Origin' } });
+      const readable = answer.headers['access-control-expose-headers']?.toLowerCase().split(', ') ?? [];
+      const own = Object.keys(answer.headers).filter((name) => /^(x-|ratelimit)/.test(name));
+      expect(own.length).toBeGreaterThan(2);
+      expect(readable).toEqual(expect.arrayContaining(own));
+    }
+  });
+
+  it('may read how they were refused', async () => {
+    const old = await world.appUserToken(app, user, { expires_at: new Date(Date.now() - 1000) });
+    const headers = { origin: page };
+    const refusals = [
+      await look(app, { headers }),
+      await look(app, { as: old, headers }),
+      await look(app, {
+        as: await world.appUserToken(other, await world.appUser(other, 'fi@customers.example')),
+        headers,
+      }),
+      await trace(app, { as: token, headers, body: { note: 1 } }),
+      await trace(app, { as: token, headers, body: Buffer.alloc(1024 * 1024 + 1, 0x20) }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([401, 401, 404, 422, 413]);
+    for (const refusal of refusals) expect(allowed(refusal)).toBe(page);
+  });
+
+  it('are told nothing where the app does not name them, as where there is no app; and never that cookies are good', async () => {
+    const strange = 'https://strange.example';
+    for (const origin of [strange, 'null', `${page}.evil.example`, 'http://shop.example']) {
+      expect(allowed(await preflight(`/api/apps/${app.id}/around`, origin))).toBeUndefined();
+      expect(allowed(await look(app, { as: token, headers: { origin } }))).toBeUndefined();
+    }
+    const [closed, none] = [
+      await preflight(`/api/apps/${other.id}/around`),
+      await preflight('/api/apps/nonsense/around'),
+    ];
+    for (const got of [closed, none]) {
+      expect(got.status).toBe(204);
+      expect(Object.keys(got.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+    const got = await look(app, { as: token, headers: { origin: page } });
+    expect(got.headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+
+  it('may call nothing that manages', async () => {
+    const path = `/api/apps/${app.id}`;
+    expect(await preflight(path)).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
+    const got = await world.call('GET', path, { as: await world.token(owner, workspace), headers: { origin: page } });
+    expect(got.status).toBe(200);
+    expect(Object.keys(got.headers).filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual([]);
+  });
+
+  it('cost no second statement', async () => {
+    statements.length = 0;
+    expect(allowed(await look(app, { as: token, headers: { origin: page } }))).toBe(page);
+    expect(statements.filter((text) => text.startsWith('/* reach */'))).toHaveLength(1);
   });
 });
 

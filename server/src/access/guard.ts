@@ -195,6 +195,8 @@ const belongs = (found: Found): boolean => found.role !== null || found.user_id 
 /** Nobody counts in a workspace they do not belong to. */
 const countedAs = (found: Found): Counted => ({ ...found, workspace_id: belongs(found) ? found.workspace_id : null });
 
+const mostHints = 50_000;
+
 type Hint = Counted & Pick<Found, 'permission' | 'scopes' | 'expires_at'>;
 
 /**
@@ -227,7 +229,7 @@ class Hints {
     // their counters wait for the read.
     if (kind === 'personal_key' || kind === 'session' || this.#known.has(key)) return;
     if (!belongs(found)) return;
-    if (this.#known.size >= 10_000) this.#known.clear();
+    if (this.#known.size >= mostHints) this.#known.delete(this.#known.keys().next().value as string); // the oldest
     this.#known.set(key, { kind, credential_id, user_id, app_user_id, workspace_id, permission, scopes, expires_at });
   }
 

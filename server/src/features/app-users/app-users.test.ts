@@ -58,6 +58,8 @@ describe('createAppUser', () => {
     expect(faultOf(await create({ email, role: 'owner' }))).toEqual({ loc: ['body', 'role'], type: 'enum' });
     expect(faultOf(await create({ email, data: [] }))).toEqual({ loc: ['body', 'data'], type: 'dict_type' });
     expect(faultOf(await create({ email, data: { a: '\0' } })).type).toBe('string_pattern_mismatch');
+    const endless = await world.call('POST', at(), { as: token, body: `{"email":"${email}","data":{"a":[1e999]}}` });
+    expect(faultOf(endless)).toEqual({ loc: ['body', 'data'], type: 'finite_number' });
     const full = { a: 'x'.repeat(16 * 1024 - 8) };
     expect(faultOf(await create({ email, data: { ...full, b: 1 } }))).toEqual({
       loc: ['body', 'data'],

@@ -11,6 +11,7 @@ import type { Clock } from '../clock.ts';
 import { Problem } from '../problem.ts';
 import { Answer } from './answer.ts';
 import { type Cleaner, cleanerFor, readJson } from './body.ts';
+import { type CrossOrigin, mountPreflights, toldToBrowsers } from './cross-origin.ts';
 import { adoptedId, Exchange } from './exchange.ts';
 import { type Fault, Invalid, parse } from './faults.ts';
 import { amend, idempotencyKeyOf, once } from './idempotency.ts';
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly guard: (exchange: Exchange) => Promise<unknown>;
   /** Query parameters the guard itself reads on an operation. */
   readonly guardQuery: (operation: Operation) => readonly string[];
+  /** What pages of other origins may call; without it, nothing. */
+  readonly crossOrigin?: CrossOrigin;
   readonly trustedProxies: readonly string[];
   /** Parse every answer against its shape before sending: on in tests and development. */
   readonly strictAnswers: boolean;
@@ -69,16 +72,20 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   );
   if (options.onAnswered) server.addHook('onResponse', reportTo(options.onAnswered));
   for (const operation of operations) mount(server, operation, options);
+  if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, urlOf);
   return server;
 }
+
+const urlOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 function mount(server: FastifyInstance, operation: Operation, options: ServerOptions): void {
   const run = pipelineFor(operation, options);
   server.route({
     method: operation.method,
-    url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
+    url: urlOf(operation.path),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimit,
     config: { operation: operation.name },
+    ...(options.crossOrigin?.allows(operation) && { onSend: toldToBrowsers(options.crossOrigin) }),
     handler: (request, reply) => run(new Exchange(request, reply, operation, options.clock.now())),
   });
 }
@@ -123,7 +130,7 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     exchange.committed = answer.finish !== undefined;
     return (await answer.finish?.(options.db)) ?? answer;
   };
-  const { id, workspaceId = '', reach = '' } = exchange.actor ?? {};
+  const { id, workspaceId, reach = '' } = exchange.actor ?? {};
   const key =
     id && // a key of nobody known would be everybody's
     operation.idempotency &&

@@ -104,7 +104,14 @@ export const freeObject = (maxBytes: number) =>
       (value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes,
       fault('value_error', `must be at most ${maxBytes} bytes as JSON`),
     )
-    .refine(isStorable, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
+    .refine(
+      (value) => everywhere(value, (key, inner) => isKeepable(key) && (typeof inner !== 'string' || isKeepable(inner))),
+      fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'),
+    )
+    .refine(
+      (value) => everywhere(value, (_key, inner) => typeof inner !== 'number' || Number.isFinite(inner)),
+      fault('finite_number', 'must hold only finite numbers'), // JSON would keep another as null
+    );
 
 /** An object that another document describes: taken as it was sent, for the operation to read. */
 export const openObject = describedAs(
@@ -115,15 +122,13 @@ export const openObject = describedAs(
   { type: 'object' },
 );
 
-/** Every text in it is one that the database keeps. */
-function isStorable(value: object): boolean {
-  let storable = true;
+function everywhere(value: object, holds: (key: string, inner: unknown) => boolean): boolean {
+  let all = true;
   JSON.stringify(value, (key, inner) => {
-    const texts = typeof inner === 'string' ? [key, inner] : [key];
-    storable &&= texts.every(isKeepable);
+    all &&= holds(key, inner);
     return inner;
   });
-  return storable;
+  return all;
 }
 
 /** A web origin, as a browser sends it: scheme, host and port, nothing after. */
