@@ -28,13 +28,18 @@ export async function buildKeys(db: Db, now: Date): Promise<number> {
   const since = new Date(now.getTime() - settleMs);
   let left = batchesPerTurn;
   const due = await listBuilding(db, since, entitiesPerTurn);
+  const failures: unknown[] = [];
   for (const entity of due) {
     let more = true;
     while (more && left > 0) {
-      more = await transaction(db, (db) => buildSome(db, entity, since));
       left -= 1;
+      more = await transaction(db, (db) => buildSome(db, entity, since)).catch((error) => {
+        failures.push(error); // told below: the others do not wait for one that cannot be built
+        return false;
+      });
     }
   }
+  if (failures.length > 0) throw failures[0];
   return due.length;
 }
 

@@ -115,7 +115,7 @@ const largeRowsAtOnce = 4; // a file may be 5 MiB
 /** A part's rows as JSON, some at a time; bytes as base64. The names come from the parts' own list, never from a caller. */
 export async function* readRows(db: Db, part: Part, workspaceId: string): AsyncGenerator<Row[]> {
   const bytes = (part.bytes ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
-  const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_jsonb(t)`;
+  const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_json(t)`;
   const owned =
     part.owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`

@@ -1,4 +1,5 @@
 // Owns the reading of records: one, a page of them, how many (docs/contract.md §5.3, §5.4).
+import { noted } from '../../../../kit/http/answer.ts';
 import type { Cursors } from '../../../../kit/http/cursor.ts';
 import type { Db } from '../../../../tables.ts';
 import type { Rule } from '../../rules/rule.ts';
@@ -29,8 +30,14 @@ export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors
   ]);
 }
 
+const ofPages = ['sort', 'limit', 'fields', 'cursor'];
+
+/** What a list would also take has no effect here, and is named. */
 export async function countRecords(db: Db, access: RecordAccess, asked: Asked) {
-  return { count: await countMatching(db, access, readRule(access), readAsking(access, asked).query) };
+  const filters = Object.entries(asked).filter(([name]) => !ofPages.includes(name));
+  const { query } = readAsking(access, Object.fromEntries(filters));
+  const ignored = Object.keys(asked).filter((name) => ofPages.includes(name));
+  return noted({ count: await countMatching(db, access, readRule(access), query) }, { ignored });
 }
 
 const readRule = ({ entity }: RecordAccess): Rule => entity.schema.rules.read;
