@@ -5,7 +5,7 @@ import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
-import { keyChanges, keyRowsOf } from '../schemas/keys.ts';
+import { keyChanges } from '../schemas/keys.ts';
 import { changedFields } from './change.ts';
 import { type BuilderAccess, type EntityEvent, eventOf, type RecordAccess } from './record.ts';
 import { findSame, type Write } from './store.ts';
@@ -25,7 +25,7 @@ export function writeOf(
 ): Write & { readonly changed: string[] } {
   const { keys } = access.entity;
   const changed = before && after ? changedFields(access.entity, before, after) : [];
-  const { gone, added } = keyChanges(before ? keyRowsOf(keys, before) : [], after ? keyRowsOf(keys, after) : []);
+  const { gone, added } = keyChanges(keys, before, after);
   const event = eventOf(telling, access, name, { before, after, changed }, now);
   return { record: (after ?? before) as Subject, gone, added, event, changed };
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Condition, Place, Rule, Subject } from '../rules/rule.ts';
-import { valueAt } from '../rules/values.ts';
+import { isSame, valueAt } from '../rules/values.ts';
 import type { EntitySchema } from './field.ts';
 
 export interface Key {
@@ -52,15 +52,15 @@ function inCondition(condition: Condition): Place[] {
 }
 
 /** What a record has under these keys. A record without a value has no key. */
-export function keyRowsOf(keys: readonly Key[], record: Subject): KeyRow[] {
-  return keys.flatMap((key) =>
-    (key.isUnique ? uniqueValue(key, record) : lookupValues(key, record)).map((value) => ({
-      key: key.name,
-      value,
-      is_unique: key.isUnique,
-    })),
-  );
-}
+export const keyRowsOf = (keys: readonly Key[], record: Subject): KeyRow[] =>
+  keys.flatMap((key) => rowsUnder(key, record));
+
+const rowsUnder = (key: Key, record: Subject): KeyRow[] =>
+  (key.isUnique ? uniqueValue(key, record) : lookupValues(key, record)).map((value) => ({
+    key: key.name,
+    value,
+    is_unique: key.isUnique,
+  }));
 
 /** As in SQL: where one of the fields is missing, nothing is the same. */
 function uniqueValue({ places }: Key, record: Subject): Buffer[] {
@@ -84,14 +84,17 @@ const valueIn = (place: Place, record: Subject): unknown =>
 export const digestOf = (value: unknown): Buffer =>
   hash('sha256', canonicalize(value) ?? 'null', 'buffer').subarray(0, 16);
 
-/** What goes and what comes when a record changes. */
-export function keyChanges(before: readonly KeyRow[], after: readonly KeyRow[]): { gone: KeyRow[]; added: KeyRow[] } {
-  const had = new Set(before.map(spelled));
-  const has = new Set(after.map(spelled));
-  return {
-    gone: before.filter((row) => !has.has(spelled(row))),
-    added: after.filter((row) => !had.has(spelled(row))),
-  };
+/** What goes and what comes when a record is made, changed or thrown away; a key whose values stay costs nothing. */
+export function keyChanges(keys: readonly Key[], before: Subject | null, after: Subject | null) {
+  const changes: { gone: KeyRow[]; added: KeyRow[] } = { gone: [], added: [] };
+  for (const key of keys) {
+    if (before && after && key.places.every((place) => isSame(valueIn(place, before), valueIn(place, after)))) continue;
+    const [old, now] = [before ? rowsUnder(key, before) : [], after ? rowsUnder(key, after) : []];
+    const [had, has] = [new Set(old.map(spelled)), new Set(now.map(spelled))];
+    changes.gone.push(...old.filter((row) => !has.has(spelled(row))));
+    changes.added.push(...now.filter((row) => !had.has(spelled(row))));
+  }
+  return changes;
 }
 
-const spelled = ({ key, value }: KeyRow): string => `${key} ${value.toString('latin1')}`;
+const spelled = ({ value }: KeyRow): string => value.toString('latin1');
