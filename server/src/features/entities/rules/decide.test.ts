@@ -1,8 +1,9 @@
 // Tests of what is left of a rule once it is known who asks, and of the SQL it becomes.
 import { describe, expect, it } from 'vitest';
 import type { Principal, SignedIn } from '../../../access/principal.ts';
-import { decidedFor, equalities } from './decide.ts';
+import { decide, decidedFor, equalities, equalitiesOf } from './decide.ts';
 import { parseRule } from './grammar.ts';
+import { parseQuery } from './query.ts';
 import type { Rule } from './rule.ts';
 import { compile, jsonAt } from './sql.ts';
 
@@ -76,6 +77,12 @@ describe('equalities', () => {
   it('of one test are that one; of a constant none', () => {
     expect(equalities(parsed(ownerOrAdmin), ann)).toEqual([{ path: 'created_by', value: 'ann@x.y' }]);
     expect(equalities(parsed(ownerOrAdmin), admin)).toEqual([]);
+  });
+
+  it('of a query are the same, whoever asks', () => {
+    const read = parseQuery({ state: 'open', 'extra.a': { $gt: 1 } }, [], fields);
+    if ('faults' in read) throw new Error('refused');
+    expect(equalitiesOf(decide(read.query, undefined, true))).toEqual([{ path: 'data.state', value: 'open' }]);
   });
 });
 

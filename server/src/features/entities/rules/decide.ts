@@ -25,12 +25,17 @@ export function decidedFor(rule: Rule, who: Principal): Decided {
   return rule === 'missing' || decide(rule, who, true);
 }
 
-/**
- * Values that every record the rule is met by has: what an index can be driven by. A field's value may also be an array
- * that holds the value.
- */
-export function equalities(rule: Rule, who: Principal): { path: string; value: string | number | boolean }[] {
-  const decided = decidedFor(rule, who);
+interface Equality {
+  /** As a rule names it: `created_by`, `data.state`. */
+  readonly path: string;
+  readonly value: string | number | boolean;
+}
+
+/** What every record that the rule is met by is equal to: what an index can be driven by. */
+export const equalities = (rule: Rule, who: Principal): Equality[] => equalitiesOf(decidedFor(rule, who));
+
+/** The value of a field may also be an array that holds the value. */
+export function equalitiesOf(decided: Decided): Equality[] {
   if (typeof decided === 'boolean') return [];
   const parts = decided.kind === 'and' ? decided.parts : [decided];
   return parts.flatMap((part) => {
