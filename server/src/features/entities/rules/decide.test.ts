@@ -104,6 +104,17 @@ describe('as SQL', () => {
     expect(JSON.stringify(values)).toContain('drop');
   });
 
+  it('is no longer for a long list', () => {
+    const lengthOf = (count: number) => {
+      const values = Array.from({ length: count }, (_, at) =>
+        at % 2 === 0 ? at : `{{user.data.${at % 4 === 1 ? 'a' : 'b'}}}`,
+      );
+      const who: Principal = { ...ann, data: { a: [1], b: { x: 1 } } };
+      return written({ 'data.state': { $in: values, $all: values }, created_by: { $in: values } }, who).sql.length;
+    };
+    expect(lengthOf(200)).toBe(lengthOf(8));
+  });
+
   it('refuses to write a name that the grammar should have refused', () => {
     expect(() => jsonAt(["a' or true --"])).toThrow('a name that no rule can have');
   });
