@@ -56,14 +56,14 @@ const everything = [...pools.flat(), ...traps, ...people];
 
 const scalar = (by: Chance): unknown => (by.happens(0.7) ? by.one(by.pool) : by.one(everything));
 
-export function value(by: Chance, depth = 3): unknown {
+function value(by: Chance, depth = 3): unknown {
   if (depth === 0 || by.happens(0.5)) return scalar(by);
   if (by.happens(0.4)) return by.some(0, 3, () => data(by, depth - 1));
   if (by.happens(0.5)) return by.some(0, 3, () => value(by, depth - 1));
   return data(by, depth - 1);
 }
 
-// Built from JSON, so that a field may be called __proto__.
+// fromEntries makes even __proto__ a field like any other.
 function data(by: Chance, depth: number): Record<string, unknown> {
   const entries = names.filter(() => by.happens(0.6)).map((name) => [name, value(by, depth)]);
   return Object.fromEntries(entries);

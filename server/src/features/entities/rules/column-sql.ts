@@ -9,6 +9,8 @@ export function columnCheck(column: Column, check: Check, sql: SqlWriter): strin
       return isOneOf(column, [check.value], sql);
     case 'in':
       return isOneOf(column, check.values, sql);
+    case 'all':
+      return new Set(check.values).size === 1 ? isOneOf(column, check.values, sql) : 'false';
     case 'exists':
     case 'every':
       return 'true';

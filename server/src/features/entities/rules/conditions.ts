@@ -144,7 +144,7 @@ function readTest(reading: Reading, op: string, json: unknown, loc: Loc, place: 
     }
     case '$all': {
       const operands = readOperands(reading, json, loc);
-      return operands && conjunction(operands.map((operand) => test({ op: 'eq', operand })));
+      return operands && test({ op: 'all', operands });
     }
     case '$exists':
       if (typeof json !== 'boolean') return fault(reading, loc, 'value', 'must be true or false');

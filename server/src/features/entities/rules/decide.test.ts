@@ -1,8 +1,9 @@
 // Tests of what is left of a rule once it is known who asks, and of the SQL it becomes.
 import { describe, expect, it } from 'vitest';
 import type { Principal, SignedIn } from '../../../access/principal.ts';
-import { decidedFor, equalities } from './decide.ts';
+import { decide, decidedFor, equalities, equalitiesOf } from './decide.ts';
 import { parseRule } from './grammar.ts';
+import { parseQuery } from './query.ts';
 import type { Rule } from './rule.ts';
 import { compile, jsonAt } from './sql.ts';
 
@@ -77,6 +78,12 @@ describe('equalities', () => {
     expect(equalities(parsed(ownerOrAdmin), ann)).toEqual([{ path: 'created_by', value: 'ann@x.y' }]);
     expect(equalities(parsed(ownerOrAdmin), admin)).toEqual([]);
   });
+
+  it('of a query are the same, whoever asks', () => {
+    const read = parseQuery({ state: 'open', 'extra.a': { $gt: 1 } }, [], fields);
+    if ('faults' in read) throw new Error('refused');
+    expect(equalitiesOf(decide(read.query, undefined, true))).toEqual([{ path: 'data.state', value: 'open' }]);
+  });
 });
 
 describe('as SQL', () => {
@@ -95,6 +102,17 @@ describe('as SQL', () => {
     const { sql, values } = written({ $or: [{ 'data.state': tests }, { created_by: '{{user.email}}' }] }, who);
     expect(sql).not.toContain('drop');
     expect(JSON.stringify(values)).toContain('drop');
+  });
+
+  it('is no longer for a long list', () => {
+    const lengthOf = (count: number) => {
+      const values = Array.from({ length: count }, (_, at) =>
+        at % 2 === 0 ? at : `{{user.data.${at % 4 === 1 ? 'a' : 'b'}}}`,
+      );
+      const who: Principal = { ...ann, data: { a: [1], b: { x: 1 } } };
+      return written({ 'data.state': { $in: values, $all: values }, created_by: { $in: values } }, who).sql.length;
+    };
+    expect(lengthOf(200)).toBe(lengthOf(8));
   });
 
   it('refuses to write a name that the grammar should have refused', () => {

@@ -13,7 +13,7 @@ export type Residual =
 
 export type Check =
   | { readonly op: 'eq'; readonly value: unknown }
-  | { readonly op: 'in'; readonly values: readonly unknown[] }
+  | { readonly op: 'in' | 'all'; readonly values: readonly unknown[] }
   | { readonly op: Comparator; readonly value: number | string }
   | { readonly op: 'some' | 'every'; readonly element: Decided }
   | Extract<Test, { op: 'exists' | 'size' | 'contains' | 'startsWith' }>;
@@ -25,12 +25,17 @@ export function decidedFor(rule: Rule, who: Principal): Decided {
   return rule === 'missing' || decide(rule, who, true);
 }
 
-/**
- * Values that every record the rule is met by has: what an index can be driven by. A field's value may also be an array
- * that holds the value.
- */
-export function equalities(rule: Rule, who: Principal): { path: string; value: string | number | boolean }[] {
-  const decided = decidedFor(rule, who);
+interface Equality {
+  /** As a rule names it: `created_by`, `data.state`. */
+  readonly path: string;
+  readonly value: string | number | boolean;
+}
+
+/** What every record that the rule is met by is equal to: what an index can be driven by. */
+export const equalities = (rule: Rule, who: Principal): Equality[] => equalitiesOf(decidedFor(rule, who));
+
+/** The value of a field may also be an array that holds the value. */
+export function equalitiesOf(decided: Decided): Equality[] {
   if (typeof decided === 'boolean') return [];
   const parts = decided.kind === 'and' ? decided.parts : [decided];
   return parts.flatMap((part) => {
@@ -84,11 +89,13 @@ function decideTest(place: Place, test: Test, who: SignedIn | undefined, wanted:
       const value = resolve(test.operand, who);
       return value !== undefined && left({ op: 'eq', value });
     }
-    case 'in': {
+    case 'in':
+    case 'all': {
       const values = test.operands.map((operand) => resolve(operand, who)).filter((value) => value !== undefined);
-      // One unknown value keeps `in` from being false, none known keeps it from being true.
-      const never = wanted ? values.length === 0 : values.length < test.operands.length;
-      return !never && left({ op: 'in', values });
+      // One unknown value keeps `in` from being false and `all` from being true; none known keeps from the other.
+      const needsAll = wanted === (test.op === 'all');
+      const never = needsAll ? values.length < test.operands.length : values.length === 0;
+      return !never && left({ op: test.op, values });
     }
     case 'gt':
     case 'gte':

@@ -85,6 +85,15 @@ function judgeTest(test: Test, value: unknown, view: View): Verdict {
       }
       return verdict;
     }
+    case 'all': {
+      let verdict: Verdict = true;
+      for (const operand of test.operands) {
+        const wanted = resolve(operand, view.who);
+        if (wanted === undefined) verdict = null;
+        else if (!isOrHolds(value, wanted)) return false;
+      }
+      return verdict;
+    }
     case 'exists':
       return value !== undefined && value !== null;
     case 'size':

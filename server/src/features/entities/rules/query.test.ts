@@ -57,6 +57,7 @@ describe('a query', () => {
     ['an object is a value to be equal to', { extra: { a: 1, b: 2 } }, { extra: { b: 2, a: 1 } }, true],
     ['equal is not containing', { extra: { a: 1 } }, { extra: { a: 1, b: 2 } }, false],
     ['a whole array', { tags: ['a', 'b'] }, { tags: ['a', 'b'] }, true],
+    ['a value as deep as a record can be', { extra: JSON.parse('['.repeat(10) + ']'.repeat(10)) }, {}, false],
     ['$eq', { title: { $eq: 'a' } }, { title: 'b' }, false],
     ['$ne of a missing field', { title: { $ne: 'a' } }, {}, true],
     ['$gt and $lte', { extra: { $gt: 1, $lte: 2 } }, { extra: 2 }, true],
@@ -94,6 +95,12 @@ describe('a query', () => {
     ['$contains of a number', { title: { $contains: 1 } }, 'title/$contains', 'value_error'],
     ['a zero byte, which no record can hold', { title: 'a\0' }, 'title', 'value_error'],
     ['half of a surrogate pair', { extra: { a: ['\udc00'] } }, 'extra', 'value_error'],
+    [
+      'a value deeper than a record can be',
+      { extra: JSON.parse('['.repeat(11) + ']'.repeat(11)) },
+      'extra',
+      'value_error',
+    ],
     ['a number beyond all', { extra: JSON.parse('1e999') }, 'extra', 'value_error'],
   ])('refuses %s', (_, json, place, type) => expect(faultsOf(json)).toEqual([[place, type]]));
 });

@@ -47,11 +47,15 @@ function withNames(text: string): Place | undefined {
   return names && { names };
 }
 
-function isStorable(json: unknown): boolean {
+/** No record holds anything deeper. */
+const deepest = 10;
+
+function isStorable(json: unknown, depth = 0): boolean {
   if (typeof json === 'string') return isKeepable(json);
   if (typeof json === 'number') return Number.isFinite(json);
   if (typeof json !== 'object' || json === null) return true;
-  return Object.entries(json).every(([name, value]) => isKeepable(name) && isStorable(value));
+  if (depth === deepest) return false;
+  return Object.entries(json).every(([name, value]) => isKeepable(name) && isStorable(value, depth + 1));
 }
 
 /** A query is a condition without templates; `{}` is met by every record. */

@@ -27,10 +27,10 @@ export interface UserCondition {
   readonly operand: Operand;
 }
 
-/** `$ne`, `$nin`, `$exists: false` and `$not` are a `nor` of their opposite, `$all` is an `and` of equalities. */
+/** `$ne`, `$nin`, `$exists: false` and `$not` are a `nor` of their opposite. */
 export type Test =
   | { readonly op: 'eq' | Comparator; readonly operand: Operand }
-  | { readonly op: 'in'; readonly operands: readonly Operand[] }
+  | { readonly op: 'in' | 'all'; readonly operands: readonly Operand[] }
   | { readonly op: 'exists' }
   | { readonly op: 'size'; readonly length: number }
   | { readonly op: 'some'; readonly condition: Condition }

@@ -47,16 +47,19 @@ function writeCheck({ place, check }: Extract<Residual, { place: Place }>, scope
 const isMetByMissing = (check: Check): boolean =>
   check.op === 'every' ||
   (check.op === 'eq' && check.value === null) ||
-  (check.op === 'in' && check.values.includes(null));
+  (check.op === 'in' && check.values.includes(null)) ||
+  (check.op === 'all' && check.values.every((value) => value === null));
 
 function dataCheck(names: readonly string[], check: Check, scope: Scope): string {
   const { sql } = scope;
   const value = jsonAt(names, scope.root);
   switch (check.op) {
     case 'eq':
-      return isOneOf(value, [check.value], sql);
+      return equals(value, 'any', [check.value], sql);
     case 'in':
-      return isOneOf(value, check.values, sql);
+      return equals(value, 'any', check.values, sql);
+    case 'all':
+      return equals(value, 'all', check.values, sql);
     case 'exists':
       return `${value} <> 'null'`;
     case 'size':
@@ -90,21 +93,28 @@ function literal(name: string): string {
   return `'${name}'`;
 }
 
-// A scalar is contained in itself and in an array that holds it, so containment is the whole of equality.
-function isOneOf(value: string, wanted: readonly unknown[], sql: SqlWriter): string {
+// A scalar is contained in itself and in an array that holds it, so containment is the whole of equality. However many
+// values there are, the text stays short: a caller's long list must not become a long statement.
+function equals(value: string, many: 'any' | 'all', wanted: readonly unknown[], sql: SqlWriter): string {
   const scalars = wanted.filter((each) => each !== null && typeof each !== 'object');
   const composites = wanted.filter((each) => each !== null && typeof each === 'object');
-  const ways = composites.map((each) => isOrHolds(value, json(each, sql)));
-  if (wanted.includes(null)) ways.push(`${value} is null or ${value} @> 'null'`);
-  if (scalars.length === 1) ways.push(`${value} @> ${json(scalars[0], sql)}`);
-  if (scalars.length > 1) {
-    ways.push(`${value} @> any(${sql.bind(scalars.map((each) => JSON.stringify(each)))}::jsonb[])`);
-  }
-  return ways.join(' or ');
+  const parts: string[] = [];
+  if (scalars.length === 1) parts.push(`${value} @> ${json(scalars[0], sql)}`);
+  if (scalars.length > 1) parts.push(`${value} @> ${many}(${jsons(scalars, sql)})`);
+  if (wanted.includes(null)) parts.push(`(${value} is null or ${value} @> 'null')`);
+  if (composites.length > 0) parts.push(equalsComposites(value, many, jsons(composites, sql)));
+  return parts.join(many === 'any' ? ' or ' : ' and ');
 }
 
-const isOrHolds = (value: string, wanted: string): string =>
-  `${value} = ${wanted} or exists (select from jsonb_array_elements(${arrayOr(value, "'[]'")}) e(value) where e.value = ${wanted})`;
+function equalsComposites(value: string, many: 'any' | 'all', wanted: string): string {
+  const held = `select from jsonb_array_elements(${arrayOr(value, "'[]'")}) e(value) where e.value`;
+  if (many === 'any') return `(${value} = any(${wanted}) or exists (${held} = any(${wanted})))`;
+  return `not exists (select from unnest(${wanted}) w(value)
+    where (${value} = w.value or exists (${held} = w.value)) is not true)`;
+}
+
+const jsons = (values: readonly unknown[], sql: SqlWriter): string =>
+  `${sql.bind(values.map((each) => JSON.stringify(each)))}::jsonb[]`;
 
 const arrayOr = (value: string, otherwise: string): string =>
   `case when jsonb_typeof(${value}) = 'array' then ${value} else ${otherwise} end`;
