@@ -1,7 +1,7 @@
 // Owns how JSON values compare: equality by value, order by code points.
 
 /** -0 is 0; the order of an object's names does not matter. */
-function isSame(a: unknown, b: unknown): boolean {
+export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) {
