@@ -9,6 +9,8 @@ import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
+import { records } from './records.ts';
+import { rules } from './rules.ts';
 import { slotsDrill } from './slots.ts';
 import { ssrf } from './ssrf.ts';
 import { webhooks } from './webhooks.ts';
@@ -21,6 +23,8 @@ const benches: Record<string, Bench> = {
   events,
   members,
   pipeline,
+  records,
+  rules,
   slots: slotsDrill,
   ssrf,
   webhooks,

@@ -14,12 +14,15 @@ export async function load(
   headers: Record<string, string>,
   seconds: number,
   connections = 32,
+  /** A script of wrk's own, for requests that differ. */
+  script?: string,
 ): Promise<Load> {
   const args = [
     '-t1',
     `-c${connections}`,
     `-d${seconds}s`,
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    ...(script === undefined ? [] : ['-s', script]),
     url,
   ];
   const { stdout } = await run('wrk', args).catch((error: NodeJS.ErrnoException) => {

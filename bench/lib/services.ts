@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
 
-const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+export const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /** A migrated database of its own. */
 export async function freshDatabase(name: string): Promise<{ url: string; drop(): Promise<void> }> {

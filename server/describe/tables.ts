@@ -69,7 +69,7 @@ function typeOf(column: Column): string {
 
 function bareType({ type, values, table, column }: Column): string {
   if (values !== null) return [...new Set(values)].map((value) => `'${value}'`).join(' | ');
-  if (type === 'jsonb') return 'Json';
+  if (type === 'jsonb' || type === 'json') return 'Json';
   const isArray = type.endsWith('[]');
   const known = types[type.replace('[]', '')];
   if (known === undefined) throw new Error(`${table}.${column}: no type known for ${type}`);

@@ -17,6 +17,7 @@ import { appUsers } from './features/app-users/index.ts';
 import { apps } from './features/apps/index.ts';
 import { audit } from './features/audit/index.ts';
 import { credits } from './features/credits/index.ts';
+import { entities } from './features/entities/index.ts';
 import { folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { members } from './features/members/index.ts';
@@ -169,6 +170,7 @@ export function createApp(config: Config, parts: AppParts): App {
     }),
     apps({ cursors, secrets, masterKeyId, guests: people.guests }),
     appUsers({ cursors, mint }),
+    entities({ cursors, telling: bus }),
     agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     people,

@@ -53,5 +53,8 @@ export interface Events {
 
 export type Publish = EventBus<Events, Db>['publish'];
 
+/** For changes whose own statement inserts what they tell. */
+export type Telling = Pick<EventBus<Events, Db>, 'row' | 'told'>;
+
 /** Listens in the transaction of the change itself: both happen, or neither; or in a worker, once it is committed. */
 export const { inTransaction, after } = listenersOf<Events, Db>();

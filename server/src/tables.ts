@@ -236,6 +236,44 @@ export interface Tables {
     webhook_id: string;
     deleted_date: Generated<Date>;
   };
+  entity_key_states: {
+    app_id: string;
+    entity_name: string;
+    ready: string[];
+    building_since: Date | null;
+    reached: string | null;
+  };
+  entity_keys: {
+    app_id: string;
+    entity_name: string;
+    key: string;
+    value: Buffer;
+    created_date: Date;
+    record_id: string;
+    is_unique: boolean;
+  };
+  entity_records: {
+    app_id: string;
+    id: string;
+    entity_name: string;
+    data: Json;
+    created_by: string;
+    created_by_id: string;
+    created_date: Date;
+    updated_date: Date;
+    is_sample: Generated<boolean>;
+    deleted_date: Date | null;
+    version: Generated<number>;
+  };
+  entity_schemas: {
+    app_id: string;
+    name: string;
+    document: Json;
+    keys: string[];
+    revision: number;
+    created_date: Date;
+    updated_date: Date;
+  };
   entries_of_directory: {
     workspace_id: string | null;
     id: string | null;

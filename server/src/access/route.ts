@@ -13,8 +13,11 @@ interface Guarded<Proof> {
   readonly access: Guard<Proof>;
   readonly plan?: GatedFeature;
   readonly limit: Limit | typeof unlimited;
-  /** The audit entries a call may leave (contract §2.8). Must be said by everything that is not a GET. */
-  readonly audits?: readonly string[] | 'nothing';
+  /**
+   * The audit entries a change leaves (contract §2.8); `sometimes`: those that only some do. Must be said by everything
+   * that is not a GET.
+   */
+  readonly audits?: readonly string[] | { readonly sometimes: readonly string[] } | 'nothing';
 }
 
 export type Route = Operation & Guarded<unknown>;

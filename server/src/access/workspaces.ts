@@ -50,6 +50,15 @@ export async function purgeApps(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
+/** Apps that the next purge takes, by themselves or with their workspace: what is large in them is removed before. */
+export async function listExpiredApps(db: Db, now: Date, limit: number): Promise<string[]> {
+  const { rows } = await sql<{
+    id: string;
+  }>`/* service */ select a.id from apps a join workspaces w on w.id = a.workspace_id
+    where a.deleted_date <= ${before(now)} or w.deleted_date <= ${before(now)} limit ${limit}`.execute(db);
+  return rows.map((row) => row.id);
+}
+
 /** Deletes credentials and links that can never be used again; gives how many. */
 export async function purgeCredentials(db: Db, now: Date): Promise<number> {
   const idleSince = new Date(now.getTime() - 7 * dayMs);

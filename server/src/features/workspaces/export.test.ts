@@ -37,6 +37,18 @@ await send('PUT', `/api/apps/${app.id}/files`, {
 await send('PUT', `/api/apps/${app.id}/secrets/API_KEY`, { value: 'the secret that must stay behind' });
 const user = await send('POST', `/api/apps/${app.id}/users`, { email: 'ann@customers.example', data: { team: ['ü'] } });
 await send('POST', `/api/apps/${app.id}/users/${user.id}/tokens`, {});
+const runtime = await send('POST', `/api/apps/${app.id}/users/${user.id}/tokens`, {});
+await send('PUT', `/api/apps/${app.id}/entity-schemas/Task`, {
+  name: 'Task',
+  properties: { zeta: {}, code: {}, cost: { type: 'number' } },
+  unique: [['code']],
+  rls: { read: { created_by_id: '{{user.id}}' } },
+});
+const task = await send('POST', `/api/apps/${app.id}/entities/Task`, { zeta: 'ü', code: 'A', cost: 0.1 });
+const asUser = { as: runtime.token, body: { code: 'B' } };
+await world.call('POST', `/api/apps/${app.id}/entities/Task`, asUser);
+const trashed = await send('POST', `/api/apps/${app.id}/entities/Task`, { code: 'C' });
+await send('DELETE', `/api/apps/${app.id}/entities/Task/${trashed.id}`);
 const top = await send('POST', '/api/app-folders', { name: 'Top', scope: 'workspace' });
 const below = await send('POST', '/api/app-folders', { name: 'Below', scope: 'workspace', parent_folder_id: top.id });
 await send('POST', `/api/app-folders/${below.id}/items`, { app_ids: [app.id] });
@@ -79,6 +91,8 @@ describe('an export', () => {
         agent_memories: 1,
         app_users: 1,
         app_files: 2,
+        entity_schemas: 1,
+        entity_records: 3,
         folders: 2,
         folder_items: 1,
         app_shares: 1,
@@ -155,6 +169,35 @@ describe('an export', () => {
 });
 
 const victim = await world.workspace(owner, 'pro', 'Victim');
+
+describe('records', () => {
+  it('come back under the rules they were under, by whoever made them, with their keys built anew', async () => {
+    const file = join(folder, 'records.tar.gz');
+    await writeExport(world.db, workspace, file, new Date());
+    const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+    const token = await world.token(owner, workspace_id);
+    const apps = (await world.call('GET', '/api/apps', { as: token })).body.items;
+    const at = `/api/apps/${apps[0].id}`;
+    const { schema } = (await world.call('GET', `${at}/entity-schemas/Task`, { as: token })).body;
+    expect(Object.keys(schema)).toEqual(['name', 'properties', 'unique', 'rls']);
+    const mine = (await world.call('GET', `${at}/entities/Task`, { as: token })).body.items;
+    expect(mine).toEqual([task]); // its id too: fields of other records may name it
+    const people = (await world.call('GET', `${at}/users`, { as: token })).body.items;
+    const made = await world.call('POST', `${at}/users/${people[0].id}/tokens`, { as: token, body: {} });
+    const theirs = await world.call('GET', `${at}/entities/Task`, { as: made.body.token });
+    expect(theirs.body.items).toMatchObject([{ code: 'B', created_by_id: people[0].id }]);
+    world.clock.aheadMs = 61_000;
+    await runJobs();
+    const state = world.db.selectFrom('entity_key_states').where('app_id', '=', apps[0].id).selectAll();
+    expect((await state.executeTakeFirstOrThrow()).ready).toHaveLength(2);
+    expect((await world.call('GET', `${at}/entities/Task`, { as: token })).body.items).toEqual([task]);
+    world.clock.aheadMs = 0;
+    expect(await world.call('POST', `${at}/entities/Task/${trashed.id}/restore`, { as: token })).toMatchObject({
+      status: 200,
+      body: { code: 'C' },
+    });
+  });
+});
 
 describe('a hostile archive', () => {
   const hostile = async (table: string, row: Row) => {

@@ -230,6 +230,7 @@ function movedValue(
   if (column === 'workspace_id') return workspace_id;
   if (!/(^|_)id$/.test(column) || part.verbatim?.includes(column)) return value;
   if (value === null) return null;
+  if (part.anyone?.includes(column)) return people.get(String(value)) ?? ids.get(String(value)) ?? value;
   const known = (part.people?.includes(column) ? people : ids).get(String(value));
   if (known !== undefined) return known;
   // A log may speak of what is gone; anything else must be in the archive.

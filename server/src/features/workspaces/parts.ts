@@ -10,6 +10,8 @@ export interface Part {
   readonly bytes?: readonly string[];
   /** Columns that hold a person's id; people are found again by their e-mail address. */
   readonly people?: readonly string[];
+  /** Columns that hold the id of a person or of an app's user, or a word that is neither. */
+  readonly anyone?: readonly string[];
   /** Columns that keep the value they had. */
   readonly verbatim?: readonly string[];
   /** Columns that stay behind: secrets that open only here. */
@@ -26,6 +28,15 @@ export const parts: readonly Part[] = [
   { table: 'app_shares', owner: 'workspace_id', order: 'app_id, user_id', people: ['user_id'] },
   { table: 'app_users', owner: 'app_id', order: 'id' },
   { table: 'app_files', owner: 'app_id', order: 'app_id, path', bytes: ['content'] },
+  { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
+  {
+    // Records may name each other by id, in fields that only the app understands: their ids stay.
+    table: 'entity_records',
+    owner: 'app_id',
+    order: 'app_id, id',
+    verbatim: ['id'],
+    anyone: ['created_by_id'],
+  },
   { table: 'folders', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
   { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id', people: ['owner_id'] },
   { table: 'agents', owner: 'workspace_id', order: 'app_id' },
@@ -77,6 +88,8 @@ export const leftOut: Readonly<Record<string, string>> = {
   webhook_bodies: 'what webhooks were told in the last 30 days; their numbers go on where they were',
   webhook_deliveries: 'the log of deliveries of the last 30 days',
   webhook_warnings: 'mails about failing webhooks under way',
+  entity_keys: 'the keys of records: built anew from the schemas and records',
+  entity_key_states: 'which keys are built',
   audit_pending: 'audit entries not sealed yet; the export seals first',
   workspace_exports: 'earlier exports',
   member_directory: 'the members list: the database makes it from members, invitations, apps and the ledger',

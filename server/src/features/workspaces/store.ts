@@ -115,8 +115,7 @@ const largeRowsAtOnce = 4; // a file may be 5 MiB
 /** A part's rows as JSON, some at a time; bytes as base64. The names come from the parts' own list, never from a caller. */
 export async function* readRows(db: Db, part: Part, workspaceId: string): AsyncGenerator<Row[]> {
   const bytes = (part.bytes ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
-  const whole = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_jsonb(t)`;
-  const row = sql`(${whole}) - ${part.without ?? []}::text[]`;
+  const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_json(t)`;
   const owned =
     part.owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
@@ -127,14 +126,14 @@ export async function* readRows(db: Db, part: Part, workspaceId: string): AsyncG
   for (;;) {
     const { rows } = await sql<{ row: Row }>`fetch ${size} from exported`.execute(db);
     if (rows.length === 0) break;
-    yield rows.map(({ row }) => row);
+    yield rows.map(({ row }) => without(row, part.without));
   }
   await sql`close exported`.execute(db);
 }
 
 export async function insertRow(db: Db, part: Part, row: Row): Promise<void> {
   const columns = Object.keys(row);
-  const source = sql`jsonb_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(withoutBytes(row, part))}::jsonb)`;
+  const source = sql`json_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(without(row, part.bytes))}::json)`;
   const list = columns.map((column) =>
     part.bytes?.includes(column) ? sql`decode(${row[column]}, 'base64')` : sql`source.${sql.ref(column)}`,
   );
@@ -142,8 +141,8 @@ export async function insertRow(db: Db, part: Part, row: Row): Promise<void> {
     select ${sql.join(list)} from ${source} as source`.execute(db);
 }
 
-const withoutBytes = (row: Row, part: Part): Row =>
-  Object.fromEntries(Object.entries(row).filter(([column]) => !part.bytes?.includes(column)));
+const without = (row: Row, columns: readonly string[] = []): Row =>
+  Object.fromEntries(Object.entries(row).filter(([column]) => !columns.includes(column)));
 
 /** Everyone the workspace's rows speak of. */
 export async function listPeople(db: Db, workspaceId: string) {
@@ -152,6 +151,8 @@ export async function listPeople(db: Db, workspaceId: string) {
       select user_id from memberships where workspace_id = ${workspaceId}
       union select owner_id from apps where workspace_id = ${workspaceId}
       union select user_id from app_shares where workspace_id = ${workspaceId}
+      union select u.id from entity_records r join apps a on a.id = r.app_id join users u on u.id::text = r.created_by_id
+        where a.workspace_id = ${workspaceId}
       union select owner_id from folders where workspace_id = ${workspaceId}
       union select user_id from agent_conversations where workspace_id = ${workspaceId}
       union select user_id from agent_memories where workspace_id = ${workspaceId}

@@ -41,9 +41,9 @@ export function cursorsSignedWith(key: Buffer): Cursors {
       const [text = '', signature = ''] = cursor.split('.');
       const expected = sign(text);
       const given = Buffer.from(signature, 'base64url');
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw invalid();
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw cursorInvalid();
       const [position, bound, madeAt] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-      if (bound !== digest(binding) || now.getTime() - madeAt > lifetimeMs) throw invalid();
+      if (bound !== digest(binding) || now.getTime() - madeAt > lifetimeMs) throw cursorInvalid();
       return position;
     },
     page(rows, limit, binding, now, present, positionOf) {
@@ -62,7 +62,7 @@ export function cursorsSignedWith(key: Buffer): Cursors {
 const digest = (binding: Binding): string =>
   createHash('sha256').update(JSON.stringify(binding)).digest('base64url').slice(0, 22);
 
-const invalid = () =>
+export const cursorInvalid = () =>
   new Problem(
     'bad_request',
     'cursor_invalid',

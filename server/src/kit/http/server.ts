@@ -6,6 +6,7 @@
 // Knows nothing of callers, workspaces or apps: the guard is handed in.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
+import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { Problem } from '../problem.ts';
 import { Answer } from './answer.ts';
@@ -170,9 +171,10 @@ const holds = (body: unknown, fields: readonly string[] = []): boolean =>
 function validatorFor(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
   const { query, body } = operation;
   const cleanBody: Cleaner | undefined = body && cleanerFor(body);
+  const takesAny = query instanceof z.ZodObject && query.def.catchall !== undefined;
   const knownQuery = new Set([...guardQuery, ...Object.keys((query as { shape?: object } | undefined)?.shape ?? {})]);
   return (exchange) => {
-    const ignored = Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name));
+    const ignored = takesAny ? [] : Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name));
     const sent = body && sentBody(exchange, body);
     const [parsedQuery, parsedBody] = together(
       () => query && parse(query, 'query', exchange.rawQuery),

@@ -125,6 +125,15 @@ export const freeObject = (maxBytes: number) =>
       fault('finite_number', 'must hold only finite numbers'), // JSON would keep another as null
     );
 
+/** An object that another document describes: taken as it was sent, for the operation to read. */
+export const openObject = describedAs(
+  z.custom<Readonly<Record<string, unknown>>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    fault('dict_type', 'must be an object'),
+  ),
+  { type: 'object' },
+);
+
 function everywhere(value: object, holds: (key: string, inner: unknown) => boolean): boolean {
   let all = true;
   JSON.stringify(value, (key, inner) => {
@@ -173,6 +182,9 @@ export const items = <S extends z.ZodType>(item: S) =>
 
 export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
+/** A query in which the operation itself says what else may stand. */
+export const openQuery = <F extends z.ZodRawShape>(fields: F) => z.looseObject(fields);
+
 export const queryInteger = (min: number, max: number) =>
   describedAs(
     z
@@ -202,7 +214,8 @@ export const queryTime = describedAs(
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 
-function timeOf(value: string): Date | undefined {
+/** Undefined when the text is no time. */
+export function timeOf(value: string): Date | undefined {
   const match = timeForm.exec(value);
   if (match === null) return undefined;
   const [, whole, fraction = '', zone = 'Z'] = match;

@@ -19,8 +19,23 @@ export const listenersOf = <Events extends { [Name in keyof Events]: object }, D
   ): Listener<Db> => ({ names: [names].flat() as string[], after: listen as Listener<Db>['after'] }),
 });
 
+/** An event as it stands in the table. */
+export interface EventRow {
+  readonly id: string;
+  readonly name: string;
+  readonly payload: string;
+  readonly occurred_at: Date;
+}
+
 export interface EventBus<Events, Db> {
   publish<Name extends keyof Events & string>(db: Db, name: Name, payload: Events[Name], now: Date): Promise<void>;
+  /**
+   * An event for a statement that makes a change and inserts what it tells, at once; `told` must follow. Nobody can listen
+   * in the transaction of such an event: there is no moment for it.
+   */
+  row<Name extends keyof Events & string>(name: Name, payload: Events[Name], now: Date): EventRow;
+  /** Wakes the dispatcher once what was inserted is committed. */
+  told(db: Db): void;
   /** Called once, when every feature is there. */
   listen(listeners: readonly Listener<Db>[]): void;
   /** Lets the `after` listeners hear one batch of what waits; gives how many events were done. */
@@ -40,14 +55,21 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
   onFailure: (event: Event, error: unknown) => void,
 ): EventBus<Events, Db> {
   let all: readonly Listener<Db>[] = [];
+  const told = (db: Db) => afterCommit(db, () => wake.tell(eventsTopic));
   return {
     async publish(db, name, payload, now) {
       await insertEvent(db, newId(), name, JSON.stringify(payload), now);
       for (const listener of all) {
         if (listener.names.includes(name)) await listener.inTransaction?.(db, payload as never, now);
       }
-      afterCommit(db, () => wake.tell(eventsTopic));
+      told(db);
     },
+    row(name, payload, now) {
+      if (all.some((listener) => listener.inTransaction && listener.names.includes(name)))
+        throw new Error(`${name} is told by the statement that causes it: nobody can listen in its transaction`);
+      return { id: newId(), name, payload: JSON.stringify(payload), occurred_at: now };
+    },
+    told,
     listen: (listeners) => {
       all = listeners;
     },

@@ -1,0 +1,114 @@
+// Holds the two ways of deciding rules and queries against each other, on as many random cases as time allows, and measures
+// what deciding one costs in the process.
+import type { Principal } from '../server/src/access/principal.ts';
+import { evaluate } from '../server/src/features/entities/rules/evaluate.ts';
+import { parseRule } from '../server/src/features/entities/rules/grammar.ts';
+import type { Rule, Subject } from '../server/src/features/entities/rules/rule.ts';
+import { type Agreement, compareQueries, compareRules, openStage } from '../server/test/rule-agreement.ts';
+import type { Bench } from './lib/bench.ts';
+import { rounded } from './lib/figures.ts';
+import { adminUrl } from './lib/services.ts';
+
+const leastShare = 0.1;
+
+export const rules: Bench = async ({ quick, progress }) => {
+  const startedAt = performance.now();
+  const bar = quick ? { cases: 50_000, seconds: 60, stages: 4 } : { cases: 1_000_000, seconds: 1_200, stages: 20 };
+  const ruled = none();
+  const asked = none();
+  for (let seed = 1; seed <= bar.stages; seed += 1) {
+    const stage = await openStage(adminUrl.replace(/\/[^/]*$/, ''), seed);
+    try {
+      add(ruled, await compareRules(stage, seed, (bar.cases / bar.stages) * 0.8));
+      add(asked, await compareQueries(stage, seed, (bar.cases / bar.stages) * 0.2));
+    } finally {
+      await stage.close();
+    }
+    progress(`${ruled.cases} rules, ${asked.cases} queries, ${disagreements(ruled, asked).length} disagreements`);
+  }
+  const differing = disagreements(ruled, asked);
+  for (const each of differing.slice(0, 5)) progress(`DISAGREE ${each}`);
+  const { true: met, false: refused, unknown } = ruled.verdicts;
+  const shares = [met, refused, unknown].map((count) => count / ruled.cases);
+  const seconds = (performance.now() - startedAt) / 1000;
+  return {
+    figures: {
+      rule_cases: ruled.cases,
+      query_cases: asked.cases,
+      disagreements: differing.length,
+      share_met: rounded(shares[0] ?? 0, 3),
+      share_refused: rounded(shares[1] ?? 0, 3),
+      share_unknown: rounded(shares[2] ?? 0, 3),
+      seconds: rounded(seconds, 1),
+      evaluate_ns: Object.fromEntries(measured.map(([name, rule]) => [name, nanosecondsOf(rule)])),
+    },
+    judged: [
+      { bar: `at least ${bar.cases} cases`, met: ruled.cases + asked.cases >= bar.cases },
+      { bar: 'no disagreement', met: differing.length === 0 },
+      { bar: `met, refused and unknown: each at least ${leastShare}`, met: Math.min(...shares) >= leastShare },
+      { bar: `within ${bar.seconds} s`, met: seconds <= bar.seconds },
+    ],
+    skipped: [],
+  };
+};
+
+interface Sum {
+  cases: number;
+  verdicts: { true: number; false: number; unknown: number };
+  disagreements: string[];
+}
+
+const none = (): Sum => ({ cases: 0, verdicts: { true: 0, false: 0, unknown: 0 }, disagreements: [] });
+
+function add(sum: Sum, { cases, verdicts, disagreements }: Agreement): void {
+  sum.cases += cases;
+  for (const verdict of ['true', 'false', 'unknown'] as const) sum.verdicts[verdict] += verdicts[verdict];
+  sum.disagreements.push(...disagreements);
+}
+
+const disagreements = (...sums: Sum[]): string[] => sums.flatMap((sum) => sum.disagreements);
+
+const ann: Principal = {
+  kind: 'signed_in',
+  id: '01890000-0000-7000-8000-000000000001',
+  email: 'ann@example.com',
+  full_name: 'Ann',
+  role: 'editor',
+  data: { team: 'red', level: 3 },
+};
+
+const record: Subject = {
+  id: '01890000-0000-7000-8000-00000000000a',
+  created_by: 'ann@example.com',
+  created_by_id: ann.id,
+  created_date: '2026-03-01T12:00:00.000Z',
+  updated_date: '2026-03-01T12:00:00.000Z',
+  is_sample: false,
+  data: { team: 'red', state: 'open', level: 2, tags: ['a', 'b', 'c'], lines: [{ sku: 'x' }, { sku: 'y' }] },
+};
+
+const measured: readonly (readonly [string, unknown])[] = [
+  ['owner', { created_by: '{{user.email}}' }],
+  ['owner_or_admin', { $or: [{ user_condition: { role: 'admin' } }, { created_by: '{{user.email}}' }] }],
+  ['team_and_state', { 'data.team': '{{user.data.team}}', 'data.state': { $in: ['draft', 'open'] } }],
+  ['ordered', { 'data.level': { $lte: '{{user.data.level}}' }, created_date: { $gte: '2026-01-01' } }],
+  ['element', { 'data.tags': { $all: ['a', 'c'] }, 'data.lines': { $elemMatch: { sku: 'y' } } }],
+];
+
+/** Of the fastest round: what it costs when nothing else runs. */
+function nanosecondsOf(json: unknown): number {
+  const fields = { team: {}, state: {}, level: {}, tags: {}, lines: {} };
+  const parsed = parseRule(json, [], fields);
+  if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults));
+  const rounds = Array.from({ length: 30 }, () => round(parsed.rule));
+  return rounded(Math.min(...rounds), 0);
+}
+
+function round(rule: Rule): number {
+  const times = 100_000;
+  const startedAt = performance.now();
+  let met = 0;
+  for (let at = 0; at < times; at += 1) if (evaluate(rule, ann, record) === true) met += 1;
+  if (met !== times) throw new Error('a measured rule is not met');
+  return ((performance.now() - startedAt) * 1e6) / times;
+}

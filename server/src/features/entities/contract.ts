@@ -1,0 +1,106 @@
+// Owns the shapes of what is sent and shown about schemas and records (docs/contract.md §5.1–§5.5).
+import { z } from 'zod';
+import {
+  answer,
+  body,
+  count,
+  distinct,
+  list,
+  openObject,
+  openQuery,
+  optional,
+  pattern,
+  query,
+  queryFlag,
+  queryInteger,
+  strictBody,
+  timestamp,
+} from '../../kit/http/shapes.ts';
+import { entityName } from './schemas/document.ts';
+
+const document = z.record(z.string(), z.unknown());
+
+export const EntityName = pattern(entityName, 64);
+
+export const Schema = answer('EntitySchema', {
+  name: z.string(),
+  schema: document,
+  revision: count,
+  record_count: count,
+  updated_date: timestamp,
+});
+
+export const SchemaDocument = openObject;
+
+export const PutQuery = query({
+  dry_run: queryFlag.optional(),
+  expected_revision: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
+});
+
+export const SchemaSaved = answer('EntitySchemaSaved', {
+  name: z.string(),
+  schema: document,
+  revision: count,
+  created: z.boolean(),
+  impact: answer('SchemaImpact', {
+    records: count,
+    violating_records: count,
+    fields_removed: z.array(z.string()),
+    newly_open: z.array(
+      answer('NewlyOpen', {
+        operation: z.string(),
+        example: answer('NewlyOpenExample', { id: z.string(), principal: z.string() }),
+      }),
+    ),
+  }),
+});
+
+export const SchemaSync = strictBody({
+  schemas: list(openObject, 0, 100),
+  delete_missing: optional(z.boolean()),
+  dry_run: optional(z.boolean()),
+});
+
+export const SchemasSynced = answer('EntitySchemasSynced', {
+  created: z.array(z.string()),
+  updated: z.array(z.string()),
+  deleted: z.array(z.string()),
+});
+
+export const DeleteQuery = query({ delete_records: queryFlag.optional() });
+
+/** Automatic fields, and those of the entity's own schema. */
+export const EntityRecord = z
+  .looseObject({
+    id: z.string(),
+    created_date: timestamp.optional(),
+    updated_date: timestamp.optional(),
+    created_by: z.string().optional(),
+    created_by_id: z.string().optional(),
+    is_sample: z.boolean().optional(),
+  })
+  .meta({ id: 'EntityRecord' });
+
+export const RecordBody = openObject;
+export const NewRecords = list(openObject, 0, 500);
+export const RecordChanges = list(openObject, 1, 500);
+
+const filter = { q: z.string().optional() };
+export const ListQuery = openQuery({
+  ...filter,
+  sort: z.string().optional(),
+  fields: z.string().optional(),
+  limit: queryInteger(1, 1000).optional(),
+  cursor: z.string().optional(),
+});
+export const CountQuery = openQuery(filter);
+export const Counted = answer('RecordCount', { count });
+
+export const DeleteFilter = body({ query: optional(openObject), all: optional(z.boolean()) });
+export const Deleted = answer('RecordsDeleted', { success: z.literal(true), deleted: count });
+
+export const Upsert = body({
+  records: list(openObject, 1, 500),
+  key: distinct(list(z.string(), 1, 3), (name) => name),
+});
+export const Upserted = answer('RecordsUpserted', { created: count, updated: count, records: z.array(EntityRecord) });

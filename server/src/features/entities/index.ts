@@ -1,0 +1,20 @@
+// The door of entities: the schemas of an app's data, and the records under their rules.
+import type { Telling } from '../../events.ts';
+import type { Cursors } from '../../kit/http/cursor.ts';
+import type { Job } from '../../kit/later/schedule.ts';
+import { buildKeys, purgeRecords } from './later.ts';
+import { recordRoutes } from './records/routes.ts';
+import { throwAwayWith } from './records/trash.ts';
+import { knownEntities } from './schemas/known.ts';
+import { schemaRoutes } from './schemas/routes.ts';
+
+export function entities({ cursors, telling }: { cursors: Cursors; telling: Telling }) {
+  const find = knownEntities();
+  return {
+    routes: [...schemaRoutes({ throwAway: throwAwayWith(telling, find) }), ...recordRoutes({ cursors, telling, find })],
+    jobs: [
+      { name: 'build entity keys', everyMs: 5_000, run: buildKeys },
+      { name: 'purge records', everyMs: 60_000, run: purgeRecords },
+    ] satisfies Job[],
+  };
+}

@@ -1,0 +1,48 @@
+// Owns the reading of records: one, a page of them, how many (docs/contract.md §5.3, §5.4).
+import { noted } from '../../../../kit/http/answer.ts';
+import type { Cursors } from '../../../../kit/http/cursor.ts';
+import type { Db } from '../../../../tables.ts';
+import type { Rule } from '../../rules/rule.ts';
+import { noSuchRecord } from '../change.ts';
+import { mayRead, presentRecord, type RecordAccess, type Shown } from '../record.ts';
+import { findRecord } from '../store.ts';
+import { type Asked, bindingOf, carried, readAsking, resumed, type Wanted } from './asking.ts';
+import { countMatching, listMatching } from './store.ts';
+
+export async function getRecord(db: Db, access: RecordAccess, id: string): Promise<Shown> {
+  const record = await findRecord(db, access, id);
+  if (record === undefined || !mayRead(access, record)) throw noSuchRecord();
+  return presentRecord(access, record);
+}
+
+const defaultLimit = 100;
+
+export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors, sent: Asked, now: Date) {
+  const { asked, after } = resumed(cursors, access, sent, now);
+  const { limit = defaultLimit } = asked;
+  const asking = readAsking(access, asked);
+  const rows = await listMatching(db, access, readRule(access), asking, after as string[] | undefined, limit + 1);
+  const present = (row: (typeof rows)[number]) => only(presentRecord(access, row.record), asking);
+  const carries = carried(asked);
+  return cursors.page(rows, limit, bindingOf('listRecords', access), now, present, ({ position }) => [
+    carries,
+    ...position,
+  ]);
+}
+
+const ofPages = ['sort', 'limit', 'fields', 'cursor'];
+
+/** What a list would also take has no effect here, and is named. */
+export async function countRecords(db: Db, access: RecordAccess, asked: Asked) {
+  const filters = Object.entries(asked).filter(([name]) => !ofPages.includes(name));
+  const { query } = readAsking(access, Object.fromEntries(filters));
+  const ignored = Object.keys(asked).filter((name) => ofPages.includes(name));
+  return noted({ count: await countMatching(db, access, readRule(access), query) }, { ignored });
+}
+
+const readRule = ({ entity }: RecordAccess): Rule => entity.schema.rules.read;
+
+function only(record: Shown, { fields }: Wanted): Shown {
+  if (fields === undefined) return record;
+  return Object.fromEntries(Object.entries(record).filter(([name]) => fields.has(name))) as Shown;
+}

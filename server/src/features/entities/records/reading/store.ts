@@ -1,0 +1,106 @@
+// Owns the statements over the records that a filter and a rule leave: rule, filter, order and place in one, driven by a
+// key where one is known that every such record has.
+import { CompiledQuery, sql } from 'kysely';
+import type { Principal } from '../../../../access/principal.ts';
+import { transaction } from '../../../../kit/db/database.ts';
+import type { Db } from '../../../../tables.ts';
+import { equalities } from '../../rules/decide.ts';
+import { compileQuery } from '../../rules/query.ts';
+import type { Condition, Rule, Subject } from '../../rules/rule.ts';
+import { compileSort } from '../../rules/sort.ts';
+import { compile } from '../../rules/sql.ts';
+import { digestOf, placeName } from '../../schemas/keys.ts';
+import { subjectOf } from '../../schemas/store.ts';
+import type { RecordAccess } from '../record.ts';
+import type { Wanted } from './asking.ts';
+
+export interface Listed {
+  readonly record: Subject;
+  readonly position: string[];
+}
+
+export async function listMatching(
+  db: Db,
+  access: RecordAccess,
+  rule: Rule,
+  { query, sort }: Wanted,
+  after: readonly string[] | undefined,
+  limit: number,
+): Promise<Listed[]> {
+  const writer = writing();
+  const order = compileSort(sort, askedBy(access), writer);
+  const matching = fromMatching(access, rule, query, writer);
+  const rest = after === undefined ? '' : ` and ${order.after(after)}`;
+  const rows = await boundedRows<Parameters<typeof subjectOf>[0] & { position: string[] }>(
+    db,
+    `select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample, ${order.position} as position
+     ${matching}${rest} order by ${order.by} limit ${writer.bind(limit)}`,
+    writer.values,
+  );
+  return rows.map(({ position, ...row }) => ({ record: subjectOf(row), position }));
+}
+
+export async function countMatching(db: Db, access: RecordAccess, rule: Rule, query: Condition): Promise<number> {
+  const writer = writing();
+  const text = `select count(*) as count ${fromMatching(access, rule, query, writer)}`;
+  return (await boundedRows<{ count: number }>(db, text, writer.values))[0]?.count ?? 0;
+}
+
+/** Ids of matching records, the oldest first. */
+export async function listMatchingIds(db: Db, access: RecordAccess, rule: Rule, query: Condition, limit: number) {
+  const writer = writing();
+  const text = `select r.id ${fromMatching(access, rule, query, writer)} order by r.created_date, r.id limit ${writer.bind(limit)}`;
+  return (await boundedRows<{ id: string }>(db, text, writer.values)).map((row) => row.id);
+}
+
+function writing() {
+  const values: unknown[] = [];
+  return { values, bind: (value: unknown) => `$${values.push(value)}` };
+}
+type Writing = ReturnType<typeof writing>;
+
+const askedBy = ({ principal, entity }: RecordAccess) => ({ who: principal, fieldRules: entity.schema.fieldRules });
+
+/** A filter sees only what the caller may read; rule and filter are one condition. */
+function fromMatching(access: RecordAccess, rule: Rule, query: Condition, writer: Writing): string {
+  const { app, entity, principal } = access;
+  const [appId, name] = [writer.bind(app.id), writer.bind(entity.name)];
+  const key = drivingKey(access, rule, query);
+  const source =
+    key === undefined
+      ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
+      : // The key's own times and ids are the record's, so its order is the order of making.
+        `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
+          from entity_keys k join entity_records x on x.app_id = ${appId}::uuid and x.id = k.record_id
+          where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${writer.bind(key.name)}
+            and k.value = ${writer.bind(key.value)} and x.deleted_date is null) r where true`;
+  const allowed = compile(rule, principal, writer);
+  return `${source} and ${allowed} and ${compileQuery(query, askedBy(access), writer)}`;
+}
+
+// A query names no attributes of whoever asks it.
+const anybody: Principal = { kind: 'signed_in', id: '', email: '', full_name: '', role: '', data: {} };
+
+/** A key, and the value under it that every matching record has. Ids and creators have indexes of their own. */
+function drivingKey({ entity, principal }: RecordAccess, rule: Rule, query: Condition) {
+  const all = [...equalities(rule, principal), ...equalities(query, anybody)];
+  const equal = new Map(all.map(({ path, value }) => [path, value]));
+  if (equal.has('id') || equal.has('created_by')) return undefined;
+  const usable = entity.keys.filter(
+    (key) => entity.ready.has(key.name) && key.places.every((place) => equal.has(placeName(place))),
+  );
+  const key = usable.find((each) => each.isUnique) ?? usable[0];
+  if (key === undefined) return undefined;
+  const values = key.places.map((place) => equal.get(placeName(place)));
+  return { name: key.name, value: digestOf(key.isUnique ? values : values[0]) };
+}
+
+/** A list is given up after five seconds: 503, nothing changed (docs/contract.md §5.4). */
+function boundedRows<Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> {
+  return transaction(db, async (db) => {
+    await sql`set local statement_timeout = 5000`.execute(db);
+    const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, values));
+    await sql`set local statement_timeout to default`.execute(db);
+    return rows;
+  });
+}

@@ -1,0 +1,357 @@
+// Records beside their update: made, read, changed in bulk, thrown away, fetched back, purged (docs/contract.md §5.3).
+import { describe, expect, it } from 'vitest';
+import { startWorld } from '../../../../test/world.ts';
+import type { ToldRecord } from '../../../events.ts';
+import { newId } from '../../../kit/ids.ts';
+
+const world = await startWorld();
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner);
+await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+const token = await world.token(owner, workspace);
+const app = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
+const user = await world.appUser(app, 'ann@example.com');
+const ann = await world.appUserToken(app, user);
+
+const isAdmin = { user_condition: { role: 'admin' } };
+const define = (name: string, document: object) =>
+  world.call('PUT', `/api/apps/${app.id}/entity-schemas/${name}`, { as: token, body: { name, ...document } });
+const at = (path: string) => `/api/apps/${app.id}/entities/${path}`;
+const ask = (method: string, path: string, body?: unknown, as: string | null = token) =>
+  world.call(method, at(path), { ...(as !== null && { as }), ...(body !== undefined && { body }) });
+const toldOf = async (id: string) => {
+  const rows = await world.db.selectFrom('events').selectAll().orderBy('id').execute();
+  return rows.map((row) => ({ name: row.name, ...(row.payload as ToldRecord) })).filter((e) => e.entity_id === id);
+};
+
+await define('Task', {
+  properties: {
+    title: { type: 'string', pattern: '^[^x]*$' },
+    code: { type: 'string' },
+    state: { type: 'string', default: 'draft' },
+    owner: { type: 'string' },
+    cost: { type: 'number', rls: { write: isAdmin } },
+  },
+  required: ['title'],
+  unique: [['code']],
+  rls: {
+    create: { $or: [isAdmin, { 'data.owner': '{{user.email}}' }] },
+    read: { $or: [isAdmin, { 'data.owner': '{{user.email}}' }] },
+    update: { $or: [isAdmin, { 'data.owner': '{{user.email}}' }] },
+    delete: { 'data.owner': '{{user.email}}' },
+  },
+});
+
+describe('closed to strangers by default', () => {
+  it('no rule: signed-in callers may, nobody unknown may anything', async () => {
+    await define('Plain', { properties: { a: {} } });
+    const { id } = (await ask('POST', 'Plain', { a: '1' }, ann)).body;
+    expect((await ask('GET', `Plain/${id}`, undefined, ann)).body).toMatchObject({ a: '1', created_by: user.email });
+    expect(await ask('POST', 'Plain', { a: '2' }, null)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+    expect(await ask('GET', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
+    expect((await ask('GET', 'Plain', undefined, null)).body).toEqual({
+      items: [],
+      next_cursor: null,
+      has_more: false,
+    });
+    expect((await ask('GET', 'Plain/count', undefined, null)).body).toEqual({ count: 0 });
+    expect(await ask('PUT', `Plain/${id}`, { a: '2' }, null)).toMatchObject({ status: 404 });
+    expect(await ask('DELETE', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
+    expect(await ask('DELETE', 'Plain', { all: true }, null)).toMatchObject({ status: 403 });
+  });
+
+  it('an explicit true opens to everyone, and only what it names', async () => {
+    await define('Open', { properties: { a: {} }, rls: { create: true, read: true } });
+    const made = await ask('POST', 'Open', { a: '1' }, null);
+    expect(made).toMatchObject({ status: 200, body: { created_by: 'anonymous', created_by_id: 'anonymous' } });
+    expect((await ask('GET', 'Open', undefined, null)).body.items).toHaveLength(1);
+    expect(await ask('PUT', `Open/${made.body.id}`, { a: '2' }, null)).toMatchObject({ status: 403 });
+    expect((await toldOf(made.body.id))[0]).toMatchObject({ actor: null });
+  });
+
+  it('an app with login refuses callers without credentials, whatever its rules', async () => {
+    const closed = await world.appOf(owner, workspace);
+    const path = `/api/apps/${closed.id}`;
+    const body = { name: 'Open', properties: { a: {} }, rls: { create: true, read: true } };
+    await world.call('PUT', `${path}/entity-schemas/Open`, { as: token, body });
+    expect(await world.call('GET', `${path}/entities/Open`)).toMatchObject({ status: 401 });
+    expect(await world.call('GET', `${path}/entities/Open`, { as: ann })).toMatchObject({ status: 404 });
+  });
+});
+
+describe('createRecord', () => {
+  it('fills defaults, assigns what is automatic, and tells', async () => {
+    const got = await ask('POST', 'Task', { title: 'a', is_sample: true, id: 'x', odd: 1, code: null });
+    expect(got).toMatchObject({
+      status: 200,
+      body: { title: 'a', state: 'draft', is_sample: false, created_by: owner.email, created_by_id: owner.id },
+    });
+    expect(got.body).not.toHaveProperty('code');
+    expect(got.body.created_date).toBe(got.body.updated_date);
+    expect(got.headers['x-ignored-fields']).toBe('is_sample,id,odd');
+    expect(await toldOf(got.body.id)).toMatchObject([
+      { name: 'entity.created', data: got.body, old_data: null, changed_fields: [], actor: { email: owner.email } },
+    ]);
+    expect((await ask('GET', `Task/${got.body.id}`)).body).toEqual(got.body);
+  });
+
+  it('asks for what is required; null counts as missing', async () => {
+    for (const body of [{}, { title: null }]) {
+      expect(await ask('POST', 'Task', body)).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ['body', 'title'], type: 'missing' }] },
+      });
+    }
+  });
+
+  it('asks the create rule of the record as it would be, and field rules of what was sent', async () => {
+    expect(await ask('POST', 'Task', { title: 'a', owner: 'bob' }, ann)).toMatchObject({
+      status: 403,
+      body: { code: 'rule_denied' },
+    });
+    expect(await ask('POST', 'Task', { title: 'a', owner: user.email, cost: 1 }, ann)).toMatchObject({
+      status: 403,
+      body: { code: 'field_rule_denied', fields: ['data.cost'] },
+    });
+    expect(await ask('POST', 'Task', { title: 'a', owner: user.email }, ann)).toMatchObject({ status: 200 });
+  });
+
+  it('makes one record for one Idempotency-Key', async () => {
+    const send = () =>
+      world.call('POST', at('Task'), {
+        as: ann,
+        body: { title: 'once', owner: user.email },
+        headers: { 'idempotency-key': 'k1' },
+      });
+    const [first, again] = [await send(), await send()];
+    expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'idempotent-replayed': 'true' } });
+    expect(await toldOf(first.body.id)).toHaveLength(1);
+  });
+});
+
+describe('createRecords', () => {
+  it('answers in order, takes none, and one bad record refuses all', async () => {
+    const got = await ask('POST', 'Task/bulk', [{ title: 'b1' }, { title: 'b2', odd: 1 }]);
+    expect(got.body.map(({ title }: { title: string }) => title)).toEqual(['b1', 'b2']);
+    expect(got.headers['x-ignored-fields']).toBe('1.odd');
+    expect(await ask('POST', 'Task/bulk', [])).toMatchObject({ status: 200, body: [] });
+    const before = (await ask('GET', 'Task/count')).body.count;
+    expect(await ask('POST', 'Task/bulk', [{ title: 'b3' }, { title: 5 }])).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 1, 'title'], type: 'string_type' }] },
+    });
+    const mine = { title: 'm', owner: user.email };
+    expect(await ask('POST', 'Task/bulk', [mine, { ...mine, owner: 'bob' }], ann)).toMatchObject({ status: 403 });
+    expect(await ask('POST', 'Task/bulk', [mine, { ...mine, cost: 1 }], ann)).toMatchObject({ status: 403 });
+    const twins = [
+      { title: 'b4', code: 'twin' },
+      { title: 'b5', code: 'twin' },
+    ];
+    expect(await ask('POST', 'Task/bulk', twins)).toMatchObject({ status: 409, body: { fields: ['code'] } });
+    expect((await ask('GET', 'Task/count')).body.count).toBe(before);
+  });
+
+  it('takes at most 500', async () => {
+    const many = Array.from({ length: 501 }, () => ({ title: 'm' }));
+    expect(await ask('POST', 'Task/bulk', many)).toMatchObject({
+      status: 422,
+      body: { detail: [{ type: 'too_long' }] },
+    });
+    expect((await ask('POST', 'Task/bulk', many.slice(1))).body).toHaveLength(500);
+  });
+
+  it('matches patterns up to a bound of work per request, and refuses beyond it', async () => {
+    await define('Costly', { properties: { a: { type: 'string', pattern: '(a?){150}a{150}b' } } });
+    const long = 'a'.repeat(1_000);
+    expect(await ask('POST', 'Costly/bulk', [{ a: `${long}b` }, { a: long }])).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 1, 'a'], type: 'string_pattern_mismatch' }] },
+    });
+    const many = Array.from({ length: 100 }, () => ({ a: `${long}b` }));
+    const got = await ask('POST', 'Costly/bulk', many);
+    expect(got.body.detail.map(({ type }: { type: string }) => type)).toContain('value_error');
+    expect((await ask('POST', 'Costly/bulk', many.slice(60))).status).toBe(200);
+  });
+});
+
+describe('updateRecords', () => {
+  it('changes all or nothing, and tells each like a single update', async () => {
+    const [one, two] = (await ask('POST', 'Task/bulk', [{ title: 'u1' }, { title: 'u2' }])).body;
+    const got = await ask('PUT', 'Task/bulk', [
+      { id: two.id, title: 'U2' },
+      { id: one.id, state: 'done', odd: 1 },
+    ]);
+    expect(got.body).toMatchObject([
+      { id: two.id, title: 'U2' },
+      { id: one.id, title: 'u1', state: 'done' },
+    ]);
+    expect(got.headers['x-ignored-fields']).toBe('1.odd');
+    expect((await toldOf(one.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['state'] });
+    expect((await toldOf(two.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['title'] });
+
+    const refused = async (items: unknown[], status: number, as = token) => {
+      expect(await ask('PUT', 'Task/bulk', items, as)).toMatchObject({ status });
+      expect((await ask('GET', `Task/${one.id}`)).body).toMatchObject({ title: 'u1', state: 'done' });
+    };
+    await refused([{ id: one.id, title: 'lost' }, { id: newId() }], 404);
+    await refused([{ id: one.id, title: 'lost' }, { id: 'x' }], 404);
+    await refused(
+      [
+        { id: one.id, title: 'lost' },
+        { id: two.id, title: 5 },
+      ],
+      422,
+    );
+    await refused([{ id: one.id, title: 'lost' }, { title: 'x' }], 422);
+    await refused([{ id: one.id, title: 'lost' }, { id: one.id }], 422);
+    await refused([], 422);
+    await refused([{ id: one.id, title: 'lost' }], 404, ann); // not hers to read
+    await ask('PUT', 'Task/bulk', [{ id: two.id, owner: user.email }]);
+    await refused(
+      [
+        { id: two.id, cost: 1 },
+        { id: one.id, title: 'lost' },
+      ],
+      404,
+      ann,
+    );
+    expect(await ask('PUT', 'Task/bulk', [{ id: two.id, cost: 1 }], ann)).toMatchObject({
+      status: 403,
+      body: { code: 'field_rule_denied' },
+    });
+    await ask('PUT', 'Task/bulk', [{ id: one.id, code: 'taken' }]);
+    expect(await ask('PUT', 'Task/bulk', [{ id: two.id, code: 'taken' }])).toMatchObject({ status: 409 });
+  });
+});
+
+describe('upsertRecords', () => {
+  it('updates what has the key, creates the rest, in the order sent', async () => {
+    const known = (await ask('POST', 'Task', { title: 'known', code: 'K1' })).body;
+    const records = [
+      { title: 'new', code: 'K2', odd: 1 },
+      { code: 'K1', state: 'done' },
+    ];
+    const got = await ask('POST', 'Task/upsert', { records, key: ['code'] });
+    expect(got).toMatchObject({ status: 200, body: { created: 1, updated: 1 } });
+    expect(got.body.records).toMatchObject([
+      { code: 'K2', state: 'draft' },
+      { id: known.id, title: 'known', state: 'done' },
+    ]);
+    expect(got.headers['x-ignored-fields']).toBe('records.0.odd');
+    const again = await ask('POST', 'Task/upsert', { records, key: ['code'] });
+    expect(again.body).toMatchObject({ created: 0, updated: 2 });
+  });
+
+  it('refuses a key that two stored records have, and keys that are none', async () => {
+    await ask('POST', 'Task/bulk', [{ title: 'twin' }, { title: 'twin' }]);
+    expect(await ask('POST', 'Task/upsert', { records: [{ title: 'twin' }], key: ['title'] })).toMatchObject({
+      status: 409,
+      body: { code: 'upsert_key_ambiguous' },
+    });
+    const types = async (body: object) => {
+      const got = await ask('POST', 'Task/upsert', body);
+      return got.status === 422 ? got.body.detail.map(({ type }: { type: string }) => type) : got.status;
+    };
+    expect(await types({ records: [{ title: 'a' }], key: ['nope'] })).toEqual(['unknown_field']);
+    expect(await types({ records: [{ title: 'a' }], key: ['code'] })).toEqual(['missing']);
+    expect(await types({ records: [{ title: 'a\0' }], key: ['title'] })).toEqual(['string_pattern_mismatch']);
+    expect(await types({ records: [{ code: 'a' }, { code: 'a' }], key: ['code'] })).toEqual(['duplicate_items']);
+    expect(await types({ records: [{ code: 'fresh' }], key: ['code'] })).toEqual(['missing']); // its title
+    expect(await types({ records: [], key: ['code'] })).toEqual(['too_short']);
+    expect(await types({ records: [{ code: 'a' }], key: [] })).toEqual(['too_short']);
+  });
+
+  it('refuses who may not change a record that has the key', async () => {
+    await ask('POST', 'Task', { title: 'hidden', code: 'H1' });
+    const records = [{ title: 'mine', code: 'H1', owner: user.email }];
+    expect(await ask('POST', 'Task/upsert', { records, key: ['code'] }, ann)).toMatchObject({
+      status: 403,
+      body: { code: 'rule_denied' },
+    });
+  });
+
+  it('two at once make one record', async () => {
+    const send = () => ask('POST', 'Task/upsert', { records: [{ title: 'race', code: 'race' }], key: ['code'] });
+    const got = await Promise.all([send(), send(), send()]);
+    expect(got.map(({ body }) => body.created).sort()).toEqual([0, 0, 1]);
+  });
+});
+
+describe('deleteRecord, restoreRecord, purgeRecord', () => {
+  it('goes to the trash, comes back as it was, and goes for good; each is told', async () => {
+    const made = (await ask('POST', 'Task', { title: 'd', owner: user.email, code: 'D' }, ann)).body;
+    expect(await ask('DELETE', `Task/${made.id}`)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+    expect(await ask('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ body: { success: true } });
+    expect(await ask('GET', `Task/${made.id}`)).toMatchObject({ status: 404, body: { code: 'record_not_found' } });
+    expect(await ask('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ status: 404 });
+    const restored = await ask('POST', `Task/${made.id}/restore`);
+    expect(restored.body).toEqual({ ...made, updated_date: restored.body.updated_date });
+    expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
+    expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ body: { success: true } });
+    expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 404 });
+    expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
+    const told = (await toldOf(made.id)).map(({ name, data, old_data }) => [name, data !== null, old_data !== null]);
+    expect(told).toEqual([
+      ['entity.created', true, false],
+      ['entity.deleted', false, true],
+      ['entity.created', true, false],
+      ['entity.deleted', false, true],
+    ]);
+  });
+
+  it('in the trash a unique value is free; taken meanwhile, the record cannot come back', async () => {
+    const made = (await ask('POST', 'Task', { title: 'd', owner: user.email, code: 'E' }, ann)).body;
+    await ask('DELETE', `Task/${made.id}`, undefined, ann);
+    expect(await ask('POST', 'Task', { title: 'e', code: 'E' })).toMatchObject({ status: 200 });
+    expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 409, body: { fields: ['code'] } });
+    expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('deleteRecords', () => {
+  it('deletes what the query finds and the delete rule covers', async () => {
+    const mine = { title: 'sweep', owner: user.email };
+    await ask('POST', 'Task/bulk', [mine, mine, { ...mine, state: 'done' }], ann);
+    await ask('POST', 'Task', { title: 'sweep', owner: 'bob' });
+    const got = await ask('DELETE', 'Task', { query: { title: 'sweep', state: 'draft' } }, ann);
+    expect(got).toMatchObject({ status: 200, body: { success: true, deleted: 2 } });
+    expect(got.headers).not.toHaveProperty('x-truncated');
+    expect((await ask('GET', 'Task/count?title=sweep')).body.count).toBe(2);
+    const none = await ask('DELETE', 'Task', { query: { title: 'nothing' } }, ann);
+    expect(none).toMatchObject({ status: 200, body: { deleted: 0 }, headers: { 'x-changed': 'false' } });
+  });
+
+  it('does not take an empty query unless all is meant', async () => {
+    for (const body of [undefined, {}, { query: {} }, { query: {}, all: false }]) {
+      expect(await ask('DELETE', 'Task', body)).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ['body', 'query'], type: 'value_error' }] },
+      });
+    }
+    expect(await ask('DELETE', 'Task', { query: { nope: 1 } })).toMatchObject({
+      status: 422,
+      body: { detail: [{ type: 'unknown_field' }] },
+    });
+  });
+
+  it('stops at 5,000, says so, and goes on when asked again', async () => {
+    await define('Heap', { properties: { n: { type: 'integer' } } });
+    for (let start = 0; start < 5500; start += 500) {
+      await ask(
+        'POST',
+        'Heap/bulk',
+        Array.from({ length: 500 }, (_, n) => ({ n: start + n })),
+      );
+    }
+    const first = await ask('DELETE', 'Heap', { all: true });
+    expect(first).toMatchObject({ body: { deleted: 5000 }, headers: { 'x-truncated': 'true' } });
+    const rest = await ask('DELETE', 'Heap', { all: true });
+    expect(rest.body.deleted).toBe(500);
+    expect(rest.headers).not.toHaveProperty('x-truncated');
+  });
+
+  it('is refused outright where the rule lets the caller delete nothing', async () => {
+    await define('Kept', { properties: { a: {} }, rls: { delete: false } });
+    expect(await ask('DELETE', 'Kept', { all: true })).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+  });
+});

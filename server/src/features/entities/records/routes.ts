@@ -1,0 +1,255 @@
+// Owns the HTTP contract of records.
+import { z } from 'zod';
+import { changing, reading } from '../../../access/accepted.ts';
+import { dataOf } from '../../../access/data.ts';
+import { type Limit, perMinute } from '../../../access/limits.ts';
+import { appAs, type Guard, within } from '../../../access/reach.ts';
+import { type Route, route } from '../../../access/route.ts';
+import type { Telling } from '../../../events.ts';
+import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
+import { items, Success } from '../../../kit/http/shapes.ts';
+import {
+  Counted,
+  CountQuery,
+  Deleted,
+  DeleteFilter,
+  EntityRecord,
+  ListQuery,
+  NewRecords,
+  RecordBody,
+  RecordChanges,
+  Upsert,
+  Upserted,
+} from '../contract.ts';
+import type { FindEntity } from '../schemas/known.ts';
+import type { AtApp } from '../schemas/store.ts';
+import { deleteRecords, upsertRecords } from './bulk.ts';
+import { createRecord, createRecords } from './create.ts';
+import { countRecords, getRecord, listRecords } from './reading/list.ts';
+import { deleteRecord, purgeRecord, restoreRecord } from './trash.ts';
+import { updateRecord, updateRecords } from './update.ts';
+
+export interface RecordParts {
+  readonly cursors: Cursors;
+  readonly telling: Telling;
+  readonly find: FindEntity;
+}
+
+const perApp = (quota: number, windowSeconds = 60): Limit => ({ ...perMinute(quota, 'caller+app'), windowSeconds });
+const lists = perMinute(100, 'caller+app', { group: 'entread' });
+const readers = { ...reading, appUser: true } as const;
+const writers = { ...changing, appUser: true } as const;
+const audits = { sometimes: ['record.user_entity_written'] } as const;
+const bulkBytes = 10 * 1024 * 1024;
+
+const missing = { status: 404, code: 'record_not_found' } as const;
+const denied = { status: 403, code: 'rule_denied' } as const;
+const fieldDenied = { status: 403, code: 'field_rule_denied' } as const;
+const notUnique = { status: 409, code: 'unique_conflict' } as const;
+
+/** The entity that the path names. Who works with `User` is told, whatever the answer, that it is not the app's users. */
+function entityIn<Proof extends AtApp>(guard: Guard<Proof>, find: FindEntity) {
+  const inner = within(guard, 'entity', find, 'entity_name');
+  const warned: typeof inner = {
+    ...inner,
+    inner: (db, proof, exchange) => {
+      if (exchange.params.entity_name === 'User') exchange.reply.header('x-warning', 'user_entity_disconnected');
+      return (inner.inner as NonNullable<typeof inner.inner>)(db, proof, exchange);
+    },
+  };
+  return warned;
+}
+
+export const recordRoutes = (parts: RecordParts): Route[] => [...reads(parts), ...writes(parts), ...ends(parts)];
+
+const reads = ({ cursors, find }: RecordParts): Route[] => [
+  route({
+    name: 'listRecords',
+    method: 'GET',
+    path: '/api/apps/{app_id}/entities/{entity_name}',
+    origin: 'R',
+    summary: 'List the records of an entity that the caller may read, newest first',
+    description:
+      '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields.',
+    credentials: readers,
+    access: entityIn(dataOf(), find),
+    limit: lists,
+    query: ListQuery,
+    answers: { 200: items(EntityRecord) },
+    refusals: [cursorRefusal],
+    handle: ({ db, access, query, now }) => listRecords(db, access, cursors, query, now),
+  }),
+  route({
+    name: 'countRecords',
+    method: 'GET',
+    path: '/api/apps/{app_id}/entities/{entity_name}/count',
+    origin: 'N',
+    summary: 'Count the records that the caller may read',
+    credentials: readers,
+    access: entityIn(dataOf(), find),
+    limit: lists,
+    query: CountQuery,
+    answers: { 200: Counted },
+    handle: ({ db, access, query }) => countRecords(db, access, query),
+  }),
+  route({
+    name: 'getRecord',
+    method: 'GET',
+    path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
+    origin: 'N',
+    summary: 'Read one record',
+    credentials: readers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(300),
+    answers: { 200: EntityRecord },
+    refusals: [missing],
+    handle: ({ db, access, params }) => getRecord(db, access, params.entity_id),
+  }),
+];
+
+const writes = ({ telling, find }: RecordParts): Route[] => [
+  route({
+    name: 'createRecord',
+    method: 'POST',
+    path: '/api/apps/{app_id}/entities/{entity_name}',
+    origin: 'N',
+    summary: 'Create a record',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(100),
+    idempotency: 'optional',
+    body: RecordBody,
+    audits,
+    answers: { 200: EntityRecord },
+    refusals: [denied, fieldDenied, notUnique],
+    handle: ({ db, access, body, now }) => createRecord(db, telling, access, body, now),
+  }),
+  route({
+    name: 'createRecords',
+    method: 'POST',
+    path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
+    origin: 'N',
+    summary: 'Create up to 500 records, all or nothing',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(30),
+    idempotency: 'optional',
+    body: NewRecords,
+    bodyLimitBytes: bulkBytes,
+    audits,
+    answers: { 200: z.array(EntityRecord) },
+    refusals: [denied, fieldDenied, notUnique],
+    handle: ({ db, access, body, now }) => createRecords(db, telling, access, body, now),
+  }),
+  route({
+    name: 'updateRecord',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
+    origin: 'S',
+    summary: 'Merge the sent fields into one record',
+    description:
+      'A field left out keeps its value, null clears one. Names that the schema does not declare, and automatic ones, are dropped and named in `X-Ignored-Fields`.',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(100),
+    body: RecordBody,
+    audits,
+    answers: { 200: EntityRecord },
+    refusals: [missing, denied, fieldDenied, notUnique],
+    handle: ({ db, access, params, body, now }) => updateRecord(db, telling, access, params.entity_id, body, now),
+  }),
+  route({
+    name: 'updateRecords',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
+    origin: 'N',
+    summary: 'Merge fields into up to 500 records, all or nothing',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(30),
+    body: RecordChanges,
+    bodyLimitBytes: bulkBytes,
+    audits,
+    answers: { 200: z.array(EntityRecord) },
+    refusals: [missing, denied, fieldDenied, notUnique],
+    handle: ({ db, access, body, now }) => updateRecords(db, telling, access, body, now),
+  }),
+  route({
+    name: 'upsertRecords',
+    method: 'POST',
+    path: '/api/apps/{app_id}/entities/{entity_name}/upsert',
+    origin: 'N',
+    summary: 'Update the records that have the sent keys, and create the others; all or nothing',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(30),
+    idempotency: 'optional',
+    body: Upsert,
+    bodyLimitBytes: bulkBytes,
+    audits,
+    answers: { 200: Upserted },
+    refusals: [denied, fieldDenied, notUnique, { status: 409, code: 'upsert_key_ambiguous' }],
+    handle: ({ db, access, body, now }) => upsertRecords(db, telling, access, body, now),
+  }),
+];
+
+const ends = ({ telling, find }: RecordParts): Route[] => [
+  route({
+    name: 'deleteRecord',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
+    origin: 'N',
+    summary: 'Put a record in the trash; builders can restore it for 30 days',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(100, 30),
+    audits,
+    answers: { 200: Success },
+    refusals: [missing, denied],
+    handle: ({ db, access, params, now }) => deleteRecord(db, telling, access, params.entity_id, now),
+  }),
+  route({
+    name: 'deleteRecords',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/entities/{entity_name}',
+    origin: 'N',
+    summary: 'Put the records that a query finds in the trash, up to 5,000',
+    description: 'Only records that the delete rule covers. `X-Truncated` says that there are more.',
+    credentials: writers,
+    access: entityIn(dataOf(), find),
+    limit: perApp(10),
+    body: DeleteFilter,
+    audits,
+    answers: { 200: Deleted },
+    refusals: [denied],
+    handle: ({ db, access, body, now }) => deleteRecords(db, telling, access, body, now),
+  }),
+  route({
+    name: 'restoreRecord',
+    method: 'POST',
+    path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/restore',
+    origin: 'N',
+    summary: 'Fetch a record back from the trash; rules do not apply',
+    credentials: changing,
+    access: entityIn(appAs('editor'), find),
+    limit: perApp(60),
+    audits,
+    answers: { 200: EntityRecord },
+    refusals: [missing, notUnique],
+    handle: ({ db, access, params, now }) => restoreRecord(db, telling, access, params.entity_id, now),
+  }),
+  route({
+    name: 'purgeRecord',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/permanent',
+    origin: 'N',
+    summary: 'Delete a record for good; rules do not apply',
+    credentials: changing,
+    access: entityIn(appAs('editor'), find),
+    limit: perApp(60),
+    audits: ['record.purged'],
+    answers: { 200: Success },
+    refusals: [missing],
+    handle: ({ db, access, params, now }) => purgeRecord(db, telling, access, params.entity_id, now),
+  }),
+];

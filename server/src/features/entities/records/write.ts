@@ -1,0 +1,87 @@
+// Owns the storing of decided changes: the record, its keys and what is told of it, together or not at all.
+import { audit } from '../../../access/audit.ts';
+import type { Telling } from '../../../events.ts';
+import { transaction } from '../../../kit/db/database.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import type { Subject } from '../rules/rule.ts';
+import { keyChanges } from '../schemas/keys.ts';
+import { changedFields } from './change.ts';
+import { type BuilderAccess, type EntityEvent, eventOf, type RecordAccess } from './record.ts';
+import { findSame, type Write } from './store.ts';
+
+/** What storing takes: the record as it was, where there was one, and as it is to be. */
+export interface Change {
+  readonly before: Subject | null;
+  readonly after: Subject | null;
+}
+
+export function writeOf(
+  telling: Telling,
+  access: RecordAccess | BuilderAccess,
+  name: EntityEvent,
+  { before, after }: Change,
+  now: Date,
+): Write & { readonly changed: string[] } {
+  const { keys } = access.entity;
+  const changed = before && after ? changedFields(access.entity, before, after) : [];
+  const { gone, added } = keyChanges(keys, before, after);
+  const event = eventOf(telling, access, name, { before, after, changed }, now);
+  return { record: (after ?? before) as Subject, gone, added, event, changed };
+}
+
+/** Runs the statements of a change, and says in the contract's words which fields were not unique. */
+export async function stored<T>(
+  db: Db,
+  telling: Telling,
+  access: RecordAccess | BuilderAccess,
+  writes: readonly Write[],
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
+  await refuseUnbuilt(db, access, writes);
+  try {
+    const result = await work(db);
+    telling.told(db);
+    return result;
+  } catch (error) {
+    const { constraint, detail = '' } = error as { constraint?: string; detail?: string };
+    if (constraint !== 'entity_keys_unique') throw error;
+    throw notUnique(/unique\(([\w,]*)\)/.exec(detail)?.[1]?.split(',') ?? []);
+  }
+}
+
+/** While a unique key is being built, records that do not have it yet are looked at one by one. */
+async function refuseUnbuilt(db: Db, access: RecordAccess | BuilderAccess, writes: readonly Write[]): Promise<void> {
+  const { keys, ready } = access.entity;
+  for (const key of keys.filter((each) => each.isUnique && !ready.has(each.name))) {
+    const names = key.places.flatMap((place) => (place.column === undefined ? place.names : []));
+    for (const { record, added } of writes) {
+      if (!added.some((row) => row.key === key.name)) continue;
+      const values = names.map((name) => record.data[name]);
+      if ((await findSame(db, access, names, values, record.id)).length > 0) throw notUnique(names);
+    }
+  }
+}
+
+const notUnique = (fields: readonly string[]) =>
+  new Problem('conflict', 'unique_conflict', 'Another record has these values, which must be unique.', {
+    members: { fields },
+    retrySafe: false,
+  });
+
+/** Records under `User` are not the app's users: who writes them may believe they are, so it is on record. */
+export function noticed<T>(
+  db: Db,
+  access: RecordAccess | BuilderAccess,
+  now: Date,
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
+  const { app, entity } = access;
+  if (entity.name !== 'User') return work(db);
+  return transaction(db, async (db) => {
+    const result = await work(db);
+    const target = { kind: 'entity', id: entity.name };
+    await audit(db, access, { type: 'record.user_entity_written', target, app_id: app.id }, now);
+    return result;
+  });
+}

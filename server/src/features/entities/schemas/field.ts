@@ -1,0 +1,60 @@
+// Owns the parsed form of a schema: what a document (docs/contract.md §5.1) says, made ready to check values by.
+import type { FieldRules } from '../rules/field-rules.ts';
+import type { Fields as NamedFields } from '../rules/fields.ts';
+import type { Rules } from '../rules/grammar.ts';
+import type { FormatName } from './formats.ts';
+import type { Pattern } from './pattern.ts';
+
+export type FieldType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
+
+/** The fields of an object, and which of them it must have. */
+export interface Fields {
+  readonly fields: ReadonlyMap<string, Field>;
+  readonly required: ReadonlySet<string>;
+}
+
+export interface Field {
+  readonly types: readonly FieldType[];
+  /** Null is one of its values. */
+  readonly nullable: boolean;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: Pattern;
+  readonly format?: FormatName;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: Field;
+  /** Undefined: any fields. */
+  readonly properties?: Fields;
+}
+
+export interface EntitySchema extends Fields {
+  readonly name: string;
+  readonly unique: readonly (readonly string[])[];
+  readonly rules: Rules;
+  readonly fieldRules: FieldRules;
+  /** The properties of the document, for queries that name them. */
+  readonly named: NamedFields;
+}
+
+/** Names that every record has by itself. */
+export const automaticNames = [
+  'id',
+  'created_date',
+  'updated_date',
+  'created_by',
+  'created_by_id',
+  'is_sample',
+] as const;
+
+export const noRules: Rules = {
+  create: 'missing',
+  read: 'missing',
+  update: 'missing',
+  delete: 'missing',
+  update_check: 'missing',
+};
+
+export const plainText: Field = { types: ['string'], nullable: false };

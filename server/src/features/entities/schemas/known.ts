@@ -1,0 +1,90 @@
+// Owns the schemas this process has parsed. One is good for as long as the app's revision, which comes with each request's
+// proof, has not passed the one it was read at: so there is nothing to tell anybody when a schema changes.
+import type { Db } from '../../../tables.ts';
+import { entityName, parseSchema } from './document.ts';
+import type { EntitySchema } from './field.ts';
+import { type Key, keysFor } from './keys.ts';
+import { type AtApp, findKnown } from './store.ts';
+
+/** An entity of an app, as its records are checked, guarded and found by. */
+export interface Entity {
+  readonly name: string;
+  readonly schema: EntitySchema;
+  readonly keys: readonly Key[];
+  /** The keys that every record has. */
+  readonly ready: ReadonlySet<string>;
+}
+
+export type FindEntity = (db: Db, access: AtApp, name: string, now: Date) => Promise<Entity | undefined>;
+
+interface Kept {
+  readonly entity: Entity;
+  readonly revision: number;
+  readonly readAt: number;
+  readonly isSettled: boolean;
+  readonly size: number;
+}
+
+const maxSize = 32 * 1024 * 1024; // characters of documents
+const unsettledMs = 10_000; // while keys are being built, how long another process's news may take
+
+export function knownEntities(): FindEntity {
+  const kept = new Map<string, Kept>(); // the longest unused first
+  let size = 0;
+
+  const forget = (id: string) => {
+    size -= kept.get(id)?.size ?? 0;
+    kept.delete(id);
+  };
+  const isGood = ({ revision, isSettled, readAt }: Kept, access: AtApp, now: Date) =>
+    revision >= access.app.revision && (isSettled || Math.abs(now.getTime() - readAt) < unsettledMs);
+
+  return async (db, access, name, now) => {
+    const id = `${access.app.id} ${name}`;
+    const known = kept.get(id);
+    if (known !== undefined) {
+      kept.delete(id);
+      kept.set(id, known);
+      if (isGood(known, access, now)) return known.entity;
+      forget(id);
+    }
+    const read = await readEntity(db, access, name);
+    if (read === undefined) return undefined;
+    forget(id); // another request may have read it meanwhile
+    const isSettled = read.entity.keys.every((key) => read.entity.ready.has(key.name));
+    kept.set(id, { ...read, isSettled, revision: access.app.revision, readAt: now.getTime() });
+    size += read.size;
+    for (const oldest of kept.keys()) {
+      if (size <= maxSize || oldest === id) break;
+      forget(oldest);
+    }
+    return read.entity;
+  };
+}
+
+async function readEntity(db: Db, access: AtApp, name: string): Promise<Pick<Kept, 'entity' | 'size'> | undefined> {
+  if (!entityName.test(name)) return undefined;
+  const row = await findKnown(db, access, name);
+  if (row === undefined) return name === 'User' ? { entity: implicitUser, size: 0 } : undefined;
+  const schema = storedSchema(row.document);
+  const entity = { name, schema, keys: keysFor(schema, 0, row.keys), ready: new Set(row.ready) };
+  return { entity, size: JSON.stringify(row.document).length };
+}
+
+/** What was taken once must be readable for ever. */
+export function storedSchema(document: unknown): EntitySchema {
+  const parsed = parseSchema(document, []);
+  if ('schema' in parsed) return parsed.schema;
+  throw new Error(`a stored schema can no longer be read: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
+}
+
+/** Records under `User` are a set of their own, never the app's users (docs/contract.md §5.9). */
+const implicitUser: Entity = {
+  name: 'User',
+  schema: storedSchema({
+    name: 'User',
+    properties: { email: { type: 'string' }, full_name: { type: 'string' }, role: { type: 'string' } },
+  }),
+  keys: [],
+  ready: new Set(),
+};

@@ -1,0 +1,113 @@
+// Owns the HTTP contract of entity schemas.
+import { z } from 'zod';
+import { changing, reading } from '../../../access/accepted.ts';
+import { perMinute } from '../../../access/limits.ts';
+import { appAs, within } from '../../../access/reach.ts';
+import { type Route, route } from '../../../access/route.ts';
+import { parse } from '../../../kit/http/faults.ts';
+import { Success } from '../../../kit/http/shapes.ts';
+import {
+  DeleteQuery,
+  EntityName,
+  PutQuery,
+  Schema,
+  SchemaDocument,
+  SchemaSaved,
+  SchemaSync,
+  SchemasSynced,
+} from '../contract.ts';
+import {
+  deleteEntitySchema,
+  getEntitySchema,
+  listEntitySchemas,
+  putEntitySchema,
+  syncEntitySchemas,
+  type ThrowAway,
+} from './schema.ts';
+import { findSchema } from './store.ts';
+
+const writer = { ...changing, workspaceKey: 'schemas:write' } as const;
+const tooMany = { status: 409, code: 'limit_reached' } as const;
+
+export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] => [
+  route({
+    name: 'listEntitySchemas',
+    method: 'GET',
+    path: '/api/apps/{app_id}/entity-schemas',
+    origin: 'N',
+    summary: 'List the schemas of an app’s entities, by name',
+    credentials: { ...reading, workspaceKey: 'apps:read' },
+    access: appAs('viewer'),
+    limit: perMinute(120, 'caller'),
+    answers: { 200: z.array(Schema) },
+    handle: ({ db, access }) => listEntitySchemas(db, access),
+  }),
+  route({
+    name: 'syncEntitySchemas',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/entity-schemas',
+    origin: 'N',
+    summary: 'Write many schemas as one revision, all or nothing',
+    description: 'With `delete_missing`, schemas that were not sent go; one that has records refuses the whole.',
+    credentials: writer,
+    access: appAs('editor'),
+    limit: perMinute(20, 'caller'),
+    body: SchemaSync,
+    bodyLimitBytes: 10 * 1024 * 1024,
+    audits: ['entity_schema.created', 'entity_schema.updated', 'entity_schema.deleted'],
+    answers: { 200: SchemasSynced },
+    refusals: [{ status: 409, code: 'schema_in_use' }, tooMany],
+    handle: ({ db, access, body, now }) => syncEntitySchemas(db, access, body, now),
+  }),
+  route({
+    name: 'getEntitySchema',
+    method: 'GET',
+    path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
+    origin: 'N',
+    summary: 'Read one schema',
+    credentials: { ...reading, workspaceKey: 'apps:read' },
+    access: schemaOf('viewer'),
+    limit: perMinute(120, 'caller'),
+    answers: { 200: Schema },
+    handle: ({ db, access }) => getEntitySchema(db, access),
+  }),
+  route({
+    name: 'putEntitySchema',
+    method: 'PUT',
+    path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
+    origin: 'N',
+    summary: 'Create or replace a schema; says what it means for the records that are there',
+    description:
+      'Existing records that break it stay readable and are checked when next written. `impact.violating_records` and `impact.newly_open` look at the newest 1,000 records; `X-Partial-Result` says when there are more. `expected_revision` is the schema’s, 0 when it must not exist yet. `X-Warning: rule_missing:<ops>` names the operations without a rule, joined by `+`.',
+    credentials: writer,
+    access: appAs('editor'),
+    limit: perMinute(60, 'caller'),
+    query: PutQuery,
+    body: SchemaDocument,
+    audits: ['entity_schema.created', 'entity_schema.updated'],
+    answers: { 200: SchemaSaved },
+    refusals: [{ status: 409, code: 'revision_conflict' }, tooMany],
+    handle: ({ db, access, params, query, body, now }) =>
+      putEntitySchema(db, access, parse(EntityName, ['path', 'entity_name'], params.entity_name), body, query, now),
+  }),
+  route({
+    name: 'deleteEntitySchema',
+    method: 'DELETE',
+    path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
+    origin: 'N',
+    summary: 'Delete a schema; with `delete_records` its records go to the trash first',
+    credentials: writer,
+    access: schemaOf('editor'),
+    limit: perMinute(20, 'caller'),
+    query: DeleteQuery,
+    audits: ['entity_schema.deleted'],
+    answers: { 200: Success },
+    refusals: [{ status: 409, code: 'schema_in_use' }],
+    handle: ({ db, access, query, now }) =>
+      deleteEntitySchema(db, access, query.delete_records ? throwAway : undefined, now),
+  }),
+];
+
+function schemaOf(role: 'viewer' | 'editor') {
+  return within(appAs(role), 'entity', findSchema, 'entity_name');
+}

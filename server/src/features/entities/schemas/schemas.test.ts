@@ -1,0 +1,245 @@
+// The operations on schemas (docs/contract.md §5.2): what a change means, all or nothing, seen at once everywhere.
+import { describe, expect, it } from 'vitest';
+import { startBeside, startWorld } from '../../../../test/world.ts';
+
+const world = await startWorld();
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner);
+await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+const token = await world.token(owner, workspace);
+
+async function newApp() {
+  const app = await world.appOf(owner, workspace);
+  const at = (path: string) => `/api/apps/${app.id}${path}`;
+  return {
+    app,
+    schemas: (method: string, path = '', body?: unknown) =>
+      world.call(method, at(`/entity-schemas${path}`), { as: token, ...(body !== undefined && { body }) }),
+    records: (method: string, path: string, body?: unknown) =>
+      world.call(method, at(`/entities/${path}`), { as: token, ...(body !== undefined && { body }) }),
+    revision: async () => (await world.call('GET', at(''), { as: token })).body.revision as number,
+  };
+}
+
+const all = (rule: unknown) => ({ create: rule, read: rule, update: rule, delete: rule });
+
+describe('putEntitySchema', () => {
+  it('creates and replaces, each a revision of the app, and gives the document back as it was sent', async () => {
+    const { schemas, revision } = await newApp();
+    const document = { properties: { zeta: {}, alpha: { type: 'number' } }, name: 'Task', rls: all(true) };
+    const before = await revision();
+    const made = await schemas('PUT', '/Task', document);
+    expect(made).toMatchObject({ status: 200, body: { name: 'Task', created: true, revision: before + 1 } });
+    expect(made.headers).not.toHaveProperty('x-warning');
+    const again = await schemas('PUT', '/Task', { ...document, title: 'T' });
+    expect(again.body).toMatchObject({ created: false, revision: before + 2 });
+    expect(await revision()).toBe(before + 2);
+    const got = await schemas('GET', '/Task');
+    expect(got.body).toMatchObject({ name: 'Task', revision: before + 2, record_count: 0 });
+    expect(JSON.stringify(got.body.schema)).toBe(JSON.stringify({ ...document, title: 'T' }));
+    expect((await schemas('GET')).body).toEqual([got.body]);
+  });
+
+  it('says when nothing changed, and moves no revision then', async () => {
+    const { schemas, revision } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {}, b: {} } });
+    const before = await revision();
+    const got = await schemas('PUT', '/Task', { properties: { b: {}, a: {} }, name: 'Task' });
+    expect(got).toMatchObject({ status: 200, headers: { 'x-changed': 'false' }, body: { revision: before } });
+    expect(await revision()).toBe(before);
+  });
+
+  it('names the operations without a rule', async () => {
+    const { schemas } = await newApp();
+    const got = await schemas('PUT', '/Task', { name: 'Task', rls: { read: true, update: {} } });
+    expect(got.headers['x-warning']).toBe('rule_missing:create+update+delete');
+    const closed = await schemas('PUT', '/Task', { name: 'Task', rls: { read: true, write: false } });
+    expect(closed.headers).not.toHaveProperty('x-warning');
+  });
+
+  it('tries without doing', async () => {
+    const { schemas, revision } = await newApp();
+    const before = await revision();
+    const got = await schemas('PUT', '/Task?dry_run=true', { name: 'Task' });
+    expect(got).toMatchObject({ status: 200, body: { created: true }, headers: { 'x-changed': 'false' } });
+    expect(await schemas('GET', '/Task')).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    expect(await revision()).toBe(before);
+  });
+
+  it('refuses who decided on another revision', async () => {
+    const { schemas } = await newApp();
+    expect((await schemas('PUT', '/Task?expected_revision=0', { name: 'Task' })).status).toBe(200);
+    const { revision } = (await schemas('GET', '/Task')).body;
+    for (const expected of [0, revision + 1]) {
+      expect(await schemas('PUT', `/Task?expected_revision=${expected}`, { name: 'Task', title: 'x' })).toMatchObject({
+        status: 409,
+        body: { code: 'revision_conflict', revision, retry_safe: false },
+      });
+    }
+    expect((await schemas('PUT', `/Task?expected_revision=${revision}`, { name: 'Task', title: 'x' })).status).toBe(
+      200,
+    );
+  });
+
+  it('refuses a document it does not understand, and a name that is not the path’s', async () => {
+    const { schemas } = await newApp();
+    expect(await schemas('PUT', '/Task', { name: 'Other', $ref: 1 })).toMatchObject({
+      status: 422,
+      body: {
+        detail: [
+          { loc: ['body', '$ref'], type: 'schema_syntax' },
+          { loc: ['body', 'name'], type: 'schema_syntax' },
+        ],
+      },
+    });
+    expect(await schemas('PUT', '/1Task', { name: '1Task' })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['path', 'entity_name'], type: 'string_pattern_mismatch' }] },
+    });
+  });
+
+  it('tells what it means for the records that are there', async () => {
+    const { schemas, records } = await newApp();
+    const properties = { a: { type: 'string' }, b: { type: 'string' } };
+    await schemas('PUT', '/Task', { name: 'Task', properties, rls: all({ created_by: '{{user.email}}' }) });
+    await records('POST', 'Task/bulk', [{ a: 'long' }, { a: 'x', b: 'y' }, {}]);
+    const change = {
+      name: 'Task',
+      properties: { a: { type: 'string', maxLength: 1 }, c: {} },
+      required: ['a'],
+      rls: { ...all({ created_by: '{{user.email}}' }), read: { 'data.a': 'x' }, update: true },
+    };
+    const { impact } = (await schemas('PUT', '/Task?dry_run=1', change)).body;
+    const newest = (await records('GET', 'Task?sort=-created_date,-id')).body.items;
+    expect(impact).toEqual({
+      records: 3,
+      violating_records: 2,
+      fields_removed: ['b'],
+      newly_open: [
+        {
+          operation: 'read',
+          example: { id: newest.find(({ a }: { a: string }) => a === 'x').id, principal: 'any_user' },
+        },
+        { operation: 'update', example: { id: newest[0].id, principal: 'anonymous' } },
+      ],
+    });
+  });
+
+  it('looks at the newest thousand, and says that there are more', async () => {
+    const { schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    for (let n = 0; n < 3; n += 1)
+      await records(
+        'POST',
+        'Task/bulk',
+        Array.from({ length: 400 }, () => ({ a: 'xx' })),
+      );
+    const got = await schemas('PUT', '/Task', { name: 'Task', properties: { a: { maxLength: 1 } } });
+    expect(got.body.impact).toMatchObject({ records: 1200, violating_records: 1000 });
+    expect(got.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
+  });
+
+  it('hides the values of a removed field until it returns, and checks old records when next written', async () => {
+    const { schemas, records } = await newApp();
+    const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
+    await put({ a: {}, b: {} });
+    const { id } = (await records('POST', 'Task', { a: 'long', b: 'kept' })).body;
+    await put({ a: { maxLength: 1 } });
+    expect((await records('GET', `Task/${id}`)).body).toMatchObject({ a: 'long' });
+    expect((await records('PUT', `Task/${id}`, { b: 'lost' })).headers['x-ignored-fields']).toBe('b');
+    expect(await records('PUT', `Task/${id}`, { a: 'longer' })).toMatchObject({ status: 422 });
+    await put({ a: {}, b: {} });
+    expect((await records('GET', `Task/${id}`)).body).toMatchObject({ a: 'long', b: 'kept' });
+  });
+
+  it('takes at most 100 entities', async () => {
+    const { schemas } = await newApp();
+    const body = { schemas: Array.from({ length: 100 }, (_, n) => ({ name: `T${n}` })) };
+    expect((await schemas('PUT', '', body)).status).toBe(200);
+    expect(await schemas('PUT', '/One', { name: 'One' })).toMatchObject({
+      status: 409,
+      body: { code: 'limit_reached', limit: 100, resource: 'entities' },
+    });
+    expect(await schemas('PUT', '', { schemas: [{ name: 'One' }] })).toMatchObject({ status: 409 });
+    expect((await schemas('PUT', '/T1', { name: 'T1', title: 'x' })).status).toBe(200);
+  });
+
+  it('holds for the next request of every process', async () => {
+    const beside = await startBeside(world);
+    const { app, schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} }, rls: all(true) });
+    const { id } = (await records('POST', 'Task', { a: '1' })).body;
+    const path = `/api/apps/${app.id}/entities/Task/${id}`;
+    expect((await beside.call('GET', path, { as: token })).status).toBe(200);
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} }, rls: all(false) });
+    expect((await beside.call('GET', path, { as: token })).status).toBe(404);
+    expect((await world.call('GET', path, { as: token })).status).toBe(404);
+  });
+});
+
+describe('syncEntitySchemas', () => {
+  it('makes the schemas what was sent, in one revision', async () => {
+    const { schemas, revision } = await newApp();
+    await schemas('PUT', '', { schemas: [{ name: 'A' }, { name: 'B' }, { name: 'C' }] });
+    const before = await revision();
+    const sent = [{ name: 'A' }, { name: 'B', title: 'new' }, { name: 'D' }];
+    const tried = await schemas('PUT', '', { schemas: sent, delete_missing: true, dry_run: true });
+    expect(tried.body).toEqual({ created: ['D'], updated: ['B'], deleted: ['C'] });
+    expect([await revision(), (await schemas('GET')).body.length]).toEqual([before, 3]);
+    const kept = await schemas('PUT', '', { schemas: sent });
+    expect(kept.body).toEqual({ created: ['D'], updated: ['B'], deleted: [] });
+    const got = await schemas('PUT', '', { schemas: sent, delete_missing: true });
+    expect(got.body).toEqual({ created: [], updated: [], deleted: ['C'] });
+    expect(await revision()).toBe(before + 2);
+    const same = await schemas('PUT', '', { schemas: sent, delete_missing: true });
+    expect(same.headers['x-changed']).toBe('false');
+    expect((await schemas('GET')).body.map(({ name }: { name: string }) => name)).toEqual(['A', 'B', 'D']);
+  });
+
+  it('one that is refused refuses all', async () => {
+    const { schemas, records } = await newApp();
+    await schemas('PUT', '/A', { name: 'A', properties: { a: {} } });
+    await records('POST', 'A', { a: '1' });
+    const bad = { schemas: [{ name: 'B' }, { name: 'C', odd: 1 }, { name: 'B' }] };
+    expect(await schemas('PUT', '', bad)).toMatchObject({
+      status: 422,
+      body: {
+        detail: [
+          { loc: ['body', 'schemas', 1, 'odd'], type: 'schema_syntax' },
+          { loc: ['body', 'schemas', 2, 'name'], type: 'duplicate_items' },
+        ],
+      },
+    });
+    expect(await schemas('PUT', '', { schemas: [], odd: 1 })).toMatchObject({
+      status: 422,
+      body: { detail: [{ type: 'extra_forbidden' }] },
+    });
+    expect(await schemas('PUT', '', { schemas: [{ name: 'B' }], delete_missing: true })).toMatchObject({
+      status: 409,
+      body: { code: 'schema_in_use', entity_names: ['A'] },
+    });
+    expect((await schemas('GET')).body.map(({ name }: { name: string }) => name)).toEqual(['A']);
+  });
+});
+
+describe('deleteEntitySchema', () => {
+  it('is refused while there are records, unless they are to go too', async () => {
+    const { schemas, records } = await newApp();
+    const document = { name: 'Task', properties: { a: {} }, unique: [['a']] };
+    await schemas('PUT', '/Task', document);
+    const { id } = (await records('POST', 'Task', { a: '1' })).body;
+    expect(await schemas('DELETE', '/Task')).toMatchObject({
+      status: 409,
+      body: { code: 'schema_in_use', entity_names: ['Task'] },
+    });
+    expect(await schemas('DELETE', '/Task?delete_records=true')).toMatchObject({ body: { success: true } });
+    expect(await records('GET', `Task/${id}`)).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    expect(await schemas('DELETE', '/Task')).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    const events = await world.db.selectFrom('events').select(['name', 'payload']).execute();
+    const told = events.filter(({ payload }) => (payload as { entity_id: string }).entity_id === id);
+    expect(told.map(({ name }) => name).sort()).toEqual(['entity.created', 'entity.deleted']);
+    // The trash outlives the schema: with it back, so is the record.
+    await schemas('PUT', '/Task', document);
+    expect((await records('POST', `Task/${id}/restore`)).body).toMatchObject({ id, a: '1' });
+  });
+});

@@ -1,0 +1,123 @@
+// Owns the queries over schema documents, and what a change of one looks at.
+import { sql } from 'kysely';
+import type { AppAccess, DataAccess } from '../../../access/proofs.ts';
+import { prepared } from '../../../kit/db/database.ts';
+import type { Db } from '../../../tables.ts';
+import type { Subject } from '../rules/rule.ts';
+
+/** Whoever was let in at an app. */
+export type AtApp = Pick<AppAccess | DataAccess, 'app'>;
+
+interface KnownRow {
+  readonly document: unknown;
+  readonly keys: string[];
+  readonly ready: string[];
+}
+
+const knownRow = prepared<KnownRow, [appId: string, name: string]>(
+  'entity_schema',
+  `select s.document, s.keys, coalesce(k.ready, '{}') as ready
+   from entity_schemas s left join entity_key_states k on k.app_id = s.app_id and k.entity_name = s.name
+   where s.app_id = $1 and s.name = $2`,
+);
+
+/** A schema with what its records are found by. */
+export const findKnown = async (db: Db, { app }: AtApp, name: string): Promise<KnownRow | undefined> =>
+  (await knownRow(db, app.id, name))[0];
+
+const schemas = (db: Db, { app }: AtApp) => db.selectFrom('entity_schemas').where('entity_schemas.app_id', '=', app.id);
+
+export const listSchemas = (db: Db, access: AtApp) =>
+  schemas(db, access).selectAll().orderBy('entity_schemas.name').execute();
+
+export const findSchema = (db: Db, access: AtApp, name: string) =>
+  schemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
+
+/** How many records each entity has, trashed ones apart. */
+export async function countByEntity(db: Db, { app }: AtApp): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('entity_records')
+    .where('app_id', '=', app.id)
+    .where('deleted_date', 'is', null)
+    .groupBy('entity_name')
+    .select((is) => ['entity_name', is.fn.countAll<number>().as('count')])
+    .execute();
+  return new Map(rows.map(({ entity_name, count }) => [entity_name, count]));
+}
+
+export async function countOf(db: Db, { app }: AtApp, name: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('entity_records')
+    .where('app_id', '=', app.id)
+    .where('entity_name', '=', name)
+    .where('deleted_date', 'is', null)
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export interface SavedSchema {
+  readonly name: string;
+  readonly document: unknown;
+  readonly keys: readonly string[];
+  readonly revision: number;
+}
+
+/** Saves a schema. The database then notes which keys are to be built and swept. */
+export async function saveSchema(db: Db, { app }: AppAccess, schema: SavedSchema, now: Date): Promise<void> {
+  const saved = { ...schema, document: JSON.stringify(schema.document), keys: [...schema.keys], updated_date: now };
+  await db
+    .insertInto('entity_schemas')
+    .values({ ...saved, app_id: app.id, created_date: now })
+    .onConflict((conflict) => conflict.columns(['app_id', 'name']).doUpdateSet(saved))
+    .execute();
+}
+
+export async function removeSchema(db: Db, { app }: AppAccess, name: string): Promise<void> {
+  await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).where('name', '=', name).execute();
+}
+
+const pageSize = 100;
+
+/** The newest records of an entity, some at a time, at most so many. */
+export async function* newestRecords(db: Db, { app }: AtApp, name: string, most: number): AsyncGenerator<Subject> {
+  let after: { created_date: Date; id: string } | undefined;
+  for (let read = 0; read < most; read += pageSize) {
+    let page = db
+      .selectFrom('entity_records')
+      .where('app_id', '=', app.id)
+      .where('entity_name', '=', name)
+      .where('deleted_date', 'is', null)
+      .select(['id', 'data', 'created_by', 'created_by_id', 'created_date', 'updated_date', 'is_sample'])
+      .orderBy('created_date', 'desc')
+      .orderBy('id', 'desc')
+      .limit(pageSize);
+    if (after !== undefined)
+      page = page.where(sql<boolean>`(created_date, id) < (${after.created_date}, ${after.id}::uuid)`);
+    const rows = await page.execute();
+    for (const row of rows) yield subjectOf(row);
+    after = rows.at(-1);
+    if (rows.length < pageSize) return;
+  }
+}
+
+interface RecordColumns {
+  readonly id: string;
+  readonly data: unknown;
+  readonly created_by: string;
+  readonly created_by_id: string;
+  readonly created_date: Date;
+  readonly updated_date: Date;
+  readonly is_sample: boolean;
+}
+
+/** A record as rules see it. */
+export const subjectOf = (row: RecordColumns): Subject => ({
+  id: row.id,
+  data: row.data as Subject['data'],
+  created_by: row.created_by,
+  created_by_id: row.created_by_id,
+  created_date: row.created_date.toISOString(),
+  updated_date: row.updated_date.toISOString(),
+  is_sample: row.is_sample,
+});

@@ -1,0 +1,103 @@
+// Owns the statements of the jobs: keys built and swept, records purged.
+import { sql } from 'kysely';
+import type { Db } from '../../tables.ts';
+import type { Subject } from './rules/rule.ts';
+import type { KeyRow } from './schemas/keys.ts';
+import { subjectOf } from './schemas/store.ts';
+
+export interface Building {
+  readonly app_id: string;
+  readonly entity_name: string;
+}
+
+/** Entities of all apps whose keys are to be built, those that wait longest first. */
+export async function listBuilding(db: Db, since: Date, limit: number): Promise<Building[]> {
+  const { rows } = await sql<Building>`/* service */ select app_id, entity_name from entity_key_states
+    where building_since <= ${since} order by building_since limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Held, so that nobody else builds or changes it; undefined when somebody does, or it is no longer to be built. */
+export async function lockBuilding(db: Db, { app_id, entity_name }: Building, since: Date) {
+  const { rows } = await sql<{ document: unknown; keys: string[]; ready: string[]; reached: string | null }>`
+    select s.document, s.keys, k.ready, k.reached from entity_key_states k
+    join entity_schemas s on s.app_id = k.app_id and s.name = k.entity_name
+    where k.app_id = ${app_id} and k.entity_name = ${entity_name} and k.building_since <= ${since}
+    for update of k skip locked`.execute(db);
+  return rows[0];
+}
+
+/** Removes rows of keys that the schema no longer asks for, some at a time; gives how many. */
+export async function sweepKeys(db: Db, { app_id, entity_name }: Building, keys: readonly string[], limit: number) {
+  const { numAffectedRows } =
+    await sql`delete from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
+    and (key, value, created_date, record_id) in (
+      select key, value, created_date, record_id from entity_keys
+      where app_id = ${app_id} and entity_name = ${entity_name} and key <> all(${[...keys]}::text[])
+      limit ${limit})`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** The next records, by id, held while their keys are made. */
+export async function lockNext(db: Db, { app_id, entity_name }: Building, after: string | null, limit: number) {
+  const { rows } = await sql<Parameters<typeof subjectOf>[0]>`
+    select id, data, created_by, created_by_id, created_date, updated_date, is_sample from entity_records
+    where app_id = ${app_id} and entity_name = ${entity_name} and deleted_date is null
+      and id > ${after ?? '00000000-0000-0000-0000-000000000000'}
+    order by id limit ${limit} for no key update`.execute(db);
+  return rows.map(subjectOf);
+}
+
+/** What is there already stays; of two records with one unique key, the first has it. */
+export async function insertKeys(
+  db: Db,
+  { app_id, entity_name }: Building,
+  rows: readonly { record: Subject; key: KeyRow }[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await sql`insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
+    select ${app_id}::uuid, ${entity_name}::text, n.key, n.value, n.created_date, n.record_id, n.is_unique
+    from unnest(${rows.map(({ key }) => key.key)}::text[], ${rows.map(({ key }) => key.value)}::bytea[],
+      ${rows.map(({ record }) => record.created_date)}::timestamptz[], ${rows.map(({ record }) => record.id)}::uuid[],
+      ${rows.map(({ key }) => key.is_unique)}::boolean[]) as n(key, value, created_date, record_id, is_unique)
+    on conflict do nothing`.execute(db);
+}
+
+export async function saveReached(db: Db, { app_id, entity_name }: Building, reached: string): Promise<void> {
+  await db
+    .updateTable('entity_key_states')
+    .set({ reached })
+    .where('app_id', '=', app_id)
+    .where('entity_name', '=', entity_name)
+    .execute();
+}
+
+export async function saveBuilt(db: Db, { app_id, entity_name }: Building, keys: readonly string[]): Promise<void> {
+  await db
+    .updateTable('entity_key_states')
+    .set({ ready: [...keys], building_since: null, reached: null })
+    .where('app_id', '=', app_id)
+    .where('entity_name', '=', entity_name)
+    .execute();
+}
+
+/** Of all apps: removes records that were put in the trash before, some at a time; gives how many. */
+export async function purgeTrashed(db: Db, before: Date, limit: number): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from entity_records where (app_id, id) in (
+    select app_id, id from entity_records where deleted_date <= ${before} order by deleted_date limit ${limit})`.execute(
+    db,
+  );
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Removes what an app holds, some at a time; gives how many rows. */
+export async function purgeApp(db: Db, app_id: string, limit: number): Promise<number> {
+  const keys =
+    await sql`delete from entity_keys where app_id = ${app_id} and (entity_name, key, value, created_date, record_id) in (
+    select entity_name, key, value, created_date, record_id from entity_keys where app_id = ${app_id} limit ${limit})`.execute(
+      db,
+    );
+  const records = await sql`delete from entity_records where app_id = ${app_id} and id in (
+    select id from entity_records where app_id = ${app_id} limit ${limit})`.execute(db);
+  return Number(keys.numAffectedRows ?? 0) + Number(records.numAffectedRows ?? 0);
+}
