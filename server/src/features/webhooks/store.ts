@@ -196,8 +196,12 @@ export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Pr
     where webhook_id = any(${webhook_ids}::uuid[]) and due_at is not null and claimed_slot is null`.execute(db);
 }
 
+// What once arrived has arrived, whatever became of sending it again.
+const overAs = (status: 'failed' | 'expired') =>
+  sql`case when delivered_at is null then ${status} else 'delivered' end`;
+
 export async function failDelivery(db: Db, id: string): Promise<void> {
-  await sql`/* service */ update webhook_deliveries set status = 'failed' where id = ${id}`.execute(db);
+  await sql`/* service */ update webhook_deliveries set status = ${overAs('failed')} where id = ${id}`.execute(db);
 }
 
 export interface Warning {
@@ -261,7 +265,7 @@ export async function countMissed(db: Db, webhook: Place): Promise<number> {
 
 /** Held deliveries go on in their order; those made before `oldest` are too old to be sent unasked. Gives how many go on. */
 export async function resumeHeld(db: Db, { workspace_id, id }: Place, oldest: Date): Promise<number> {
-  await sql`update webhook_deliveries set status = 'expired'
+  await sql`update webhook_deliveries set status = ${overAs('expired')}
     where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held' and created_date < ${oldest}`.execute(
     db,
   );
