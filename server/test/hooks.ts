@@ -2,10 +2,11 @@
 // scenes in it: webhooks on agents and apps of their own, and what tests ask of them.
 import { sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
-import { makeAuthority } from '../../sandbox/src/certificates.ts';
+import { type Authority, makeAuthority } from '../../sandbox/src/certificates.ts';
 import { type Behaving, type Heard, type HookSandbox, startHookSandbox } from '../../sandbox/src/hooks.ts';
 import type { AppRow } from '../src/access/proofs.ts';
 import type { Events, ToldMessage, ToldRecord } from '../src/events.ts';
+import { lockOnce, transaction } from '../src/kit/db/database.ts';
 import { newId } from '../src/kit/ids.ts';
 import type { Got, Sent } from './client.ts';
 import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
@@ -15,6 +16,8 @@ export const outside = '127.20.0.1';
 export interface HookWorld {
   readonly world: World;
   readonly endpoint: HookSandbox;
+  /** Signs certificates that this world trusts. */
+  readonly authority: Authority;
   /** An address of the endpoint. */
   url(path?: string, host?: string): string;
 }
@@ -41,6 +44,7 @@ export async function startHookWorld(options: WorldOptions = {}): Promise<HookWo
   return {
     world,
     endpoint,
+    authority,
     url: (path = '/', host = 'hook') => `https://${host}.outside.test:${endpoint.port}${path}`,
   };
 }
@@ -79,6 +83,8 @@ export interface HookScene extends HookWorld {
   readonly token: string;
   /** `on`: an agent or app that is there already. */
   hook(body?: object, on?: { on?: AppRow; scope?: 'agent' | 'app'; as?: string }): Promise<Hook>;
+  /** Until it ends no worker begins an attempt: what is queued can be looked at. */
+  whileNoneBegins<T>(look: () => Promise<T>): Promise<T>;
 }
 
 export async function startHookScene(options: WorldOptions = {}): Promise<HookScene> {
@@ -130,7 +136,12 @@ export async function startHookScene(options: WorldOptions = {}): Promise<HookSc
       },
     } satisfies Hook;
   }
-  return { ...hooks, owner, workspace, token, hook };
+  const whileNoneBegins: HookScene['whileNoneBegins'] = (look) =>
+    transaction(world.db, async (db) => {
+      await lockOnce(db, 'claim webhook_deliveries');
+      return look();
+    });
+  return { ...hooks, owner, workspace, token, hook, whileNoneBegins };
 }
 
 /** Something happened. */
