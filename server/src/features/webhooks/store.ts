@@ -340,14 +340,14 @@ export async function sweepDeleted(db: Db): Promise<number> {
 const dayMs = 24 * 60 * 60 * 1000;
 const keptMs = 30 * dayMs;
 
-/** Forgets what is older than 30 days. A body goes a day after the last delivery that could be of it. */
+/** Forgets what is older than 30 days; a body a week later, because its event may have waited to be fanned out. */
 export async function forgetOld(db: Db, now: Date): Promise<number> {
   const before = (ms: number) => leastIdAt(new Date(now.getTime() - ms));
   const removed = [
     await sql`/* service */ delete from webhook_deliveries where id in (
       select id from webhook_deliveries where id < ${before(keptMs)} order by id limit ${batch})`.execute(db),
     await sql`/* service */ delete from webhook_bodies where event_id in (
-      select event_id from webhook_bodies where event_id < ${before(keptMs + dayMs)} order by event_id limit ${batch})`.execute(
+      select event_id from webhook_bodies where event_id < ${before(keptMs + 7 * dayMs)} order by event_id limit ${batch})`.execute(
       db,
     ),
     await sql`/* service */ delete from webhook_warnings where id in (
