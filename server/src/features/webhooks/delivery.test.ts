@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { Heard } from '../../../../sandbox/src/hooks.ts';
 import { publish, startHookScene, toldMessage, toldRecord } from '../../../test/hooks.ts';
 import { transaction } from '../../kit/db/database.ts';
 
@@ -19,7 +20,7 @@ describe('what is told', () => {
     const at = new Date('2026-11-14T09:30:00.123Z');
     await world.app.publish(world.app.database.db, 'message.created', told, at);
     await expect.poll(made.heard).toHaveLength(1);
-    const [{ headers, body }] = made.heard() as [{ headers: Record<string, string>; body: string }];
+    const { headers, body } = made.heard()[0] as Heard;
     const [delivery] = await made.log();
     const { message, user } = told.data;
     expect(body).toBe(
