@@ -59,6 +59,15 @@ describe('what is told', () => {
     );
   });
 
+  it('of a message that was cut: that it was', async () => {
+    const made = await hook();
+    const { data, ...told } = toldMessage(made.of, 'the start of it');
+    const message = { ...data.message, content_truncated: true } as const;
+    await publish(world, 'message.created', { ...told, data: { ...data, message } });
+    await expect.poll(made.heard).toHaveLength(1);
+    expect(made.heard()[0]?.body).toContain('"content":"the start of it","content_truncated":true,"file_urls":[]');
+  });
+
   it('an unsigned webhook is told the same, without signatures', async () => {
     const made = await hook({ generate_secret: false });
     await made.tell();

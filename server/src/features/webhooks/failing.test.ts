@@ -8,6 +8,7 @@ import { startHookSandbox } from '../../../../sandbox/src/hooks.ts';
 import { startReceiver } from '../../../../sandbox/src/receiver.ts';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { type Hook, outside, startHookScene } from '../../../test/hooks.ts';
+import { transaction } from '../../kit/db/database.ts';
 
 const mail = await startMailSandbox();
 const { world, endpoint, url, authority, workspace, hook, whileNoneBegins } = await startHookScene({
@@ -304,6 +305,28 @@ it('what was queued for a webhook that is off by then is held, not sent', async 
   });
   await made.logs([{ status: 'held', attempts_made: 0, next_attempt_at: null }]);
   expect((await made.patch({ enabled: true })).headers['x-webhook-held']).toBe('1');
+  await made.logs([{ status: 'delivered', attempts_made: 1 }]);
+});
+
+it('what a worker was about to hold goes on when its webhook is turned on just then', async () => {
+  const made = await hook();
+  await made.patch({ enabled: false });
+  await made.tell();
+  await made.logs([{ status: 'missed' }]);
+  const waiting = async () =>
+    (
+      await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and query like '%for no key update%'`.execute(world.db)
+    ).rows.length;
+  await transaction(world.db, async (db) => {
+    await sql`update webhooks set disabled_at = null where id = ${made.id}`.execute(db);
+    await sql`update webhook_deliveries set status = 'pending', due_at = now() where webhook_id = ${made.id}`.execute(
+      world.db,
+    );
+    world.app.wake.tell('webhook_deliveries');
+    // The worker has read that it is off, and wants to hold what it claimed.
+    await expect.poll(waiting).toBe(1);
+  });
   await made.logs([{ status: 'delivered', attempts_made: 1 }]);
 });
 
