@@ -145,11 +145,8 @@ export async function startHookScene(options: WorldOptions = {}): Promise<HookSc
 }
 
 /** Something happened. */
-export const publish: <Name extends keyof Events>(world: World, name: Name, payload: Events[Name]) => Promise<void> = (
-  { app, clock },
-  name,
-  payload,
-) => app.publish(app.database.db, name, payload, clock.now());
+export const publish = <Name extends keyof Events>({ app, clock }: World, name: Name, payload: Events[Name]) =>
+  app.publish(app.database.db, name, payload, clock.now());
 
 const when = '2026-11-14T09:30:00.123Z';
 

@@ -1,5 +1,4 @@
 // The recipes for receivers in docs/receivers, each as its own process, against deliveries that an endpoint really got.
-import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,21 +8,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type Received, receive } from '../../../../docs/receivers/missing.ts';
 import type { Heard } from '../../../../sandbox/src/hooks.ts';
 import { type Hook, startHookScene, toldMessage } from '../../../test/hooks.ts';
+import { runRecipe } from '../../../test/recipe.ts';
 import { newSecret } from './signing.ts';
 
 const { world, token, hook } = await startHookScene();
 await world.startWorker();
 const folder = mkdtempSync(join(tmpdir(), 'receivers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const recipe = (name: string) => new URL(`../../../../docs/receivers/${name}`, import.meta.url).pathname;
-
-async function run(command: string, args: string[], env: Record<string, string>, input: string) {
-  const child = spawn(command, args, { env: { PATH: process.env.PATH, ...env } });
-  child.stdin.end(input);
-  const [out, error] = [child.stdout.toArray(), child.stderr.toArray()];
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  return { code, out: (await out).join(''), error: (await error).join('') };
-}
 
 /** Tells a webhook of a message; gives what its endpoint got. */
 async function delivered(made: Hook): Promise<Heard> {
@@ -34,16 +25,12 @@ async function delivered(made: Hook): Promise<Heard> {
   return made.heard().at(-1) as Heard;
 }
 
-describe.each([
-  ['verify.ts', process.execPath],
-  ['verify.py', 'python3'],
-  ['verify.sh', 'sh'],
-])('%s', (name, command) => {
+describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
   async function verdict(secret: string, { headers, body }: Pick<Heard, 'body'> & { headers: object }) {
     const file = join(folder, 'headers');
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     writeFileSync(file, lines.join(''));
-    const { code, error } = await run(command, [recipe(name), file], { WEBHOOK_SECRET: secret }, body);
+    const { code, error } = await runRecipe(recipe, [file], { WEBHOOK_SECRET: secret }, body);
     return code === 0 ? 'genuine' : error.trim();
   }
   const changed = (heard: Heard, headers: object) => ({ ...heard, headers: { ...heard.headers, ...headers } });
@@ -55,7 +42,7 @@ describe.each([
     const file = join(folder, 'body');
     writeFileSync(file, heard.body);
     const env = { WEBHOOK_SECRET: made.secret };
-    expect((await run(command, [recipe(name), join(folder, 'headers'), file], env, '')).code).toBe(0);
+    expect((await runRecipe(recipe, [join(folder, 'headers'), file], env, '')).code).toBe(0);
   });
 
   it('refuses a changed body, timestamp or id, a wrong secret, and signatures that are wrong or missing', async () => {
@@ -149,8 +136,8 @@ describe('missing.ts', () => {
       .poll(async () => (await made.call('GET', '/deliveries?status=delivered&limit=1')).body.items[0]?.sequence)
       .toBe(130);
     const missing = async (numbers: number[]) => {
-      const args = [recipe('missing.ts'), `${world.url}${made.path}`];
-      const { code, out, error } = await run(process.execPath, args, { PLINTH_TOKEN: token }, numbers.join('\n'));
+      const at = [`${world.url}${made.path}`];
+      const { code, out, error } = await runRecipe('missing.ts', at, { PLINTH_TOKEN: token }, numbers.join('\n'));
       expect(error).toBe('');
       return {
         code,
@@ -177,8 +164,8 @@ describe('missing.ts', () => {
   });
 
   it('does not take a log it cannot read for an empty one', async () => {
-    const args = [recipe('missing.ts'), `${world.url}/api/agents/nobody/webhooks/none`];
-    const { code, error } = await run(process.execPath, args, { PLINTH_TOKEN: token }, '1\n');
+    const at = [`${world.url}/api/agents/nobody/webhooks/none`];
+    const { code, error } = await runRecipe('missing.ts', at, { PLINTH_TOKEN: token }, '1\n');
     expect(code).not.toBe(0);
     expect(error).toContain('the log could not be read: 404');
   });

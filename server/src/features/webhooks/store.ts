@@ -270,7 +270,7 @@ export async function resumeHeld(db: Db, { workspace_id, id }: Place, oldest: Da
     db,
   );
   const { numAffectedRows } = await sql`update webhook_deliveries d
-    set status = 'pending', due_at = clock_timestamp() + held.place * interval '1 ms'
+    set status = 'pending', due_at = statement_timestamp() + held.place * interval '1 ms'
     from (select id, row_number() over (order by sequence) as place from webhook_deliveries
       where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held') held
     where d.workspace_id = ${workspace_id} and d.id = held.id`.execute(db);
