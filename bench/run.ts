@@ -5,11 +5,11 @@ import { agents } from './agents.ts';
 import { audit } from './audit.ts';
 import { credits } from './credits.ts';
 import { deploy } from './deploy.ts';
+import { entities } from './entities.ts';
 import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
-import { records } from './records.ts';
 import { rules } from './rules.ts';
 import { slotsDrill } from './slots.ts';
 import { ssrf } from './ssrf.ts';
@@ -20,10 +20,10 @@ const benches: Record<string, Bench> = {
   audit,
   credits,
   deploy,
+  entities,
   events,
   members,
   pipeline,
-  records,
   rules,
   slots: slotsDrill,
   ssrf,

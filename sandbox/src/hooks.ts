@@ -10,6 +10,8 @@ export interface Heard {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly at: number;
+  /** The port it came from: the same for what came over one connection. */
+  readonly from: number | undefined;
 }
 
 export interface HookAnswer {
@@ -17,6 +19,8 @@ export interface HookAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly afterMs?: number;
+  /** Not answered before this. */
+  readonly until?: Promise<unknown>;
 }
 
 /** What an endpoint does with a request: answers, says nothing for ever, or cuts the connection. */
@@ -45,12 +49,14 @@ export async function startHookSandbox({ address, port = 0, certificate, onHeard
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
-    const entry: Heard = { path: request.url ?? '', headers: request.headers, body, at: Date.now() };
+    const { url: path = '', headers, socket } = request;
+    const entry: Heard = { path, headers, body, at: Date.now(), from: socket.remotePort };
     if (onHeard === undefined) heard.push(entry);
     else onHeard(entry);
     const answer = sandbox.behave(entry);
     if (answer === 'silence') return;
     if (answer === 'cut') return void request.socket.destroy();
+    await answer.until;
     setTimeout(
       () => response.writeHead(answer.status ?? 200, answer.headers).end(answer.body ?? ''),
       answer.afterMs ?? 0,

@@ -1,20 +1,21 @@
 // Every operation is called with what its shape allows, with what it does not, and with bytes nobody should send. No
 // answer may be a 5xx, be undeclared, or differ from its declared shape (the app checks answers strictly here).
 import fc from 'fast-check';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/access/route.ts';
 import { inlined, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
 import { paramNames } from '../../src/kit/http/operation.ts';
 import { refusalsOf } from '../../src/openapi.ts';
 import type { Got, Sent } from '../client.ts';
-import { startWorld } from '../world.ts';
+import { publish, startHookWorld, toldMessage, toldRecord } from '../hooks.ts';
 
 const runs = 60;
 // Agents answer here, as they do in a whole installation.
 const model = await startModelSandbox();
 afterAll(() => model.close());
-const world = await startWorld({ environment: { MODEL_URL: model.url } });
+const { world, url } = await startHookWorld({ environment: { MODEL_URL: model.url } });
 await world.startWorker();
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
@@ -71,6 +72,29 @@ async function restoreEntity(): Promise<void> {
   known.entity_id = (await world.call('POST', path, { as: token, body: { name: 'a record' } })).body.id;
 }
 known.entity_name = schema.name;
+/** A webhook with a delivery in its log, on the agent or the app. */
+async function hooked(base: string, event: string, tell: () => Promise<void>): Promise<Record<string, string>> {
+  const body = { target_url: url(), events: [event] };
+  const made = await world.call('POST', base, { as: token, body });
+  await tell();
+  const path = `${base}/${made.body.id}/deliveries`;
+  const first = async () => (await world.call('GET', path, { as: token })).body.items[0];
+  await vi.waitFor(async () => expect((await first())?.status).toBe('delivered'), { timeout: 15_000 });
+  return { webhook_id: made.body.id, delivery_id: (await first()).id };
+}
+const hookOfAgent = () =>
+  hooked(`/api/agents/${agent.id}/webhooks`, 'message.created', () =>
+    publish(world, 'message.created', toldMessage(agent)),
+  );
+const hookOfApp = () =>
+  hooked(`/api/apps/${app.id}/webhooks`, 'entity.created', () => publish(world, 'entity.created', toldRecord(app)));
+const hooks = { agents: await hookOfAgent(), apps: await hookOfApp() };
+
+/** What a route's path may name that is really there. */
+const knownOf = (route: Route): Record<string, string> => ({
+  ...known,
+  ...(route.path.startsWith('/api/apps/') ? hooks.apps : hooks.agents),
+});
 
 const oddText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -189,7 +213,10 @@ function pathsOf(route: Route): fc.Arbitrary<string> {
     Object.fromEntries(
       paramNames(route.path).map((name) => [
         name,
-        fc.oneof({ weight: 3, arbitrary: fc.constant(known[name] ?? '-') }, { weight: 1, arbitrary: oddParams }),
+        fc.oneof(
+          { weight: 3, arbitrary: fc.constant(knownOf(route)[name] ?? '-') },
+          { weight: 1, arbitrary: oddParams },
+        ),
       ]),
     ),
   );
@@ -275,6 +302,11 @@ beforeEach(async () => {
     .values(user)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  const { rows } = await sql<{ scope: string }>`select scope from webhooks
+    where id in (${hooks.agents.webhook_id}, ${hooks.apps.webhook_id})`.execute(world.db);
+  const left = new Set(rows.map((row) => row.scope));
+  if (!left.has('agent')) hooks.agents = await hookOfAgent();
+  if (!left.has('app')) hooks.apps = await hookOfApp();
 });
 
 describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s', (_name, route) => {
@@ -289,7 +321,7 @@ describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s
 
   it('refuses a body over its size, and another content type', async () => {
     if (!route.body) return;
-    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => known[name] ?? '-');
+    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => knownOf(route)[name] ?? '-');
     const limit = route.bodyLimitBytes ?? 1024 * 1024;
     const large = await world.call(route.method, path, { as: token, body: Buffer.alloc(limit + 1, 0x20) });
     expect(large).toMatchObject({ status: 413, body: { code: 'payload_too_large', limit_bytes: limit } });

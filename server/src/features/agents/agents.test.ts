@@ -143,7 +143,7 @@ describe('a read-only token', () => {
     const path = await talk();
     const readOnly = await world.token(owner, workspace, { permission: 'read_only' });
     const room = world.app.routes.filter((route) => route.path.startsWith('/api/agents'));
-    expect(room.length).toBe(12);
+    expect(room.length).toBe(22);
     const allowed: string[] = [];
     for (const route of room) {
       const [, agentId = '', conversationId = ''] = /agents\/([^/]+)\/conversations\/([^/]+)/.exec(path) ?? [];

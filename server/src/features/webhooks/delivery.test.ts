@@ -1,58 +1,338 @@
-// Deliveries through the whole house: events told in a transaction, workers, a real endpoint over TLS.
+// Deliveries through the whole house: things happen, workers tell of them, a real endpoint hears over TLS.
 import { createHmac } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startHookWorld } from '../../../test/hooks.ts';
-import type { ToldMessage } from '../../events.ts';
-import { newId } from '../../kit/ids.ts';
+import type { Heard } from '../../../../sandbox/src/hooks.ts';
+import { publish, startHookScene, toldMessage, toldRecord } from '../../../test/hooks.ts';
+import { transaction } from '../../kit/db/database.ts';
 
-const { world, endpoint, url } = await startHookWorld();
+const { world, url, token, hook } = await startHookScene();
 await world.startWorker();
-const owner = await world.person('owner@example.com');
-const workspace = await world.workspace(owner);
-const token = await world.token(owner, workspace);
-const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
-
 const as = { as: token };
-const create = async (body: object = {}) =>
-  (
-    await world.call('POST', `/api/agents/${agent.id}/webhooks`, {
-      ...as,
-      body: { target_url: url(), events: ['message.created'], ...body },
-    })
-  ).body;
+const numbers = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
+const sequences = (heard: { headers: Record<string, unknown> }[]) =>
+  heard.map(({ headers }) => Number(headers['x-service-sequence']));
 
-const told = (content = 'hello'): ToldMessage => ({
-  workspace_id: workspace,
-  agent_id: agent.id,
-  conversation_id: newId(),
-  data: {
-    message: {
-      id: newId(),
-      role: 'user',
-      content,
-      file_urls: [],
-      created_date: new Date().toISOString(),
-      updated_date: new Date().toISOString(),
-    },
-    user: { id: owner.id, email: owner.email },
-  },
+describe('what is told', () => {
+  it('of a message: byte by byte the contract’s shape, with its headers, signed', async () => {
+    const made = await hook();
+    const told = toldMessage(made.of, 'grüße "quoted" 💥');
+    const at = new Date('2026-11-14T09:30:00.123Z');
+    await world.app.publish(world.app.database.db, 'message.created', told, at);
+    await expect.poll(made.heard).toHaveLength(1);
+    const { headers, body } = made.heard()[0] as Heard;
+    const [delivery] = await made.log();
+    const { message, user } = told.data;
+    expect(body).toBe(
+      `{"id":"${delivery.event_id}","type":"message.created","created_at":"2026-11-14T09:30:00.123Z",` +
+        `"agent_id":"${made.of.id}","conversation_id":"${told.conversation_id}","data":{"message":{"id":"${message.id}",` +
+        `"role":"user","content":"grüße \\"quoted\\" 💥","file_urls":[],"created_date":"${message.created_date}",` +
+        `"updated_date":"${message.updated_date}"},"user":{"id":"${user.id}","email":"${user.email}"}}}`,
+    );
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Plinth-Webhooks/1',
+      'x-service-event': 'message.created',
+      'x-service-delivery': delivery.id,
+      'x-service-attempt': '1',
+      'x-service-sequence': '1',
+      'x-service-signature': createHmac('sha256', made.secret).update(body).digest('hex'),
+      'webhook-id': delivery.id,
+    });
+    expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(60);
+    expect((await made.call('GET', `/deliveries/${delivery.id}`)).body.payload).toEqual(JSON.parse(body));
+  });
+
+  it('of a record: byte by byte the contract’s shape', async () => {
+    const made = await hook({}, { scope: 'app' });
+    const told = toldRecord(made.of);
+    await publish(world, 'entity.updated', told);
+    await expect.poll(made.heard).toHaveLength(1);
+    const [delivery] = await made.log();
+    const { id, created_at } = JSON.parse(made.heard()[0]?.body ?? '');
+    expect(id).toBe(delivery.event_id);
+    expect(made.heard()[0]?.body).toBe(
+      `{"id":"${id}","type":"entity.updated","created_at":"${created_at}","app_id":"${made.of.id}",` +
+        `"entity_name":"Order","entity_id":"${told.entity_id}","data":{"total":2},"old_data":{"total":1},` +
+        `"changed_fields":["total"],"actor":{"id":"${told.actor?.id}","email":"person@example.com"},"depth":0,` +
+        `"payload_too_large":false}`,
+    );
+  });
+
+  it('of a message that was cut: that it was', async () => {
+    const made = await hook();
+    const { data, ...told } = toldMessage(made.of, 'the start of it');
+    const message = { ...data.message, content_truncated: true } as const;
+    await publish(world, 'message.created', { ...told, data: { ...data, message } });
+    await expect.poll(made.heard).toHaveLength(1);
+    expect(made.heard()[0]?.body).toContain('"content":"the start of it","content_truncated":true,"file_urls":[]');
+  });
+
+  it('an unsigned webhook is told the same, without signatures', async () => {
+    const made = await hook({ generate_secret: false });
+    await made.tell();
+    await expect.poll(made.heard).toHaveLength(1);
+    expect(made.heard()[0]?.headers).not.toHaveProperty('x-service-signature');
+    expect(made.heard()[0]?.headers).not.toHaveProperty('webhook-signature');
+    expect(made.heard()[0]?.headers).toHaveProperty('webhook-id');
+  });
+
+  it('a change that was rolled back is told to nobody, and takes no number', async () => {
+    const made = await hook();
+    await transaction(world.app.database.db, async (db) => {
+      await world.app.publish(db, 'message.created', toldMessage(made.of, 'undone'), new Date());
+      throw new Error('undone');
+    }).catch(() => {});
+    await made.tell();
+    await made.logs([{ sequence: 1, status: 'delivered' }]);
+    expect(made.heard()[0]?.body).not.toContain('undone');
+  });
 });
 
-describe('a delivery', () => {
-  it('reaches the endpoint signed, numbered, and is in the log', async () => {
-    const webhook = await create();
-    await world.app.publish(world.app.database.db, 'message.created', told(), new Date());
-    await expect.poll(() => endpoint.heard.length).toBe(1);
-    const [heard] = endpoint.heard;
-    expect(heard?.headers['x-service-sequence']).toBe('1');
-    expect(heard?.headers['x-service-signature']).toBe(
-      createHmac('sha256', webhook.secret)
-        .update(heard?.body ?? '')
-        .digest('hex'),
+describe('who is told', () => {
+  it('a webhook of one agent does not hear of another', async () => {
+    const [mine, theirs] = [await hook(), await hook()];
+    await theirs.tell(3);
+    await mine.tell();
+    await expect.poll(() => [mine.heard().length, theirs.heard().length]).toEqual([1, 3]);
+    expect(JSON.parse(mine.heard()[0]?.body ?? '')).toMatchObject({ agent_id: mine.of.id });
+  });
+
+  it('only of the events it asked for; other events take none of its numbers', async () => {
+    const made = await hook({ events: ['message.completed'] });
+    await made.tell(2);
+    await publish(world, 'message.completed', toldMessage(made.of));
+    await made.logs([{ sequence: 1, event_type: 'message.completed', status: 'delivered' }]);
+  });
+
+  it('an app webhook hears of the entities it names, of all once that is cleared, and each event by its name', async () => {
+    const made = await hook(
+      { events: ['entity.created', 'entity.deleted'], entity_names: ['Order'] },
+      { scope: 'app' },
     );
-    const path = `/api/agents/${agent.id}/webhooks/${webhook.id}/deliveries`;
+    await publish(world, 'entity.created', toldRecord(made.of, 'Invoice'));
+    await publish(world, 'entity.updated', toldRecord(made.of, 'Order'));
+    await publish(world, 'entity.created', toldRecord(made.of, 'Order'));
+    await made.logs([{ sequence: 1, event_type: 'entity.created' }]);
+    await made.patch({ entity_names: null });
+    await publish(world, 'entity.deleted', toldRecord(made.of, 'Invoice'));
+    await made.logs([{ sequence: 1 }, { sequence: 2, event_type: 'entity.deleted' }]);
+    await expect.poll(made.heard).toHaveLength(2);
+    expect(made.heard().map(({ body }) => JSON.parse(body).entity_name)).toEqual(['Order', 'Invoice']);
+  });
+
+  it('after a downgrade those that are there keep being told', async () => {
+    const poor = await world.person('poor@example.com');
+    const downgraded = await world.workspace(poor, 'pro');
+    const on = await world.appOf(poor, downgraded, { app_type: 'user_agent' });
+    const made = await hook({}, { on, as: await world.token(poor, downgraded) });
+    await sql`update workspaces set plan = 'free' where id = ${downgraded}`.execute(world.db);
+    await made.tell();
+    await made.logs([{ status: 'delivered' }]);
+  });
+
+  it('pending deliveries go to a new URL', async () => {
+    const [made, other] = [await hook(), await hook()];
+    made.behave(() => ({ status: 500 }));
+    await made.tell();
+    await made.logs([{ status: 'pending', attempts_made: 1 }]);
+    await made.patch({ target_url: (await other.get()).target_url });
+    await made.hurry();
+    await expect.poll(other.heard).toHaveLength(1);
+    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
+    expect(other.heard()[0]?.body).toBe(made.heard()[0]?.body);
+  });
+});
+
+describe('the sequence', () => {
+  it('counts each webhook’s deliveries from 1 without a gap, in the order of what happened, over many batches', async () => {
+    const first = await hook();
+    const second = await hook({}, { on: first.of });
+    await first.tell(30);
+    await expect.poll(() => first.heard().length).toBe(30);
+    const third = await hook({}, { on: first.of });
+    await transaction(world.app.database.db, async (db) => {
+      for (const n of numbers(70))
+        await world.app.publish(db, 'message.created', toldMessage(first.of, `${n}`), new Date());
+    });
+    await expect.poll(() => [first, second, third].map((each) => each.heard().length)).toEqual([100, 100, 70]);
+    for (const [each, count] of [
+      [first, 100],
+      [second, 100],
+      [third, 70],
+    ] as const)
+      expect(sequences(each.heard()).sort((a, b) => a - b)).toEqual(numbers(count));
+    const order = await sql<{ sequence: number }>`select sequence from webhook_deliveries
+      where webhook_id = ${first.id} order by event_id`.execute(world.db);
+    expect(order.rows.map((row) => row.sequence)).toEqual(numbers(100));
+    const contents = third
+      .heard()
+      .toSorted((a, b) => Number(a.headers['x-service-sequence']) - Number(b.headers['x-service-sequence']));
+    expect(contents.map(({ body }) => JSON.parse(body).data.message.content)).toEqual(numbers(70).map(String));
+  });
+
+  it('has no gap after a fan-out that failed and was repeated, and nothing is told twice', async () => {
+    const made = await hook();
+    await made.tell(2);
+    await made.logs([{ status: 'delivered' }, { status: 'delivered' }]);
+    await sql`alter table webhook_deliveries add constraint no_fourth check (webhook_id <> ${sql.lit(made.id)} or sequence <> 4)`.execute(
+      world.db,
+    );
+    await transaction(world.app.database.db, async (db) => {
+      for (const n of numbers(3))
+        await world.app.publish(db, 'message.created', toldMessage(made.of, `${n}`), new Date());
+    });
     await expect
-      .poll(async () => (await world.call('GET', path, as)).body.items)
-      .toMatchObject([{ sequence: 1, status: 'delivered', attempts_made: 1, last_status_code: 200 }]);
+      .poll(
+        async () =>
+          (await sql`select 1 from events where failures > 0 and dispatched_at is null`.execute(world.db)).rows.length,
+      )
+      .toBe(2);
+    await sql`alter table webhook_deliveries drop constraint no_fourth`.execute(world.db);
+    await made.logs(numbers(5).map((sequence) => ({ sequence, status: 'delivered' })));
+    expect(sequences(made.heard()).sort()).toEqual(numbers(5));
+    expect(new Set(made.heard().map(({ body }) => body)).size).toBe(5);
+  });
+
+  it('is how the log is read: from the newest, from a number on, up to one, by status and event', async () => {
+    const made = await hook({ events: ['message.created', 'message.completed'] });
+    await made.tell(4);
+    await publish(world, 'message.completed', toldMessage(made.of));
+    await made.logs(numbers(5).map((sequence) => ({ sequence, status: 'delivered' })));
+    const list = async (query: string) =>
+      (await made.call('GET', `/deliveries?${query}`)).body.items.map((each: { sequence: number }) => each.sequence);
+    expect(await list('')).toEqual([5, 4, 3, 2, 1]);
+    expect(await list('after_seq=2')).toEqual([3, 4, 5]);
+    expect(await list('before_seq=3')).toEqual([2, 1]);
+    expect(await list('after_seq=1&before_seq=4')).toEqual([2, 3]);
+    expect(await list('event_type=message.completed')).toEqual([5]);
+    expect(await list('status=delivered&limit=2')).toEqual([5, 4]);
+    expect(await list('status=failed')).toEqual([]);
+    const at = (await made.log())[2].created_date;
+    expect(await list(`from=${at}`)).toContain(3);
+    expect(await list('to=2020-01-01T00:00:00Z')).toEqual([]);
+    const first = (await made.call('GET', '/deliveries?after_seq=0&limit=2')).body;
+    const next = (await made.call('GET', `/deliveries?after_seq=0&limit=2&cursor=${first.next_cursor}`)).body;
+    expect(next.items.map((each: { sequence: number }) => each.sequence)).toEqual([3, 4]);
+  });
+});
+
+describe('rotation', () => {
+  it('both secrets sign for a day, then the new one alone; disable drops both at once', async () => {
+    const made = await hook();
+    const { secret } = (await made.patch({ signing: 'rotate' })).body;
+    const lastSigned = async () => {
+      const before = made.heard().length;
+      await made.tell();
+      await expect.poll(() => made.heard().length).toBe(before + 1);
+      const { headers, body } = made.heard().at(-1) as { headers: Record<string, string>; body: string };
+      const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+      const signers = [secret, made.secret].filter((each) =>
+        headers['webhook-signature']?.split(' ').includes(
+          `v1,${createHmac('sha256', Buffer.from(each.slice(6), 'base64'))
+            .update(text)
+            .digest('base64')}`,
+        ),
+      );
+      const own = createHmac('sha256', secret).update(body).digest('hex') === headers['x-service-signature'];
+      return { signers, count: headers['webhook-signature']?.split(' ').length, own };
+    };
+    expect(await lastSigned()).toEqual({ signers: [secret, made.secret], count: 2, own: true });
+    await sql`update webhooks set previous_until = now() where id = ${made.id}`.execute(world.db);
+    expect(await lastSigned()).toEqual({ signers: [secret], count: 1, own: true });
+    await made.patch({ signing: 'rotate' });
+    await made.patch({ signing: 'disable' });
+    expect(await lastSigned()).toEqual({ signers: [], count: undefined, own: false });
+  });
+});
+
+describe('what ends it', () => {
+  it('a deleted webhook hears nothing more, pending or new; a sweep removes its log', async () => {
+    const made = await hook();
+    made.behave(() => ({ status: 500 }));
+    await made.tell(2);
+    await made.logs([{ attempts_made: 1 }, { attempts_made: 1 }]);
+    await made.call('DELETE');
+    await made.hurry();
+    await made.tell(2);
+    const left = async () =>
+      (
+        await sql`select webhook_id from webhook_deliveries where webhook_id = ${made.id}
+          union all select webhook_id from deleted_webhooks where webhook_id = ${made.id}`.execute(world.db)
+      ).rows;
+    await expect.poll(left, { timeout: 25_000 }).toEqual([]);
+    expect(made.heard()).toHaveLength(2);
+  });
+
+  it('deliveries of an app in the trash wait, and are made when it is restored', async () => {
+    const made = await hook();
+    made.behave(() => ({ status: 500 }));
+    await made.tell();
+    await made.logs([{ attempts_made: 1 }]);
+    const path = `/api/agents/${made.of.id}`;
+    expect((await world.call('DELETE', path, as)).status).toBe(200);
+    await made.hurry();
+    const waits = async () =>
+      (
+        await sql<{ waits: boolean }>`select due_at > now() + interval '50 minutes' as waits from webhook_deliveries
+        where webhook_id = ${made.id}`.execute(world.db)
+      ).rows[0]?.waits;
+    await expect.poll(waits).toBe(true);
+    expect(made.heard()).toHaveLength(1);
+    expect((await world.call('POST', `/api/apps/${made.of.id}/restore`, as)).status).toBe(200);
+    made.behave(() => ({}));
+    await made.hurry();
+    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
+  });
+});
+
+describe('isolation', () => {
+  /** How many were under way at once, at most, by the endpoint's own count. */
+  function counting(afterMs: number) {
+    const seen = { now: 0, most: 0 };
+    const behave = () => {
+      seen.now += 1;
+      seen.most = Math.max(seen.most, seen.now);
+      setTimeout(() => {
+        seen.now -= 1;
+      }, afterMs - 5);
+      return { afterMs };
+    };
+    return { seen, behave };
+  }
+
+  it('at most four at once to a webhook, sixteen to a host, also under many webhooks; another host is not held up', async () => {
+    const hooks = await Promise.all(numbers(6).map(() => hook({})));
+    const other = await hook({ target_url: url('/another-host', 'other') });
+    const one = counting(150);
+    const all = counting(150);
+    for (const each of hooks)
+      each.behave(() => {
+        if (each === hooks[0]) one.behave();
+        return all.behave();
+      });
+    for (const each of hooks) await each.tell(8);
+    await other.tell();
+    await expect.poll(async () => (await other.log())[0]?.status).toBe('delivered');
+    await expect.poll(() => hooks.map((each) => each.heard().length)).toEqual(Array(6).fill(8));
+    expect(one.seen.most).toBeLessThanOrEqual(4);
+    expect(all.seen.most).toBeLessThanOrEqual(16);
+    expect(all.seen.most).toBeGreaterThan(8);
+  });
+
+  it('connections are reused within a workspace and never shared with another', async () => {
+    const stranger = await world.person('stranger@example.com');
+    const elsewhere = await world.workspace(stranger);
+    const on = await world.appOf(stranger, elsewhere, { app_type: 'user_agent' });
+    const [mine, theirs] = [await hook(), await hook({}, { on, as: await world.token(stranger, elsewhere) })];
+    for (const each of [mine, theirs, mine, theirs]) {
+      const before = each.heard().length;
+      await each.tell();
+      await expect.poll(() => each.heard().length).toBe(before + 1);
+    }
+    const ports = (each: typeof mine) => each.heard().map((heard) => heard.from);
+    expect(new Set(ports(mine)).size).toBe(1);
+    expect(new Set(ports(theirs)).size).toBe(1);
+    expect(ports(mine)[0]).not.toBe(ports(theirs)[0]);
   });
 });

@@ -24,7 +24,7 @@ const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 
 
 const mostAttemptsKept = 100;
 
-/** The columns an attempt changes, and when the next one is made; `error`: why it failed. */
+/** The columns an attempt changes, and when the next one is made. */
 export interface Advance {
   readonly set: Pick<
     DeliveryRow,

@@ -11,10 +11,22 @@ type Told = Event<ToldMessage | ToldRecord>;
 
 const appOf = ({ payload }: Told): string => ('agent_id' in payload ? payload.agent_id : payload.app_id);
 
-/** Byte by byte what is sent. The order of the keys is the contract's. */
+/** Byte by byte what is sent. The keys are in the contract's order: the event log keeps none. */
 function bodyOf({ id, name, occurred_at, payload }: Told): string {
-  const { workspace_id: _, ...told } = payload;
-  return JSON.stringify({ id, type: name, created_at: occurred_at.toISOString(), ...told });
+  const told = { id, type: name, created_at: occurred_at.toISOString() };
+  return JSON.stringify({ ...told, ...('agent_id' in payload ? messageOf(payload) : recordOf(payload)) });
+}
+
+function messageOf({ agent_id, conversation_id, data }: ToldMessage) {
+  const { id, role, content, content_truncated, file_urls, created_date, updated_date } = data.message;
+  const message = { id, role, content, content_truncated, file_urls, created_date, updated_date };
+  return { agent_id, conversation_id, data: { message, user: { id: data.user.id, email: data.user.email } } };
+}
+
+function recordOf(told: ToldRecord) {
+  const { app_id, entity_name, entity_id, data, old_data, changed_fields, depth, payload_too_large } = told;
+  const actor = told.actor && { id: told.actor.id, email: told.actor.email };
+  return { app_id, entity_name, entity_id, data, old_data, changed_fields, actor, depth, payload_too_large };
 }
 
 const concerns = (webhook: Subscriber, { name, payload }: Told): boolean =>

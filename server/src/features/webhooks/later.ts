@@ -65,7 +65,7 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
     const { target, body } = delivery;
     if (target === undefined) return {};
     if (target.app_deleted) return { againInMs: 60 * minuteMs }; // until it is restored, or gone for good
-    if (target.disabled_at !== null) return { set: { ...columnsOf(delivery), status: 'held' } };
+    if (target.disabled_at !== null) return { againInMs: 0, record: (db) => holdWhileOff(db, target.id) };
     if (body === undefined) throw new Error('what was to be told is no longer kept');
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
     const sending = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
@@ -74,16 +74,17 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
     const error = made.ok ? null : errorOf(made);
     const counts = !made.ok && !delivery.counted;
     const result: Result = { webhook_id: target.id, attempted_at: made.attempted_at, error, counts };
-    return { set, againInMs, result, ...(error !== null && { error: error.message }) };
+    return { set, againInMs, result };
   },
   recordAll: (db, results: readonly Result[]) => noteAttempts(db, results, parts.mail),
-  givenUp: async (db, { id, delivered_at }) => {
-    if (delivered_at === null) await failDelivery(db, id);
-  },
+  givenUp: (db, { id }) => failDelivery(db, id),
 });
 
-const columnsOf = (delivery: DeliveryRow) =>
-  Object.fromEntries(Object.keys(changedColumns).map((name) => [name, delivery[name as keyof DeliveryRow]]));
+/** Under the webhook's lock: if it was turned on meanwhile, what goes on has gone on already, and this does too. */
+async function holdWhileOff(db: Db, webhook_id: string): Promise<void> {
+  const [webhook] = await holdWebhooks(db, [webhook_id]);
+  if (webhook?.disabled_at != null) await holdDeliveries(db, [webhook_id]);
+}
 
 /** Notes attempts that ended about the same time on their webhooks; warns of those that fail, and turns some off. */
 async function noteAttempts(db: Db, results: readonly Result[], mail: Mail): Promise<void> {

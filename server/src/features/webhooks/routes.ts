@@ -152,7 +152,7 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     limit: side.updates,
     shownOnce: ['secret'],
     body: side.shapes.changed,
-    audits: ['webhook.updated'],
+    audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: side.shapes.webhook },
     refusals: [gone],
     vet: ({ body }) => vetTarget(parts.outbound, body.target_url),

@@ -30,12 +30,16 @@ export interface Signer {
 
 const mostKept = 10_000;
 
-/** Opened keys are kept by their sealed text: another secret is another text, so there is nothing to invalidate. */
+/**
+ * Opened keys are kept by their place and sealed text: another secret is another text, so there is nothing to invalidate,
+ * and a text copied to another place opens there no more than it would without.
+ */
 export function signerWith(secrets: Secrets): Signer {
   const opened = new Map<string, Keys>();
 
   function keysOf(id: string, column: Column, sealed: string): Keys {
-    const known = opened.get(sealed);
+    const name = `${id} ${column} ${sealed}`;
+    const known = opened.get(name);
     if (known !== undefined) return known;
     const secret = secrets.open(sealed, placeOf(id, column));
     const keys = {
@@ -43,7 +47,7 @@ export function signerWith(secrets: Secrets): Signer {
       inner: createSecretKey(Buffer.from(secret.slice(prefix.length), 'base64')),
     };
     if (opened.size >= mostKept) opened.clear();
-    opened.set(sealed, keys);
+    opened.set(name, keys);
     return keys;
   }
 

@@ -196,8 +196,12 @@ export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Pr
     where webhook_id = any(${webhook_ids}::uuid[]) and due_at is not null and claimed_slot is null`.execute(db);
 }
 
+// What once arrived has arrived, whatever became of sending it again.
+const overAs = (status: 'failed' | 'expired') =>
+  sql`case when delivered_at is null then ${status} else 'delivered' end`;
+
 export async function failDelivery(db: Db, id: string): Promise<void> {
-  await sql`/* service */ update webhook_deliveries set status = 'failed' where id = ${id}`.execute(db);
+  await sql`/* service */ update webhook_deliveries set status = ${overAs('failed')} where id = ${id}`.execute(db);
 }
 
 export interface Warning {
@@ -261,12 +265,12 @@ export async function countMissed(db: Db, webhook: Place): Promise<number> {
 
 /** Held deliveries go on in their order; those made before `oldest` are too old to be sent unasked. Gives how many go on. */
 export async function resumeHeld(db: Db, { workspace_id, id }: Place, oldest: Date): Promise<number> {
-  await sql`update webhook_deliveries set status = 'expired'
+  await sql`update webhook_deliveries set status = ${overAs('expired')}
     where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held' and created_date < ${oldest}`.execute(
     db,
   );
   const { numAffectedRows } = await sql`update webhook_deliveries d
-    set status = 'pending', due_at = clock_timestamp() + held.place * interval '1 ms'
+    set status = 'pending', due_at = statement_timestamp() + held.place * interval '1 ms'
     from (select id, row_number() over (order by sequence) as place from webhook_deliveries
       where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held') held
     where d.workspace_id = ${workspace_id} and d.id = held.id`.execute(db);
@@ -336,14 +340,14 @@ export async function sweepDeleted(db: Db): Promise<number> {
 const dayMs = 24 * 60 * 60 * 1000;
 const keptMs = 30 * dayMs;
 
-/** Forgets what is older than 30 days. A body goes a day after the last delivery that could be of it. */
+/** Forgets what is older than 30 days; a body a week later, because its event may have waited to be fanned out. */
 export async function forgetOld(db: Db, now: Date): Promise<number> {
   const before = (ms: number) => leastIdAt(new Date(now.getTime() - ms));
   const removed = [
     await sql`/* service */ delete from webhook_deliveries where id in (
       select id from webhook_deliveries where id < ${before(keptMs)} order by id limit ${batch})`.execute(db),
     await sql`/* service */ delete from webhook_bodies where event_id in (
-      select event_id from webhook_bodies where event_id < ${before(keptMs + dayMs)} order by event_id limit ${batch})`.execute(
+      select event_id from webhook_bodies where event_id < ${before(keptMs + 7 * dayMs)} order by event_id limit ${batch})`.execute(
       db,
     ),
     await sql`/* service */ delete from webhook_warnings where id in (

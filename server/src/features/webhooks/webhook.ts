@@ -107,7 +107,8 @@ export function changeWebhook(
     if (asked.enabled === false) await holdDeliveries(db, [webhook.id]);
     const target = { kind: 'webhook', id: webhook.id };
     const [was, is] = [audited(before), { ...audited(webhook), ...(asked.signing && { secret: concealed }) }];
-    await audit(db, access, { type: 'webhook.updated', target, app_id: webhook.app_id, before: was, after: is }, now);
+    for (const type of changesOf(asked, before))
+      await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
     const shown = presentWebhook(webhook, secret);
     if (asked.enabled !== true) return shown;
     const held = await resumeHeld(db, webhook, new Date(now.getTime() - heldMs));
@@ -115,6 +116,17 @@ export function changeWebhook(
     afterCommit(db, () => wake.tell(deliveryQueue));
     return noted(shown, { headers: { 'x-webhook-held': String(held), 'x-webhook-missed': String(missed) } });
   });
+}
+
+/** What the audit log calls a change: what matters most to whoever reads it has a name of its own. */
+function changesOf({ enabled, signing }: WebhookChange, before: WebhookRow): string[] {
+  const isOff = before.disabled_at !== null;
+  const types = [
+    ...(signing === 'rotate' ? ['webhook.secret_rotated'] : []),
+    ...(enabled === true && isOff ? ['webhook.turned_on'] : []),
+    ...(enabled === false && !isOff ? ['webhook.turned_off'] : []),
+  ];
+  return types.length > 0 ? types : ['webhook.updated'];
 }
 
 const heldMs = 7 * 24 * 60 * 60 * 1000;

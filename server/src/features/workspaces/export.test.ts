@@ -327,6 +327,42 @@ it('an imported workspace stands as it stood, and gives back what acts elsewhere
   expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
 });
 
+it('webhooks come back off and unsigned, their secrets stay behind, and their numbers go on', async () => {
+  const from = await world.workspace(owner, 'pro', 'With webhooks');
+  const as = await world.token(owner, from);
+  const { id } = (await world.call('POST', '/api/agents', { as, body: { name: 'Guide' } })).body;
+  const sent = { target_url: 'https://hook.example.com/', events: ['message.created'], description: 'mine' };
+  const made = (await world.call('POST', `/api/agents/${id}/webhooks`, { as, body: sent })).body;
+  await world.call('PATCH', `/api/agents/${id}/webhooks/${made.id}`, { as, body: { signing: 'rotate' } });
+  await sql`update webhook_sequences set last_sequence = 41 where webhook_id = ${made.id}`.execute(world.db);
+  const file = join(folder, 'webhooks.tar.gz');
+  await writeExport(world.db, from, file, new Date());
+  const [row] = (await readArchive(file)).tables.get('webhooks') ?? [];
+  expect(Object.keys(row ?? {}).filter((column) => /secret|previous/.test(column))).toEqual([]);
+
+  const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+  const token = await world.token(owner, workspace_id);
+  const [agent] = (await world.call('GET', '/api/agents', { as: token })).body.items;
+  const path = `/api/agents/${agent.id}/webhooks`;
+  const [webhook] = (await world.call('GET', path, { as: token })).body;
+  expect(webhook).toMatchObject({ ...sent, has_secret: false, disabled_at: expect.any(String) });
+  expect(webhook.id).not.toBe(made.id);
+  const message = {
+    id: newId(),
+    role: 'user',
+    content: 'Hello',
+    file_urls: [],
+    created_date: '',
+    updated_date: '',
+  } as const;
+  const told = { workspace_id, agent_id: agent.id, conversation_id: newId() };
+  const data = { message, user: { id: owner.id, email: owner.email } };
+  await world.app.publish(world.app.database.db, 'message.created', { ...told, data }, new Date());
+  while ((await world.app.later.dispatch(world.app.database.db, new Date())) > 0);
+  const log = (await world.call('GET', `${path}/${webhook.id}/deliveries`, { as: token })).body.items;
+  expect(log).toMatchObject([{ sequence: 42, status: 'missed' }]);
+});
+
 /** A row without what a move may change: its own and others' ids, and a slug that was taken. */
 const plain = (row: Row): Row => {
   const kept = Object.entries(row).filter(([column]) => !/(^|_)id$/.test(column) && column !== 'slug');

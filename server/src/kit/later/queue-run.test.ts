@@ -1,78 +1,15 @@
 // Queue tables: each row is run once, fairly between owners; what fails, hangs or ends its process stands in nobody's way.
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cloneTemplate } from '../../../test/template.ts';
+import { describe, expect, it } from 'vitest';
+import { startJobs } from '../../../test/jobs.ts';
 import { systemClock } from '../clock.ts';
-import { openDatabase } from '../db/database.ts';
 import { newId } from '../ids.ts';
-import { depthOf, type Queue, type QueueRow, retries } from './queue.ts';
+import { depthOf } from './queue.ts';
 import { releaseClaims } from './queue-close.ts';
-import { type QueueRun, runQueue } from './queue-run.ts';
+import { runQueue } from './queue-run.ts';
 import { openWake } from './wake.ts';
 
-const cloned = await cloneTemplate();
-const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 12 });
-const wake = openWake('redis://127.0.0.1:6379', `test:${process.pid}:`);
-await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null, due_at timestamptz,
-  claims integer not null default 0, failures integer not null default 0, interruptions integer not null default 0,
-  claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
-await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
-await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
-
-let runs: QueueRun[] = [];
-afterEach(async () => {
-  await Promise.all(runs.map((run) => run.stop(5_000)));
-  runs = [];
-});
-afterAll(async () => {
-  wake.close();
-  await close();
-  await cloned.drop();
-});
-beforeEach(async () => {
-  await sql`truncate jobs, effects`.execute(db);
-});
-
-interface Job extends QueueRow {
-  readonly what: string;
-  readonly owner_id: string;
-}
-
-const queueOf = (more: Partial<Queue<Job>> = {}): Queue =>
-  ({
-    name: 'jobs',
-    owner: 'owner_id',
-    concurrency: 10,
-    perOwner: 5,
-    timeoutMs: 1_000,
-    retryMs: retries(10, 20),
-    run: async ({ what }) => ({
-      record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)),
-    }),
-    ...more,
-  }) satisfies Queue<Job> as Queue;
-
-const errors: unknown[] = [];
-const start = (queue: Queue, slot = 0) =>
-  runs.push(
-    runQueue(queue, {
-      db,
-      clock: systemClock,
-      claim: { slot, epoch: 1 },
-      wake,
-      onError: (_queue, error) => errors.push(error),
-    }),
-  );
-const owners = [newId(), newId(), newId()] as const;
-async function add(what: string, { owner = owners[0], inMs = 0 }: { owner?: string; inMs?: number } = {}) {
-  const due = new Date(Date.now() + inMs);
-  await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owner}, ${what}, ${due})`.execute(db);
-  wake.tell('jobs');
-}
-const effects = async () =>
-  (await sql<{ what: string }>`select what from effects order by at`.execute(db)).rows.map((row) => row.what);
-const row = async (what: string) =>
-  (await sql<Job>`select * from jobs where what = ${what}`.execute(db)).rows[0] as Job;
+const { db, owners, queueOf, start, stopAll, add, effects, row } = await startJobs();
 
 describe('rows', () => {
   it('are run once each by two processes at once, and closed with their effect', async () => {
@@ -108,7 +45,7 @@ describe('rows', () => {
     await expect.poll(async () => (await row('slow')).claimed_slot).toBe(0);
     await sql`update jobs set claims = claims + 1, claimed_slot = 1`.execute(db); // somebody else has it now
     held.resolve();
-    await Promise.all(runs.map((run) => run.stop(5_000)));
+    await stopAll(5_000);
     expect(await effects()).toEqual([]);
     expect(await row('slow')).toMatchObject({ claimed_slot: 1 });
   });
@@ -124,10 +61,10 @@ it('a stop waits a while for what runs, then gives it back uncounted, for anothe
       throw signal.reason;
     },
   });
-  start(hangs, 0);
+  const hanging = start(hangs, 0);
   await add('long');
   await expect.poll(async () => (await row('long')).claimed_slot).toBe(0);
-  await runs.pop()?.stop(50);
+  await hanging.stop(50);
   expect(stopped).toMatchObject([{ message: 'the worker stops' }]);
   expect(await row('long')).toMatchObject({ claimed_slot: null, failures: 0, interruptions: 0, failed_at: null });
   start(queueOf(), 1);
@@ -323,7 +260,7 @@ describe('poison', () => {
     start(queueOf());
     await add('fails to close');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1 where what = 'stray'`.execute(db);
-    await Promise.all(runs.map((run) => run.stop(1_000)));
+    await stopAll(1_000);
     expect(await row('stray')).toMatchObject({ claimed_slot: null, interruptions: 0 });
   });
 
@@ -336,15 +273,8 @@ describe('poison', () => {
 
 it('without Redis the poll finds what there is, within half a second', async () => {
   const deaf = openWake('redis://127.0.0.1:1', 'none:');
-  runs.push(
-    runQueue(queueOf(), {
-      db,
-      clock: systemClock,
-      claim: { slot: 0, epoch: 1 },
-      wake: deaf,
-      onError: () => {},
-    }),
-  );
+  const parts = { db, clock: systemClock, claim: { slot: 0, epoch: 1 }, onError: () => {} };
+  const running = runQueue(queueOf(), { ...parts, wake: deaf });
   await new Promise((resolve) => setTimeout(resolve, 100));
   const waited: number[] = [];
   for (let n = 0; n < 4; n += 1) {
@@ -355,6 +285,7 @@ it('without Redis the poll finds what there is, within half a second', async () 
     await expect.poll(effects, { interval: 10, timeout: 5_000 }).toHaveLength(n + 1);
     waited.push(performance.now() - at);
   }
+  await running.stop(1_000);
   deaf.close();
   expect(Math.min(...waited)).toBeLessThan(600);
 });

@@ -42,7 +42,10 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   /** How many run at once in a process, and of one owner. */
   readonly concurrency: number;
   readonly perOwner: number;
-  /** `perOwner`, and `perLane` of those with the same text in a column, hold over all processes together. */
+  /**
+   * `perOwner`, and `perLane` of those with the same text in a column, hold over all processes together. An owner's rows
+   * are in one lane: those that wait for room in it use up the owner's share.
+   */
   readonly everywhere?: { readonly lane: string; readonly perLane: number };
   /** A run that takes longer has failed. */
   readonly timeoutMs: number;

@@ -1,0 +1,282 @@
+// What a change of a record costs under rules, against the same final statements bare; and whether it stays so with the
+// number of records.
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { startHookSandbox } from '../sandbox/src/hooks.ts';
+import { insertApp } from '../server/src/access/apps.ts';
+import { insertCredential, insertUser, insertWorkspace } from '../server/src/access/people.ts';
+import { proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
+import { newKeys } from '../server/src/commands/keys.ts';
+import { migrateAll } from '../server/src/commands/migrate.ts';
+import { readConfig } from '../server/src/config.ts';
+import { openDatabase } from '../server/src/kit/db/database.ts';
+import type { Tables } from '../server/src/tables.ts';
+import { addKeys, free, grow, ruled, schemas } from './entities/seed.ts';
+import type { Bench } from './lib/bench.ts';
+import { median, rounded } from './lib/figures.ts';
+import { startPostgres } from './lib/postgres.ts';
+import { start } from './lib/services.ts';
+
+const run = promisify(execFile);
+const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+const bars = { bare: 0.45, ruleCost: 0.15, growth: 1.5, listMs: 25 };
+const blocks = 9;
+const apps = 10;
+const email = 'bench@example.com';
+
+interface Block {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly failed: number;
+}
+
+type Measure = (port: number, entity: string, kind?: 'list') => Promise<Block>;
+
+export const entities: Bench = async ({ quick, progress }) => {
+  const stage = await setStage();
+  const sizes = quick ? [10_000, 200_000] : [10_000, 1_000_000, 10_000_000];
+  const seconds = quick ? 1 : 4;
+  const figures: Record<string, Awaited<ReturnType<typeof changes>>> = {};
+  try {
+    let from = 0;
+    for (const size of sizes) {
+      progress(`growing to ${size} records in ${apps} apps`);
+      await stage.growTo(from, size);
+      from = size;
+      figures[size] = await changes(stage, size, seconds, (line) => progress(`${size} records, ${line}`));
+    }
+    const lists = await listing(stage, from, seconds);
+    progress(`a list of 50 under an owner rule at ${from} records: p95 ${lists} ms`);
+    const largest = figures[from] as (typeof figures)[string];
+    const growth = rounded(largest.p50_ms / (figures[sizes[0] as number]?.p50_ms ?? Number.NaN));
+    const all = Object.values(figures);
+    const failed = all.reduce((sum, each) => sum + each.failed, 0);
+    return {
+      figures: { at: figures, p50_growth: growth, list_p95_ms: lists, failed, events_delivered: stage.delivered() },
+      judged: [
+        {
+          bar: `a PUT under rules >= ${bars.bare} of bare, at every size`,
+          met: all.every((at) => at.ratio >= bars.bare),
+        },
+        {
+          bar: `rules cost <= ${bars.ruleCost * 100} % of the same PUT without`,
+          met: all.every((at) => at.rule_cost <= bars.ruleCost),
+        },
+        { bar: `p50 at ${from} <= ${bars.growth} of that at ${sizes[0]}`, met: growth <= bars.growth },
+        { bar: `a list of 50 under an owner rule p95 <= ${bars.listMs} ms`, met: lists <= bars.listMs },
+        { bar: 'no failed request, and the subscribed webhook heard', met: failed === 0 && stage.delivered() > 0 },
+      ],
+      skipped: quick ? ['1M and 10M records'] : [],
+    };
+  } finally {
+    await stage.close();
+  }
+};
+
+async function changes(stage: Stage, size: number, seconds: number, progress: (line: string) => void) {
+  const measure: Measure = (port, entity) => stage.measure(port, entity, size, seconds);
+  for (const port of [stage.bare, stage.plinth]) await measure(port, ruled);
+  const kinds = { bare: [] as Block[], ruled: [] as Block[], free: [] as Block[] };
+  for (let block = 1; block <= blocks; block += 1) {
+    kinds.bare.push(await measure(stage.bare, ruled));
+    kinds.ruled.push(await measure(stage.plinth, ruled));
+    kinds.free.push(await measure(stage.plinth, free));
+    const rate = (blocks: readonly Block[]) => rounded(blocks.at(-1)?.perSecond ?? 0, 0);
+    progress(
+      `block ${block} of ${blocks}: bare ${rate(kinds.bare)}/s, under rules ${rate(kinds.ruled)}/s, without ${rate(kinds.free)}/s`,
+    );
+  }
+  const updates = await stage.pgbench(size, seconds);
+  const ratios = (over: readonly Block[], under: readonly Block[]) =>
+    median(over.map((block, n) => block.perSecond / (under[n]?.perSecond ?? Number.NaN)));
+  const rate = (blocks: readonly Block[]) => rounded(median(blocks.map((block) => block.perSecond)), 0);
+  return {
+    ratio: rounded(ratios(kinds.ruled, kinds.bare), 3),
+    rule_cost: rounded(1 - ratios(kinds.ruled, kinds.free), 3),
+    p50_ms: rounded(median(kinds.ruled.map((block) => block.p50Ms))),
+    per_second: { bare: rate(kinds.bare), ruled: rate(kinds.ruled), free: rate(kinds.free), pgbench_update: updates },
+    ratio_to_pgbench_update: rounded(rate(kinds.ruled) / updates, 3),
+    failed: Object.values(kinds)
+      .flat()
+      .reduce((sum, block) => sum + block.failed, 0),
+  };
+}
+
+async function listing(stage: Stage, size: number, seconds: number): Promise<number> {
+  await stage.measure(stage.plinth, ruled, size, seconds, 'list');
+  const waits: number[] = [];
+  for (let block = 0; block < blocks; block += 1)
+    waits.push((await stage.measure(stage.plinth, ruled, size, seconds, 'list')).p95Ms);
+  return rounded(median(waits));
+}
+
+interface Stage {
+  readonly bare: number;
+  readonly plinth: number;
+  growTo(from: number, to: number): Promise<void>;
+  measure(port: number, entity: string, size: number, seconds: number, kind?: 'list'): Promise<Block>;
+  pgbench(size: number, seconds: number): Promise<number>;
+  delivered(): number;
+  close(): Promise<void>;
+}
+
+async function setStage(): Promise<Stage> {
+  const postgres = await startPostgres();
+  await migrateAll(postgres.url);
+  const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard: () => (delivered += 1) });
+  let delivered = 0;
+  const environment = {
+    ...newKeys(),
+    DATABASE_URL: postgres.url,
+    DATABASE_POOL_SIZE: '16',
+    REDIS_PREFIX: `bench:${process.pid}:`,
+    OUTBOUND_ALLOW: `http://127.0.0.1:${receiver.port}`,
+    LOG_LEVEL: 'error',
+  };
+  const { token, appIds, workspaceId } = await makeApps(environment);
+  const env = { PATH: process.env.PATH ?? '', ...environment, BENCH_WORKSPACE: workspaceId };
+  const bare = await start(file('entities/bare.ts'), env);
+  const plinth = await start(file('pipeline/served.ts'), env);
+  const worker = fork(file('../server/src/main.ts'), ['worker'], { env });
+  const call = caller(plinth.port, token);
+  for (const id of appIds) await call('PUT', `/api/apps/${id}/entity-schemas`, { schemas });
+  const hook = { target_url: `http://127.0.0.1:${receiver.port}/`, events: ['entity.updated'] };
+  await call('POST', `/api/apps/${appIds[0]}/webhooks`, hook);
+  const client = new pg.Client(postgres.url);
+  await client.connect();
+  return {
+    bare: bare.port,
+    plinth: plinth.port,
+    async growTo(from, to) {
+      await grow(client, appIds, email, from, to);
+      const { rows } = await client.query<{ key: string }>(
+        `select unnest(keys) as key from entity_schemas where name = $1 limit 1`,
+        [ruled],
+      );
+      await addKeys(client, rows[0]?.key as string, email, from, to);
+      // As the job does once every record has its key.
+      await client.query(
+        'update entity_key_states k set ready = s.keys, building_since = null from entity_schemas s where s.app_id = k.app_id and s.name = k.entity_name',
+      );
+      await client.query('truncate events');
+      for (const table of ['entity_records', 'entity_keys', 'events']) await client.query(`vacuum analyze ${table}`);
+      await client.query('checkpoint');
+    },
+    measure: (port, entity, size, seconds, kind) => measured(port, token, appIds, entity, size, seconds, kind),
+    pgbench: (size, seconds) => pgbench(postgres.url, appIds, size, seconds),
+    delivered: () => delivered,
+    async close() {
+      await client.end();
+      worker.kill('SIGKILL');
+      await once(worker, 'exit');
+      await bare.stop();
+      await plinth.stop();
+      await receiver.close();
+      postgres.stop();
+    },
+  };
+}
+
+async function makeApps(environment: Record<string, string>) {
+  const config = readConfig(environment);
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  const now = new Date();
+  const user_id = await insertUser(db, { email, full_name: 'Bench' }, now);
+  const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
+  // The limit is counted on every request as in production; only its figure is out of the way.
+  await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace_id).execute();
+  const caller = { user_id } as WorkspaceAccess['caller'];
+  const access = proven<WorkspaceAccess>({ caller, workspace_id, plan: 'enterprise', role: 'owner' });
+  const about = {
+    app_type: 'user_app',
+    user_description: '',
+    visibility: 'workspace',
+    public_settings: 'public_with_login',
+  } as const;
+  const appIds: string[] = [];
+  for (let n = 1; n <= apps; n += 1) appIds.push((await insertApp(db, access, { name: `App ${n}`, ...about }, now)).id);
+  const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
+  const owned = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
+  const { token } = await insertCredential(db, mint, owned, now);
+  await close();
+  return { token, appIds, workspaceId: workspace_id };
+}
+
+const caller = (port: number, token: string) => async (method: string, path: string, body: object) => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+};
+
+async function measured(
+  port: number,
+  token: string,
+  appIds: readonly string[],
+  entity: string,
+  size: number,
+  seconds: number,
+  kind: 'list' | 'change' = 'change',
+): Promise<Block> {
+  const args = [
+    '-t1',
+    `-c${kind === 'list' ? 4 : 32}`,
+    `-d${seconds}s`,
+    '-s',
+    file('entities/requests.lua'),
+    `http://127.0.0.1:${port}`,
+  ];
+  const env = {
+    ...process.env,
+    BENCH_APPS: appIds.join(' '),
+    BENCH_KIND: kind,
+    BENCH_ENTITY: entity,
+    BENCH_ID_DIGIT: entity === ruled ? '8' : '9',
+    BENCH_RECORDS: String(size),
+    BENCH_TOKEN: token,
+  };
+  const { stdout } = await run('wrk', args, { env });
+  const figure = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
+  await sleep(100);
+  return {
+    perSecond: figure(/Requests\/sec:\s+([\d.]+)/),
+    p50Ms: figure(/p50 (\d+) us/) / 1000,
+    p95Ms: figure(/p95 (\d+) us/) / 1000,
+    failed: figure(/Non-2xx or 3xx responses: (\d+)/),
+  };
+}
+
+/** The bare UPDATE of a record's data, as fast as PostgreSQL's own client can send it. */
+async function pgbench(url: string, appIds: readonly string[], size: number, seconds: number): Promise<number> {
+  const script = join(tmpdir(), `plinth-bench-${process.pid}.sql`);
+  writeFileSync(
+    script,
+    `\\set n random(0, ${size - 1})
+update entity_records set data = data || '{"title":"changed","cost":5}', version = version + 1
+where app_id = ('{${appIds.join()}}'::uuid[])[:n % ${appIds.length} + 1]
+  and id = ('00000000-0000-7000-8000-' || lpad(to_hex(:n), 12, '0'))::uuid returning data;\n`,
+  );
+  const { stdout } = await run('pgbench', [
+    '-n',
+    '-M',
+    'prepared',
+    '-c',
+    '16',
+    '-j',
+    '2',
+    '-T',
+    String(Math.max(2, seconds)),
+    '-f',
+    script,
+    url,
+  ]);
+  return rounded(Number(/tps = ([\d.]+)/.exec(stdout)?.[1]), 0);
+}

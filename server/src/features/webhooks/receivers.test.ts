@@ -1,0 +1,172 @@
+// The recipes for receivers in docs/receivers, each as its own process, against deliveries that an endpoint really got.
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type Received, receive } from '../../../../docs/receivers/missing.ts';
+import type { Heard } from '../../../../sandbox/src/hooks.ts';
+import { type Hook, startHookScene, toldMessage } from '../../../test/hooks.ts';
+import { runRecipe } from '../../../test/recipe.ts';
+import { newSecret } from './signing.ts';
+
+const { world, token, hook } = await startHookScene();
+await world.startWorker();
+const folder = mkdtempSync(join(tmpdir(), 'receivers-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Tells a webhook of a message; gives what its endpoint got. */
+async function delivered(made: Hook): Promise<Heard> {
+  const before = made.heard().length;
+  const told = toldMessage(made.of, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
+  await world.app.publish(world.app.database.db, 'message.created', told, new Date());
+  await expect.poll(() => made.heard().length).toBe(before + 1);
+  return made.heard().at(-1) as Heard;
+}
+
+describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
+  async function verdict(secret: string, { headers, body }: Pick<Heard, 'body'> & { headers: object }) {
+    const file = join(folder, 'headers');
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    writeFileSync(file, lines.join(''));
+    const { code, error } = await runRecipe(recipe, [file], { WEBHOOK_SECRET: secret }, body);
+    return code === 0 ? 'genuine' : error.trim();
+  }
+  const changed = (heard: Heard, headers: object) => ({ ...heard, headers: { ...heard.headers, ...headers } });
+
+  it('finds a delivery genuine, its body from a file too', async () => {
+    const made = await hook();
+    const heard = await delivered(made);
+    expect(await verdict(made.secret, heard)).toBe('genuine');
+    const file = join(folder, 'body');
+    writeFileSync(file, heard.body);
+    const env = { WEBHOOK_SECRET: made.secret };
+    expect((await runRecipe(recipe, [join(folder, 'headers'), file], env, '')).code).toBe(0);
+  });
+
+  it('refuses a changed body, timestamp or id, a wrong secret, and signatures that are wrong or missing', async () => {
+    const made = await hook();
+    const heard = await delivered(made);
+    const timestamp = heard.headers['webhook-timestamp'];
+    const signature = String(heard.headers['webhook-signature']);
+    const wrong = 'webhook-signature does not match';
+    expect(await verdict(made.secret, { ...heard, body: heard.body.replace('quoted', 'Quoted') })).toBe(wrong);
+    expect(await verdict(made.secret, { ...heard, body: `${heard.body}\n` })).toBe(wrong);
+    expect(await verdict(made.secret, changed(heard, { 'webhook-timestamp': Number(timestamp) - 1 }))).toBe(wrong);
+    expect(await verdict(made.secret, changed(heard, { 'webhook-id': 'another' }))).toBe(wrong);
+    expect(await verdict(newSecret(), heard)).toBe(wrong);
+    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': 'v1,' }))).toBe(wrong);
+    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': '' }))).toBe(wrong);
+    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': signature.slice(3) }))).toBe(wrong);
+    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': 'é'.repeat(signature.length) }))).toBe(
+      wrong,
+    );
+    for (const other of ['', '0'.repeat(64), 'é'.repeat(64)])
+      expect(await verdict(made.secret, changed(heard, { 'x-service-signature': other }))).toBe(
+        'X-Service-Signature does not match',
+      );
+    expect(await verdict(made.secret, changed(heard, { 'webhook-timestamp': 'now' }))).toContain('webhook-timestamp');
+  });
+
+  it('refuses everything while it has no secret, also what was signed with none', async () => {
+    const timestamp = Math.floor(Date.now() / 1000);
+    const headers = {
+      'webhook-id': 'id',
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${createHmac('sha256', '').update(`id.${timestamp}.{}`).digest('base64')}`,
+      'x-service-signature': createHmac('sha256', '').update('{}').digest('hex'),
+    };
+    for (const secret of ['', 'whsec_'])
+      expect(await verdict(secret, { headers, body: '{}' })).toBe('there is no secret to verify with');
+  });
+
+  it('refuses what was signed rightly more than five minutes ago, or is of the future', async () => {
+    const secret = newSecret();
+    for (const [seconds, expected] of [
+      [-360, 'webhook-timestamp is not of the last five minutes'],
+      [-240, 'genuine'],
+      [360, 'webhook-timestamp is not of the last five minutes'],
+    ] as const) {
+      const [id, body, timestamp] = ['id', '{}', Math.floor(Date.now() / 1000) + seconds];
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+      const headers = {
+        'Webhook-Id': id,
+        'Webhook-Timestamp': timestamp,
+        'Webhook-Signature': `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
+        'X-Service-Signature': createHmac('sha256', secret).update(body).digest('hex'),
+      };
+      expect(await verdict(secret, { headers, body })).toBe(expected);
+    }
+  });
+
+  it('while a rotation overlaps takes the old secret and the new; then only the new', async () => {
+    const made = await hook();
+    const { secret } = (await made.patch({ signing: 'rotate' })).body;
+    const during = await delivered(made);
+    expect(await verdict(secret, during)).toBe('genuine');
+    expect(await verdict(made.secret, during)).toBe('genuine');
+    expect(await verdict(newSecret(), during)).toBe('webhook-signature does not match');
+    expect(await verdict(made.secret, { ...during, body: '{}' })).toBe('webhook-signature does not match');
+    await sql`update webhooks set previous_until = now() where id = ${made.id}`.execute(world.db);
+    const after = await delivered(made);
+    expect(await verdict(secret, after)).toBe('genuine');
+    expect(await verdict(made.secret, after)).toBe('webhook-signature does not match');
+  });
+});
+
+describe('missing.ts', () => {
+  it.each([
+    [[], 0, []],
+    [[1, 2, 3], 3, []],
+    [[3, 1, 2], 3, []],
+    [[1, 3, 5, 3], 1, [3, 5]],
+    [[5, 3, 4, 1, 2, 2, 7], 5, [7]],
+  ])('of %j everything up to %i came, and %j beyond', (numbers, upTo, beyond) => {
+    const none: Received = { upTo: 0, beyond: new Set() };
+    const received = numbers.reduce(receive, none);
+    expect([received.upTo, [...received.beyond].sort()]).toEqual([upTo, beyond]);
+  });
+
+  it('says what a receiver lacks, with its status: lost by itself, missed, given up, forgotten, or on its way', async () => {
+    const made = await hook();
+    await made.tell(130);
+    await expect.poll(() => made.heard().length, { timeout: 25_000 }).toBe(130);
+    await expect
+      .poll(async () => (await made.call('GET', '/deliveries?status=delivered&limit=1')).body.items[0]?.sequence)
+      .toBe(130);
+    const missing = async (numbers: number[]) => {
+      const at = [`${world.url}${made.path}`];
+      const { code, out, error } = await runRecipe('missing.ts', at, { PLINTH_TOKEN: token }, numbers.join('\n'));
+      expect(error).toBe('');
+      return {
+        code,
+        lines: out
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => line.split(' ').slice(0, 2).join(' ')),
+      };
+    };
+    const came = made.heard().map(({ headers }) => Number(headers['x-service-sequence']));
+    expect(await missing(came)).toEqual({ code: 0, lines: [] });
+    expect(await missing(came.filter((n) => n !== 4 && n !== 120))).toEqual({
+      code: 1,
+      lines: ['4 delivered', '120 delivered'],
+    });
+    await made.patch({ enabled: false });
+    await made.tell(1);
+    await expect.poll(() => missing(came)).toEqual({ code: 1, lines: ['131 missed'] });
+    await sql`update webhook_deliveries set status = 'pending', due_at = now() + interval '1 hour'
+      where webhook_id = ${made.id} and sequence = 131`.execute(world.db);
+    expect(await missing(came)).toEqual({ code: 0, lines: ['131 pending'] });
+    await sql`delete from webhook_deliveries where webhook_id = ${made.id} and sequence < 10`.execute(world.db);
+    expect(await missing(came.filter((n) => n !== 8))).toEqual({ code: 1, lines: ['8 forgotten', '131 pending'] });
+  });
+
+  it('does not take a log it cannot read for an empty one', async () => {
+    const at = [`${world.url}/api/agents/nobody/webhooks/none`];
+    const { code, error } = await runRecipe('missing.ts', at, { PLINTH_TOKEN: token }, '1\n');
+    expect(code).not.toBe(0);
+    expect(error).toContain('the log could not be read: 404');
+  });
+});

@@ -1,0 +1,387 @@
+// The operations on webhooks of agents and apps: what they take, keep, show once and refuse.
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startHookScene } from '../../../test/hooks.ts';
+import { startBeside } from '../../../test/world.ts';
+import { newId } from '../../kit/ids.ts';
+import { secretsUnder } from '../../kit/secrets.ts';
+import type { WebhookRow } from './contract.ts';
+import { signerWith } from './signing.ts';
+
+const { world, url, owner, workspace, token, hook } = await startHookScene();
+const as = { as: token };
+const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+const app = await world.appOf(owner, workspace);
+const base = `/api/agents/${agent.id}/webhooks`;
+const events = ['message.created'];
+
+/** Nothing that holds the audit log or any answer of today shows this text. */
+async function expectNowhere(secret: string, ...texts: string[]) {
+  const { rows } = await sql<{ entry: string }>`select entry::text from audit_pending
+    union all select entry::text from audit_entries`.execute(world.db);
+  expect(rows.length).toBeGreaterThan(0);
+  const core = secret.slice('whsec_'.length);
+  for (const text of [...texts, ...rows.map((row) => row.entry), ...world.logged]) expect(text).not.toContain(core);
+}
+
+describe('createAgentWebhook', () => {
+  it('makes a signed webhook that is on, and shows its secret', async () => {
+    const got = await world.call('POST', base, { ...as, body: { target_url: url('/new'), events } });
+    expect(got.status).toBe(200);
+    expect(Object.keys(got.body)).toEqual([
+      'id',
+      'target_url',
+      'events',
+      'description',
+      'has_secret',
+      'last_trigger_time',
+      'last_error',
+      'consecutive_failures',
+      'disabled_at',
+      'created_date',
+      'updated_date',
+      'secret',
+    ]);
+    expect(got.body).toMatchObject({
+      target_url: url('/new'),
+      events,
+      description: null,
+      has_secret: true,
+      last_trigger_time: null,
+      last_error: null,
+      consecutive_failures: 0,
+      disabled_at: null,
+      secret: expect.stringMatching(/^whsec_/),
+    });
+  });
+
+  it('makes an unsigned one only when asked to: there is no secret to show', async () => {
+    const got = await world.call('POST', base, { ...as, body: { target_url: url(), events, generate_secret: false } });
+    expect(got.body).toMatchObject({ has_secret: false });
+    expect(got.body).not.toHaveProperty('secret');
+  });
+
+  it('a repeat under the same key makes no second one, and does not show the secret again', async () => {
+    const { of } = await hook();
+    const sent = {
+      ...as,
+      body: { target_url: url('/once'), events },
+      headers: { 'idempotency-key': newId() },
+    };
+    const first = await world.call('POST', `/api/agents/${of.id}/webhooks`, sent);
+    const again = await world.call('POST', `/api/agents/${of.id}/webhooks`, sent);
+    expect(again).toMatchObject({ status: 200, body: { ...first.body, secret: null } });
+    expect(again.headers['x-warning']).toBe('secret_withheld');
+    expect((await world.call('GET', `/api/agents/${of.id}/webhooks`, as)).body).toHaveLength(2);
+    const { rows } = await sql<{ text: string }>`select k::text as text from idempotency_keys k`.execute(world.db);
+    await expectNowhere(first.body.secret, again.text, ...rows.map((row) => row.text));
+  });
+
+  it('merges repeated events', async () => {
+    const sent = { target_url: url(), events: ['message.created', 'message.completed', 'message.created'] };
+    const got = await world.call('POST', base, { ...as, body: sent });
+    expect(got.body.events).toEqual(['message.created', 'message.completed']);
+  });
+
+  it.each([
+    ['no event', { events: [] }, ['body', 'events'], 'too_short'],
+    ['an event of an app', { events: ['entity.created'] }, ['body', 'events', 0], 'enum'],
+    ['plain http', { target_url: 'http://hook.outside.test/' }, ['body', 'target_url'], 'url_scheme'],
+    ['no URL', { target_url: 'hook' }, ['body', 'target_url'], 'url_parsing'],
+    [
+      'a name that leads inside',
+      { target_url: 'https://inner.outside.test/' },
+      ['body', 'target_url'],
+      'url_not_public',
+    ],
+    ['an address inside', { target_url: 'https://169.254.169.254/' }, ['body', 'target_url'], 'url_not_public'],
+    [
+      'credentials in the URL',
+      { target_url: 'https://a:b@hook.outside.test/' },
+      ['body', 'target_url'],
+      'url_not_public',
+    ],
+    ['a long URL', { target_url: url(`/${'x'.repeat(2048)}`) }, ['body', 'target_url'], 'url_too_long'],
+    ['a long description', { description: 'x'.repeat(501) }, ['body', 'description'], 'string_too_long'],
+  ])('refuses %s', async (_what, body, loc, type) => {
+    const got = await world.call('POST', base, { ...as, body: { target_url: url(), events, ...body } });
+    expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
+  });
+
+  it('takes a name that does not resolve yet: the check at the request decides', async () => {
+    const got = await world.call('POST', base, { ...as, body: { target_url: 'https://gone.outside.test/', events } });
+    expect(got.status).toBe(200);
+  });
+
+  it.each(['agent', 'app'] as const)(
+    'the twenty-first of an %s is refused, also when twenty are asked for at once',
+    async (scope) => {
+      const { of } = await hook({}, { scope });
+      const events = [scope === 'agent' ? 'message.created' : 'entity.created'];
+      const asked = Array.from({ length: 21 }, () =>
+        world.call('POST', `/api/${scope}s/${of.id}/webhooks`, { ...as, body: { target_url: url(), events } }),
+      );
+      const got = await Promise.all(asked);
+      expect(got.filter(({ status }) => status === 200)).toHaveLength(19);
+      expect(got.find(({ status }) => status === 409)?.body).toMatchObject({
+        code: 'limit_reached',
+        limit: 20,
+        resource: 'webhooks',
+      });
+      expect((await world.call('GET', `/api/${scope}s/${of.id}/webhooks`, as)).body).toHaveLength(20);
+    },
+  );
+});
+
+describe('the secret', () => {
+  it('is shown when it is made and when it is rotated, and never again', async () => {
+    const made = await hook();
+    const rotated = await made.patch({ signing: 'rotate' });
+    expect(rotated.body.secret).toMatch(/^whsec_/);
+    expect(rotated.body.secret).not.toBe(made.secret);
+    const shown = [
+      await made.call('GET'),
+      await made.patch({ description: 'later' }),
+      await made.call('GET', '/deliveries'),
+      await made.call('POST', '/test'),
+      await world.call('GET', `/api/agents/${made.of.id}/webhooks`, as),
+      await world.call('GET', '/api/workspace/audit-log', as),
+    ];
+    for (const got of shown) {
+      expect(got.status, got.text).toBe(200);
+      expect(got.text).not.toContain('whsec_');
+    }
+    for (const secret of [made.secret, rotated.body.secret])
+      await expectNowhere(secret, ...shown.map((got) => got.text));
+    const { rows } = await sql<{ text: string }>`select w::text as text from webhooks w where id = ${made.id}`.execute(
+      world.db,
+    );
+    await expectNowhere(made.secret, ...rows.map((row) => row.text));
+  });
+
+  it('is moved to a new master key while the service runs, the one before too, and signs as before', async () => {
+    const made = await hook();
+    const secret = (await made.patch({ signing: 'rotate' })).body.secret;
+    const [old] = world.config.MASTER_KEYS;
+    const key = randomBytes(32);
+    const rotated = await startBeside(world, {
+      environment: { MASTER_KEYS: `new:${key.toString('base64')},${old?.id}:${old?.key.toString('base64')}` },
+    });
+    const job = rotated.app.later.jobs.find(({ name }) => name === 'rewrap webhook secrets');
+    expect(await job?.run(rotated.app.database.db, new Date())).toBeGreaterThan(0);
+    expect(await job?.run(rotated.app.database.db, new Date())).toBe(0);
+    const { rows } = await sql<WebhookRow>`select * from webhooks where id = ${made.id}`.execute(world.db);
+    const onlyNew = signerWith(secretsUnder([{ id: 'new', key }]));
+    const headers = onlyNew.headersFor(rows[0] as WebhookRow, 'id', 'body', new Date());
+    const signed = `id.${headers['webhook-timestamp']}.body`;
+    const standard = (secret: string) =>
+      `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+        .update(signed)
+        .digest('base64')}`;
+    expect(headers['webhook-signature']).toBe(`${standard(secret)} ${standard(made.secret)}`);
+  });
+});
+
+describe('updateAgentWebhook', () => {
+  const original = { description: 'mine', events: ['message.created', 'message.completed'] };
+
+  it.each([
+    ['target_url', { target_url: url('/moved') }, { target_url: url('/moved') }],
+    ['events', { events: ['message.completed', 'message.completed'] }, { events: ['message.completed'] }],
+    ['description', { description: ' other ' }, { description: ' other ' }],
+    ['enabled', { enabled: false }, { disabled_at: expect.any(String) }],
+    ['signing, disabled', { signing: 'disable' }, { has_secret: false }],
+  ])('%s: a value sets it, and nothing else changes', async (_field, body, changed) => {
+    const made = await hook(original);
+    const before = await made.get();
+    const got = await made.patch(body);
+    expect(got).toMatchObject({ status: 200 });
+    expect(got.body).toEqual({ ...before, ...changed, updated_date: got.body.updated_date });
+    expect(got.body.updated_date > before.updated_date).toBe(true);
+    expect(await made.get()).toEqual(got.body);
+  });
+
+  it.each(['target_url', 'events', 'enabled', 'signing'])('%s: null counts as left out', async (field) => {
+    const made = await hook(original);
+    const before = await made.get();
+    const got = await made.patch({ [field]: null });
+    expect(got).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
+    expect(await made.get()).toEqual(before);
+  });
+
+  it('description: null removes it', async () => {
+    const made = await hook(original);
+    expect((await made.patch({ description: null })).body.description).toBeNull();
+    expect((await made.get()).description).toBeNull();
+  });
+
+  it('what is left out stays: an empty body changes nothing, and says so', async () => {
+    const made = await hook(original);
+    const before = await made.get();
+    expect(await made.patch({})).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
+  });
+
+  it('rotate shows a new secret, also where there was none', async () => {
+    const made = await hook({ generate_secret: false });
+    const got = await made.patch({ signing: 'rotate' });
+    expect(got.body).toMatchObject({ has_secret: true, secret: expect.stringMatching(/^whsec_/) });
+  });
+
+  it.each([
+    ['no event', { events: [] }, ['body', 'events'], 'too_short'],
+    ['an unknown event', { events: ['message.gone'] }, ['body', 'events', 0], 'enum'],
+    ['an address inside', { target_url: 'https://10.0.0.1/' }, ['body', 'target_url'], 'url_not_public'],
+    [
+      'a name that leads inside',
+      { target_url: 'https://inner.outside.test/' },
+      ['body', 'target_url'],
+      'url_not_public',
+    ],
+    ['an unknown way of signing', { signing: 'off' }, ['body', 'signing'], 'enum'],
+    ['an enabled that is no boolean', { enabled: 'yes' }, ['body', 'enabled'], 'bool_type'],
+  ])('with %s nothing of the body is applied, the rotation neither', async (_what, wrong, loc, type) => {
+    const made = await hook(original);
+    const before = await made.get();
+    const got = await made.patch({ description: 'changed', signing: 'rotate', ...wrong });
+    expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
+    expect(await made.get()).toEqual(before);
+    await made.call('POST', '/test');
+    expect(made.heard().at(-1)?.headers['webhook-signature']).not.toContain(' ');
+  });
+
+  it('a new target_url neither turns it on nor resets its failures', async () => {
+    const made = await hook();
+    const disabled_at = new Date();
+    await sql`update webhooks set consecutive_failures = 20, disabled_at = ${disabled_at} where id = ${made.id}`.execute(
+      world.db,
+    );
+    const got = await made.patch({ target_url: url('/elsewhere') });
+    expect(got.body).toMatchObject({ consecutive_failures: 20, disabled_at: disabled_at.toISOString() });
+  });
+
+  it('enabled: true resets the failures, also of one that is on; false keeps when it was turned off', async () => {
+    const made = await hook();
+    await sql`update webhooks set consecutive_failures = 7 where id = ${made.id}`.execute(world.db);
+    const on = await made.patch({ enabled: true });
+    expect(on).toMatchObject({ body: { consecutive_failures: 0, disabled_at: null } });
+    expect(on.headers).toMatchObject({ 'x-webhook-held': '0', 'x-webhook-missed': '0' });
+    const { disabled_at } = (await made.patch({ enabled: false })).body;
+    expect((await made.patch({ enabled: false })).body.disabled_at).toBe(disabled_at);
+  });
+
+  it('is in the audit log with what was and what is', async () => {
+    const made = await hook({ description: 'before' });
+    await made.patch({ description: 'after', signing: 'disable' });
+    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${made.of.id}`, as)).body.items;
+    expect(entries.map((entry: { type: string }) => entry.type)).toEqual(['webhook.updated', 'webhook.created']);
+    expect(entries[0]).toMatchObject({
+      before: { description: 'before', has_secret: true, enabled: true },
+      after: { description: 'after', has_secret: false, enabled: true },
+    });
+  });
+});
+
+describe('who may', () => {
+  const all = (id: string): [string, string, object?][] => [
+    ['GET', ''],
+    ['POST', '', { target_url: url(), events }],
+    ['GET', `/${id}`],
+    ['PATCH', `/${id}`, {}],
+    ['POST', `/${id}/test`],
+    ['GET', `/${id}/deliveries`],
+    ['GET', `/${id}/deliveries/${newId()}`],
+    ['POST', `/${id}/deliveries/${newId()}/redeliver`],
+    ['POST', `/${id}/replay`, {}],
+    ['DELETE', `/${id}`],
+  ];
+
+  it('nobody on an app that is not an agent: 400', async () => {
+    for (const [method, below, body] of all(newId()))
+      expect(await world.call(method, `/api/agents/${app.id}/webhooks${below}`, { ...as, body })).toMatchObject({
+        status: 400,
+        body: { code: 'not_an_agent' },
+      });
+  });
+
+  it('no viewer of the agent: 403; an editor of it: yes', async () => {
+    const [viewer, editor] = [
+      await world.member(workspace, 'guest', 'viewer@example.com'),
+      await world.member(workspace, 'guest', 'editor@example.com'),
+    ];
+    const made = await hook();
+    await world.share(made.of, viewer, 'viewer');
+    await world.share(made.of, editor, 'editor');
+    const [viewing, editing] = [await world.token(viewer, workspace), await world.token(editor, workspace)];
+    for (const [method, below, body] of all(made.id)) {
+      const path = `/api/agents/${made.of.id}/webhooks${below}`;
+      expect(await world.call(method, path, { as: viewing, body })).toMatchObject({ status: 403 });
+    }
+    expect((await made.call('GET', '', { as: editing })).status).toBe(200);
+  });
+
+  it('a webhook of another agent is not found through this one, nor an app webhook through the agents', async () => {
+    const [mine, theirs] = [await hook(), await hook()];
+    const through = await world.call('GET', `/api/agents/${mine.of.id}/webhooks/${theirs.id}`, as);
+    expect(through).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } });
+    const asApp = await world.call('GET', `/api/apps/${mine.of.id}/webhooks/${mine.id}`, as);
+    expect(asApp).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } });
+  });
+
+  it('on the free plan: reading and deleting; what is gated is 402 and names the plan; app webhooks are free of it', async () => {
+    const poor = await world.person('poor@example.com');
+    const free = await world.workspace(poor, 'pro');
+    const token = await world.token(poor, free);
+    const agentOfPoor = await world.appOf(poor, free, { app_type: 'user_agent' });
+    const made = await hook({}, { on: agentOfPoor, as: token });
+    await sql`update workspaces set plan = 'free' where id = ${free}`.execute(world.db);
+    await world.forgetCounts();
+    const gated = ['POST ', 'PATCH /', 'POST /test', 'POST /redeliver', 'POST /replay'];
+    for (const [method, below, body] of all(made.id)) {
+      if (below.includes('/deliveries/') && method === 'GET') continue; // there is none
+      const path = `/api/agents/${agentOfPoor.id}/webhooks${below}`;
+      const got = await world.call(method, path, { as: token, body });
+      const kind = `${method} ${below.match(/\/(test|redeliver|replay)$/)?.[0] ?? (below === '' ? '' : '/')}`;
+      if (gated.includes(kind))
+        expect(got, `${method} ${below}`).toMatchObject({
+          status: 402,
+          body: { code: 'plan_required', required_plan: 'builder' },
+        });
+      else expect(got.status, `${method} ${below}`).toBe(200);
+    }
+    const own = await hook({}, { on: await world.appOf(poor, free), scope: 'app', as: token });
+    expect((await own.patch({ description: 'free' })).status).toBe(200);
+    expect((await own.call('POST', '/test')).body.ok).toBe(true);
+  });
+});
+
+describe('app webhooks', () => {
+  it('hear of the entities they name; null means all again', async () => {
+    const made = await hook({ entity_names: ['Order'] }, { scope: 'app' });
+    expect((await made.get()).entity_names).toEqual(['Order']);
+    expect((await made.patch({ entity_names: ['Order', 'Invoice'] })).body.entity_names).toEqual(['Order', 'Invoice']);
+    expect((await made.patch({ description: 'x' })).body.entity_names).toEqual(['Order', 'Invoice']);
+    expect((await made.patch({ entity_names: null })).body.entity_names).toBeNull();
+  });
+
+  it.each([
+    ['an event of an agent', { events: ['message.created'] }, ['body', 'events', 0], 'enum'],
+    ['no entity', { entity_names: [] }, ['body', 'entity_names'], 'too_short'],
+    ['too many entities', { entity_names: Array(101).fill('E') }, ['body', 'entity_names'], 'too_long'],
+  ])('refuse %s', async (_what, body, loc, type) => {
+    const sent = { target_url: url(), events: ['entity.created'], ...body };
+    const got = await world.call('POST', `/api/apps/${app.id}/webhooks`, { ...as, body: sent });
+    expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
+  });
+});
+
+describe('deleteAgentWebhook', () => {
+  it('it is gone at once; the entry in the audit log stays', async () => {
+    const made = await hook();
+    expect((await made.call('DELETE')).body).toEqual({ success: true });
+    expect((await made.call('GET')).status).toBe(404);
+    expect((await made.call('DELETE')).status).toBe(404);
+    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${made.of.id}`, as)).body.items;
+    expect(entries[0]).toMatchObject({ type: 'webhook.deleted', target: { kind: 'webhook', id: made.id } });
+  });
+});
