@@ -3,7 +3,7 @@
 #   WEBHOOK_SECRET=whsec_… sh verify.sh HEADERS [BODY]        HEADERS: a file of `Name: value` lines; BODY: or stdin
 # Exit code 0: genuine. 1: refused, and stderr says why. openssl is told the key as an argument: whoever may list the
 # processes of this machine can read it meanwhile.
-set -eu
+set -euf
 
 refuse() {
   echo "$1" >&2

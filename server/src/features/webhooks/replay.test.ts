@@ -209,7 +209,18 @@ describe('replayAgentWebhook', () => {
     expect((await made.call('POST', `/deliveries/${id}/redeliver`)).body.queued).toBe(true);
     await made.logs([{ status: 'delivered', attempts_made: 3 }]);
     expect(new Set(made.heard().map(({ body }) => body)).size).toBe(1);
+    await made.patch({ enabled: false });
+    expect(await replay(made)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
   });
+});
+
+it.each(['agent', 'app'] as const)('a cursor that is not of this log of an %s is refused', async (scope) => {
+  const [made, other] = [await hook({}, { scope }), await hook({}, { scope })];
+  await other.tell(2);
+  await expect.poll(other.log).toHaveLength(2);
+  const { next_cursor } = (await other.call('GET', '/deliveries?limit=1')).body;
+  const got = await made.call('GET', `/deliveries?limit=1&cursor=${next_cursor}`);
+  expect(got).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
 });
 
 it('what is older than 30 days is forgotten: the log first, then what was told', async () => {
