@@ -154,7 +154,7 @@ async function updating(
          '{"note":"changed ' .. n .. '","cost":' .. n .. '}')
      end`,
   );
-  const [blocks, seconds] = [quick ? 5 : 9, quick ? 3 : 8];
+  const [blocks, seconds] = [quick ? 9 : 15, quick ? 2 : 5];
   const run = (port: number, time: number) => load(`http://127.0.0.1:${port}/`, {}, time, 32, script);
   for (const port of Object.values(ports)) await run(port, quick ? 5 : 12);
   const rates = { bare: [] as number[], plinth: [] as number[] };
@@ -175,7 +175,7 @@ async function updating(
   return { figures: { ratio: rounded(ratio, 3), bare_per_second, plinth_per_second }, failed };
 }
 
-/** Records of ten thousand owners, their keys with them; then pages of 50 for those who ask. */
+/** Records of many owners, their keys with them; then pages of 50 for those who ask. */
 async function listing(
   { pool }: Database<Tables>,
   { appId, tokens }: Seeded,
@@ -183,7 +183,7 @@ async function listing(
   size: number,
   progress: (line: string) => void,
 ) {
-  const others = 10_000;
+  const others = size / 1_000; // each has about a thousand
   const { rows } = await pool.query<{ key: string }>(
     'select unnest(keys) as key from entity_schemas where app_id = $1',
     [appId],
