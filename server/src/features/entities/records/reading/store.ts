@@ -70,11 +70,14 @@ function fromMatching(access: RecordAccess, rule: Rule, query: Condition, writer
   const source =
     key === undefined
       ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
-      : // The key's own times and ids are the record's, so its order is the order of making.
+      : // The key's times and ids are the record's, so its order is the order of making. Each record is looked up by itself
+        // (`offset 0`): the planner would take key and rule for two things, expect next to nothing and read everything.
         `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
-          from entity_keys k join entity_records x on x.app_id = ${appId}::uuid and x.id = k.record_id
+          from entity_keys k cross join lateral (
+            select data, created_by, created_by_id, updated_date, is_sample from entity_records
+            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
           where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${writer.bind(key.name)}
-            and k.value = ${writer.bind(key.value)} and x.deleted_date is null) r where true`;
+            and k.value = ${writer.bind(key.value)}) r where true`;
   const allowed = compile(rule, principal, writer);
   return `${source} and ${allowed} and ${compileQuery(query, askedBy(access), writer)}`;
 }
