@@ -7,8 +7,9 @@ import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
 import { keyChanges } from '../schemas/keys.ts';
 import { changedFields } from './change.ts';
+import { hasSame } from './reading/store.ts';
 import { type BuilderAccess, type EntityEvent, eventOf, type RecordAccess } from './record.ts';
-import { findSame, type Write } from './store.ts';
+import type { Write } from './store.ts';
 
 /** What storing takes: the record as it was, where there was one, and as it is to be. */
 export interface Change {
@@ -58,7 +59,7 @@ async function refuseUnbuilt(db: Db, access: RecordAccess | BuilderAccess, write
     for (const { record, added } of writes) {
       if (!added.some((row) => row.key === key.name)) continue;
       const values = names.map((name) => record.data[name]);
-      if ((await findSame(db, access, names, values, record.id)).length > 0) throw notUnique(names);
+      if (await hasSame(db, access, names, values, record.id)) throw notUnique(names);
     }
   }
 }

@@ -12,6 +12,7 @@ import { compile } from '../../rules/sql.ts';
 import { digestOf, placeName } from '../../schemas/keys.ts';
 import { subjectOf } from '../../schemas/store.ts';
 import type { RecordAccess } from '../record.ts';
+import type { AtEntity } from '../store.ts';
 import type { Wanted } from './asking.ts';
 
 export interface Listed {
@@ -69,11 +70,14 @@ function fromMatching(access: RecordAccess, rule: Rule, query: Condition, writer
   const source =
     key === undefined
       ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
-      : // The key's own times and ids are the record's, so its order is the order of making.
+      : // The key's times and ids are the record's, so its order is the order of making. Each record is looked up by itself
+        // (`offset 0`): the planner would take key and rule for two things, expect next to nothing and read everything.
         `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
-          from entity_keys k join entity_records x on x.app_id = ${appId}::uuid and x.id = k.record_id
+          from entity_keys k cross join lateral (
+            select data, created_by, created_by_id, updated_date, is_sample from entity_records
+            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
           where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${writer.bind(key.name)}
-            and k.value = ${writer.bind(key.value)} and x.deleted_date is null) r where true`;
+            and k.value = ${writer.bind(key.value)}) r where true`;
   const allowed = compile(rule, principal, writer);
   return `${source} and ${allowed} and ${compileQuery(query, askedBy(access), writer)}`;
 }
@@ -95,7 +99,59 @@ function drivingKey({ entity, principal }: RecordAccess, rule: Rule, query: Cond
   return { name: key.name, value: digestOf(key.isUnique ? values : values[0]) };
 }
 
-/** A list is given up after five seconds: 503, nothing changed (docs/contract.md §5.4). */
+/** Another record with these values in these fields, found without a key. */
+export async function hasSame(
+  db: Db,
+  { app, entity }: AtEntity,
+  names: readonly string[],
+  values: readonly unknown[],
+  except: string,
+): Promise<boolean> {
+  const writer = writing();
+  const same = names.map(
+    (name, index) => `r.data->${writer.bind(name)}::text = ${writer.bind(JSON.stringify(values[index]))}::jsonb`,
+  );
+  const text = `select from entity_records r where r.app_id = ${writer.bind(app.id)}::uuid and r.entity_name = ${writer.bind(entity.name)}
+    and r.deleted_date is null and r.id <> ${writer.bind(except)}::uuid and ${same.join(' and ')} limit 1`;
+  return (await boundedRows(db, text, writer.values)).length > 0;
+}
+
+/** Records that have one of these values under a unique key. */
+export async function listIdsByKey(
+  db: Db,
+  { app, entity }: AtEntity,
+  key: string,
+  values: Buffer[],
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('entity_keys')
+    .where('app_id', '=', app.id)
+    .where('entity_name', '=', entity.name)
+    .where('key', '=', key)
+    .where(sql<boolean>`value = any(${values}::bytea[])`)
+    .select('record_id')
+    .execute();
+  return rows.map((row) => row.record_id);
+}
+
+/** Records that have, in these fields, the values of one of those sent. */
+export async function listIdsByFields(
+  db: Db,
+  { app, entity }: AtEntity,
+  names: readonly string[],
+  sent: readonly Readonly<Record<string, unknown>>[],
+): Promise<string[]> {
+  const writer = writing();
+  const lists = names.map((name) => `${writer.bind(sent.map((record) => JSON.stringify(record[name])))}::text[]`);
+  const same = names.map((name, index) => `r.data->${writer.bind(name)}::text = w.v${index}::jsonb`);
+  const text = `select r.id from entity_records r
+    where r.app_id = ${writer.bind(app.id)}::uuid and r.entity_name = ${writer.bind(entity.name)} and r.deleted_date is null
+      and exists (select from unnest(${lists.join(', ')}) as w(${names.map((_, index) => `v${index}`).join(', ')})
+        where ${same.join(' and ')})`;
+  return (await boundedRows<{ id: string }>(db, text, writer.values)).map((row) => row.id);
+}
+
+/** What looks at many records is given up after five seconds: 503, nothing changed (docs/contract.md §5.4). */
 function boundedRows<Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> {
   return transaction(db, async (db) => {
     await sql`set local statement_timeout = 5000`.execute(db);
