@@ -261,8 +261,8 @@ async function pgbench(url: string, appIds: readonly string[], size: number, sec
     script,
     `\\set n random(0, ${size - 1})
 update entity_records set data = data || '{"title":"changed","cost":5}', version = version + 1
-where app_id = ('{${appIds.join()}}'::uuid[])[:n % ${appIds.length} + 1]
-  and id = ('00000000-0000-7000-8000-' || lpad(to_hex(:n), 12, '0'))::uuid returning data;\n`,
+where app_id = ('{${appIds.join()}}'::uuid[])[:n::int % ${appIds.length} + 1]
+  and id = ('00000000-0000-7000-8000-' || lpad(to_hex(:n::bigint), 12, '0'))::uuid returning data;\n`,
   );
   const { stdout } = await run('pgbench', [
     '-n',
