@@ -2,20 +2,19 @@
 //   PLINTH_TOKEN=… node missing.ts https://plinth.example.com/api/agents/AGENT/webhooks/WEBHOOK < NUMBERS
 // NUMBERS: each X-Service-Sequence that came, one a line. Prints what is lacking, a line each: number, status in the log
 // (`forgotten`: older than it keeps), id of the delivery. Exit code 0: nothing, or only what is on its way. 1: something.
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a receiver keeps: every number up to `upTo` came, and those in `beyond`. */
 export interface Received {
-  readonly upTo: number;
-  readonly beyond: ReadonlySet<number>;
+  upTo: number;
+  readonly beyond: Set<number>;
 }
 
-/** Numbers come in any order, and some twice. */
-export function receive({ upTo, beyond }: Received, sequence: number): Received {
-  if (sequence <= upTo || beyond.has(sequence)) return { upTo, beyond };
-  const rest = new Set(beyond).add(sequence);
-  let next = upTo;
-  while (rest.delete(next + 1)) next += 1;
-  return { upTo: next, beyond: rest };
+/** Notes a number. They come in any order, and some twice. Note those that are `forgotten` too, once you know of them. */
+export function receive(received: Received, sequence: number): Received {
+  if (sequence > received.upTo) received.beyond.add(sequence);
+  while (received.beyond.delete(received.upTo + 1)) received.upTo += 1;
+  return received;
 }
 
 interface Logged {
@@ -46,6 +45,10 @@ async function* logAfter(webhook: string, token: string, after: number): AsyncGe
   for (let cursor = ''; ; ) {
     const url = `${webhook}/deliveries?limit=100&after_seq=${after}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    if (answer.status === 429) {
+      await sleep(Number(answer.headers.get('retry-after')) * 1000);
+      continue;
+    }
     if (!answer.ok) throw new Error(`the log could not be read: ${answer.status} ${await answer.text()}`);
     const { items, next_cursor, has_more } = (await answer.json()) as Page;
     yield* items;
@@ -55,9 +58,9 @@ async function* logAfter(webhook: string, token: string, after: number): AsyncGe
 }
 
 if (import.meta.main) {
-  let received: Received = { upTo: 0, beyond: new Set() };
+  const received: Received = { upTo: 0, beyond: new Set() };
   const numbers = (await process.stdin.toArray()).join('').split(/\s+/).filter(Boolean);
-  for (const number of numbers) received = receive(received, Number(number));
+  for (const number of numbers) receive(received, Number(number));
   const lines = await lacking(process.argv[2] ?? '', process.env.PLINTH_TOKEN ?? '', received);
   for (const line of lines) console.log(line);
   process.exitCode = lines.every((line) => / (pending|delivering) /.test(line)) ? 0 : 1;

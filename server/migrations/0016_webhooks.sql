@@ -23,12 +23,15 @@ create table webhooks (
   disabled_at timestamptz,
   -- When the last replay asked for will have been sent: the next one queues behind it.
   replay_until timestamptz,
+  -- It was turned on or off, and deliveries are still to be sent on their way or held: a job does that in pieces.
+  unsettled boolean not null default false,
   created_date timestamptz not null,
   updated_date timestamptz not null,
   primary key (workspace_id, id),
   foreign key (workspace_id, app_id) references apps (workspace_id, id) on delete cascade
 ) with (fillfactor = 50);
-create index webhooks_of_app on webhooks (workspace_id, app_id, scope);
+create index webhooks_of_app on webhooks (app_id);
+create index webhooks_unsettled on webhooks (id) where unsettled;
 -- Deliveries know their webhook by its id alone.
 create unique index webhooks_by_id on webhooks (id);
 
@@ -38,7 +41,7 @@ create table webhook_sequences (
   workspace_id uuid not null,
   webhook_id uuid not null,
   last_sequence bigint not null default 0,
-  primary key (workspace_id, webhook_id),
+  primary key (webhook_id),
   foreign key (workspace_id, webhook_id) references webhooks (workspace_id, id) on delete cascade
 ) with (fillfactor = 50);
 
@@ -90,7 +93,8 @@ create table webhook_deliveries (
   autovacuum_vacuum_cost_delay = 0
 );
 create unique index webhook_deliveries_log on webhook_deliveries (webhook_id, sequence);
-create index webhook_deliveries_open on webhook_deliveries (webhook_id, status, sequence) where status <> 'delivered';
+create index webhook_deliveries_open on webhook_deliveries (workspace_id, webhook_id, status, sequence)
+  where status <> 'delivered';
 create index webhook_deliveries_due on webhook_deliveries (due_at) where claimed_slot is null and due_at is not null;
 create index webhook_deliveries_of_owner on webhook_deliveries (webhook_id, due_at)
   where claimed_slot is null and due_at is not null;
@@ -100,11 +104,12 @@ create index webhook_deliveries_failed on webhook_deliveries (failed_at) where f
 -- Webhooks that are gone and whose log is still to be removed.
 create table deleted_webhooks (
   webhook_id uuid primary key,
+  app_id uuid not null,
   deleted_date timestamptz not null default clock_timestamp()
 );
 create function note_deleted_webhooks() returns trigger language plpgsql as $$
 begin
-  insert into deleted_webhooks (webhook_id) select id from gone on conflict do nothing;
+  insert into deleted_webhooks (webhook_id, app_id) select id, app_id from gone on conflict do nothing;
   return null;
 end $$;
 create trigger webhooks_deleted after delete on webhooks referencing old table as gone
@@ -133,4 +138,5 @@ create index webhook_warnings_of_owner on webhook_warnings (webhook_id, due_at)
   where claimed_slot is null and due_at is not null;
 create index webhook_warnings_claimed on webhook_warnings (claimed_slot) where claimed_slot is not null;
 create index webhook_warnings_failed on webhook_warnings (failed_at) where failed_at is not null;
+create index webhook_warnings_of_webhook on webhook_warnings (workspace_id, webhook_id);
 create index webhook_warnings_over on webhook_warnings (created_date) where due_at is null;

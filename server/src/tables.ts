@@ -234,6 +234,7 @@ export interface Tables {
   };
   deleted_webhooks: {
     webhook_id: string;
+    app_id: string;
     deleted_date: Generated<Date>;
   };
   entity_key_states: {
@@ -523,6 +524,7 @@ export interface Tables {
     consecutive_failures: Generated<number>;
     disabled_at: Date | null;
     replay_until: Date | null;
+    unsettled: Generated<boolean>;
     created_date: Date;
     updated_date: Date;
   };

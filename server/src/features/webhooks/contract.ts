@@ -109,6 +109,7 @@ export interface WebhookRow {
   readonly consecutive_failures: number;
   readonly disabled_at: Date | null;
   readonly replay_until: Date | null;
+  readonly unsettled: boolean;
   readonly created_date: Date;
   readonly updated_date: Date;
 }
@@ -230,9 +231,10 @@ export interface DeliveryRow {
   readonly delivered_at: Date | null;
   readonly due_at: Date | null;
   readonly claimed_slot: number | null;
+  readonly lane: string;
 }
 
-export const presentDelivery = (delivery: DeliveryRow): z.input<typeof Delivery> => ({
+export const presentDelivery = (delivery: Omit<DeliveryRow, 'attempts'>): z.input<typeof Delivery> => ({
   id: delivery.id,
   webhook_id: delivery.webhook_id,
   event_id: delivery.event_id,

@@ -325,14 +325,13 @@ describe('isolation', () => {
     const elsewhere = await world.workspace(stranger);
     const on = await world.appOf(stranger, elsewhere, { app_type: 'user_agent' });
     const [mine, theirs] = [await hook(), await hook({}, { on, as: await world.token(stranger, elsewhere) })];
-    for (const each of [mine, theirs, mine, theirs]) {
+    for (const each of Array(5).fill([mine, theirs]).flat()) {
       const before = each.heard().length;
       await each.tell();
       await expect.poll(() => each.heard().length).toBe(before + 1);
     }
-    const ports = (each: typeof mine) => each.heard().map((heard) => heard.from);
-    expect(new Set(ports(mine)).size).toBe(1);
-    expect(new Set(ports(theirs)).size).toBe(1);
-    expect(ports(mine)[0]).not.toBe(ports(theirs)[0]);
+    const ports = (each: typeof mine) => new Set(each.heard().map((heard) => heard.from));
+    expect(ports(theirs).size).toBeLessThan(5);
+    expect(ports(mine).isDisjointFrom(ports(theirs))).toBe(true);
   });
 });

@@ -37,6 +37,7 @@ export interface Advance {
     | 'attempts'
     | 'last_status_code'
     | 'delivered_at'
+    | 'lane'
   >;
   readonly againInMs?: number;
 }
@@ -51,6 +52,7 @@ export const changedColumns = {
   attempts: 'jsonb',
   last_status_code: 'integer',
   delivered_at: 'timestamptz',
+  lane: 'text',
 } as const;
 
 export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Advance {
@@ -74,6 +76,7 @@ export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Adva
     attempts: [...delivery.attempts, attempt].slice(-mostAttemptsKept),
     last_status_code: status_code,
     delivered_at: ok ? attempted_at : delivery.delivered_at,
+    lane: delivery.lane,
   } as const;
   if (ok) return { set: { ...made_, status: 'delivered' } };
   const againInMs = nextIn(delivery, made_.scheduled_attempts, made.retryAfterMs, now);

@@ -35,7 +35,7 @@ const concerns = (webhook: Subscriber, { name, payload }: Told): boolean =>
 
 /** The workspace and the host a delivery goes to: what may run at once there is bounded. */
 export const laneOf = ({ workspace_id, target_url }: Pick<WebhookRow, 'workspace_id' | 'target_url'>): string =>
-  `${workspace_id} ${new URL(target_url).host}`;
+  `${workspace_id} ${new URL(target_url).hostname.replace(/\.$/, '')}`;
 
 /** One batch of events, in the order of the log; gives how many deliveries are to be made now. */
 export async function fanOut(db: Db, events: readonly Told[], now: Date): Promise<number> {

@@ -6,16 +6,19 @@ import type { Mail } from '../../gateways/mail/index.ts';
 import { newId } from '../../kit/ids.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/later/queue.ts';
 import type { Job } from '../../kit/later/schedule.ts';
+import type { Wake } from '../../kit/later/wake.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { type AttemptParts, attempt, errorOf } from './attempt.ts';
 import type { DeliveryRow, WebhookRow } from './contract.ts';
 import { advance, changedColumns, deliveryQueue } from './delivery.ts';
+import { laneOf } from './fan-out.ts';
 import { placeOf } from './signing.ts';
 import { type Attempted, type Judged, standingAfter, turnedOffAt } from './standing.ts';
 import {
   failDelivery,
   forgetOld,
+  forgetOldSecrets,
   holdDeliveries,
   holdWebhooks,
   insertWarnings,
@@ -28,6 +31,7 @@ import {
   type Target,
   type Warning,
 } from './store.ts';
+import { settleNext } from './webhook.ts';
 
 interface Loaded extends QueueRow, DeliveryRow {
   readonly due_at: Date | null;
@@ -66,6 +70,8 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
     if (target === undefined) return {};
     if (target.app_deleted) return { againInMs: 60 * minuteMs }; // until it is restored, or gone for good
     if (target.disabled_at !== null) return { againInMs: 0, record: (db) => holdWhileOff(db, target.id) };
+    const lane = laneOf(target);
+    if (lane !== delivery.lane) return { againInMs: 0, set: { ...columnsOf(delivery), lane } }; // its URL was changed
     if (body === undefined) throw new Error('what was to be told is no longer kept');
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
     const sending = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
@@ -79,6 +85,9 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
   recordAll: (db, results: readonly Result[]) => noteAttempts(db, results, parts.mail),
   givenUp: (db, { id }) => failDelivery(db, id),
 });
+
+const columnsOf = (delivery: DeliveryRow) =>
+  Object.fromEntries(Object.keys(changedColumns).map((name) => [name, delivery[name as keyof DeliveryRow]]));
 
 /** Under the webhook's lock: if it was turned on meanwhile, what goes on has gone on already, and this does too. */
 async function holdWhileOff(db: Db, webhook_id: string): Promise<void> {
@@ -157,11 +166,14 @@ const wordsFailing = (failures: number): string =>
 const wordsOff = `${turnedOffAt} deliveries in a row have failed, so the webhook was turned off. Nothing is lost: what waits is held for 7 days, what happens from now on is kept as missed for 30. Turn it on again ({"enabled": true}) once the endpoint works, and replay what it missed.`;
 
 export interface WebhookJobParts {
+  readonly wake: Pick<Wake, 'tell'>;
   readonly secrets: Secrets;
   readonly masterKeyId: string;
 }
 
-export const webhookJobs = ({ secrets, masterKeyId }: WebhookJobParts): Job[] => [
+export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobParts): Job[] => [
+  { name: 'settle webhooks turned on or off', everyMs: 1_000, run: (db, now) => settleNext(db, wake, now) },
+  { name: 'forget old webhook secrets', everyMs: 60_000, run: forgetOldSecrets },
   { name: 'remove logs of deleted webhooks', everyMs: 10_000, run: sweepDeleted },
   { name: 'forget old deliveries', everyMs: 60_000, run: forgetOld },
   {

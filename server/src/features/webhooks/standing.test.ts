@@ -80,6 +80,7 @@ const delivery: DeliveryRow = {
   delivered_at: null,
   due_at: at(0),
   claimed_slot: 1,
+  lane: 'workspace host',
 };
 const made: Made = {
   ok: false,

@@ -5,7 +5,14 @@ import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, leastIdAt } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
-import type { DeliveryQuery, DeliveryRow, Replay, Scope, WebhookRow } from './contract.ts';
+import {
+  type DeliveryQuery,
+  type DeliveryRow,
+  eventsOf,
+  type Replay,
+  type Scope,
+  type WebhookRow,
+} from './contract.ts';
 import type { Judged } from './standing.ts';
 
 type Place = Pick<WebhookRow, 'workspace_id' | 'id'>;
@@ -182,7 +189,8 @@ export const holdWebhooks = (db: Db, ids: readonly string[]): Promise<WebhookRow
 const saveStandingRows = prepared<object, [string]>(
   'save standings of webhooks',
   `/* service */ update webhooks w set last_trigger_time = s.last_trigger_time, last_error = s.last_error,
-     consecutive_failures = s.consecutive_failures, disabled_at = s.disabled_at
+     consecutive_failures = s.consecutive_failures, disabled_at = s.disabled_at,
+     unsettled = w.unsettled or (w.disabled_at is null and s.disabled_at is not null)
    from json_to_recordset($1::json) as s(id uuid, last_trigger_time timestamptz, last_error jsonb,
      consecutive_failures integer, disabled_at timestamptz) where w.id = s.id`,
 );
@@ -190,10 +198,19 @@ const saveStandingRows = prepared<object, [string]>(
 export const saveStandings = (db: Db, standings: readonly (Judged & { readonly id: string })[]) =>
   saveStandingRows(db, JSON.stringify(standings));
 
-/** What waits for a webhook that is off waits until it is on again. What runs is held when it ends. */
-export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Promise<void> {
-  await sql`/* service */ update webhook_deliveries set status = 'held', due_at = null
-    where webhook_id = any(${webhook_ids}::uuid[]) and due_at is not null and claimed_slot is null`.execute(db);
+const batch = 5_000;
+
+/**
+ * What waits for a webhook that is off waits until it is on again. What runs is held when it ends. The next few thousand
+ * only: the rest when they come due, or by the job that settles webhooks. False when there are no more.
+ */
+export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Promise<boolean> {
+  const { numAffectedRows } = await sql`/* service */ update webhook_deliveries set status = 'held', due_at = null
+    where id in (
+      select id from webhook_deliveries where webhook_id = any(${webhook_ids}::uuid[]) and due_at is not null
+        and claimed_slot is null order by due_at limit ${batch})
+      and due_at is not null and claimed_slot is null`.execute(db);
+  return Number(numAffectedRows ?? 0) === batch;
 }
 
 // What once arrived has arrived, whatever became of sending it again.
@@ -227,21 +244,55 @@ const log = (db: Db, { workspace_id, id }: Place) =>
 
 const isRunning = sql<boolean>`claimed_slot is not null`;
 
-export function listDeliveries(db: Db, webhook: WebhookRow, query: DeliveryQuery, after: Position | undefined) {
+const listed = [
+  'id',
+  'workspace_id',
+  'webhook_id',
+  'event_id',
+  'event_type',
+  'sequence',
+  'status',
+  'attempts_made',
+  'last_status_code',
+  'created_date',
+  'delivered_at',
+  'due_at',
+  'claimed_slot',
+] as const;
+
+/** The first number made at this time or later. Numbers are in the order of time, so it is found by halving. */
+async function firstSince(db: Db, webhook: Place, time: Date): Promise<number> {
+  const { low, high } = await log(db, webhook)
+    .select((is) => [is.fn.min('sequence').as('low'), is.fn.max('sequence').as('high')])
+    .executeTakeFirstOrThrow();
+  let [from, to] = [low ?? 1, (high ?? 0) + 1];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    const row = await log(db, webhook).where('sequence', '=', middle).select('created_date').executeTakeFirst();
+    if (row === undefined || row.created_date < time) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+export async function listDeliveries(db: Db, webhook: WebhookRow, query: DeliveryQuery, after: Position | undefined) {
   const ascending = query.after_seq !== undefined;
+  if (query.event_type !== undefined && !eventsOf[webhook.scope].some((name) => name === query.event_type)) return [];
   let rows = log(db, webhook)
-    .selectAll()
+    .select(listed)
     .orderBy('sequence', ascending ? 'asc' : 'desc')
     .limit(query.limit + 1);
-  if (query.status === 'delivering') rows = rows.where(isRunning);
+  if (query.status === 'delivering')
+    rows = rows.where('id', 'in', log(db, webhook).where(isRunning).select('id').offset(0));
   else if (query.status !== undefined) rows = rows.where('status', '=', query.status).where((is) => is.not(isRunning));
   if (query.event_type !== undefined) rows = rows.where('event_type', '=', query.event_type);
   if (query.after_seq !== undefined) rows = rows.where('sequence', '>', query.after_seq);
   if (query.before_seq !== undefined) rows = rows.where('sequence', '<', query.before_seq);
-  if (query.from !== undefined) rows = rows.where('created_date', '>=', query.from);
-  if (query.to !== undefined) rows = rows.where('created_date', '<=', query.to);
+  if (query.from !== undefined) rows = rows.where('sequence', '>=', await firstSince(db, webhook, query.from));
+  if (query.to !== undefined)
+    rows = rows.where('sequence', '<', await firstSince(db, webhook, new Date(query.to.getTime() + 1)));
   if (after !== undefined) rows = rows.where('sequence', ascending ? '>' : '<', Number(after[0]));
-  return rows.$castTo<DeliveryRow>().execute();
+  return rows.$castTo<Omit<DeliveryRow, 'attempts'>>().execute();
 }
 
 export const findDelivery = (db: Db, { webhook }: { webhook: Place }, id: string) =>
@@ -255,39 +306,47 @@ export const getBody = (db: Db, { workspace_id, event_id }: DeliveryRow) =>
     .select('body')
     .executeTakeFirstOrThrow();
 
-export async function countMissed(db: Db, webhook: Place): Promise<number> {
+export async function countOpen(db: Db, webhook: Place, status: 'held' | 'missed', since: Date): Promise<number> {
   const { count } = await log(db, webhook)
-    .where('status', '=', 'missed')
+    .where('status', '=', status)
+    .where('created_date', '>=', since)
     .select((is) => is.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return count;
 }
 
-/** Held deliveries go on in their order; those made before `oldest` are too old to be sent unasked. Gives how many go on. */
-export async function resumeHeld(db: Db, { workspace_id, id }: Place, oldest: Date): Promise<number> {
-  await sql`update webhook_deliveries set status = ${overAs('expired')}
-    where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held' and created_date < ${oldest}`.execute(
-    db,
-  );
+/**
+ * The next few thousand held deliveries go on in their order; those made before `oldest` are too old to be sent unasked.
+ * False when there are no more.
+ */
+export async function resumeHeld(db: Db, { workspace_id, id }: Place, oldest: Date): Promise<boolean> {
   const { numAffectedRows } = await sql`update webhook_deliveries d
-    set status = 'pending', due_at = statement_timestamp() + held.place * interval '1 ms'
-    from (select id, row_number() over (order by sequence) as place from webhook_deliveries
-      where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held') held
+    set status = case when held.created_date >= ${oldest} then 'pending' else ${overAs('expired')} end,
+      due_at = case when held.created_date >= ${oldest}
+        then statement_timestamp() + held.place * interval '1 microsecond' end
+    from (select id, created_date, row_number() over (order by sequence) as place from (
+        select id, created_date, sequence from webhook_deliveries
+        where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held'
+        order by sequence limit ${batch}) next) held
     where d.workspace_id = ${workspace_id} and d.id = held.id`.execute(db);
-  return Number(numAffectedRows ?? 0);
+  return Number(numAffectedRows ?? 0) === batch;
 }
 
-export async function saveLane(db: Db, { workspace_id, id }: Place, lane: string): Promise<void> {
-  await sql`update webhook_deliveries set lane = ${lane}
-    where workspace_id = ${workspace_id} and webhook_id = ${id} and status <> 'delivered' and claimed_slot is null`.execute(
-    db,
-  );
-}
+const unsettledOnes = prepared<WebhookRow, []>(
+  'hold an unsettled webhook',
+  '/* service */ select * from webhooks where unsettled order by id limit 1 for no key update skip locked',
+);
 
-/** An attempt at once, outside of the schedule, which goes on after it. False while one is running. */
-export async function queueNow(db: Db, { workspace_id, id }: DeliveryRow): Promise<boolean> {
+/** A webhook whose deliveries are still to be held or sent on their way, held until the transaction ends. */
+export const holdUnsettled = async (db: Db): Promise<WebhookRow | undefined> => (await unsettledOnes(db))[0];
+
+/** An attempt before all others, outside of the schedule, which goes on after it. False while one is running. */
+export async function queueNow(db: Db, { workspace_id, webhook_id, id }: DeliveryRow): Promise<boolean> {
   const { rows } = await sql`update webhook_deliveries set status = 'pending', kind = 'manual', failed_at = null,
-      resume_at = case when kind = 'manual' then resume_at else due_at end, due_at = clock_timestamp()
+      resume_at = case when due_at is null then null when kind = 'manual' then resume_at else due_at end,
+      due_at = least(clock_timestamp(), (select min(due_at) - interval '1 ms' from webhook_deliveries first
+        where workspace_id = ${workspace_id} and first.webhook_id = ${webhook_id} and first.claimed_slot is null
+          and first.due_at is not null))
     where workspace_id = ${workspace_id} and id = ${id} and claimed_slot is null returning 1`.execute(db);
   return rows.length > 0;
 }
@@ -303,8 +362,9 @@ export async function queueReplay(
   const { workspace_id, id } = webhook;
   const { statuses = ['failed', 'missed'], limit = 1_000 } = asked;
   const bounds: RawBuilder<unknown>[] = [];
-  if (asked.from !== undefined) bounds.push(sql`and created_date >= ${asked.from}`);
-  if (asked.to !== undefined) bounds.push(sql`and created_date <= ${asked.to}`);
+  if (asked.from !== undefined) bounds.push(sql`and sequence >= ${await firstSince(db, webhook, asked.from)}`);
+  if (asked.to !== undefined)
+    bounds.push(sql`and sequence < ${await firstSince(db, webhook, new Date(asked.to.getTime() + 1))}`);
   if (asked.after_seq !== undefined) bounds.push(sql`and sequence > ${asked.after_seq}`);
   if (asked.to_seq !== undefined) bounds.push(sql`and sequence <= ${asked.to_seq}`);
   const { rows } = await sql<{ sequence: number }>`with chosen as (
@@ -321,20 +381,24 @@ export async function queueReplay(
 
 // ---- sweeps
 
-const batch = 5_000;
-
-/** Removes the logs of webhooks that are gone, piece by piece; gives how many rows went. */
+/**
+ * Removes the logs of webhooks that are gone, piece by piece; gives how many rows went. What was told goes too, once no
+ * webhook of the app is left that may have been told the same.
+ */
 export async function sweepDeleted(db: Db): Promise<number> {
-  const { rows } = await sql<{ webhook_id: string }>`/* service */ select webhook_id from deleted_webhooks
-    order by deleted_date limit 1`.execute(db);
+  const { rows } = await sql<{ webhook_id: string; app_id: string }>`/* service */ select webhook_id, app_id
+    from deleted_webhooks order by deleted_date limit 1`.execute(db);
   const [gone] = rows;
   if (gone === undefined) return 0;
-  const { numAffectedRows } = await sql`/* service */ delete from webhook_deliveries where id in (
-    select id from webhook_deliveries where webhook_id = ${gone.webhook_id} limit ${batch})`.execute(db);
-  const removed = Number(numAffectedRows ?? 0);
-  if (removed < batch)
-    await sql`/* service */ delete from deleted_webhooks where webhook_id = ${gone.webhook_id}`.execute(db);
-  return removed + 1;
+  const removed = await sql<{ event_id: string }>`/* service */ delete from webhook_deliveries where id in (
+    select id from webhook_deliveries where webhook_id = ${gone.webhook_id} limit ${batch} for update skip locked)
+    returning event_id`.execute(db);
+  await sql`/* service */ delete from webhook_bodies where event_id = any(${removed.rows.map((row) => row.event_id)}::uuid[])
+    and not exists (select 1 from webhooks where app_id = ${gone.app_id})`.execute(db);
+  if (removed.rows.length < batch)
+    await sql`/* service */ delete from deleted_webhooks where webhook_id = ${gone.webhook_id}
+      and not exists (select 1 from webhook_deliveries where webhook_id = ${gone.webhook_id})`.execute(db);
+  return removed.rows.length + 1;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -367,6 +431,13 @@ export async function listSealedElsewhere(db: Db, keyId: string, limit: number):
       or (previous_secret is not null and not starts_with(previous_secret, ${current}))
     order by random() limit ${limit}`.execute(db);
   return rows;
+}
+
+/** Old secrets whose day is over are kept no longer. */
+export async function forgetOldSecrets(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ update webhooks set previous_secret = null, previous_until = null
+    where previous_until <= ${now}`.execute(db);
+  return Number(numAffectedRows ?? 0);
 }
 
 /** Only where it is still the one that was read. */

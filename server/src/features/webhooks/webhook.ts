@@ -21,17 +21,16 @@ import {
   type WebhookRow,
 } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
-import { laneOf } from './fan-out.ts';
 import { newSecret, overlapMs, placeOf } from './signing.ts';
 import {
-  countMissed,
+  countOpen,
   holdDeliveries,
+  holdUnsettled,
   holdWebhook,
   insertWebhook,
   listWebhooks,
   removeWebhook,
   resumeHeld,
-  saveLane,
   saveWebhook,
 } from './store.ts';
 
@@ -73,6 +72,7 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: Ne
       consecutive_failures: 0,
       disabled_at: null,
       replay_until: null,
+      unsettled: false,
       created_date: now,
       updated_date: now,
     };
@@ -97,22 +97,28 @@ export function changeWebhook(
     const secret = asked.signing === 'rotate' ? newSecret() : undefined;
     const change = {
       ...plainChange(asked),
-      ...(asked.enabled === true && { disabled_at: null, consecutive_failures: 0 }),
-      ...(asked.enabled === false && { disabled_at: before.disabled_at ?? now }),
+      ...(asked.enabled === true && {
+        disabled_at: null,
+        consecutive_failures: 0,
+        replay_until: null,
+        unsettled: true,
+      }),
+      ...(asked.enabled === false && { disabled_at: before.disabled_at ?? now, unsettled: true }),
       ...signingChange(asked, before, secret, secrets, now),
     };
     if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
     const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
-    if (asked.target_url !== undefined) await saveLane(db, webhook, laneOf(webhook));
-    if (asked.enabled === false) await holdDeliveries(db, [webhook.id]);
     const target = { kind: 'webhook', id: webhook.id };
     const [was, is] = [audited(before), { ...audited(webhook), ...(asked.signing && { secret: concealed }) }];
     for (const type of changesOf(asked, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
     const shown = presentWebhook(webhook, secret);
+    const [held, missed] =
+      asked.enabled === true
+        ? [await countOpen(db, webhook, 'held', oldestHeld(now)), await countOpen(db, webhook, 'missed', new Date(0))]
+        : [0, 0];
+    if (asked.enabled !== undefined) await settle(db, webhook, now);
     if (asked.enabled !== true) return shown;
-    const held = await resumeHeld(db, webhook, new Date(now.getTime() - heldMs));
-    const missed = await countMissed(db, webhook);
     afterCommit(db, () => wake.tell(deliveryQueue));
     return noted(shown, { headers: { 'x-webhook-held': String(held), 'x-webhook-missed': String(missed) } });
   });
@@ -130,6 +136,26 @@ function changesOf({ enabled, signing }: WebhookChange, before: WebhookRow): str
 }
 
 const heldMs = 7 * 24 * 60 * 60 * 1000;
+const oldestHeld = (now: Date): Date => new Date(now.getTime() - heldMs);
+
+/** Holds what waits for a webhook that is off, sends on its way what was held for one that is on: the next few thousand. */
+async function settle(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
+  const more =
+    webhook.disabled_at === null
+      ? await resumeHeld(db, webhook, oldestHeld(now))
+      : await holdDeliveries(db, [webhook.id]);
+  if (webhook.unsettled !== more) await saveWebhook(db, webhook, { unsettled: more });
+}
+
+/** Goes on with one webhook that was turned on or off; gives 1 when there was one. */
+export const settleNext = (db: Db, wake: Pick<Wake, 'tell'>, now: Date): Promise<number> =>
+  transaction(db, async (db) => {
+    const webhook = await holdUnsettled(db);
+    if (webhook === undefined) return 0;
+    await settle(db, webhook, now);
+    afterCommit(db, () => wake.tell(deliveryQueue));
+    return 1;
+  });
 
 const plainChange = ({ target_url, events, description, entity_names }: WebhookChange) => ({
   ...(target_url !== undefined && { target_url }),
@@ -148,12 +174,21 @@ function signingChange(
 ) {
   if (signing === 'disable') return { secret: null, previous_secret: null, previous_until: null };
   if (secret === undefined) return {};
-  const was = before.secret === null ? null : secrets.open(before.secret, placeOf(before.id, 'secret'));
+  const was = openedOrNone(before, secrets);
   return {
     secret: secrets.seal(secret, placeOf(before.id, 'secret')),
     previous_secret: was === null ? null : secrets.seal(was, placeOf(before.id, 'previous_secret')),
     previous_until: was === null ? null : new Date(now.getTime() + overlapMs),
   };
+}
+
+/** One that cannot be opened any more signs nothing: all the more reason to make a new one. */
+function openedOrNone({ id, secret }: WebhookRow, secrets: Secrets): string | null {
+  try {
+    return secret === null ? null : secrets.open(secret, placeOf(id, 'secret'));
+  } catch {
+    return null;
+  }
 }
 
 /** What the audit log says of a webhook: never its secret. */

@@ -89,6 +89,10 @@ async function findStored<Tables>(db: Kysely<Tables>, id: Buffer, now: Date): Pr
   return rows[0];
 }
 
+/** Whether the key has been used: whoever repeats a request gets its answer, whatever has changed outside since. */
+export const isKnown = async <Tables>(db: Kysely<Tables>, keyed: Keyed): Promise<boolean> =>
+  (await findStored(db, idOf(keyed), keyed.now)) !== undefined;
+
 /** Forgets keys whose day is over; gives how many. */
 export async function forgetExpired<Tables>(db: Kysely<Tables>, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`delete from idempotency_keys where id in (

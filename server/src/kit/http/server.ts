@@ -14,7 +14,7 @@ import { type Cleaner, cleanerFor, readJson } from './body.ts';
 import { type CrossOrigin, mountPreflights, toldToBrowsers } from './cross-origin.ts';
 import { adoptedId, Exchange } from './exchange.ts';
 import { type Fault, Invalid, parse } from './faults.ts';
-import { amend, idempotencyKeyOf, once } from './idempotency.ts';
+import { amend, idempotencyKeyOf, isKnown, once } from './idempotency.ts';
 import { type Operation, paramNames } from './operation.ts';
 import { answerUnreadable, noSuchRoute, type OnError, refuse, unmatched } from './refuse.ts';
 import { type Send, senderFor } from './send.ts';
@@ -130,16 +130,19 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     exchange.committed = answer.finish !== undefined;
     return (await answer.finish?.(options.db)) ?? answer;
   };
-  await operation.vet?.(callOn(options.db));
   const { id, workspaceId, reach = '' } = exchange.actor ?? {};
   const key =
     id && // a key of nobody known would be everybody's
     operation.idempotency &&
     idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
-  if (!key) return send(exchange, await finished(await handle(options.db)), input.ignored);
+  if (!key) {
+    await operation.vet?.(callOn(options.db));
+    return send(exchange, await finished(await handle(options.db)), input.ignored);
+  }
 
   const scope = [id, workspaceId ?? '', reach, operation.method, exchange.request.url.split('?')[0] ?? ''];
   const keyed = { scope, key, request: [input.sent ?? null, exchange.rawQuery], now };
+  if (operation.vet && !(await isKnown(options.db, keyed))) await operation.vet(callOn(options.db));
   const storable = ({ status, body }: Answer<unknown>) => ({ status, body: withheld(body, operation.shownOnce) });
   const done = await once(options.db, keyed, async (db) => {
     const answer = await handle(db);

@@ -38,7 +38,8 @@ export async function dispatch(of: Dispatch): Promise<number> {
   try {
     return await hearBatch(of);
   } catch (error) {
-    if (failureOf(error) !== undefined) throw error; // nothing is wrong with the events
+    // A batch that takes too long would take too long again; otherwise nothing is wrong with the events.
+    if (failureOf(error) !== undefined && (error as { code?: string }).code !== '57014') throw error;
     return oneByOne(of);
   }
 }
@@ -53,13 +54,17 @@ const claimTurn = prepared<{ mine: boolean }, []>(
   'claim the turn to dispatch',
   "select pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0)) as mine",
 );
+// At most so many, and so many bytes of them, but one at least.
 const listWaiting = prepared<Event, [number]>(
   'list waiting events',
   `/* service */ select id, name, payload, occurred_at from (
-     (select * from events where dispatched_at is null and retry_at is null order by id limit $1)
-     union all
-     (select * from events where dispatched_at is null and retry_at <= statement_timestamp() order by retry_at limit $1)
-   ) waiting order by id limit $1`,
+     select *, sum(pg_column_size(payload)) over (order by id) - pg_column_size(payload) as bytes_before from (
+       select * from (
+         (select * from events where dispatched_at is null and retry_at is null order by id limit $1)
+         union all
+         (select * from events where dispatched_at is null and retry_at <= statement_timestamp() order by retry_at limit $1)
+       ) waiting order by id limit $1) next) fitting
+   where bytes_before < ${16 * 1024 * 1024} order by id`,
 );
 const markDispatched = prepared<object, [readonly string[]]>(
   'mark events dispatched',

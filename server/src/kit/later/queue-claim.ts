@@ -36,7 +36,7 @@ export async function claimRows(
 // Whether the next claim is a round over the owners, and where it goes on.
 const rounds = new WeakMap<Queue, { isNext: boolean; owner: string }>();
 const firstOwner = '00000000-0000-0000-0000-000000000000';
-const ownersARound = 100;
+const ownersARound = 1_000;
 
 const ownerOf = (queue: Queue, row: QueueRow): string =>
   String((row as unknown as Record<string, unknown>)[queue.owner]);
@@ -68,18 +68,19 @@ async function claimRound(queue: Queue, parts: ClaimParts, room: number, shares:
   const table = sql.table(queue.name);
   const owner = sql.ref(queue.owner);
   const round = rounds.get(queue) as { owner: string };
-  const next = (after: Fragment) => sql`select ${owner} as owner from ${table}
-    where claimed_slot is null and due_at is not null and ${owner} > ${after} order by ${owner} limit 1`;
-  const { rows } = await sql<{ owner: string }>`/* service */ with recursive round as (
-      (select owner, 1 as step from (${next(sql`${round.owner}`)}) first)
+  const next = (after: Fragment) => sql`select ${owner} as owner, due_at from ${table}
+    where claimed_slot is null and due_at is not null and ${owner} > ${after} order by ${owner}, due_at limit 1`;
+  const { rows } = await sql<{ owner: string; is_due: boolean }>`/* service */ with recursive round as (
+      (select owner, due_at, 1 as step from (${next(sql`${round.owner}`)}) first)
       union all
-      select next.owner, round.step + 1 from round, lateral (${next(sql`round.owner`)}) next
+      select next.owner, next.due_at, round.step + 1 from round, lateral (${next(sql`round.owner`)}) next
       where round.step < ${ownersARound})
-    select owner from round`.execute(parts.db);
+    select owner, due_at <= statement_timestamp() as is_due from round`.execute(parts.db);
   round.owner = rows.length < ownersARound ? firstOwner : (rows.at(-1)?.owner ?? firstOwner);
-  if (rows.length === 0) return [];
+  const owners = rows.filter((row) => row.is_due).map((row) => row.owner);
+  if (owners.length === 0) return [];
   const due = sql`select d.id, o.owner, d.lane, d.due_at, d.interruptions
-    from unnest(${rows.map((row) => row.owner)}::uuid[]) o(owner), lateral (
+    from unnest(${owners}::uuid[]) o(owner), lateral (
       select id, ${laneOf(queue)} as lane, due_at, interruptions from ${table} where ${owner} = o.owner
         and claimed_slot is null and due_at <= statement_timestamp() order by due_at limit ${queue.perOwner}) d`;
   return claimOf(queue, parts, room, shares, due);

@@ -53,7 +53,7 @@ export function closerOf(queue: Queue, db: AnyDb) {
       } catch (error) {
         const databaseAway = failureOf(error) !== undefined;
         if (databaseAway ? tries === closeTries : asFailure) return giveUp(ends, error);
-        if (!databaseAway) return closeEach(ends, error);
+        if (!databaseAway || (isHeldUp(error) && ends.length > 1)) return closeEach(ends, error);
         await sleep(tries * 200);
       }
     }
@@ -76,6 +76,9 @@ export function closerOf(queue: Queue, db: AnyDb) {
     return closed.promise;
   };
 }
+
+/** Something that one of them needs is held by somebody, or takes too long: the others need not wait for it. */
+const isHeldUp = (error: unknown): boolean => ['55P03', '57014'].includes((error as { code?: string }).code ?? '');
 
 /** One statement for any number of claims; a claim that somebody else holds by now is left alone. */
 function closing(queue: Queue) {

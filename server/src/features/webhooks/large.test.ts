@@ -1,0 +1,132 @@
+// Webhooks with large logs: nothing that is asked of one, or happens to it, is one statement over all of it.
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { startHookScene } from '../../../test/hooks.ts';
+
+const { world, hook, url, whileNoneBegins } = await startHookScene();
+await world.startWorker();
+
+/** So many more deliveries, as if they had been told before. */
+const log = async (id: string, count: number, status: string, dueInHours: number | null = null) => {
+  await sql`with first as (
+      select workspace_id, webhook_id, event_id, event_type, lane from webhook_deliveries where webhook_id = ${id} limit 1),
+    made as (
+      insert into webhook_deliveries (id, workspace_id, webhook_id, event_id, event_type, lane, sequence, status, created_date, due_at)
+      select gen_random_uuid(), workspace_id, webhook_id, event_id, event_type, lane, 1 + n, ${status}, now(),
+        now() + ${dueInHours}::float * interval '1 hour'
+      from first, generate_series(1, ${sql.lit(count)}) n)
+    update webhook_sequences set last_sequence = 1 + ${sql.lit(count)} where webhook_id = ${id}`.execute(world.db);
+};
+const statuses = async (id: string) => {
+  const { rows } = await sql<{ status: string; count: number }>`select status, count(*)::int as count
+    from webhook_deliveries where webhook_id = ${id} group by 1 order by 1`.execute(world.db);
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+};
+const delivered = (made: { logs(expected: object[]): Promise<void> }) => made.logs([{ status: 'delivered' }]);
+
+it('what waits is held and sent on its way in pieces, until none is left', async () => {
+  const made = await hook();
+  await made.tell();
+  await delivered(made);
+  await log(made.id, 12_000, 'pending', 1);
+  await made.patch({ enabled: false });
+  await expect.poll(() => statuses(made.id)).toEqual({ delivered: 1, held: 12_000 });
+  await whileNoneBegins(async () => {
+    const { headers } = await made.patch({ enabled: true });
+    expect(headers).toMatchObject({ 'x-webhook-held': '12000', 'x-webhook-missed': '0' });
+    await expect.poll(() => statuses(made.id)).toEqual({ delivered: 1, pending: 12_000 });
+    const { rows } = await sql<{ in_order: boolean }>`select bool_and(due_at > before) as in_order from (
+      select due_at, lag(due_at) over (order by sequence) as before from webhook_deliveries
+      where webhook_id = ${made.id} and due_at is not null) x where before is not null`.execute(world.db);
+    expect(rows[0]?.in_order).toBe(true);
+    await made.call('DELETE');
+  });
+  await expect.poll(() => statuses(made.id), { timeout: 30_000 }).toEqual({});
+});
+
+it('the log of a deleted webhook goes whole, and what it was told with it once nobody else was told', async () => {
+  const first = await hook();
+  const second = await hook({}, { on: first.of });
+  await first.tell();
+  await Promise.all([delivered(first), delivered(second)]);
+  const bodies = async () =>
+    (await sql`select 1 from webhook_bodies b where position(${first.of.id} in body) > 0`.execute(world.db)).rows
+      .length;
+  await log(first.id, 6_000, 'missed');
+  await first.call('DELETE');
+  await expect.poll(() => statuses(first.id), { timeout: 30_000 }).toEqual({});
+  expect(await bodies()).toBe(1);
+  await second.call('DELETE');
+  await expect.poll(bodies, { timeout: 30_000 }).toBe(0);
+});
+
+it('a redelivery goes before a backlog', async () => {
+  const made = await hook();
+  await made.tell();
+  await delivered(made);
+  await log(made.id, 300, 'pending', 0);
+  await whileNoneBegins(async () => {
+    const [first] = await made.log();
+    await made.call('POST', `/deliveries/${first.id}/redeliver`);
+    const { rows } = await sql<{ sequence: number }>`select sequence from webhook_deliveries
+      where webhook_id = ${made.id} and due_at is not null and claimed_slot is null order by due_at limit 1`.execute(
+      world.db,
+    );
+    expect(rows).toEqual([{ sequence: 1 }]);
+  });
+});
+
+it('a new URL is where waiting deliveries go, and are counted', async () => {
+  const made = await hook();
+  await made.tell();
+  await delivered(made);
+  await log(made.id, 20, 'pending', 1);
+  await made.patch({ target_url: url(`/${made.id}`, 'other') });
+  await made.hurry();
+  await expect.poll(() => statuses(made.id)).toEqual({ delivered: 21 });
+  const { rows } = await sql<{ lane: string }>`select distinct lane from webhook_deliveries
+    where webhook_id = ${made.id} and sequence > 1`.execute(world.db);
+  expect(rows).toEqual([{ lane: `${made.of.workspace_id} other.outside.test` }]);
+});
+
+it('the log is found by time without reading it, and by no event that there is not', async () => {
+  const made = await hook();
+  await made.tell();
+  await delivered(made);
+  await log(made.id, 50, 'missed');
+  await sql`update webhook_deliveries set created_date = '2026-01-01'::timestamptz + sequence * interval '1 minute'
+    where webhook_id = ${made.id}`.execute(world.db);
+  const seen = async (query: string) =>
+    (await made.call('GET', `/deliveries?${query}`)).body.items.map((item: { sequence: number }) => item.sequence);
+  expect(await seen('from=2026-01-01T00:10:00Z&to=2026-01-01T00:12:00Z')).toEqual([12, 11, 10]);
+  expect(await seen('from=2027-01-01T00:00:00Z')).toEqual([]);
+  expect(await seen('to=2025-01-01T00:00:00Z')).toEqual([]);
+  expect(await seen('event_type=nope')).toEqual([]);
+});
+
+it('a replay asked for before it was turned off is forgotten when it is turned on', async () => {
+  const made = await hook();
+  await made.tell();
+  await delivered(made);
+  await sql`update webhooks set replay_until = now() + interval '1 day' where id = ${made.id}`.execute(world.db);
+  await made.patch({ enabled: false });
+  await made.patch({ enabled: true });
+  const { rows } = await sql`select 1 from webhooks where id = ${made.id} and replay_until is not null`.execute(
+    world.db,
+  );
+  expect(rows).toEqual([]);
+});
+
+it('an old secret is not kept past its day', async () => {
+  const made = await hook();
+  await made.patch({ signing: 'rotate' });
+  const old = async () =>
+    (await sql`select 1 from webhooks where id = ${made.id} and previous_secret is not null`.execute(world.db)).rows
+      .length;
+  expect(await old()).toBe(1);
+  await sql`update webhooks set previous_until = now() - interval '1 second' where id = ${made.id}`.execute(world.db);
+  await world.app.later.jobs
+    .find((job) => job.name === 'forget old webhook secrets')
+    ?.run(world.app.database.db, new Date());
+  expect(await old()).toBe(0);
+});
