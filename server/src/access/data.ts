@@ -1,7 +1,8 @@
 // Owns who reaches an app's data, and whom its rules then see (contract §3.5, §5.7): people by their role over the app,
 // the app's own users, and nobody known where the app is open without login.
 import type { Exchange } from '../kit/http/exchange.ts';
-import { appOf, type FoundData, findAtData, findOpenApp } from './lookup.ts';
+import { idOrNull } from '../kit/ids.ts';
+import { appOf, type FoundData, type FoundWithin, findAtData, findOpenApp, findWithinData } from './lookup.ts';
 import type { Principal } from './principal.ts';
 import { type DataAccess, proven } from './proofs.ts';
 import { appAs, askerOf, type Guard, missing } from './reach.ts';
@@ -23,6 +24,23 @@ export const dataOf = (): Guard<DataAccess> => ({
       ? asUser(found as FoundData, exchange)
       : asManager(found as FoundData, exchange),
 });
+
+/**
+ * The same, and the row of a feature's own table that `param` names comes with the look-up, so that an operation on it begins
+ * with it: null when there is none, undefined when it was not looked for (a caller without credentials).
+ */
+export function dataWith<Noun extends string, Row>(noun: Noun, table: string, param: string) {
+  type Proof = DataAccess & { readonly [N in Noun]?: Row | null };
+  const { inner: _, ...guard } = dataOf();
+  const find = findWithinData<Row>(table);
+  const within: Guard<Proof> = {
+    ...guard,
+    find: (db, hash, id, exchange) => find(db, hash, id, idOrNull(exchange.params[param])),
+    decide: (found, exchange) =>
+      ({ ...guard.decide(found, exchange), [noun]: (found as Partial<FoundWithin<Row>>).thing }) as Proof,
+  };
+  return within;
+}
 
 function asManager(found: FoundData, exchange: Exchange): DataAccess {
   const { caller, workspace_id, plan, app, app_role } = managed.decide(found, exchange);

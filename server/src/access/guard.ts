@@ -113,10 +113,10 @@ const currentPepper = ({ peppers }: GuardOptions): Pepper => peppers[0] as Peppe
 
 async function find(exchange: Exchange, route: Route, credential: Presented, hash: Buffer, options: GuardOptions) {
   const id = route.access.idOf(exchange);
-  const found = await route.access.find(options.db, hash, id);
+  const found = await route.access.find(options.db, hash, id, exchange);
   if (found !== undefined || options.peppers.length === 1) return found;
   for (const pepper of options.peppers.slice(1)) {
-    const old = await route.access.find(options.db, hashToken(credential.text, pepper), id);
+    const old = await route.access.find(options.db, hashToken(credential.text, pepper), id, exchange);
     if (old === undefined) continue;
     await rehash(options.db, old.credential_id, hash, currentPepper(options).id);
     return old;

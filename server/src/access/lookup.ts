@@ -92,18 +92,18 @@ export type FoundApp = Found & { share_role: 'editor' | 'viewer' | null; app_own
 
 const wholeApp = `o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`;
 
-const atApp = <Row extends FoundApp>(name: string, isDeleted: 'null' | 'not null', columns = '', joins = '') =>
-  lookUp<Row>(
-    name,
-    statement(
-      `, s.role as share_role, ${wholeApp}${columns}`,
-      `left join apps a on a.id = $2::uuid and a.deleted_date is ${isDeleted}
+const atAppText = (isDeleted: 'null' | 'not null', columns: string, joins: string) =>
+  statement(
+    `, s.role as share_role, ${wholeApp}${columns}`,
+    `left join apps a on a.id = $2::uuid and a.deleted_date is ${isDeleted}
      left join users o on o.id = a.owner_id
      left join app_shares s on s.app_id = a.id and s.user_id = c.user_id
      ${joins}`,
-      `${ownWorkspace}, a.workspace_id`,
-    ),
+    `${ownWorkspace}, a.workspace_id`,
   );
+
+const atApp = <Row extends FoundApp>(name: string, isDeleted: 'null' | 'not null', columns = '', joins = '') =>
+  lookUp<Row>(name, atAppText(isDeleted, columns, joins));
 
 /** At an app (`$2`): the app comes along, so that reading one app is this one statement. */
 export const findAtApp = atApp('access_at_app', 'null');
@@ -115,14 +115,12 @@ export type FoundData = FoundApp & {
   app_user: { email: string; full_name: string; role: string; data: Record<string, unknown> } | null;
 };
 
+const dataColumns = ', u.full_name, coalesce(own, alike) as app_user';
+const dataJoins = `left join app_users own on own.app_id = a.id and own.id = c.app_user_id
+     left join app_users alike on alike.app_id = a.id and alike.email = u.email`;
+
 /** At an app's data (`$2`): whom the rules see comes along too. */
-export const findAtData = atApp<FoundData>(
-  'access_at_data',
-  'null',
-  ', u.full_name, coalesce(own, alike) as app_user',
-  `left join app_users own on own.app_id = a.id and own.id = c.app_user_id
-     left join app_users alike on alike.app_id = a.id and alike.email = u.email`,
-);
+export const findAtData = atApp<FoundData>('access_at_data', 'null', dataColumns, dataJoins);
 
 const readOpenApp = prepared<{ found: FoundData }, [id: string | null]>(
   'access_at_open_app',
@@ -139,6 +137,24 @@ const readOpenApp = prepared<{ found: FoundData }, [id: string | null]>(
 // biome-ignore lint/suspicious/noExplicitAny: as above.
 export const findOpenApp = async (db: Kysely<any>, id: string | null): Promise<FoundData | undefined> =>
   (await readOpenApp(db, id))[0]?.found;
+
+export type FoundWithin<Row> = FoundData & { thing: Row | null };
+
+/** At an app's data, with a row of a feature's own table in it (`$3`), which must have the columns `app_id` and `id`. */
+export function findWithinData<Row>(table: string) {
+  const text = atAppText(
+    'null',
+    `${dataColumns}, r as thing`,
+    `${dataJoins} left join ${table} r on r.app_id = a.id and r.id = $3::uuid`,
+  );
+  const read = prepared<{ found: FoundWithin<Row> }, readonly [hash: Buffer, id: string | null, thing: string | null]>(
+    `access_within_data_${table}`,
+    text,
+  );
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  return async (db: Kysely<any>, hash: Buffer, id: string | null, thing: string | null) =>
+    (await read(db, hash, id, thing))[0]?.found;
+}
 
 export type FoundThing<Row> = Found & { thing: Row | null };
 

@@ -39,7 +39,7 @@ export interface Guard<Proof> {
   /** On an open route: look whose the browser session is, if there is one. */
   readonly recognises?: true;
   // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
-  find(db: Kysely<any>, hash: Buffer, id: string | null): Promise<Found | undefined>;
+  find(db: Kysely<any>, hash: Buffer, id: string | null, exchange: Exchange): Promise<Found | undefined>;
   /** What to look up beside the credential. */
   idOf(exchange: Exchange): string | null;
   decide(found: Found, exchange: Exchange): Proof;

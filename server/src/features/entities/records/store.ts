@@ -27,6 +27,32 @@ const live = `select ${columns} from entity_records where app_id = $1 and id = $
 const liveOne = prepared<RecordRow, Found>('entity_record', live);
 const lockedOne = prepared<RecordRow, Found>('entity_record_locked', `${live} for no key update`);
 
+/** A record as the look-up of the request found it, in JSON. */
+export interface RecordFound {
+  readonly id: string;
+  readonly entity_name: string;
+  readonly data: Stored['data'];
+  readonly created_by: string;
+  readonly created_by_id: string;
+  readonly created_date: string;
+  readonly updated_date: string;
+  readonly is_sample: boolean;
+  readonly deleted_date: string | null;
+  readonly version: number;
+}
+
+/** The record that came with the look-up, or read now where it did not. */
+export async function firstRead(db: Db, access: AtEntity & { readonly record?: RecordFound | null }, id: string) {
+  const { record, entity } = access;
+  if (record === undefined) return findRecord(db, access, id);
+  if (record === null || record.entity_name !== entity.name || record.deleted_date !== null) return undefined;
+  return stored({
+    ...record,
+    created_date: new Date(record.created_date),
+    updated_date: new Date(record.updated_date),
+  });
+}
+
 /** A record that is not in the trash. */
 export const findRecord = async (db: Db, { app, entity }: AtEntity, id: string) =>
   one(await liveOne(db, app.id, idOrNull(id), entity.name));

@@ -9,7 +9,7 @@ import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
 import { changedData, noSuchRecord, refuseChange, refuseUncovered, type Sent, settled } from './change.ts';
 import { presentChanged, type RecordAccess, type Shown, type Stored } from './record.ts';
-import { findRecord, lockRecord, lockRecords, saveRecord, saveRecords } from './store.ts';
+import { findRecord, firstRead, lockRecord, lockRecords, type RecordFound, saveRecord, saveRecords } from './store.ts';
 import { noticed, stored, writeOf } from './write.ts';
 
 const optimisticTries = 3;
@@ -17,7 +17,7 @@ const optimisticTries = 3;
 export function updateRecord(
   db: Db,
   telling: Telling,
-  access: RecordAccess,
+  access: RecordAccess & { readonly record?: RecordFound | null },
   id: string,
   sent: Sent,
   now: Date,
@@ -25,7 +25,8 @@ export function updateRecord(
   return noticed(db, access, now, async (db) => {
     // Decided on a version and saved if it is still that one: a read and a write, and no lock in between.
     for (let tries = 0; tries < optimisticTries; tries += 1) {
-      const answer = await updateOnce(db, telling, access, await findRecord(db, access, id), sent, now);
+      const record = tries === 0 ? await firstRead(db, access, id) : await findRecord(db, access, id);
+      const answer = await updateOnce(db, telling, access, record, sent, now);
       if (answer !== undefined) return answer;
     }
     // So many write to it that it moved on each time: now in turn.

@@ -5,12 +5,16 @@ import type { Db } from '../../../../tables.ts';
 import type { Rule } from '../../rules/rule.ts';
 import { noSuchRecord } from '../change.ts';
 import { mayRead, presentRecord, type RecordAccess, type Shown } from '../record.ts';
-import { findRecord } from '../store.ts';
+import { firstRead, type RecordFound } from '../store.ts';
 import { type Asked, bindingOf, carried, readAsking, resumed, type Wanted } from './asking.ts';
 import { countMatching, listMatching } from './store.ts';
 
-export async function getRecord(db: Db, access: RecordAccess, id: string): Promise<Shown> {
-  const record = await findRecord(db, access, id);
+export async function getRecord(
+  db: Db,
+  access: RecordAccess & { readonly record?: RecordFound | null },
+  id: string,
+): Promise<Shown> {
+  const record = await firstRead(db, access, id);
   if (record === undefined || !mayRead(access, record)) throw noSuchRecord();
   return presentRecord(access, record);
 }
