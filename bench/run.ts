@@ -11,6 +11,7 @@ import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
 import { slotsDrill } from './slots.ts';
 import { ssrf } from './ssrf.ts';
+import { webhookFaults } from './webhook-faults.ts';
 
 const benches: Record<string, Bench> = {
   agents,
@@ -22,6 +23,7 @@ const benches: Record<string, Bench> = {
   pipeline,
   slots: slotsDrill,
   ssrf,
+  'webhook-faults': webhookFaults,
 };
 
 const [name = '', ...flags] = process.argv.slice(2);
