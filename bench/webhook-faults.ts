@@ -21,8 +21,6 @@ interface Size {
   /** Told in all, and of those through the API: three by each message. */
   readonly events: number;
   readonly messages: number;
-  /** Webhooks of each agent. */
-  readonly hooksEach: 2 | 3;
   readonly weather: Weather;
   /** How often the integrator looks for webhooks that were turned off. */
   readonly lookMs: number;
@@ -33,10 +31,9 @@ const sizes: Record<'quick' | 'full', Size> = {
   quick: {
     events: 5_000,
     messages: 170,
-    hooksEach: 2,
     weather: {
       seconds: 12,
-      spellMs: 2_000,
+      spellMs: 4_000,
       counts: {
         'api killed': 2,
         'worker killed': 3,
@@ -54,7 +51,6 @@ const sizes: Record<'quick' | 'full', Size> = {
   full: {
     events: 100_000,
     messages: 1_700,
-    hooksEach: 3,
     weather: {
       seconds: 300,
       spellMs: 8_000,
@@ -74,11 +70,11 @@ const sizes: Record<'quick' | 'full', Size> = {
   },
 };
 
-const seed = Number(process.env.BENCH_SEED ?? 1);
+const seed = Number(process.env.BENCH_SEED ?? 2);
 
 export const webhookFaults: Bench = async (options) => {
   const size = sizes[options.quick ? 'quick' : 'full'];
-  const stage = await setStage(size.hooksEach);
+  const stage = await setStage();
   try {
     return await drill(stage, size, options);
   } finally {
@@ -101,7 +97,7 @@ async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
   const overAt = Date.now();
   const before = await listAll(stage);
   progress(`listed: ${JSON.stringify(statusesOf(before))}`);
-  const drained = await drain(stage, overAt + size.drainMs, progress);
+  const drained = await drain(stage, size, progress);
   const drainSeconds = (Date.now() - overAt) / 1000;
   const after = await listAll(stage);
 
@@ -163,7 +159,8 @@ const replayedEveryMs = 100;
 const patienceMs = 2_000;
 
 /** Asks for everything that has not arrived, as an integrator would, until it has. */
-async function drain({ ask, hooks }: Stage, until: number, progress: (line: string) => void): Promise<boolean> {
+async function drain({ ask, hooks }: Stage, size: Size, progress: (line: string) => void): Promise<boolean> {
+  const end = Date.now() + size.drainMs;
   const replayedUntil = new Map<string, number>();
   const push = async (hook: Hook): Promise<number> => {
     const waiting = await listDeliveries(ask, hook, 'pending');
@@ -181,8 +178,8 @@ async function drain({ ask, hooks }: Stage, until: number, progress: (line: stri
     const left = (await Promise.all(hooks.map(push))).reduce((sum, count) => sum + count, 0);
     progress(`${left} deliveries are on their way`);
     if (left === 0) return true;
-    if (Date.now() > until) return false;
-    await sleep(1_000);
+    if (Date.now() > end) return false;
+    await sleep(size.lookMs / 3);
   }
 }
 
@@ -252,9 +249,12 @@ function report(size: Size, run: Run): Report {
       { bar: 'every signature verifies', met: unsigned === 0 },
       { bar: 'everything acknowledged is delivered in the end', met: drained && verdicts.at_the_end.undelivered === 0 },
     ],
-    skipped: [],
+    skipped: offEver(run) ? [] : ['no webhook was turned off: nothing had to be held, missed and replayed'],
   };
 }
+
+const offEver = ({ turnedOff, listings }: Run): boolean =>
+  turnedOff > 0 || (statusesOf(listings.when_faults_were_over).missed ?? 0) > 0;
 
 function statusesOf({ deliveries }: Listing): Record<string, number> {
   const counts: Record<string, number> = {};
