@@ -5,13 +5,11 @@ import type { Bench, BenchOptions, Report } from './lib/bench.ts';
 import { rounded } from './lib/figures.ts';
 import { type Fault, letLoose, randomFrom, type Weather } from './webhook-faults/faults.ts';
 import {
-  type Hook,
+  type Integrator,
+  integratorOf,
   keyOfListed,
   lastSequence,
   listDeliveries,
-  redeliver,
-  replay,
-  turnOn,
 } from './webhook-faults/integrator.ts';
 import { type Heard, readJournal, type Sent } from './webhook-faults/journal.ts';
 import { examine, expected, type Listing, repeats, type Verdict } from './webhook-faults/oracle.ts';
@@ -21,6 +19,7 @@ interface Size {
   /** Told in all, and of those through the API: three by each message. */
   readonly events: number;
   readonly messages: number;
+  readonly agents: number;
   readonly weather: Weather;
   /** How often the integrator looks for webhooks that were turned off. */
   readonly lookMs: number;
@@ -31,9 +30,10 @@ const sizes: Record<'quick' | 'full', Size> = {
   quick: {
     events: 5_000,
     messages: 170,
+    agents: 5,
     weather: {
       seconds: 12,
-      spellMs: 4_000,
+      spellMs: 3_000,
       counts: {
         'api killed': 2,
         'worker killed': 3,
@@ -45,12 +45,13 @@ const sizes: Record<'quick' | 'full', Size> = {
         'receiver answers 500': 2,
       },
     },
-    lookMs: 3_000,
+    lookMs: 1_000,
     drainMs: 25_000,
   },
   full: {
     events: 100_000,
     messages: 1_700,
+    agents: 10,
     weather: {
       seconds: 300,
       spellMs: 8_000,
@@ -65,7 +66,7 @@ const sizes: Record<'quick' | 'full', Size> = {
         'receiver answers 500': 10,
       },
     },
-    lookMs: 10_000,
+    lookMs: 5_000,
     drainMs: 600_000,
   },
 };
@@ -74,7 +75,7 @@ const seed = Number(process.env.BENCH_SEED ?? 2);
 
 export const webhookFaults: Bench = async (options) => {
   const size = sizes[options.quick ? 'quick' : 'full'];
-  const stage = await setStage();
+  const stage = await setStage(size.agents);
   try {
     return await drill(stage, size, options);
   } finally {
@@ -86,7 +87,8 @@ async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
   const { events, messages, weather } = size;
   progress(`${stage.hooks.length} webhooks; seed ${seed}`);
   const { sent: all } = await stage.send({ events: events - 3 * messages, messages, seconds: weather.seconds });
-  const looking = keepOn(stage, size.lookMs);
+  const integrator = integratorOf(stage.ask, stage.hooks);
+  const looking = keepOn(integrator, size.lookMs);
   const [struck] = await Promise.all([letLoose(stage.victims, weather, randomFrom(seed), progress), all]);
   const turnedOff = await looking.stop();
   await stage.victims.crew.allReady();
@@ -97,7 +99,7 @@ async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
   const overAt = Date.now();
   const before = await listAll(stage);
   progress(`listed: ${JSON.stringify(statusesOf(before))}`);
-  const drained = await drain(stage, size, progress);
+  const drained = await drain(integrator, size, progress);
   const drainSeconds = (Date.now() - overAt) / 1000;
   const after = await listAll(stage);
 
@@ -119,14 +121,14 @@ async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
   });
 }
 
-/** The integrator, who now and then turns on again what was turned off. */
-function keepOn({ ask, hooks }: Stage, everyMs: number) {
+/** Now and then looks for what was turned off. */
+function keepOn(integrator: Integrator, everyMs: number) {
   const stopping = new AbortController();
   const look = async (): Promise<number> => {
     let count = 0;
     while (!stopping.signal.aborted) {
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {});
-      if (!stopping.signal.aborted) count += await turnOn(ask, hooks);
+      if (!stopping.signal.aborted) count += await integrator.revive();
     }
     return count;
   };
@@ -155,31 +157,13 @@ async function listAll({ ask, hooks }: Stage): Promise<Listing> {
   return { at: Date.now(), deliveries: new Map(lists) };
 }
 
-const replayedEveryMs = 100;
-const patienceMs = 2_000;
-
-/** Asks for everything that has not arrived, as an integrator would, until it has. */
-async function drain({ ask, hooks }: Stage, size: Size, progress: (line: string) => void): Promise<boolean> {
-  const end = Date.now() + size.drainMs;
-  const replayedUntil = new Map<string, number>();
-  const push = async (hook: Hook): Promise<number> => {
-    const waiting = await listDeliveries(ask, hook, 'pending');
-    // What is being replayed has its turn; what waits for its next attempt may wait for hours.
-    const turn = Math.max(Date.now(), replayedUntil.get(hook.id) ?? 0);
-    const late = waiting.filter((each) => Date.parse(each.next_attempt_at ?? '') > turn + patienceMs);
-    for (const each of late) await redeliver(ask, hook, each);
-    const replayed = await replay(ask, hook);
-    replayedUntil.set(hook.id, turn + replayed * replayedEveryMs);
-    const running = await listDeliveries(ask, hook, 'delivering');
-    return waiting.length + replayed + running.length;
-  };
-  for (;;) {
-    await turnOn(ask, hooks);
-    const left = (await Promise.all(hooks.map(push))).reduce((sum, count) => sum + count, 0);
+async function drain(integrator: Integrator, size: Size, progress: (line: string) => void): Promise<boolean> {
+  for (const end = Date.now() + size.drainMs; ; ) {
+    const left = await integrator.chase();
     progress(`${left} deliveries are on their way`);
     if (left === 0) return true;
     if (Date.now() > end) return false;
-    await sleep(size.lookMs / 3);
+    await sleep(size.lookMs);
   }
 }
 

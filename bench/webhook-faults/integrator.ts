@@ -34,28 +34,55 @@ export async function createHook(ask: Ask, agent: string, origin: string, path: 
   return { agent, id, path, types, secret } as Hook;
 }
 
-/** Gives how many had been turned off. */
-export async function turnOn(ask: Ask, hooks: readonly Hook[]): Promise<number> {
-  const byAgent = Map.groupBy(hooks, ({ agent }) => agent);
-  let count = 0;
-  for (const [agent, mine] of byAgent) {
-    const { body } = await ask('GET', `/api/agents/${agent}/webhooks`);
-    const off = new Set(body.filter((hook: { disabled_at: unknown }) => hook.disabled_at).map(({ id }: Hook) => id));
-    for (const hook of mine.filter(({ id }) => off.has(id))) {
-      await ask('PATCH', at(hook), { enabled: true });
-      count += 1;
-    }
-  }
-  return count;
+export interface Integrator {
+  /** Turns on what was turned off, and replays what it missed; gives how many were off. */
+  revive(): Promise<number>;
+  /** Asks for everything that has not arrived and would not soon; gives how many are on their way. */
+  chase(): Promise<number>;
 }
 
-/** Gives how many are sent again: the failed and the missed. */
-export const replay = async (ask: Ask, hook: Hook): Promise<number> =>
-  (await ask('POST', `${at(hook)}/replay`, { limit: 10_000 })).body.queued;
+const replayedEveryMs = 100;
+const patienceMs = 2_000;
 
-/** False: it is being attempted at this moment, or its webhook is off. */
-export const redeliver = async (ask: Ask, hook: Hook, { id }: Listed): Promise<boolean> =>
-  (await ask('POST', `${at(hook)}/deliveries/${id}/redeliver`)).status === 200;
+export function integratorOf(ask: Ask, hooks: readonly Hook[]): Integrator {
+  const replayedUntil = new Map<string, number>();
+
+  /** What failed and what was missed, ten a second. */
+  async function replay(hook: Hook): Promise<number> {
+    const { queued } = (await ask('POST', `${at(hook)}/replay`, { limit: 10_000 })).body;
+    replayedUntil.set(hook.id, Math.max(Date.now(), replayedUntil.get(hook.id) ?? 0) + queued * replayedEveryMs);
+    return queued;
+  }
+
+  async function revive(): Promise<number> {
+    const off = (await Promise.all(hooks.map(async (hook) => ((await isOff(ask, hook)) ? [hook] : [])))).flat();
+    for (const hook of off) {
+      await ask('PATCH', at(hook), { enabled: true });
+      await replay(hook);
+    }
+    return off.length;
+  }
+
+  async function chaseOne(hook: Hook): Promise<number> {
+    const waiting = await listDeliveries(ask, hook, 'pending');
+    // What is being replayed has its turn; what waits for its next attempt may wait for hours.
+    const soon = Math.max(Date.now(), replayedUntil.get(hook.id) ?? 0) + patienceMs;
+    for (const { id, next_attempt_at } of waiting)
+      if (Date.parse(next_attempt_at ?? '') > soon) await ask('POST', `${at(hook)}/deliveries/${id}/redeliver`);
+    const replayed = await replay(hook);
+    return waiting.length + replayed + (await listDeliveries(ask, hook, 'delivering')).length;
+  }
+
+  return {
+    revive,
+    async chase() {
+      await revive();
+      return (await Promise.all(hooks.map(chaseOne))).reduce((sum, count) => sum + count, 0);
+    },
+  };
+}
+
+const isOff = async (ask: Ask, hook: Hook): Promise<boolean> => (await ask('GET', at(hook))).body.disabled_at !== null;
 
 export async function listDeliveries(ask: Ask, hook: Hook, status?: string): Promise<Listed[]> {
   const listed: Listed[] = [];

@@ -24,7 +24,6 @@ import { replyTo } from './journal.ts';
 import type { Order } from './receiver.ts';
 import type { Sending } from './sender.ts';
 
-const agentCount = 10;
 const everyType = ['message.created', 'message.completed'];
 
 /** What the webhooks of an agent are told: a type each; every fifth agent has one more, which is told both. */
@@ -45,7 +44,7 @@ export interface Stage {
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-export async function setStage(): Promise<Stage> {
+export async function setStage(agentCount: number): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'webhook-faults-'));
   const journals = { sent: join(folder, 'sent'), heard: join(folder, 'heard') };
   const addresses = Array.from({ length: agentCount }, (_, n) => `127.20.0.${n + 1}`);
