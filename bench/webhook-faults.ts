@@ -4,15 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from './lib/bench.ts';
 import { rounded } from './lib/figures.ts';
 import { type Fault, letLoose, randomFrom, type Weather } from './webhook-faults/faults.ts';
-import {
-  type Integrator,
-  integratorOf,
-  keyOfListed,
-  lastSequence,
-  listDeliveries,
-} from './webhook-faults/integrator.ts';
-import { type Heard, readJournal, type Sent } from './webhook-faults/journal.ts';
-import { examine, expected, type Listing, repeats, type Verdict } from './webhook-faults/oracle.ts';
+import { type Integrator, integratorOf, keyOfListed, listDeliveries, newestKey } from './webhook-faults/integrator.ts';
+import { type Heard, keysOfTurn, lastWords, readJournal, type Sent, typeOf } from './webhook-faults/journal.ts';
+import { examine, type Listing, repeats, type Verdict } from './webhook-faults/oracle.ts';
 import { type Stage, setStage } from './webhook-faults/stage.ts';
 
 interface Size {
@@ -93,7 +87,7 @@ async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
   const turnedOff = await looking.stop();
   await stage.victims.crew.allReady();
   const sent = readJournal<Sent>(stage.journals.sent);
-  await untilNumbered(stage, sent);
+  await untilNumbered(stage);
   progress('faults are over, everything was sent and numbered');
 
   const overAt = Date.now();
@@ -143,12 +137,12 @@ function keepOn(integrator: Integrator, everyMs: number) {
 
 const numberedWithinMs = 60_000;
 
-/** Until every webhook's sequence has room for all that was acknowledged; whether it is all there is judged later. */
-async function untilNumbered({ ask, hooks }: Stage, sent: readonly Sent[]): Promise<void> {
+/** Until every webhook's sequence has come to the last words; whether the rest is there is judged later. */
+async function untilNumbered({ ask, hooks }: Stage): Promise<void> {
   const end = Date.now() + numberedWithinMs;
   for (const hook of hooks) {
-    const { size } = expected(hook, sent).acknowledged;
-    while ((await lastSequence(ask, hook)) < size && Date.now() < end) await sleep(200);
+    const last = keysOfTurn(lastWords).findLast((key) => hook.types.includes(typeOf(key)));
+    while ((await newestKey(ask, hook)) !== last && Date.now() < end) await sleep(200);
   }
 }
 

@@ -6,7 +6,9 @@ import { freePort } from './ports.ts';
 
 export interface OwnRedis {
   readonly url: string;
-  flush(): void;
+  /** False: it is gone just now. */
+  flush(): Promise<boolean>;
+  /** Both may be called again. */
   start(): Promise<void>;
   stop(): void;
 }
@@ -14,20 +16,26 @@ export interface OwnRedis {
 export async function startRedis(): Promise<OwnRedis> {
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  let child: ChildProcess;
+  let child: ChildProcess | undefined;
   const start = async () => {
-    child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(child.stdout as NodeJS.ReadableStream, 'data');
-    child.stdout?.resume();
+    if (child !== undefined) return;
+    const started = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    child = started;
+    await once(started.stdout, 'data');
+    started.stdout.resume();
   };
   await start();
   return {
     url: `redis://127.0.0.1:${port}`,
     flush: () =>
-      void connect(port, '127.0.0.1')
-        .on('error', () => {})
-        .end('FLUSHALL\r\n'),
+      once(connect(port, '127.0.0.1').end('FLUSHALL\r\n'), 'data').then(
+        () => true,
+        () => false,
+      ),
     start,
-    stop: () => void child.kill('SIGKILL'),
+    stop() {
+      child?.kill('SIGKILL');
+      child = undefined;
+    },
   };
 }

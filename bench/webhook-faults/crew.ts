@@ -9,9 +9,9 @@ export type Kind = 'api' | 'worker';
 interface Member {
   readonly kind: Kind;
   readonly settings: Readonly<Record<string, string>>;
-  child: ChildProcess;
+  child?: ChildProcess;
   /** It has said that it serves, or works. */
-  ready: boolean;
+  ready?: boolean;
 }
 
 export interface Crew {
@@ -27,56 +27,55 @@ export interface Crew {
 const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 const firstWords = { api: '"msg":"listening"', worker: '"msg":"working"' };
 const restMs = 300;
+const readyWithinMs = 120_000;
 
 export async function startCrew(counts: Record<Kind, number>, settings: Record<string, string>): Promise<Crew> {
   let stopping = false;
-  let restarts = 0;
+  let starts = 0;
 
-  function launch(member: Omit<Member, 'child' | 'ready'>): ChildProcess {
+  function keep(member: Member): void {
+    if (stopping) return;
+    starts += 1;
     const env = { PATH: process.env.PATH, ...member.settings };
     const child = spawn(process.execPath, [main, member.kind], { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
-    return child;
-  }
-  function attend(member: Member): void {
-    member.child.stdout?.on('data', (chunk) => {
-      if (!member.ready && String(chunk).includes(firstWords[member.kind])) member.ready = true;
+    child.stdout.on('data', (chunk) => {
+      if (!member.ready) member.ready = String(chunk).includes(firstWords[member.kind]);
     });
-    member.child.once('exit', () => {
+    child.once('exit', () => {
       member.ready = false;
-      setTimeout(() => {
-        if (stopping) return;
-        restarts += 1;
-        member.child = launch(member);
-        attend(member);
-      }, restMs);
+      setTimeout(keep, restMs, member);
     });
+    member.child = child;
   }
 
   const ports = await Promise.all(Array.from({ length: counts.api }, freePort));
-  const kinds: { kind: Kind; settings: Record<string, string> }[] = [
+  const members: Member[] = [
     ...ports.map((port) => ({ kind: 'api' as const, settings: { ...settings, PORT: String(port) } })),
     ...Array.from({ length: counts.worker }, () => ({ kind: 'worker' as const, settings })),
   ];
-  const members = kinds.map((each): Member => ({ ...each, child: launch(each), ready: false }));
-  for (const member of members) attend(member);
+  members.forEach(keep);
   return {
     apis: ports.map((port) => `http://127.0.0.1:${port}`),
     get restarts() {
-      return restarts;
+      return starts - members.length;
     },
     async allReady() {
-      while (members.some((member) => !member.ready)) await sleep(50);
+      const end = Date.now() + readyWithinMs;
+      while (members.some((member) => !member.ready)) {
+        if (Date.now() > end) throw new Error('not every process came to work');
+        await sleep(50);
+      }
     },
     kill(kind, choose) {
       const ready = members.filter((member) => member.kind === kind && member.ready);
       const member = ready[choose(ready.length)];
       if (member === undefined) return false;
       member.ready = false;
-      return member.child.kill('SIGKILL');
+      return member.child?.kill('SIGKILL') ?? false;
     },
     stop() {
       stopping = true;
-      for (const { child } of members) child.kill('SIGKILL');
+      for (const { child } of members) child?.kill('SIGKILL');
     },
   };
 }

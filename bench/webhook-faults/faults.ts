@@ -84,7 +84,8 @@ async function strike(fault: Fault, victims: Victims, spellMs: number, random: R
     case 'postgres crashed':
       return postgres.restartImmediately();
     case 'redis flushed':
-      return redis.flush();
+      while (!(await redis.flush())) await sleep(50);
+      return;
     case 'redis gone':
       redis.stop();
       await sleep(spellMs);

@@ -96,12 +96,13 @@ export async function listDeliveries(ask: Ask, hook: Hook, status?: string): Pro
   return listed;
 }
 
-export async function lastSequence(ask: Ask, hook: Hook): Promise<number> {
+/** What the delivery with the highest number says. */
+export async function newestKey(ask: Ask, hook: Hook): Promise<string | undefined> {
   const { body } = await ask('GET', `${at(hook)}/deliveries?limit=1`);
-  return body.items[0]?.sequence ?? 0;
+  return body.items.length === 0 ? undefined : keyOfListed(ask, hook, body.items[0]);
 }
 
-/** What an event that never arrived says it is. */
+/** What an event says, by the API: for one that never arrived. */
 export async function keyOfListed(ask: Ask, hook: Hook, { id }: Listed): Promise<string> {
   const { type, data } = (await ask('GET', `${at(hook)}/deliveries/${id}`)).body.payload;
   return keyOf(type, data.message.content);

@@ -29,12 +29,17 @@ export interface Heard {
 /** An event's name in the drill: its type, and a text that the sender gave to no other. */
 export const keyOf = (type: string, content: string): string => `${type} ${content}`;
 
-/** What a turn of the conversation tells: the person's message, and the reply. */
+export const typeOf = (key: string): string => key.split(' ')[0] as string;
+
+/** What a turn of the conversation tells, in this order: the person's message, and the reply. */
 export const keysOfTurn = (content: string): string[] => [
   keyOf('message.created', content),
   keyOf('message.created', replyTo(content)),
   keyOf('message.completed', replyTo(content)),
 ];
+
+/** Said to each agent once everything else is acknowledged: what is numbered before it is all there is. */
+export const lastWords = 'last words';
 
 export const replyTo = (content: string): string => `re ${content}`;
 

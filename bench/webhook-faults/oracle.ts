@@ -1,6 +1,6 @@
 // Owns the verdict: holds the two journals and what the API lists against each other. Knows nothing of how Plinth works.
 import type { Hook, Listed } from './integrator.ts';
-import type { Heard, Sent } from './journal.ts';
+import { type Heard, type Sent, typeOf } from './journal.ts';
 
 /** What the API listed for each path, and when it had done so. */
 export interface Listing {
@@ -86,11 +86,10 @@ function examineHook(hook: Hook, heard: readonly Heard[], { sent, listing, keys 
 }
 
 /** What the webhook is to be told, by the sender's journal. */
-export function expected({ agent, types }: Hook, sent: readonly Sent[]): Record<Sent['state'], Set<string>> {
+function expected({ agent, types }: Hook, sent: readonly Sent[]): Record<Sent['state'], Set<string>> {
   const keys = { began: new Set<string>(), acknowledged: new Set<string>() };
   for (const line of sent)
-    if (line.agent === agent)
-      for (const key of line.keys) if (types.includes(key.split(' ')[0] as string)) keys[line.state].add(key);
+    if (line.agent === agent) for (const key of line.keys) if (types.includes(typeOf(key))) keys[line.state].add(key);
   return keys;
 }
 

@@ -7,7 +7,7 @@ import type { ToldMessage } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { asking } from './asking.ts';
-import { keyOf, keysOfTurn, openJournal, type Sent } from './journal.ts';
+import { keyOf, keysOfTurn, lastWords, openJournal, type Sent } from './journal.ts';
 
 export interface Sending {
   readonly journal: string;
@@ -37,15 +37,17 @@ const pace = (share: number) => sleep(Math.max(0, startedAt + share * seconds * 
 
 const agentAt = (n: number) => agents[n % agents.length] as Sending['agents'][number];
 
+async function say({ id: agent, conversation }: Sending['agents'][number], content: string): Promise<void> {
+  const line = { by: 'http', agent, keys: keysOfTurn(content) } as const;
+  write({ at: Date.now(), state: 'began', ...line });
+  await ask('POST', `/api/agents/${agent}/conversations/${conversation}/messages`, { content });
+  write({ at: Date.now(), state: 'acknowledged', ...line });
+}
+
 async function sendMessages(lane: number): Promise<void> {
-  const { id: agent, conversation } = agentAt(lane);
   for (let n = lane; n < messages; n += agents.length) {
     await pace(n / messages);
-    const content = `message ${n}`;
-    const line = { by: 'http', agent, keys: keysOfTurn(content) } as const;
-    write({ at: Date.now(), state: 'began', ...line });
-    await ask('POST', `/api/agents/${agent}/conversations/${conversation}/messages`, { content });
-    write({ at: Date.now(), state: 'acknowledged', ...line });
+    await say(agentAt(lane), `message ${n}`);
   }
 }
 
@@ -91,4 +93,5 @@ function payloadOf({ id, conversation }: Sending['agents'][number], content: str
 
 process.on('disconnect', () => process.exit(1));
 await Promise.all([...agents.map((_, lane) => sendMessages(lane)), ...Array.from({ length: 4 }, tellEvents)]);
+await Promise.all(agents.map((agent) => say(agent, lastWords)));
 process.exit(0);

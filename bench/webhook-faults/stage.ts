@@ -1,6 +1,6 @@
 // Owns the stage of the drill: its own PostgreSQL and Redis, a language model, the receiver, Plinth's processes, and a
 // workspace with agents and webhooks. Everything is stopped by its pid.
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,15 +45,31 @@ export interface Stage {
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export async function setStage(agentCount: number): Promise<Stage> {
+  const ends: (() => unknown)[] = [];
+  const close = async () => {
+    for (const end of ends.reverse()) await end();
+  };
+  try {
+    return { ...(await build(agentCount, (end) => void ends.push(end))), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function build(agentCount: number, atEnd: (end: () => unknown) => void): Promise<Omit<Stage, 'close'>> {
   const folder = mkdtempSync(join(tmpdir(), 'webhook-faults-'));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const journals = { sent: join(folder, 'sent'), heard: join(folder, 'heard') };
   const addresses = Array.from({ length: agentCount }, (_, n) => `127.20.0.${n + 1}`);
-  const [postgres, redis, model, receiver] = await Promise.all([
-    startPostgres(),
-    startRedis(),
-    startModelSandbox(),
-    startReceiver(folder, journals.heard, addresses),
-  ]);
+  const receiver = await startReceiver(folder, journals.heard, addresses);
+  atEnd(receiver.stop);
+  const postgres = await startPostgres();
+  atEnd(postgres.stop);
+  const redis = await startRedis();
+  atEnd(redis.stop);
+  const model = await startModelSandbox();
+  atEnd(model.close);
   model.script(({ messages }) => ({ text: replyTo(messages.at(-1)?.content ?? '') }));
   const settings = {
     ...newKeys(),
@@ -67,18 +83,19 @@ export async function setStage(agentCount: number): Promise<Stage> {
   await migrateAll(postgres.url);
   const who = await seed(settings);
   const crew = await startCrew({ api: 2, worker: 2 }, settings);
+  atEnd(crew.stop);
   await crew.allReady();
+
   const ask = asking(crew.apis, who.token);
   const agents = await Promise.all(addresses.map((address) => createAgent(ask, address)));
   const hooks = await Promise.all(
-    addresses.flatMap((address, n) =>
+    agents.flatMap(({ id }, n) =>
       subscriptionsOf(n).map((types, m) =>
-        createHook(ask, agents[n]?.id as string, `https://${address}:${receiver.port}`, `/${n}/${m}`, types),
+        createHook(ask, id, `https://${addresses[n]}:${receiver.port}`, `/${n}/${m}`, types),
       ),
     ),
   );
   receiver.order({ secrets: Object.fromEntries(hooks.map(({ path, secret }) => [path, secret])) });
-  const children: ChildProcess[] = [];
   return {
     victims: { crew, postgres, redis, addresses, receive: (address, answer) => receiver.order({ address, answer }) },
     hooks,
@@ -86,24 +103,14 @@ export async function setStage(agentCount: number): Promise<Stage> {
     ask,
     async send(how) {
       const sending: Sending = { ...how, ...who, apis: crew.apis, agents, journal: journals.sent };
-      const sender = fork(file('sender.ts'), [JSON.stringify(sending)], {
-        env: { PATH: process.env.PATH, ...settings },
-      });
-      children.push(sender);
+      const env = { PATH: process.env.PATH, ...settings };
+      const sender = fork(file('sender.ts'), [JSON.stringify(sending)], { env });
+      atEnd(() => sender.kill('SIGKILL'));
       const ended = once(sender, 'exit').then(([code]) => {
         if (code !== 0) throw new Error('the sender ended before everything was sent');
       });
       await Promise.race([once(sender, 'message'), ended]);
       return { sent: ended };
-    },
-    async close() {
-      crew.stop();
-      for (const child of children) child.kill('SIGKILL');
-      receiver.stop();
-      redis.stop();
-      postgres.stop();
-      await model.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
