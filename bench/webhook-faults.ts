@@ -30,7 +30,7 @@ const sizes: Record<'quick' | 'full', Size> = {
       spellMs: 3_000,
       counts: {
         'api killed': 2,
-        'worker killed': 3,
+        'worker killed': 2,
         'postgres crashed': 1,
         'redis flushed': 1,
         'redis gone': 1,
@@ -50,8 +50,8 @@ const sizes: Record<'quick' | 'full', Size> = {
       seconds: 300,
       spellMs: 8_000,
       counts: {
-        'api killed': 30,
-        'worker killed': 40,
+        'api killed': 15,
+        'worker killed': 25,
         'postgres crashed': 6,
         'redis flushed': 8,
         'redis gone': 5,

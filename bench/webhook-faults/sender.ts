@@ -53,15 +53,16 @@ async function sendMessages(lane: number): Promise<void> {
 
 let acknowledged = 0;
 let begun = 0;
+let transactions = 0;
 
-/** One to five events of an agent in one transaction. Whether one that failed was committed after all, nobody knows. */
+/** One to seven events of an agent in one transaction. Whether one that failed was committed after all, nobody knows. */
 async function tellEvents(): Promise<void> {
   while (acknowledged < events) {
     await pace(acknowledged / events);
-    const first = begun;
-    begun += 1 + (begun % 5);
-    const told = Array.from({ length: begun - first }, (_, n) => eventOf(first + n));
-    const agent = agentAt(first);
+    const agent = agentAt(transactions);
+    const told = Array.from({ length: 1 + (transactions % 7) }, (_, n) => eventOf(begun + n));
+    transactions += 1;
+    begun += told.length;
     const line = {
       by: 'publish',
       agent: agent.id,
