@@ -47,9 +47,9 @@ const patienceMs = 2_000;
 export function integratorOf(ask: Ask, hooks: readonly Hook[]): Integrator {
   const replayedUntil = new Map<string, number>();
 
-  /** What failed and what was missed, ten a second. */
+  /** What failed and what was missed, ten a second; nothing while it is off again. */
   async function replay(hook: Hook): Promise<number> {
-    const { queued } = (await ask('POST', `${at(hook)}/replay`, { limit: 10_000 })).body;
+    const { queued = 0 } = (await ask('POST', `${at(hook)}/replay`, { limit: 10_000 })).body;
     replayedUntil.set(hook.id, Math.max(Date.now(), replayedUntil.get(hook.id) ?? 0) + queued * replayedEveryMs);
     return queued;
   }
