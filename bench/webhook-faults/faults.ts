@@ -58,43 +58,49 @@ export async function letLoose(
     )
     .sort((a, b) => a.at - b.at);
   const struck = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-  const pending: Promise<void>[] = [];
+  const striking: Promise<void>[] = [];
   const startedAt = performance.now();
   for (const { fault, at } of plan) {
     await sleep(Math.max(0, startedAt + at * 1000 - performance.now()));
-    pending.push(strike(fault, victims, weather.spellMs, random));
-    struck[fault] += 1;
     progress(`${at.toFixed(1)} s: ${fault}`);
+    striking.push(
+      strike(fault, victims, weather.spellMs, random).then((did) => {
+        if (did) struck[fault] += 1;
+      }),
+    );
   }
-  await Promise.all(pending);
+  await Promise.all(striking);
   return struck;
 }
 
 const answers = { 'receiver silent': 'silence', 'receiver cuts': 'cut', 'receiver answers 500': 500 } as const;
 
-async function strike(fault: Fault, victims: Victims, spellMs: number, random: Random): Promise<void> {
+/** False: nobody was at work, so nobody was killed. */
+async function strike(fault: Fault, victims: Victims, spellMs: number, random: Random): Promise<boolean> {
   const { crew, postgres, redis, addresses, receive } = victims;
   const choose = (count: number) => Math.floor(random() * count);
   switch (fault) {
     case 'api killed':
+      return crew.kill('api', choose);
     case 'worker killed':
-      // Nobody may be at work just now.
-      while (!crew.kill(fault === 'api killed' ? 'api' : 'worker', choose)) await sleep(50);
-      return;
+      return crew.kill('worker', choose);
     case 'postgres crashed':
-      return postgres.restartImmediately();
+      postgres.restartImmediately();
+      return true;
     case 'redis flushed':
       while (!(await redis.flush())) await sleep(50);
-      return;
+      return true;
     case 'redis gone':
       redis.stop();
       await sleep(spellMs);
-      return redis.start();
+      await redis.start();
+      return true;
     default: {
       const address = addresses[choose(addresses.length)] as string;
       receive(address, answers[fault]);
       await sleep(spellMs);
       receive(address, 200);
+      return true;
     }
   }
 }
