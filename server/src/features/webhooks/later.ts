@@ -37,9 +37,11 @@ interface Loaded extends QueueRow, DeliveryRow {
   readonly body?: string;
 }
 
-/** What an attempt means for its webhook. */
-interface Result extends Attempted {
+/** What a run means for its webhook; without `attempted` it was off, and nothing was sent. */
+interface Result {
   readonly webhook_id: string;
+  readonly at: Date;
+  readonly attempted?: Attempted;
 }
 
 const minuteMs = 60 * 1000;
@@ -65,7 +67,8 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
     const { target, body } = delivery;
     if (target === undefined) return {};
     if (target.app_deleted) return { againInMs: 60 * minuteMs }; // until it is restored, or gone for good
-    if (target.disabled_at !== null) return { set: { ...columnsOf(delivery), status: 'held' } };
+    // Held with the closing, under the webhook's lock: turned on meanwhile, it would be resumed by nobody.
+    if (target.disabled_at !== null) return { againInMs: 0, result: { webhook_id: target.id, at: now } };
     if (body === undefined) throw new Error('what was to be told is no longer kept');
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
     const sending = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
@@ -73,7 +76,8 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
     const { set, againInMs } = advance(delivery, made, now);
     const error = made.ok ? null : errorOf(made);
     const counts = !made.ok && !delivery.counted;
-    const result: Result = { webhook_id: target.id, attempted_at: made.attempted_at, error, counts };
+    const attempted = { attempted_at: made.attempted_at, error, counts };
+    const result: Result = { webhook_id: target.id, at: now, attempted };
     return { set, againInMs, result, ...(error !== null && { error: error.message }) };
   },
   recordAll: (db, results: readonly Result[]) => noteAttempts(db, results, parts.mail),
@@ -82,17 +86,14 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
   },
 });
 
-const columnsOf = (delivery: DeliveryRow) =>
-  Object.fromEntries(Object.keys(changedColumns).map((name) => [name, delivery[name as keyof DeliveryRow]]));
-
 /** Notes attempts that ended about the same time on their webhooks; warns of those that fail, and turns some off. */
 async function noteAttempts(db: Db, results: readonly Result[], mail: Mail): Promise<void> {
   const byWebhook = Map.groupBy(results, (result) => result.webhook_id);
-  const now = new Date(Math.max(...results.map((result) => result.attempted_at.getTime())));
+  const now = new Date(Math.max(...results.map((result) => result.at.getTime())));
   const webhooks = await holdWebhooks(db, [...byWebhook.keys()]);
   const judged = webhooks.map((webhook) => ({
     webhook,
-    standing: standingAfter(webhook, inOrder(byWebhook.get(webhook.id) ?? []), now),
+    standing: standingAfter(webhook, attemptsOf(byWebhook.get(webhook.id) ?? []), now),
   }));
   await saveStandings(
     db,
@@ -107,8 +108,11 @@ async function noteAttempts(db: Db, results: readonly Result[], mail: Mail): Pro
   for (const { webhook, standing } of judged) await warn(db, webhook, standing, mail, now);
 }
 
-const inOrder = (results: readonly Result[]): Result[] =>
-  results.toSorted((a, b) => a.attempted_at.getTime() - b.attempted_at.getTime());
+/** In the order they were made. */
+const attemptsOf = (results: readonly Result[]): Attempted[] =>
+  results
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
+    .flatMap(({ attempted }) => (attempted === undefined ? [] : [attempted]));
 
 async function warn(db: Db, webhook: WebhookRow, { warnings }: Judged, mail: Mail, now: Date): Promise<void> {
   const { workspace_id, id: webhook_id, app_id } = webhook;
