@@ -13,6 +13,7 @@ import { pipeline } from './pipeline.ts';
 import { rules } from './rules.ts';
 import { slotsDrill } from './slots.ts';
 import { ssrf } from './ssrf.ts';
+import { webhookFaults } from './webhook-faults.ts';
 import { webhooks } from './webhooks.ts';
 
 const benches: Record<string, Bench> = {
@@ -28,6 +29,7 @@ const benches: Record<string, Bench> = {
   slots: slotsDrill,
   ssrf,
   webhooks,
+  'webhook-faults': webhookFaults,
 };
 
 const [name = '', ...flags] = process.argv.slice(2);

@@ -1,9 +1,9 @@
 // Owns a PostgreSQL server of a drill's own, on its own port and folder, so that it can be restarted as a crash would.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './ports.ts';
 
 export interface OwnPostgres {
   readonly url: string;
@@ -58,14 +58,4 @@ function run(program: string, ...args: string[]): void {
     ...(process.getuid?.() === 0 && { uid: postgresUid() }),
   });
   if (status !== 0) throw new Error(`${program} failed: ${stderr}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.listen(0, '127.0.0.1', resolve);
-  await promise;
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

@@ -1,0 +1,41 @@
+// Owns a Redis of a drill's own, which keeps nothing: it can be emptied, and be gone for a while.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { freePort } from './ports.ts';
+
+export interface OwnRedis {
+  readonly url: string;
+  /** False: it is gone just now. */
+  flush(): Promise<boolean>;
+  /** Both may be called again. */
+  start(): Promise<void>;
+  stop(): void;
+}
+
+export async function startRedis(): Promise<OwnRedis> {
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  let child: ChildProcess | undefined;
+  const start = async () => {
+    if (child !== undefined) return;
+    const started = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    child = started;
+    await once(started.stdout, 'data');
+    started.stdout.resume();
+  };
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    flush: () =>
+      once(connect(port, '127.0.0.1').end('FLUSHALL\r\n'), 'data').then(
+        () => true,
+        () => false,
+      ),
+    start,
+    stop() {
+      child?.kill('SIGKILL');
+      child = undefined;
+    },
+  };
+}

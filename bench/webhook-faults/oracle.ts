@@ -1,0 +1,108 @@
+// Owns the verdict: holds the two journals and what the API lists against each other. Knows nothing of how Plinth works.
+import type { Hook, Listed } from './integrator.ts';
+import { type Heard, type Sent, typeOf } from './journal.ts';
+
+/** What the API listed for each path, and when it had done so. */
+export interface Listing {
+  readonly at: number;
+  readonly deliveries: ReadonlyMap<string, readonly Listed[]>;
+}
+
+export interface Evidence {
+  readonly sent: readonly Sent[];
+  readonly heard: readonly Heard[];
+  readonly listing: Listing;
+  /** The key of each event. */
+  readonly keys: ReadonlyMap<string, string>;
+}
+
+const waitingStatuses = ['pending', 'delivering', 'held', 'failed', 'missed'];
+
+/** Each is a count of what must not be. */
+export interface Verdict {
+  /** Acknowledged, and neither answered with 2xx nor listed as still to be delivered. */
+  readonly lost: number;
+  /** Acknowledged, and not answered with 2xx. */
+  readonly undelivered: number;
+  /** Numbers of a webhook's sequence that neither arrived nor are listed. */
+  readonly gaps: number;
+  /** Events under two numbers of a webhook, and texts that came as two events. */
+  readonly twice: number;
+  /** Numbers that stand for one thing here and for another there. */
+  readonly contradicted: number;
+  /** Listed as delivered, though the receiver never answered 2xx. */
+  readonly claimed: number;
+  /** Told, though nobody began to tell it. */
+  readonly invented: number;
+}
+
+export function examine(hooks: readonly Hook[], evidence: Evidence): Verdict {
+  const heard = Map.groupBy(
+    evidence.heard.filter(({ at }) => at <= evidence.listing.at),
+    ({ webhook }) => webhook,
+  );
+  const verdicts = hooks.map((hook) => examineHook(hook, heard.get(hook.path) ?? [], evidence));
+  const sum = (of: keyof Verdict) => verdicts.reduce((total, verdict) => total + verdict[of], 0);
+  return {
+    lost: sum('lost'),
+    undelivered: sum('undelivered'),
+    gaps: sum('gaps'),
+    twice: sum('twice'),
+    contradicted: sum('contradicted'),
+    claimed: sum('claimed'),
+    invented: sum('invented'),
+  };
+}
+
+function examineHook(hook: Hook, heard: readonly Heard[], { sent, listing, keys }: Evidence): Verdict {
+  const listed = listing.deliveries.get(hook.path) ?? [];
+  const places = new Map<number, { delivery: string; event: string }>();
+  let contradicted = 0;
+  const note = (sequence: number, delivery: string, event: string) => {
+    const known = places.get(sequence);
+    if (known === undefined) places.set(sequence, { delivery, event });
+    else if (known.delivery !== delivery || known.event !== event) contradicted += 1;
+  };
+  for (const { sequence, delivery, event } of heard) note(sequence, delivery, event);
+  for (const { sequence, id, event_id } of listed) note(sequence, id, event_id);
+
+  const keyOf = (event: string) => keys.get(event) ?? event;
+  const told = [...places.values()].map(({ event }) => keyOf(event));
+  const arrived = new Set(heard.filter(({ answer }) => answer === 200).map(({ event }) => keyOf(event)));
+  const waiting = new Set(
+    listed.filter(({ status }) => waitingStatuses.includes(status)).map(({ event_id }) => keyOf(event_id)),
+  );
+  const concerning = expected(hook, sent);
+  const missing = [...concerning.acknowledged].filter((key) => !arrived.has(key));
+  return {
+    lost: missing.filter((key) => !waiting.has(key)).length,
+    undelivered: missing.length,
+    gaps: Math.max(0, ...places.keys()) - places.size,
+    twice: told.length - new Set(told).size,
+    contradicted,
+    claimed: listed.filter(({ status, event_id }) => status === 'delivered' && !arrived.has(keyOf(event_id))).length,
+    invented: told.filter((key) => !concerning.began.has(key)).length,
+  };
+}
+
+/** What the webhook is to be told, by the sender's journal. */
+function expected({ agent, types }: Hook, sent: readonly Sent[]): Record<Sent['state'], Set<string>> {
+  const keys = { began: new Set<string>(), acknowledged: new Set<string>() };
+  for (const line of sent)
+    if (line.agent === agent) for (const key of line.keys) if (types.includes(typeOf(key))) keys[line.state].add(key);
+  return keys;
+}
+
+/** Deliveries that came again, and those that did so with another number, event, body or webhook. */
+export function repeats(heard: readonly Heard[]): { repeated: number; changed: number } {
+  const first = new Map<string, string>();
+  let [repeated, changed] = [0, 0];
+  for (const { delivery, webhook, sequence, event, sha256 } of heard) {
+    const is = `${webhook} ${sequence} ${event} ${sha256}`;
+    const was = first.get(delivery);
+    if (was === undefined) first.set(delivery, is);
+    else repeated += 1;
+    if (was !== undefined && was !== is) changed += 1;
+  }
+  return { repeated, changed };
+}

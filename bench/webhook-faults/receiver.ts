@@ -1,0 +1,73 @@
+// The receiver of the drill, a process of its own that nobody kills: HTTPS endpoints, one address for each agent. Verifies
+// signatures, keeps the journal, and misbehaves when told to.
+import { createHash, createHmac } from 'node:crypto';
+import type { Certificate } from '../../sandbox/src/certificates.ts';
+import { type HookSandbox, type Heard as Request, startHookSandbox } from '../../sandbox/src/hooks.ts';
+import { type Answer, type Heard, keyOf, openJournal } from './journal.ts';
+
+interface Listening {
+  readonly journal: string;
+  readonly addresses: readonly string[];
+  readonly certificate: Certificate;
+}
+
+export type Order =
+  | { readonly listen: Listening }
+  /** Of each path. */
+  | { readonly secrets: Readonly<Record<string, string>> }
+  | { readonly address: string; readonly answer: Answer };
+
+const endpoints = new Map<string, HookSandbox>();
+let secrets: Readonly<Record<string, string>> = {};
+let write: (line: Heard) => void;
+
+const answering = (answer: Answer) => (request: Request) => {
+  write(heardOf(request, answer));
+  return typeof answer === 'number' ? { status: answer } : answer;
+};
+
+function heardOf({ path, headers, body, at }: Request, answer: Answer): Heard {
+  const { id, type, data } = JSON.parse(body);
+  return {
+    at,
+    webhook: path,
+    delivery: String(headers['x-service-delivery']),
+    sequence: Number(headers['x-service-sequence']),
+    event: id,
+    key: keyOf(type, data.message.content),
+    sha256: createHash('sha256').update(body).digest('hex'),
+    signed: isSigned(secrets[path] ?? '', headers, body),
+    answer,
+  };
+}
+
+/** By both ways a receiver may verify. */
+function isSigned(secret: string, headers: Request['headers'], body: string): boolean {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp } = headers;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const standard = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return (
+    id === headers['x-service-delivery'] &&
+    headers['webhook-signature'] === `v1,${standard}` &&
+    headers['x-service-signature'] === createHmac('sha256', secret).update(body).digest('hex')
+  );
+}
+
+async function listen({ journal, addresses, certificate }: Listening): Promise<void> {
+  write = openJournal<Heard>(journal);
+  let port = 0;
+  for (const address of addresses) {
+    const endpoint = await startHookSandbox({ address, port, certificate, onHeard: () => {} });
+    port = endpoint.port;
+    endpoint.behave = answering(200);
+    endpoints.set(address, endpoint);
+  }
+  process.send?.({ port });
+}
+
+process.on('message', (order: Order) => {
+  if ('listen' in order) void listen(order.listen);
+  else if ('secrets' in order) secrets = order.secrets;
+  else (endpoints.get(order.address) as HookSandbox).behave = answering(order.answer);
+});
+process.on('disconnect', () => process.exit(0));

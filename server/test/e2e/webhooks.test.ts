@@ -1,0 +1,73 @@
+// A delivery survives its worker: killed while the endpoint had not answered yet, it is sent again by another, as it was.
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { makeAuthority } from '../../../sandbox/src/certificates.ts';
+import { type Heard, startHookSandbox } from '../../../sandbox/src/hooks.ts';
+import { startModelSandbox } from '../../../sandbox/src/model.ts';
+import { newKeys } from '../../src/commands/keys.ts';
+import { call } from '../client.ts';
+import { outside } from '../hooks.ts';
+import { cloneTemplate } from '../template.ts';
+import { commandLine } from './command.ts';
+
+const authority = await makeAuthority();
+const trusted = join(tmpdir(), `authority-${process.pid}.pem`);
+await writeFile(trusted, authority.ca);
+const endpoint = await startHookSandbox({ address: outside, certificate: await authority.issue(`IP:${outside}`) });
+const model = await startModelSandbox();
+const database = await cloneTemplate();
+const { plinth, start, startApi } = commandLine({
+  ...newKeys(),
+  DATABASE_URL: database.url,
+  MODEL_URL: model.url,
+  OUTBOUND_ALLOW: '127.20.0.0/16',
+  NODE_EXTRA_CA_CERTS: trusted,
+});
+afterAll(async () => {
+  await endpoint.close();
+  await model.close();
+  await authority.close();
+  await rm(trusted);
+  await database.drop();
+});
+const token = (
+  await plinth('bootstrap', '--email', 'first@example.com', '--name', 'First', '--workspace', 'Ours')
+).stdout.trim();
+
+/** What must not differ between the times it comes. */
+const essence = ({ headers, body }: Heard) => [headers['x-service-sequence'], headers['x-service-delivery'], body];
+const inOrder = (heard: readonly Heard[]) => heard.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
+
+it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and bodies come again, and no other', async () => {
+  const [{ url }, first] = await Promise.all([startApi(), start('worker', /"msg":"working"/)]);
+  const ask = async (method: string, path: string, body?: object) =>
+    (await call(url, method, path, { as: token, body })).body;
+  const agent = await ask('POST', '/api/agents', { name: 'Told' });
+  const hooks = `/api/agents/${agent.id}/webhooks`;
+  const events = ['message.created', 'message.completed'];
+  const webhook = await ask('POST', hooks, { target_url: `https://${outside}:${endpoint.port}/`, events });
+  const conversation = await ask('POST', `/api/agents/${agent.id}/conversations`);
+
+  endpoint.behave = () => 'silence';
+  await ask('POST', `/api/agents/${agent.id}/conversations/${conversation.id}/messages`, { content: 'Hello' });
+  await expect.poll(() => endpoint.heard.length).toBe(3); // the message, the reply, and that it is whole
+  first.child.kill('SIGKILL');
+  endpoint.behave = () => ({});
+  await start('worker', /"msg":"working"/);
+  await expect.poll(() => endpoint.heard.length).toBe(6);
+
+  const [before, again] = [inOrder(endpoint.heard.slice(0, 3)), inOrder(endpoint.heard.slice(3))];
+  expect(again).toEqual(before);
+  expect(before.map(([sequence]) => sequence)).toEqual(['1', '2', '3']);
+  const listed = async () => {
+    const { items } = await ask('GET', `${hooks}/${webhook.id}/deliveries?after_seq=0`);
+    return items.map((each: { sequence: number; status: string }) => [each.sequence, each.status]);
+  };
+  await expect.poll(listed).toEqual([
+    [1, 'delivered'],
+    [2, 'delivered'],
+    [3, 'delivered'],
+  ]);
+});
