@@ -94,7 +94,7 @@ create table webhook_deliveries (
 );
 create unique index webhook_deliveries_log on webhook_deliveries (webhook_id, sequence);
 create index webhook_deliveries_open on webhook_deliveries (workspace_id, webhook_id, status, sequence)
-  where status <> 'delivered';
+  where status not in ('delivered', 'pending');
 create index webhook_deliveries_due on webhook_deliveries (due_at) where claimed_slot is null and due_at is not null;
 create index webhook_deliveries_of_owner on webhook_deliveries (webhook_id, due_at)
   where claimed_slot is null and due_at is not null;

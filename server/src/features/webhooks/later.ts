@@ -51,9 +51,10 @@ const minuteMs = 60 * 1000;
 export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> => ({
   name: deliveryQueue,
   owner: 'webhook_id',
-  concurrency: 256,
+  concurrency: 1_024, // endpoints that hang hold their places for ten seconds: there must be some for others
   perOwner: 4,
   everywhere: { lane: 'lane', perLane: 16 },
+  hurried: true,
   timeoutMs: 15_000,
   sets: changedColumns,
   // Only what goes wrong on our side: an endpoint that fails has the schedule of its delivery.

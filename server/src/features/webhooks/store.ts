@@ -284,6 +284,8 @@ export async function listDeliveries(db: Db, webhook: WebhookRow, query: Deliver
     .limit(query.limit + 1);
   if (query.status === 'delivering')
     rows = rows.where('id', 'in', log(db, webhook).where(isRunning).select('id').offset(0));
+  else if (query.status === 'pending')
+    rows = rows.where('due_at', 'is not', null).where('claimed_slot', 'is', null); // what waits has an index of its own
   else if (query.status !== undefined) rows = rows.where('status', '=', query.status).where((is) => is.not(isRunning));
   if (query.event_type !== undefined) rows = rows.where('event_type', '=', query.event_type);
   if (query.after_seq !== undefined) rows = rows.where('sequence', '>', query.after_seq);

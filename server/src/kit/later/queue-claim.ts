@@ -1,7 +1,7 @@
 // Owns the claiming of rows that are due: fair between owners, whoever has a backlog; and within what an owner, and a lane,
 // may have running at once.
 import { type RawBuilder, sql } from 'kysely';
-import { type AnyDb, lockOnce, transaction } from '../db/database.ts';
+import { type AnyDb, prepared, transaction } from '../db/database.ts';
 import { type Queue, type QueueRow, suspectAfterOf } from './queue.ts';
 import type { Claim } from './slots.ts';
 
@@ -18,10 +18,13 @@ export async function claimRows(
   queue: Queue,
   parts: ClaimParts,
   room: number,
-  running: QueueRow[],
+  claimed: QueueRow[],
+  over: ReadonlySet<QueueRow>,
 ): Promise<QueueRow[]> {
+  const running = claimed.filter((row) => !over.has(row));
   const byOwner = Map.groupBy(running, (row) => ownerOf(queue, row));
   const shares = {
+    over: [...over].map((row) => row.id),
     owners: [...byOwner.keys()],
     counts: [...byOwner.values()].map((rows) => rows.length),
     suspects: running.some((row) => row.interruptions >= suspectAfterOf(queue)) ? 0 : 1,
@@ -43,6 +46,8 @@ const ownerOf = (queue: Queue, row: QueueRow): string =>
 
 /** What runs already of each owner; and whether there is room for a suspect. */
 interface Shares {
+  /** Claimed still, but run. */
+  readonly over: readonly string[];
   readonly owners: readonly string[];
   readonly counts: readonly number[];
   readonly suspects: number;
@@ -61,7 +66,7 @@ const claimOldest = (queue: Queue, parts: ClaimParts, room: number, shares: Shar
     shares,
     sql`select id, ${sql.ref(queue.owner)} as owner, ${laneOf(queue)} as lane, due_at, interruptions
       from ${sql.table(queue.name)}
-      where claimed_slot is null and due_at <= statement_timestamp() order by due_at limit ${room * 4}`,
+      where claimed_slot is null and due_at <= statement_timestamp() order by due_at limit ${room * 2}`,
   );
 
 async function claimRound(queue: Queue, parts: ClaimParts, room: number, shares: Shares): Promise<QueueRow[]> {
@@ -87,8 +92,9 @@ async function claimRound(queue: Queue, parts: ClaimParts, room: number, shares:
 }
 
 /** How many run already, of each owner and in each lane. */
-function busyOf(queue: Queue, { owners, counts }: Shares): { owners: Fragment; lanes: Fragment } {
-  const claimed = sql`from ${sql.table(queue.name)} where claimed_slot is not null group by 1`;
+function busyOf(queue: Queue, { owners, counts, over }: Shares): { owners: Fragment; lanes: Fragment } {
+  const claimed = sql`from ${sql.table(queue.name)} where claimed_slot is not null and id <> all(${over}::uuid[])
+    group by 1`;
   if (queue.everywhere === undefined)
     return {
       owners: sql`select * from unnest(${owners}::uuid[], ${counts}::int[]) u(owner, running)`,
@@ -101,6 +107,12 @@ function busyOf(queue: Queue, { owners, counts }: Shares): { owners: Fragment; l
 }
 
 const widest = 1_000_000;
+
+const inTurn = prepared<object, [name: string, synchronousCommit: string]>(
+  'claim in turn',
+  `select pg_advisory_xact_lock(hashtextextended($1, 0)), set_config('synchronous_commit', $2, true),
+     set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
+);
 
 async function claimOf(queue: Queue, parts: ClaimParts, room: number, shares: Shares, due: Fragment) {
   const { db, claim } = parts;
@@ -119,20 +131,21 @@ async function claimOf(queue: Queue, parts: ClaimParts, room: number, shares: Sh
     suspects as (
       select id from fair where interruptions >= ${suspectAfterOf(queue)} order by due_at limit ${shares.suspects}),
     mine as (
-      select id from ${sql.table(queue.name)} q
-      where id in (
+      select id from ${sql.table(queue.name)}
+      where id = any(array(
           select id from fair
           where interruptions < ${suspectAfterOf(queue)} or id in (select id from suspects)
-          order by turn, due_at limit ${room})
+          order by turn, due_at limit ${room}))
         and claimed_slot is null and due_at <= statement_timestamp()
       for update skip locked)
-    update ${sql.table(queue.name)} q
+    update ${sql.table(queue.name)}
     set claimed_slot = ${claim.slot}, claimed_epoch = ${claim.epoch}, claims = claims + 1
-    from mine where q.id = mine.id returning q.*`;
+    where id = any(array(select id from mine)) returning *`;
   if (queue.everywhere === undefined) return (await statement.execute(db)).rows;
-  // One process at a time: two that count at once would both take what only one may have.
+  // One process at a time: two that count at once would both take what only one may have. And by the indexes: a planner
+  // whose statistics are of another day would read a table that has filled since.
   return transaction(db, async (db) => {
-    await lockOnce(db, `claim ${queue.name}`);
+    await inTurn(db, `claim ${queue.name}`, queue.hurried ? 'off' : 'on');
     return (await statement.execute(db)).rows;
   });
 }

@@ -86,13 +86,14 @@ function closing(queue: Queue) {
   const sets = columns.map(([name]) => `, ${name} = case when c.sets then c.${name} else q.${name} end`).join('');
   return prepared<{ id: string }, [string]>(
     `close ${queue.name}`,
-    `/* service */ update "${queue.name}" q
+    `/* service */ ${queue.hurried ? "with hurry as (select set_config('synchronous_commit', 'off', true)) " : ''}update "${queue.name}" q
      set due_at = clock_timestamp() + c.again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
        last_error = c.error, interruptions = 0, failures = q.failures + (c.error is not null)::int,
        failed_at = case when c.error is not null and c.again_ms is null then clock_timestamp() end${sets}
      from json_to_recordset($1::json) as c(id uuid, claims integer, again_ms float8, error text, sets boolean
        ${columns.map(([name, type]) => `, ${name} ${type}`).join('')})
-     where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null returning q.id`,
+     ${queue.hurried ? 'cross join hurry ' : ''}where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null
+     returning q.id`,
   );
 }
 

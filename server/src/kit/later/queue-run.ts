@@ -9,6 +9,9 @@ import { type ClaimParts, claimRows } from './queue-claim.ts';
 import { type Closed, closerOf, failed } from './queue-close.ts';
 import { Rest, type Wake } from './wake.ts';
 
+const claimedAtOnce = 128;
+const endedAtOnce = 32;
+const partlyMs = 10;
 const contendedMs = 100;
 const failedMs = 500;
 const strayMs = 10_000;
@@ -31,14 +34,22 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   const givenBack = new AbortController();
   const rest = new Rest();
   const running = new Map<Promise<void>, QueueRow>();
+  /** Those that have run and are being closed: they are in nobody's way any more. */
+  const over = new Set<QueueRow>();
   const nextDue = nextDueOf(queue);
   const close = closerOf(queue, parts.db);
   let sweptAt = performance.now();
+  let ended = 0;
   parts.wake.listen(queue.name, rest.wake);
 
   const runOne = async (row: QueueRow) => {
     const startedAt = performance.now();
-    const closed = await close(row, await runInTime(queue, row, parts, givenBack.signal));
+    const outcome = await runInTime(queue, row, parts, givenBack.signal);
+    over.add(row);
+    ended += 1;
+    // Woken for each row that ends, the claim would fetch one row at a time.
+    if (ended >= endedAtOnce || running.size - over.size < endedAtOnce) rest.wake();
+    const closed = await close(row, outcome);
     parts.onRun?.(queue.name, closed, (performance.now() - startedAt) / 1000);
   };
   const start = (row: QueueRow) => {
@@ -49,8 +60,7 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
       })
       .finally(() => {
         running.delete(work);
-        // Woken for each row that ends, the claim would fetch one row at a time.
-        if (running.size <= queue.concurrency / 2) rest.wake();
+        over.delete(row);
       });
     running.set(work, row);
   };
@@ -60,15 +70,17 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
       await releaseStrays(queue, parts, [...running.values()]);
       sweptAt = performance.now();
     }
-    const room = queue.concurrency - running.size;
+    const room = Math.min(queue.concurrency - (running.size - over.size), claimedAtOnce);
     if (room <= 0) return parts.wake.pollMs();
+    ended = 0;
     const [next] = await nextDue(parts.db);
     if (next === undefined || next.in_ms > 0)
       return Math.min(next?.in_ms ?? Number.POSITIVE_INFINITY, parts.wake.pollMs());
-    const rows = await claimRows(queue, parts, room, [...running.values()]);
+    const rows = await claimRows(queue, parts, room, [...running.values()], over);
     for (const row of (await queue.load?.(parts.db, rows)) ?? rows) start(row);
-    // Nothing, though something is due: it is of owners who have their share, or somebody else was first.
-    return rows.length > 0 && running.size < queue.concurrency ? 0 : contendedMs;
+    if (rows.length === room) return 0;
+    // Less than there is room for, though something is due: it is of owners who have their share, or somebody was first.
+    return rows.length > 0 ? partlyMs : contendedMs;
   };
   const loop = runLoop(rest, () =>
     turn().catch((error: unknown) => {

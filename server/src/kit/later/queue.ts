@@ -47,6 +47,11 @@ export interface Queue<Row extends QueueRow = QueueRow> {
    * are in one lane: those that wait for room in it use up the owner's share.
    */
   readonly everywhere?: { readonly lane: string; readonly perLane: number };
+  /**
+   * Claims and closings are not waited for to be on disk: what a crash of the database's server takes along is run again.
+   * For work that bears that, at a rate where the waiting would be most of it.
+   */
+  readonly hurried?: true;
   /** A run that takes longer has failed. */
   readonly timeoutMs: number;
   /** After how many deaths of its process a row may be what ends them, and runs alone. More where runs take long. */

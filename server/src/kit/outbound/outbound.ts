@@ -54,7 +54,7 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
     if (!soundHeaders(headers)) return { outcome: 'refused', reason: 'header' };
     const url = verdict.ok;
 
-    const addresses = signal.aborted ? undefined : await resolve(dns(), bareHost(url), signal);
+    const addresses = signal.aborted ? undefined : await resolve(dns, bareHost(url), signal);
     if (signal.aborted) return { outcome: 'failed', kind: signal.reason, sent: false };
     if (addresses === undefined) return unresolved;
     if (!vetted(url, addresses)) return { outcome: 'refused', reason: 'address' };
@@ -73,7 +73,7 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
     async vet(text, rules) {
       const verdict = vetUrl(text, { ...options, ...rules });
       if ('reason' in verdict) return verdict;
-      const addresses = await resolve(dns(), bareHost(verdict.ok));
+      const addresses = await resolve(dns, bareHost(verdict.ok));
       return addresses === undefined || vetted(verdict.ok, addresses) ? verdict : { reason: 'address' };
     },
     async send(request) {

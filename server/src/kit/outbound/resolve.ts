@@ -9,11 +9,12 @@ export const machineDns = (): AsksDns => new Resolver({ timeout: 2_000, tries: 2
 
 /** All addresses, IPv4 first. Undefined when there are none, or when it is not certain that these are all. */
 export async function resolve(
-  dns: AsksDns,
+  ask: () => AsksDns,
   host: string,
   signal?: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   if (isIP(host) !== 0) return [host];
+  const dns = ask();
   const cancel = () => dns.cancel();
   signal?.addEventListener('abort', cancel);
   const [v4, v6] = await Promise.all([known(dns.resolve4(host)), known(dns.resolve6(host))]);
