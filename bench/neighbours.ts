@@ -52,7 +52,7 @@ export const neighbours: Bench = async ({ quick, progress }) => {
         operations,
         seconds: rounded(seconds),
         per_second: rounded(operations / seconds, 0),
-        owner_writes: journal.events.length,
+        victim_events: journal.events.length,
         deliveries_heard: heard.length,
         own_succeeded: rounded(own, 3),
         rate_limited: rounded(limited, 3),
@@ -86,7 +86,7 @@ async function openLog({ send }: Stage, { app_id, token, marker }: Place): Promi
   }
 }
 
-const aims: readonly Aim[] = ['own', 'own', 'mixed', 'foreign', 'foreign'];
+const aims: readonly Aim[] = ['own', 'mixed', 'foreign', 'foreign', 'foreign'];
 
 async function drill(
   stage: Stage,
@@ -159,7 +159,7 @@ const heardBy = (letter: Letter, heard: readonly Heard[]): Heard[] =>
 
 /** Once per delivery: at least once is the promise. */
 const toldTo = (heard: readonly Heard[]): string[] => [
-  ...new Map(heardBy('a', heard).map((each) => [each.headers['webhook-id'] ?? each.body, toldIn(each)])).values(),
+  ...new Map(heardBy('a', heard).map((each) => [each.headers['x-service-delivery'] ?? each.body, toldIn(each)])).values(),
 ];
 
 async function settled({ events }: Journal, heard: readonly Heard[]): Promise<void> {
@@ -197,8 +197,14 @@ async function planted(stage: Stage, journal: Journal, heard: readonly Heard[]):
     leakIn(guest, { status: 200, headers: {}, body: '{}', ...answer }) !== undefined;
   const cursor = Buffer.from(JSON.stringify([[marker], 'x', 1])).toString('base64url');
   const unchanged = await stateOf(send, places.a);
-  await sql`update entity_records set data = data || '{"n":-1}' where app_id = ${places.a.app_id}
-    and id = ${Object.keys(unchanged.Kept as object)[0]}`.execute(db);
+  const first = Object.keys(unchanged.Kept as object)[0];
+  await sql`update entity_records set data = data || '{"n":-1}'
+    where app_id = ${places.a.app_id} and id = ${first}`.execute(db);
+  const changed = differences(unchanged, await stateOf(send, places.a));
+  const editor = kinds.find((kind) => kind.name === 'editor of the workspace') as Kind;
+  const list = { method: 'GET', path: `/api/apps/${places.a.app_id}/entities/Task`, ...pick(editor.callers) };
+  const refused = await send(list);
+  await sql`update apps set visibility = 'workspace' where id = ${places.a.app_id}`.execute(db);
   const event = JSON.stringify({ type: 'entity.updated', entity_id: 'x', data: { secret: marker } });
   const extra = { path: '/a', headers: {}, body: event, at: 0, from: 0 };
   const strange = { ...extra, path: '/b' };
@@ -209,7 +215,8 @@ async function planted(stage: Stage, journal: Journal, heard: readonly Heard[]):
     cursor: sees({ body: JSON.stringify({ items: [], next_cursor: `${cursor}.x` }) }),
     nothing: !sees({ body: JSON.stringify({ secret: places.b.marker }) }),
     filter: foundBy('{"count":1}') && !foundBy('{"count":0}'),
-    changed_record: differences(unchanged, await stateOf(send, places.a)).join() === 'Kept',
+    opened_app: leakIn(guest, refused) === undefined && leakIn(guest, await send(list)) !== undefined,
+    changed_record: changed.join() === `Kept ${first} n`,
     stranger_in_c: strangeTo('c', kinds).test(stranger.stamp),
     extra_delivery: misheard(stage, journal, [...heard, extra]).length > 0,
     delivery_to_b: misheard(stage, journal, [...heard, strange]).length > 0,

@@ -36,10 +36,17 @@ export function leakIn(hidden: RegExp, { headers, body }: Answer): string | unde
 /** A filter on a text that only the victim has finds nothing, wherever it is asked. */
 export const foundBy = (body: string): boolean => /"(count|deleted)":[1-9]|"items":\[\{/.test(body);
 
-/** The names of the parts that differ. */
-export function differences(expected: State, found: State): string[] {
+type Parts = Readonly<Record<string, unknown>>;
+const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
+
+/** The names of the parts that differ, down to the fields. */
+export function differences(expected: unknown, found: unknown): string[] {
+  if (isDeepStrictEqual(expected, found)) return [];
+  if (!isParts(expected) || !isParts(found)) return [''];
   const names = new Set([...Object.keys(expected), ...Object.keys(found)]);
-  return [...names].filter((name) => !isDeepStrictEqual(expected[name], found[name]));
+  return [...names].flatMap((name) =>
+    differences(expected[name], found[name]).map((inner) => `${name} ${inner}`.trim()),
+  );
 }
 
 /** What was told too often, or not at all. */

@@ -194,7 +194,7 @@ function schemasIn(about: About, many: boolean): object {
 
 /** Left alone, so that who has rights on an app keeps them, and no more than they had. */
 const untouched =
-  /^(visibility|public_settings|public_origins|owner_email|slug|logo_url|expected_|enabled|from|to|after_seq|to_seq|icon)/;
+  /^(visibility|public_settings|public_origins|owner_email|slug|logo_url|hide_authorship|expected_|enabled|from|to|after_seq|to_seq|icon)/;
 
 function valueFor(about: About, schema: JsonSchema, name: string): unknown {
   const { place, others, aim, entity } = about;

@@ -176,7 +176,7 @@ async function makePlaces(cast: Cast, send: Send, receiverUrl: string): Promise<
 }
 
 /** Counted each for themselves, 600 a minute: so many are needed. */
-const appUsers = 60;
+const appUsers = 24;
 const addresses = 3_000;
 
 async function makeKinds(cast: Cast, { a, b, c }: Record<Letter, Place>, send: Send): Promise<Kind[]> {
