@@ -1,5 +1,5 @@
 // Owns what callers learn from answers about their own app: which things of theirs are there to be changed.
-import type { Answer } from './oracle.ts';
+import { type Answer, idsIn } from './oracle.ts';
 import { put } from './place.ts';
 import { type Asked, poolOf } from './requests.ts';
 
@@ -13,8 +13,6 @@ const madeBy: Readonly<Record<string, string>> = {
   createAppUser: 'user_id',
   createAppWebhook: 'webhook_id',
 };
-
-const idsIn = (body: string): string[] => [...body.matchAll(/"id":"([\w-]{36})"/g)].map(([, id]) => id as string);
 
 export function learn({ aim, op: { route }, place: { live }, entity, id }: Asked, { status, body }: Answer): void {
   if (aim === 'foreign') return;

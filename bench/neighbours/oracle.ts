@@ -2,6 +2,7 @@
 // is what the journal says. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import type { Kind, Letter } from './kinds.ts';
+import type { Place } from './place.ts';
 
 export interface Answer {
   readonly status: number;
@@ -9,28 +10,43 @@ export interface Answer {
   readonly body: string;
 }
 
-export type Markers = Readonly<Record<Letter, string>>;
 export type State = Readonly<Record<string, unknown>>;
 
 const anyOf = (words: readonly string[]): RegExp => new RegExp(words.join('|'), 'i');
 
-/** What callers of a kind must never see: the texts of apps that are not theirs, and of those who write there. */
-export const hiddenFrom = (own: Letter | null, markers: Markers, kinds: readonly Kind[]): RegExp =>
-  anyOf([
-    ...(Object.keys(markers) as Letter[]).filter((letter) => letter !== own).map((letter) => markers[letter]),
-    ...kinds.filter((kind) => kind.own !== own).map((kind) => kind.stamp),
-  ]);
+/** What callers must never see. */
+export interface Hidden {
+  readonly texts: RegExp;
+  readonly ids: ReadonlySet<string>;
+}
+
+/** For those with rights on `own`: the texts and ids of the other apps, and what those who write there have written. */
+export function hiddenFrom(own: Letter | null, places: readonly Place[], kinds: readonly Kind[]): Hidden {
+  const others = places.filter((place) => place.letter !== own);
+  const writers = kinds.filter((kind) => kind.own !== own);
+  return {
+    texts: anyOf([...others.map(({ marker }) => marker), ...writers.map(({ stamp }) => stamp)]),
+    ids: new Set(others.flatMap(({ app_id, agent_id, kept }) => [app_id, agent_id, ...Object.values(kept).flat()])),
+  };
+}
 
 /** What no caller with rights on the app has written. */
 export const strangeTo = (letter: Letter, kinds: readonly Kind[]): RegExp =>
   anyOf(kinds.filter((kind) => kind.own !== letter).map((kind) => kind.stamp));
 
-/** Where an answer holds what its caller must not see. A cursor is opened: it is only signed. */
-export function leakIn(hidden: RegExp, { headers, body }: Answer): string | undefined {
-  if (hidden.test(body)) return 'body';
-  for (const [name, value] of Object.entries(headers)) if (hidden.test(`${value}`)) return `header ${name}`;
+export const idsIn = (body: string): string[] =>
+  [...body.matchAll(/"id":"([\w-]{36})"/g)].map(([, id]) => id as string);
+
+/**
+ * Where an answer holds what its caller must not see. A cursor is opened: it is only signed. An id counts where a thing is
+ * shown under it; callers know ids, and get back those that they send.
+ */
+export function leakIn({ texts, ids }: Hidden, { headers, body }: Answer): string | undefined {
+  if (texts.test(body)) return 'body';
+  if (idsIn(body).some((id) => ids.has(id))) return 'id';
+  for (const [name, value] of Object.entries(headers)) if (texts.test(`${value}`)) return `header ${name}`;
   const cursor = /"next_cursor":"([\w-]+)/.exec(body)?.[1];
-  return cursor && hidden.test(Buffer.from(cursor, 'base64url').toString()) ? 'cursor' : undefined;
+  return cursor && texts.test(Buffer.from(cursor, 'base64url').toString()) ? 'cursor' : undefined;
 }
 
 /** A filter on a text that only the victim has finds nothing, wherever it is asked. */

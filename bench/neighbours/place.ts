@@ -121,7 +121,8 @@ export async function noteDeliveries(send: Send, place: Place): Promise<void> {
     place.cursors.push((await read(`${path}?limit=1`)).next_cursor);
 }
 
-async function allOf(send: Send, token: string, path: string, limit: number) {
+/** Every page of a list. */
+export async function allOf(send: Send, token: string, path: string, limit: number) {
   const items: { id: string }[] = [];
   for (let cursor = ''; ; ) {
     const page = await done(send, token, 'GET', `${path}?limit=${limit}${cursor && `&cursor=${cursor}`}`);

@@ -131,7 +131,7 @@ const plain: Readonly<Record<string, readonly string[]>> = {
   limit: ['1', '5', '50'],
   fields: ['key,secret', 'n'],
   search: ['App', 'user', 'a'],
-  prefix: ['kept/', 'own/'],
+  prefix: ['kept', 'own/'],
   dry_run: ['true'],
 };
 
