@@ -114,7 +114,8 @@ function chosen({ places }: Stage, kind: Kind, ops: readonly Op[], own: readonly
   const strangers = Object.values(places).filter(({ letter }) => letter !== kind.own);
   const foreign = Math.random() < 0.7 ? places.a : pick(strangers);
   const aim = kind.own === null ? 'foreign' : pick(aims);
-  const op = pick(aim === 'foreign' ? ops : own);
+  // Mostly what their credentials are good for, so that it is not refused before anybody asks whose the app is.
+  const op = pick(aim === 'foreign' && Math.random() < 0.3 ? ops : own);
   const place = aim === 'foreign' ? foreign : places[kind.own as Letter];
   return [kind, op, aim, place, aim === 'own' ? place : foreign] as const;
 }

@@ -23,7 +23,8 @@ export async function inspect(
     wrong.push(...differences(before[letter], await stateOf(send, place)).map((part) => `${letter}: ${part}`));
     if (strangeTo(letter, kinds).test(await textOf(send, place))) wrong.push(`${letter}: written by a stranger`);
   }
-  return [...wrong, ...(await misused(stage, journal)), ...(await restored(stage)), ...misheard(stage, journal, heard)];
+  wrong.push(...misheard(stage, journal, heard), ...(await misused(stage, journal)));
+  return [...wrong, ...(await restored(stage))]; // last: it changes what is there
 }
 
 const heardBy = (letter: Letter, heard: readonly Heard[]): Heard[] =>

@@ -40,7 +40,7 @@ const ownersOnly = { $or: [{ created_by: '{{user.email}}' }, admins] };
 const closed = { read: ownersOnly, create: admins, update: ownersOnly, delete: ownersOnly };
 
 /** The victim's rules let in nobody but its managers; elsewhere one entity is open, one has no rules, one is kept. */
-export const schemasOf = ({ letter, marker }: Pick<Place, 'letter' | 'marker'>) =>
+const schemasOf = ({ letter, marker }: Pick<Place, 'letter' | 'marker'>) =>
   entityNames.map((name) => ({
     name,
     type: 'object',
@@ -160,15 +160,10 @@ export async function stateOf(send: Send, place: Place): Promise<State> {
     agent: await read(`/api/agents/${agent_id}`),
     'agent webhooks': await read(`/api/agents/${agent_id}/webhooks`),
     conversations: await read(`/api/agents/${agent_id}/conversations`),
-    'is in its folder': (await read(`/api/apps?folder_id=${folder_id}`)).items.some(
-      ({ id }: { id: string }) => id === app_id,
-    ),
   };
-  if (!whole) {
-    delete state['is in its folder']; // who has rights on the app may take it out
-    return state;
-  }
+  if (!whole) return state;
   state.app = await read(app);
+  state['apps in its folder'] = (await read(`/api/apps?folder_id=${folder_id}`)).items;
   state.shares = await read(`${app}/shares`);
   for (const name of ['Task', 'Note']) state[name] = await records(name);
   for (const name of entityNames) state[`${name} count`] = (await read(`${app}/entities/${name}/count`)).count;

@@ -33,6 +33,7 @@ export async function planted(
   const event = JSON.stringify({ type: 'entity.updated', entity_id: 'x', data: { secret: marker } });
   const extra = { path: '/a', headers: {}, body: event, at: 0, from: 0 };
   const strange = { ...extra, path: '/b' };
+  const told = (more: Heard[]) => misheard(stage, journal, [...heard, ...more]).length;
   const stranger = kinds.find((kind) => kind.own === 'b') as Kind;
   return {
     body: sees({ body: JSON.stringify({ secret: `${marker}-1` }) }),
@@ -44,7 +45,7 @@ export async function planted(
     opened_app: leakIn(guest, refused) === undefined && leakIn(guest, await send(list)) !== undefined,
     changed_record: changed.join() === `Kept ${first} n`,
     stranger_in_c: strangeTo('c', kinds).test(stranger.stamp),
-    extra_delivery: misheard(stage, journal, [...heard, extra]).length > 0,
-    delivery_to_b: misheard(stage, journal, [...heard, strange]).length > 0,
+    extra_delivery: told([extra]) > told([]),
+    delivery_to_b: told([strange]) > told([]),
   };
 }
