@@ -19,6 +19,7 @@ export interface Place {
   readonly agent_id: string;
   readonly folder_id: string;
   readonly workspace_id: string;
+  readonly owner_id: string;
   readonly marker: string;
   readonly token: string;
   /** Where its webhooks deliver to. */
