@@ -9,6 +9,7 @@ import { entities } from './entities.ts';
 import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
+import { neighbours } from './neighbours.ts';
 import { pipeline } from './pipeline.ts';
 import { rules } from './rules.ts';
 import { slotsDrill } from './slots.ts';
@@ -24,6 +25,7 @@ const benches: Record<string, Bench> = {
   entities,
   events,
   members,
+  neighbours,
   pipeline,
   rules,
   slots: slotsDrill,

@@ -29,8 +29,10 @@ function recordOf(told: ToldRecord) {
   return { app_id, entity_name, entity_id, data, old_data, changed_fields, actor, depth, payload_too_large };
 }
 
-const concerns = (webhook: Subscriber, { name, payload }: Told): boolean =>
+/** What happened before there was a webhook is none of its business, however late it is heard. */
+const concerns = (webhook: Subscriber, { name, occurred_at, payload }: Told): boolean =>
   webhook.events.includes(name) &&
+  occurred_at >= webhook.created_date &&
   ('agent_id' in payload || webhook.entity_names === null || webhook.entity_names.includes(payload.entity_name));
 
 /** The workspace and the host a delivery goes to: what may run at once there is bounded. */

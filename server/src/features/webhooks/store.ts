@@ -72,12 +72,12 @@ export async function removeWebhook(db: Db, { workspace_id, id }: Place): Promis
 
 export type Subscriber = Pick<
   WebhookRow,
-  'workspace_id' | 'id' | 'app_id' | 'events' | 'entity_names' | 'target_url' | 'disabled_at'
+  'workspace_id' | 'id' | 'app_id' | 'events' | 'entity_names' | 'target_url' | 'disabled_at' | 'created_date'
 >;
 
 const subscribed = prepared<Subscriber, [readonly string[]]>(
   'list subscribed webhooks',
-  `/* service */ select workspace_id, id, app_id, events, entity_names, target_url, disabled_at
+  `/* service */ select workspace_id, id, app_id, events, entity_names, target_url, disabled_at, created_date
    from webhooks where app_id = any($1::uuid[]) order by app_id, id`,
 );
 

@@ -1,0 +1,44 @@
+// Owns the connections of the drill: few, kept alive, and answers as they came.
+import { Agent, request } from 'node:http';
+import type { Answer } from './oracle.ts';
+
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export type Send = (sent: Sent) => Promise<Answer>;
+
+export function clientOf(port: number, connections: number): { send: Send; close(): void } {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const send: Send = ({ method, path, headers, body }) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const typed =
+      text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+    const sending = request(
+      { agent, port, host: '127.0.0.1', method, path, headers: { ...headers, ...typed } },
+      (got) => {
+        const chunks: Buffer[] = [];
+        got.on('data', (chunk: Buffer) => chunks.push(chunk));
+        got.on('error', reject);
+        got.on('end', () =>
+          resolve({ status: got.statusCode ?? 0, headers: got.headers, body: Buffer.concat(chunks).toString() }),
+        );
+      },
+    );
+    sending.on('error', reject);
+    sending.end(text);
+    return promise;
+  };
+  return { send, close: () => agent.destroy() };
+}
+
+/** Who sets the stage is never refused. */
+export async function done(send: Send, token: string, method: string, path: string, body?: unknown, more = {}) {
+  const answer = await send({ method, path, headers: { authorization: `Bearer ${token}`, ...more }, body });
+  if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+  return JSON.parse(answer.body);
+}

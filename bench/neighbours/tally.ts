@@ -1,0 +1,46 @@
+// Owns the figures of the drill: what was asked by whom, how it was answered, and every leak.
+import type { Sent } from './client.ts';
+import type { Answer } from './oracle.ts';
+import type { Aim, Asked } from './requests.ts';
+
+type Counts = Record<string, Record<string, number>>;
+
+const shown = 20;
+
+export class Tally {
+  readonly byKind: Counts = {};
+  readonly byOperation: Record<string, number> = {};
+  readonly leaks: string[] = [];
+  readonly #statuses: Record<string, Map<number, number>> = {};
+
+  count({ kind, aim, op }: Asked, status: number): void {
+    this.byKind[kind.name] ??= {};
+    const row = this.byKind[kind.name] as Record<string, number>;
+    const column = `${Math.floor(status / 100)}xx`;
+    row[column] = (row[column] ?? 0) + 1;
+    this.byOperation[op.route.name] = (this.byOperation[op.route.name] ?? 0) + 1;
+    this.#statuses[aim] ??= new Map();
+    const statuses = this.#statuses[aim];
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+
+  leak({ kind, aim, op }: Asked, { method, path }: Sent, { status, body }: Answer, where: string): void {
+    const told = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${body.slice(0, 300)}`;
+    if (this.leaks.length < shown) this.leaks.push(told);
+  }
+
+  get byAim(): Counts {
+    return Object.fromEntries(
+      Object.entries(this.#statuses).map(([aim, statuses]) => [aim, Object.fromEntries([...statuses].sort())]),
+    );
+  }
+
+  /** The share of answers like this, of one aim or of all. */
+  share(aim: Aim | undefined, like: (status: number) => boolean): number {
+    const all = Object.entries(this.#statuses)
+      .filter(([name]) => aim === undefined || name === aim)
+      .flatMap(([, statuses]) => [...statuses]);
+    const sum = (entries: typeof all) => entries.reduce((total, [, count]) => total + count, 0);
+    return sum(all.filter(([status]) => like(status))) / sum(all);
+  }
+}
