@@ -17,14 +17,14 @@ describe('what is told', () => {
   it('of a message: byte by byte the contract’s shape, with its headers, signed', async () => {
     const made = await hook();
     const told = toldMessage(made.of, 'grüße "quoted" 💥');
-    const at = new Date('2026-11-14T09:30:00.123Z');
+    const at = new Date('2126-11-14T09:30:00.123Z');
     await world.app.publish(world.app.database.db, 'message.created', told, at);
     await expect.poll(made.heard).toHaveLength(1);
     const { headers, body } = made.heard()[0] as Heard;
     const [delivery] = await made.log();
     const { message, user } = told.data;
     expect(body).toBe(
-      `{"id":"${delivery.event_id}","type":"message.created","created_at":"2026-11-14T09:30:00.123Z",` +
+      `{"id":"${delivery.event_id}","type":"message.created","created_at":"2126-11-14T09:30:00.123Z",` +
         `"agent_id":"${made.of.id}","conversation_id":"${told.conversation_id}","data":{"message":{"id":"${message.id}",` +
         `"role":"user","content":"grüße \\"quoted\\" 💥","file_urls":[],"created_date":"${message.created_date}",` +
         `"updated_date":"${message.updated_date}"},"user":{"id":"${user.id}","email":"${user.email}"}}}`,
