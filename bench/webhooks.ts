@@ -255,7 +255,7 @@ async function publishAndDeliver({ app, agents, receiver }: Stage, seconds: numb
 }
 
 /** Milliseconds from the return of the commit to the first byte at the receiver, for each event. */
-async function timed({ app, receiver }: Stage, agent: Agent, rate: number, seconds: number) {
+async function timed({ app, receiver }: Stage, agents: readonly Agent[], rate: number, seconds: number) {
   const { db } = app.database;
   await receiver.ask('reset');
   const committed = new Map<string, number>();
@@ -263,7 +263,7 @@ async function timed({ app, receiver }: Stage, agent: Agent, rate: number, secon
   const startedAt = performance.now();
   for (let n = 0; n < rate * seconds; n += 1) {
     await sleep(Math.max(0, startedAt + (n * 1000) / rate - performance.now()));
-    const message = told(agent);
+    const message = told(agents[n % agents.length] as Agent);
     sent.push(
       transaction(db, (db) => app.publish(db, 'message.created', message, new Date())).then(
         () => void committed.set(message.data.message.id, nowMs()),
@@ -285,9 +285,8 @@ async function timed({ app, receiver }: Stage, agent: Agent, rate: number, secon
 }
 
 async function latencies(stage: Stage, seconds: number, progress: Progress) {
-  const agent = await stage.agentWith(['/latency']);
-  await timed(stage, agent, 200, 1);
-  const waits = await timed(stage, agent, 200, seconds);
+  await timed(stage, stage.agents, 200, 1);
+  const waits = await timed(stage, stage.agents, 200, seconds);
   const [p50, p99] = [rounded(median(waits)), rounded(quantile(waits, 0.99))];
   progress(`commit to first byte at 200 events/s: p50 ${p50} ms, p99 ${p99} ms`);
   return { p50_ms: p50, p99_ms: p99 };
@@ -316,7 +315,7 @@ async function besideHanging(stage: Stage, backlog: number, progress: Progress) 
       ?.n ?? 0;
   while ((await queued()) < backlog * neighbours) await sleep(200);
   const measured: { alone: number; beside: number }[] = [];
-  const once95 = async () => quantile(await timed(stage, healthy, 50, 1.5), 0.95);
+  const once95 = async () => quantile(await timed(stage, [healthy], 50, 1.5), 0.95);
   for (let round = 0; round < 3; round += 1) {
     await park();
     while (
