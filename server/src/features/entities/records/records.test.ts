@@ -79,6 +79,19 @@ describe('closed to strangers by default', () => {
   });
 });
 
+describe('a field’s read rule', () => {
+  it('holds inside of objects, lists, and lists of lists', async () => {
+    const line = { type: 'object', properties: { name: {}, cost: { type: 'number', rls: { read: isAdmin } } } };
+    const rows = { type: 'array', items: { type: 'array', items: line } };
+    await define('Sheet', { properties: { line, lines: { type: 'array', items: line }, rows } });
+    const [seen, whole] = [{ name: 'a' }, { name: 'a', cost: 5 }];
+    const { id } = (await ask('POST', 'Sheet', { line: whole, lines: [whole], rows: [[whole], []] })).body;
+    expect((await ask('GET', `Sheet/${id}`)).body).toMatchObject({ line: whole, lines: [whole], rows: [[whole], []] });
+    const { line: one, lines, rows: nested } = (await ask('GET', `Sheet/${id}`, undefined, ann)).body;
+    expect({ one, lines, nested }).toEqual({ one: seen, lines: [seen], nested: [[seen], []] });
+  });
+});
+
 describe('createRecord', () => {
   it('fills defaults, assigns what is automatic, and tells', async () => {
     const got = await ask('POST', 'Task', { title: 'a', is_sample: true, id: 'x', odd: 1, code: null });

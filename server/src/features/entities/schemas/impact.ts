@@ -5,6 +5,7 @@ import type { AppAccess } from '../../../access/proofs.ts';
 import type { Db } from '../../../tables.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { Subject } from '../rules/rule.ts';
+import { removedFields } from './declared.ts';
 import type { EntitySchema } from './field.ts';
 import { countOf, newestRecords } from './store.ts';
 import { checkedValue, nothingFound } from './values.ts';
@@ -34,7 +35,7 @@ export async function impactOf(
   after: EntitySchema,
 ): Promise<{ impact: Impact; isWhole: boolean }> {
   const records = await countOf(db, access, after.name);
-  const fields_removed = [...(before?.fields.keys() ?? [])].filter((name) => !after.fields.has(name));
+  const fields_removed = before === undefined ? [] : removedFields(before.fields, after.fields);
   const opened = new Map<string, Impact['newly_open'][number]>();
   let violating_records = 0;
   for await (const record of newestRecords(db, access, after.name, sampled)) {

@@ -152,6 +152,35 @@ describe('putEntitySchema', () => {
     expect((await records('GET', `Task/${id}`)).body).toMatchObject({ a: 'long', b: 'kept' });
   });
 
+  it('hides a removed field inside of objects and lists too, and names it', async () => {
+    const { schemas, records } = await newApp();
+    const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
+    const lines = (properties: object) => ({
+      type: 'array',
+      items: { type: 'array', items: { type: 'object', properties } },
+    });
+    const free = { type: 'object' };
+    await put({
+      place: { ...free, properties: { city: {}, zip: {} } },
+      lines: lines({ a: {}, b: {} }),
+      free,
+      gone: free,
+    });
+    const whole = { place: { city: 'x', zip: '1' }, lines: [[{ a: '1', b: '2' }]], free: { any: 1 }, gone: { b: 1 } };
+    const { id } = (await records('POST', 'Task', whole)).body;
+    const changed = await put({
+      place: { ...free, properties: { city: {} } },
+      lines: lines({ a: {} }),
+      free,
+      gone: {},
+    });
+    expect(changed.body.impact.fields_removed).toEqual(['place.zip', 'lines.b']);
+    const { place, lines: left, free: open, gone } = (await records('GET', `Task/${id}`)).body;
+    expect({ place, left, open, gone }).toEqual({ place: { city: 'x' }, left: [[{ a: '1' }]], open: { any: 1 } });
+    await put({ place: free, lines: lines({ a: {}, b: {} }), free, gone: free });
+    expect((await records('GET', `Task/${id}`)).body).toMatchObject(whole);
+  });
+
   it('takes at most 100 entities', async () => {
     const { schemas } = await newApp();
     const body = { schemas: Array.from({ length: 100 }, (_, n) => ({ name: `T${n}` })) };
