@@ -17,6 +17,11 @@ async function newApp() {
     world.call(method, `/api/apps/${app.id}${path}`, { as: token, ...(body !== undefined && { body }) });
   return {
     app,
+    /** Keys are built, and every process knows. */
+    settle: async () => {
+      await buildKeys(world.db, in1Minute());
+      world.clock.aheadMs += 11_000;
+    },
     records: (method: string, path: string, body?: unknown) => ask(method, `/entities/${path}`, body),
     define: (document: object) => ask('PUT', '/entity-schemas/Task', { name: 'Task', ...document }),
     keys: () =>
@@ -95,15 +100,53 @@ describe('build entity keys', () => {
     expect(await records('POST', 'Task', { code: 'A' })).toMatchObject({ status: 409 });
   });
 
-  it('of records that were the same before they had to differ, the first has the key and both stay', async () => {
-    const { define, records, keys } = await newApp();
+  it('of records that were the same before they had to differ, all stay and are found by the value', async () => {
+    const { define, records, keys, settle } = await newApp();
     await define({ properties });
-    const [, second] = (await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'A' }])).body;
+    const twins = Array.from({ length: 3 }, () => ({ code: 'A' }));
+    const [first, second, third] = (await records('POST', 'Task/bulk', twins)).body;
     await define({ properties, unique: [['code']] });
-    await buildKeys(world.db, in1Minute());
-    expect(await keys()).toHaveLength(1);
-    expect((await records('GET', 'Task/count')).body.count).toBe(2);
+    await settle();
+    expect((await keys()).map(({ is_unique }) => is_unique).sort()).toEqual([false, false, true]);
+    expect((await records('GET', 'Task/count?code=A')).body.count).toBe(3);
+    expect((await records('GET', 'Task?code=A')).body.items).toHaveLength(3);
+    expect(await records('POST', 'Task/upsert', { records: [{ code: 'A' }], key: ['code'] })).toMatchObject({
+      status: 409,
+      body: { code: 'upsert_key_ambiguous' },
+    });
     expect(await records('PUT', `Task/${second.id}`, { owner: 'x' })).toMatchObject({ status: 200 });
+    // Whichever lets go of the value, nobody else takes it while another has it.
+    for (const [method, id, body] of [
+      ['PUT', second.id, { code: 'B' }],
+      ['DELETE', first.id, undefined],
+    ]) {
+      expect((await records(method, `Task/${id}`, body)).status).toBe(200);
+      expect(await records('POST', 'Task', { code: 'A' })).toMatchObject({ status: 409, body: { fields: ['code'] } });
+    }
+    expect(await records('DELETE', 'Task', { query: { code: 'A' } })).toMatchObject({ body: { deleted: 1 } });
+    expect((await records('POST', 'Task', { code: 'A' })).status).toBe(200);
+    expect(await records('POST', `Task/${third.id}/restore`)).toMatchObject({ status: 409 });
+  });
+
+  it('a list from before a field had to hold one unique value is still found by its elements', async () => {
+    const { define, records, settle } = await newApp();
+    await define({ properties: { code: { type: 'array', items: {} } } });
+    const { id } = (await records('POST', 'Task', { code: ['A', 'B'] })).body;
+    await define({ properties, unique: [['code']] });
+    await settle();
+    expect((await records('POST', 'Task', { code: 'A' })).status).toBe(200);
+    expect((await records('GET', 'Task/count?code=A')).body.count).toBe(2);
+    expect((await records('GET', 'Task?code=B')).body.items).toMatchObject([{ id }]);
+  });
+
+  it('a record with more elements than keys are made for is found by each of them', async () => {
+    const { define, records, keys, settle } = await newApp();
+    await define({ properties: { owner: { type: 'array', items: {} } }, rls: byOwner });
+    const many = Array.from({ length: 1_001 }, (_, n) => (n === 1_000 ? owner.email : `x${n}`));
+    await records('POST', 'Task/bulk', [{ owner: many }, { owner: [owner.email] }, { owner: many.slice(0, 1_000) }]);
+    await settle();
+    expect(await keys()).toHaveLength(1 + 2 + 1_001);
+    expect((await records('GET', 'Task')).body.items).toHaveLength(2);
   });
 });
 

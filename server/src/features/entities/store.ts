@@ -48,19 +48,30 @@ export async function lockNext(db: Db, { app_id, entity_name }: Building, after:
   return rows.map(subjectOf);
 }
 
-/** What is there already stays; of two records with one unique key, the first has it. */
+/**
+ * What is there already stays. Of records with one unique value one has it for itself, and is held so that it does
+ * not let go of it unseen; the others are only found by it.
+ */
 export async function insertKeys(
   db: Db,
   { app_id, entity_name }: Building,
   rows: readonly { record: Subject; key: KeyRow }[],
 ): Promise<void> {
-  if (rows.length === 0) return;
-  await sql`insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
-    select ${app_id}::uuid, ${entity_name}::text, n.key, n.value, n.created_date, n.record_id, n.is_unique
-    from unnest(${rows.map(({ key }) => key.key)}::text[], ${rows.map(({ key }) => key.value)}::bytea[],
-      ${rows.map(({ record }) => record.created_date)}::timestamptz[], ${rows.map(({ record }) => record.id)}::uuid[],
-      ${rows.map(({ key }) => key.is_unique)}::boolean[]) as n(key, value, created_date, record_id, is_unique)
-    on conflict do nothing`.execute(db);
+  const unique = new Map(
+    rows.filter(({ key }) => key.is_unique).map((row) => [`${row.key.key} ${row.key.value.toString('latin1')}`, row]),
+  );
+  const proposed = (from: typeof rows) => sql`unnest(${from.map(({ key }) => key.key)}::text[],
+    ${from.map(({ key }) => key.value)}::bytea[], ${from.map(({ record }) => record.created_date)}::timestamptz[],
+    ${from.map(({ record }) => record.id)}::uuid[]) as n(key, value, created_date, record_id)`;
+  const columns = sql.raw('app_id, entity_name, key, value, created_date, record_id, is_unique');
+  await sql`insert into entity_keys (${columns})
+    select ${app_id}::uuid, ${entity_name}::text, n.*, true from ${proposed([...unique.values()])}
+    where not exists (select from entity_keys k where k.app_id = ${app_id} and k.entity_name = ${entity_name}
+      and k.key = n.key and k.value = n.value and k.created_date = n.created_date and k.record_id = n.record_id)
+    on conflict (app_id, entity_name, key, value) where is_unique do update set is_unique = true`.execute(db);
+  await sql`insert into entity_keys (${columns})
+    select ${app_id}::uuid, ${entity_name}::text, n.*, false from ${proposed(rows)}
+    on conflict (app_id, entity_name, key, value, created_date, record_id) do nothing`.execute(db);
 }
 
 export async function saveReached(db: Db, { app_id, entity_name }: Building, reached: string): Promise<void> {

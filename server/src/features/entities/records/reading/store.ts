@@ -9,7 +9,7 @@ import { compileQuery } from '../../rules/query.ts';
 import type { Condition, Rule, Subject } from '../../rules/rule.ts';
 import { compileSort } from '../../rules/sort.ts';
 import { compile } from '../../rules/sql.ts';
-import { digestOf, placeName } from '../../schemas/keys.ts';
+import { anyValue, digestOf, placeName } from '../../schemas/keys.ts';
 import { subjectOf } from '../../schemas/store.ts';
 import type { RecordAccess } from '../record.ts';
 import type { AtEntity } from '../store.ts';
@@ -67,17 +67,19 @@ function fromMatching(access: RecordAccess, rule: Rule, query: Condition, writer
   const { app, entity, principal } = access;
   const [appId, name] = [writer.bind(app.id), writer.bind(entity.name)];
   const key = drivingKey(access, rule, query);
+  const keyName = key && writer.bind(key.name);
+  const underKey = (value: string) => `select record_id, created_date from entity_keys
+    where app_id = ${appId}::uuid and entity_name = ${name} and key = ${keyName} and value = ${value}::bytea`;
   const source =
     key === undefined
       ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
       : // The key's times and ids are the record's, so its order is the order of making. Each record is looked up by itself
         // (`offset 0`): the planner would take key and rule for two things, expect next to nothing and read everything.
         `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
-          from entity_keys k cross join lateral (
+          from (${[key.value, anyValue].map((value) => underKey(writer.bind(value))).join(' union all ')}) k
+          cross join lateral (
             select data, created_by, created_by_id, updated_date, is_sample from entity_records
-            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
-          where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${writer.bind(key.name)}
-            and k.value = ${writer.bind(key.value)}) r where true`;
+            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x) r where true`;
   const allowed = compile(rule, principal, writer);
   return `${source} and ${allowed} and ${compileQuery(query, askedBy(access), writer)}`;
 }
