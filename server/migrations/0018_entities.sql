@@ -47,7 +47,7 @@ create table entity_keys (
   app_id uuid not null references apps on delete cascade,
   entity_name text collate "C" not null,
   key text collate "C" not null,
-  -- A digest, so that a value of any length can be a key; empty for a record that any value may find.
+  -- A digest, so that a value of any length can be a key; empty for a record that other values find too.
   value bytea not null,
   -- The record's, so that a page in order of making is one range of the key.
   created_date timestamptz(3) not null,

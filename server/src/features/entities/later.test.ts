@@ -143,8 +143,8 @@ describe('build entity keys', () => {
     const { define, records, keys, settle } = await newApp();
     await define({ properties: { owner: { type: 'array', items: {} } }, rls: byOwner });
     const many = Array.from({ length: 1_001 }, (_, n) => (n === 1_000 ? owner.email : `x${n}`));
-    await records('POST', 'Task/bulk', [{ owner: many }, { owner: [owner.email] }, { owner: many.slice(0, 1_000) }]);
     await settle();
+    await records('POST', 'Task/bulk', [{ owner: many }, { owner: [owner.email] }, { owner: many.slice(0, 1_000) }]);
     expect(await keys()).toHaveLength(1 + 2 + 1_001);
     expect((await records('GET', 'Task')).body.items).toHaveLength(2);
   });

@@ -23,7 +23,7 @@ export interface KeyRow {
 const maxLookups = 10;
 const maxElements = 1_000;
 
-/** The value of a record that has too many to list, or one that is found by other values too: lists always look at it. */
+/** The value of a record that has too many, or one that others find too: while there is any, its key drives no list. */
 export const anyValue = Buffer.alloc(0);
 
 /** The keys a schema asks for: its unique lists, and what its rules compare with the caller. */

@@ -2,7 +2,7 @@
 // key where one is known that every such record has.
 import { CompiledQuery, sql } from 'kysely';
 import type { Principal } from '../../../../access/principal.ts';
-import { transaction } from '../../../../kit/db/database.ts';
+import { prepared, transaction } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
 import { equalities } from '../../rules/decide.ts';
 import { compileQuery } from '../../rules/query.ts';
@@ -30,7 +30,7 @@ export async function listMatching(
 ): Promise<Listed[]> {
   const writer = writing();
   const order = compileSort(sort, askedBy(access), writer);
-  const matching = fromMatching(access, rule, query, writer);
+  const matching = await fromMatching(db, access, rule, query, writer);
   const rest = after === undefined ? '' : ` and ${order.after(after)}`;
   const rows = await boundedRows<Parameters<typeof subjectOf>[0] & { position: string[] }>(
     db,
@@ -43,14 +43,14 @@ export async function listMatching(
 
 export async function countMatching(db: Db, access: RecordAccess, rule: Rule, query: Condition): Promise<number> {
   const writer = writing();
-  const text = `select count(*) as count ${fromMatching(access, rule, query, writer)}`;
+  const text = `select count(*) as count ${await fromMatching(db, access, rule, query, writer)}`;
   return (await boundedRows<{ count: number }>(db, text, writer.values))[0]?.count ?? 0;
 }
 
 /** Ids of matching records, the oldest first. */
 export async function listMatchingIds(db: Db, access: RecordAccess, rule: Rule, query: Condition, limit: number) {
   const writer = writing();
-  const text = `select r.id ${fromMatching(access, rule, query, writer)} order by r.created_date, r.id limit ${writer.bind(limit)}`;
+  const text = `select r.id ${await fromMatching(db, access, rule, query, writer)} order by r.created_date, r.id limit ${writer.bind(limit)}`;
   return (await boundedRows<{ id: string }>(db, text, writer.values)).map((row) => row.id);
 }
 
@@ -63,32 +63,42 @@ type Writing = ReturnType<typeof writing>;
 const askedBy = ({ principal, entity }: RecordAccess) => ({ who: principal, fieldRules: entity.schema.fieldRules });
 
 /** A filter sees only what the caller may read; rule and filter are one condition. */
-function fromMatching(access: RecordAccess, rule: Rule, query: Condition, writer: Writing): string {
+async function fromMatching(
+  db: Db,
+  access: RecordAccess,
+  rule: Rule,
+  query: Condition,
+  writer: Writing,
+): Promise<string> {
   const { app, entity, principal } = access;
   const [appId, name] = [writer.bind(app.id), writer.bind(entity.name)];
-  const key = drivingKey(access, rule, query);
-  const keyName = key && writer.bind(key.name);
-  const underKey = (value: string) => `select record_id, created_date from entity_keys
-    where app_id = ${appId}::uuid and entity_name = ${name} and key = ${keyName} and value = ${value}::bytea`;
+  const key = await findDrivingKey(db, access, rule, query);
   const source =
     key === undefined
       ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
       : // The key's times and ids are the record's, so its order is the order of making. Each record is looked up by itself
         // (`offset 0`): the planner would take key and rule for two things, expect next to nothing and read everything.
         `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
-          from (${[key.value, anyValue].map((value) => underKey(writer.bind(value))).join(' union all ')}) k
-          cross join lateral (
+          from entity_keys k cross join lateral (
             select data, created_by, created_by_id, updated_date, is_sample from entity_records
-            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x) r where true`;
+            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
+          where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${writer.bind(key.name)}
+            and k.value = ${writer.bind(key.value)}) r where true`;
   const allowed = compile(rule, principal, writer);
   return `${source} and ${allowed} and ${compileQuery(query, askedBy(access), writer)}`;
 }
+
+const underAnyValue = prepared<object, [string, string, string, Buffer]>(
+  'entity_key_any_value',
+  'select from entity_keys where app_id = $1 and entity_name = $2 and key = $3 and value = $4 limit 1',
+);
 
 // A query names no attributes of whoever asks it.
 const anybody: Principal = { kind: 'signed_in', id: '', email: '', full_name: '', role: '', data: {} };
 
 /** A key, and the value under it that every matching record has. Ids and creators have indexes of their own. */
-function drivingKey({ entity, principal }: RecordAccess, rule: Rule, query: Condition) {
+async function findDrivingKey(db: Db, access: RecordAccess, rule: Rule, query: Condition) {
+  const { app, entity, principal } = access;
   const all = [...equalities(rule, principal), ...equalities(query, anybody)];
   const equal = new Map(all.map(({ path, value }) => [path, value]));
   if (equal.has('id') || equal.has('created_by')) return undefined;
@@ -97,6 +107,7 @@ function drivingKey({ entity, principal }: RecordAccess, rule: Rule, query: Cond
   );
   const key = usable.find((each) => each.isUnique) ?? usable[0];
   if (key === undefined) return undefined;
+  if ((await underAnyValue(db, app.id, entity.name, key.name, anyValue)).length > 0) return undefined;
   const values = key.places.map((place) => equal.get(placeName(place)));
   return { name: key.name, value: digestOf(key.isUnique ? values : values[0]) };
 }
