@@ -180,10 +180,18 @@ describe('createRecords', () => {
       status: 422,
       body: { detail: [{ loc: ['body', 1, 'a'], type: 'string_pattern_mismatch' }] },
     });
-    const many = Array.from({ length: 100 }, () => ({ a: `${long}b` }));
+    const many = Array.from({ length: 5 }, () => ({ a: `${long}b` }));
     const got = await ask('POST', 'Costly/bulk', many);
     expect(got.body.detail.map(({ type }: { type: string }) => type)).toContain('value_error');
-    expect((await ask('POST', 'Costly/bulk', many.slice(60))).status).toBe(200);
+    expect((await ask('POST', 'Costly/bulk', many.slice(2))).status).toBe(200);
+  });
+
+  it('compiles patterns that are values up to the same bound', async () => {
+    await define('Searches', { properties: { a: { type: 'string', format: 'regex' } } });
+    const many = Array.from({ length: 20 }, () => ({ a: 'a{900}' }));
+    const got = await ask('POST', 'Searches/bulk', many);
+    expect(got.body.detail.map(({ type }: { type: string }) => type)).toContain('value_error');
+    expect((await ask('POST', 'Searches/bulk', many.slice(16))).status).toBe(200);
   });
 });
 

@@ -25,7 +25,8 @@ interface Kept {
   readonly size: number;
 }
 
-const maxSize = 32 * 1024 * 1024; // characters of documents
+const maxSize = 32 * 1024 * 1024; // characters of documents, and what their patterns weigh
+const patternWeight = 170; // bytes that a compiled pattern keeps for each step of its cost
 const unsettledMs = 10_000; // while keys are being built, how long another process's news may take
 
 export function knownEntities(): FindEntity {
@@ -68,7 +69,7 @@ async function readEntity(db: Db, access: AtApp, name: string): Promise<Pick<Kep
   if (row === undefined) return name === 'User' ? { entity: implicitUser, size: 0 } : undefined;
   const schema = storedSchema(row.document);
   const entity = { name, schema, keys: keysFor(schema, 0, row.keys), ready: new Set(row.ready) };
-  return { entity, size: JSON.stringify(row.document).length };
+  return { entity, size: JSON.stringify(row.document).length + schema.patternCost * patternWeight };
 }
 
 /** What was taken once must be readable for ever. */

@@ -139,6 +139,18 @@ describe('putEntitySchema', () => {
     expect(got.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
   });
 
+  it('matches patterns of all looked at up to one bound, and says when that was not all', async () => {
+    const { schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    const long = { a: `${'a'.repeat(1_000)}b` };
+    await records('POST', 'Task/bulk', [long, long, long, long, { a: 'b' }]);
+    const costly = (pattern: string) => schemas('PUT', '/Task', { name: 'Task', properties: { a: { pattern } } });
+    const got = await costly('(a?){150}a{150}[bc]');
+    expect(got.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
+    expect(got.body.impact.violating_records).toBe(1);
+    expect((await costly('^a')).body.impact.violating_records).toBe(1);
+  });
+
   it('hides the values of a removed field until it returns, and checks old records when next written', async () => {
     const { schemas, records } = await newApp();
     const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
