@@ -1,9 +1,14 @@
 // What happens to records by itself: keys built and swept, the trash emptied.
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/world.ts';
+import type { Db } from '../../tables.ts';
 import { buildKeys, purgeRecords } from './later.ts';
+import { digestOf } from './schemas/keys.ts';
+import { insertKeys, lockNext } from './store.ts';
 
-const world = await startWorld();
+const statements: string[] = [];
+const world = await startWorld({ seeStatement: (text) => statements.push(text) });
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
@@ -35,6 +40,11 @@ async function newApp() {
     state: () =>
       world.db.selectFrom('entity_key_states').selectAll().where('app_id', '=', app.id).executeTakeFirstOrThrow(),
   };
+}
+/** Until somebody waits for what this transaction holds. */
+async function untilOneWaits(db: Db) {
+  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`;
+  while ((await waiting.execute(db)).rows.length === 0);
 }
 const properties = { owner: {}, code: {} };
 const byOwner = { read: { 'data.owner': '{{user.email}}' } };
@@ -100,6 +110,50 @@ describe('build entity keys', () => {
     expect(await records('POST', 'Task', { code: 'A' })).toMatchObject({ status: 409 });
   });
 
+  it('until a unique key is built, many writes are looked at together, and only their end must be unique', async () => {
+    const { define, records } = await newApp();
+    await define({ properties });
+    const [one, two] = (await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'B' }])).body;
+    await define({ properties, unique: [['code']] });
+    const change = (a: object, b: object) =>
+      records('PUT', 'Task/bulk', [
+        { id: one.id, ...a },
+        { id: two.id, ...b },
+      ]);
+    statements.length = 0;
+    expect((await change({ code: 'B' }, { code: 'A' })).status).toBe(200);
+    expect(statements.filter((text) => text.includes('unnest') && text.includes('r.data->'))).toHaveLength(1);
+    expect((await change({ code: 'A' }, { owner: 'x' })).status).toBe(409);
+    expect((await records('POST', 'Task/bulk', [{ code: 'C' }, { code: 'A' }])).status).toBe(409);
+    expect((await records('POST', 'Task/bulk', [{ code: 'C' }, { code: 'C' }])).status).toBe(409);
+  });
+
+  it('a record that is changed while it gets its key keeps only the key of its new value', async () => {
+    const { app, define, records, keys, settle } = await newApp();
+    await define({ properties });
+    const { id } = (await records('POST', 'Task', { code: 'A' })).body;
+    await define({ properties, unique: [['code']] });
+    const entity = { app_id: app.id, entity_name: 'Task' };
+    const { keys: names } = await world.db
+      .selectFrom('entity_schemas')
+      .select('keys')
+      .where('app_id', '=', app.id)
+      .executeTakeFirstOrThrow();
+    let change: Promise<{ status: number }> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      const [record] = await lockNext(db, entity, null, 1);
+      if (record === undefined) throw new Error('no record');
+      change = records('PUT', `Task/${id}`, { code: 'B' });
+      await untilOneWaits(db);
+      const key = { key: names[0] as string, value: digestOf(['A']), is_unique: true };
+      await insertKeys(db, entity, [{ record, key }]);
+    });
+    expect((await change)?.status).toBe(200);
+    await settle();
+    expect((await keys()).map(({ value }) => value.equals(digestOf(['B'])))).toEqual([true]);
+    expect((await records('POST', 'Task', { code: 'A' })).status).toBe(200);
+  });
+
   it('of records that were the same before they had to differ, all stay and are found by the value', async () => {
     const { define, records, keys, settle } = await newApp();
     await define({ properties });
@@ -162,6 +216,21 @@ describe('purge records', () => {
     await purgeRecords(world.db, in30Days());
     expect(await left()).toHaveLength(1);
     expect(await records('POST', `Task/${gone.id}/restore`)).toMatchObject({ status: 404 });
+  });
+
+  it('leaves a record that is restored while it looks', async () => {
+    const { app, define, records } = await newApp();
+    await define({ properties });
+    const { id } = (await records('POST', 'Task', { code: 'A' })).body;
+    await records('DELETE', `Task/${id}`);
+    let purge: Promise<number> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      await sql`update entity_records set deleted_date = null where app_id = ${app.id} and id = ${id}`.execute(db);
+      purge = purgeRecords(world.db, in30Days());
+      await untilOneWaits(db);
+    });
+    await purge;
+    expect((await records('GET', `Task/${id}`)).status).toBe(200);
   });
 
   it('takes the records of an app that is about to be purged, before the app', async () => {

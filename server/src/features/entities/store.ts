@@ -94,10 +94,12 @@ export async function saveBuilt(db: Db, { app_id, entity_name }: Building, keys:
 
 /** Of all apps: removes records that were put in the trash before, some at a time; gives how many. */
 export async function purgeTrashed(db: Db, before: Date, limit: number): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from entity_records where (app_id, id) in (
+  // Asked twice: one that is restored between the look and the deletion stays.
+  const { numAffectedRows } =
+    await sql`/* service */ delete from entity_records where deleted_date <= ${before} and (app_id, id) in (
     select app_id, id from entity_records where deleted_date <= ${before} order by deleted_date limit ${limit})`.execute(
-    db,
-  );
+      db,
+    );
   return Number(numAffectedRows ?? 0);
 }
 

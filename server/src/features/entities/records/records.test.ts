@@ -245,6 +245,41 @@ describe('updateRecords', () => {
   });
 });
 
+describe('updateRecords, what it tells and what it takes', () => {
+  it('a record that is hidden cannot be told from one that is not there', async () => {
+    const [hidden] = (await ask('POST', 'Task/bulk', [{ title: 'h' }])).body;
+    const mine = (await ask('POST', 'Task', { title: 'm', owner: user.email }, ann)).body;
+    const missing = async (id: string) => {
+      const { status, body } = await ask('PUT', 'Task/bulk', [{ id: mine.id, title: 'lost' }, { id }], ann);
+      return { status, ...body, request_id: undefined };
+    };
+    const first = await missing(hidden.id);
+    expect(first).toEqual(await missing(newId()));
+    expect(first).toMatchObject({ status: 404, code: 'record_not_found' });
+    expect(JSON.stringify(first)).toContain('number 1');
+  });
+
+  it('values may be swapped and handed on; only the end must be unique', async () => {
+    const [one, two] = (
+      await ask('POST', 'Task/bulk', [
+        { title: 's1', code: 'S1' },
+        { title: 's2', code: 'S2' },
+      ])
+    ).body;
+    const change = (a: string, b: string) =>
+      ask('PUT', 'Task/bulk', [
+        { id: one.id, code: a },
+        { id: two.id, code: b },
+      ]);
+    expect(await change('S2', 'S1')).toMatchObject({ status: 200, body: [{ code: 'S2' }, { code: 'S1' }] });
+    expect(await change('S3', 'S2')).toMatchObject({ status: 200 });
+    expect(await change('S4', 'S4')).toMatchObject({ status: 409, body: { fields: ['code'] } });
+    expect((await ask('GET', `Task/${two.id}`)).body.code).toBe('S2');
+    expect(await ask('POST', 'Task', { title: 's', code: 'S1' })).toMatchObject({ status: 200 });
+    expect(await ask('POST', 'Task', { title: 's', code: 'S2' })).toMatchObject({ status: 409 });
+  });
+});
+
 describe('upsertRecords', () => {
   it('updates what has the key, creates the rest, in the order sent', async () => {
     const known = (await ask('POST', 'Task', { title: 'known', code: 'K1' })).body;

@@ -185,21 +185,23 @@ export async function saveRecord(db: Db, access: AtEntity, version: number, writ
   return saved.length > 0;
 }
 
+const removedKeys = prepared<object, readonly unknown[]>('entity_keys_remove', goneKeys(3));
+
 const savedAll = prepared<object, readonly unknown[]>(
   'entity_records_save',
   `with changed as (
      update entity_records r set data = n.data::jsonb, updated_date = $3, version = r.version + 1, deleted_date = null
      from unnest($4::uuid[], $5::text[]) as n(id, data)
      where r.app_id = $1 and r.entity_name = $2 and r.id = n.id),
-   gone as (${goneKeys(6)}),
-   added as (${addedKeys(10)})
-   ${events(15)}`,
+   added as (${addedKeys(6)})
+   ${events(11)}`,
 );
 
-/** Saves records that are held; one that was in the trash is back. */
+/** Saves records that are held; one that was in the trash is back. Values are given up first, so that they may be swapped. */
 export async function saveRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[]): Promise<void> {
   const [first] = writes;
   if (first === undefined) return;
+  await removedKeys(db, app.id, entity.name, ...keyValues(writes, 'gone'));
   await savedAll(
     db,
     app.id,
@@ -207,7 +209,6 @@ export async function saveRecords(db: Db, { app, entity }: AtEntity, writes: rea
     first.record.updated_date,
     ids(writes),
     texts(writes),
-    ...keyValues(writes, 'gone'),
     ...keyValues(writes, 'added'),
     ...eventValues(writes),
   );

@@ -15,13 +15,15 @@ export interface Entity {
   readonly ready: ReadonlySet<string>;
 }
 
+/** Whether every record has every key: nobody else gives records keys then. */
+export const isSettled = ({ keys, ready }: Entity): boolean => keys.every((key) => ready.has(key.name));
+
 export type FindEntity = (db: Db, access: AtApp, name: string, now: Date) => Promise<Entity | undefined>;
 
 interface Kept {
   readonly entity: Entity;
   readonly revision: number;
   readonly readAt: number;
-  readonly isSettled: boolean;
   readonly size: number;
 }
 
@@ -37,8 +39,8 @@ export function knownEntities(): FindEntity {
     size -= kept.get(id)?.size ?? 0;
     kept.delete(id);
   };
-  const isGood = ({ revision, isSettled, readAt }: Kept, access: AtApp, now: Date) =>
-    revision >= access.app.revision && (isSettled || Math.abs(now.getTime() - readAt) < unsettledMs);
+  const isGood = ({ revision, entity, readAt }: Kept, access: AtApp, now: Date) =>
+    revision >= access.app.revision && (isSettled(entity) || Math.abs(now.getTime() - readAt) < unsettledMs);
 
   return async (db, access, name, now) => {
     const id = `${access.app.id} ${name}`;
@@ -52,8 +54,7 @@ export function knownEntities(): FindEntity {
     const read = await readEntity(db, access, name);
     if (read === undefined) return undefined;
     forget(id); // another request may have read it meanwhile
-    const isSettled = read.entity.keys.every((key) => read.entity.ready.has(key.name));
-    kept.set(id, { ...read, isSettled, revision: access.app.revision, readAt: now.getTime() });
+    kept.set(id, { ...read, revision: access.app.revision, readAt: now.getTime() });
     size += read.size;
     for (const oldest of kept.keys()) {
       if (size <= maxSize || oldest === id) break;

@@ -112,24 +112,7 @@ async function findDrivingKey(db: Db, access: RecordAccess, rule: Rule, query: C
   return { name: key.name, value: digestOf(key.isUnique ? values : values[0]) };
 }
 
-/** Another record with these values in these fields, found without a key. */
-export async function hasSame(
-  db: Db,
-  { app, entity }: AtEntity,
-  names: readonly string[],
-  values: readonly unknown[],
-  except: string,
-): Promise<boolean> {
-  const writer = writing();
-  const same = names.map(
-    (name, index) => `r.data->${writer.bind(name)}::text = ${writer.bind(JSON.stringify(values[index]))}::jsonb`,
-  );
-  const text = `select from entity_records r where r.app_id = ${writer.bind(app.id)}::uuid and r.entity_name = ${writer.bind(entity.name)}
-    and r.deleted_date is null and r.id <> ${writer.bind(except)}::uuid and ${same.join(' and ')} limit 1`;
-  return (await boundedRows(db, text, writer.values)).length > 0;
-}
-
-/** Records that have one of these values under a unique key. */
+/** Records that have one of these values under a unique key; one more than those, if there are so many. */
 export async function listIdsByKey(
   db: Db,
   { app, entity }: AtEntity,
@@ -142,25 +125,27 @@ export async function listIdsByKey(
     .where('entity_name', '=', entity.name)
     .where('key', '=', key)
     .where(sql<boolean>`value = any(${values}::bytea[])`)
+    .limit(values.length + 1)
     .select('record_id')
     .execute();
   return rows.map((row) => row.record_id);
 }
 
-/** Records that have, in these fields, the values of one of those sent. */
+/** Records that have, in these fields, the values of one of those sent; one more than those, if there are so many. */
 export async function listIdsByFields(
   db: Db,
   { app, entity }: AtEntity,
   names: readonly string[],
   sent: readonly Readonly<Record<string, unknown>>[],
+  except: readonly string[] = [],
 ): Promise<string[]> {
   const writer = writing();
   const lists = names.map((name) => `${writer.bind(sent.map((record) => JSON.stringify(record[name])))}::text[]`);
   const same = names.map((name, index) => `r.data->${writer.bind(name)}::text = w.v${index}::jsonb`);
   const text = `select r.id from entity_records r
     where r.app_id = ${writer.bind(app.id)}::uuid and r.entity_name = ${writer.bind(entity.name)} and r.deleted_date is null
-      and exists (select from unnest(${lists.join(', ')}) as w(${names.map((_, index) => `v${index}`).join(', ')})
-        where ${same.join(' and ')})`;
+      and r.id <> all(${writer.bind(except)}::uuid[]) and exists (select from unnest(${lists.join(', ')}) as w(${names.map((_, index) => `v${index}`).join(', ')})
+        where ${same.join(' and ')}) limit ${writer.bind(sent.length + 1)}`;
   return (await boundedRows<{ id: string }>(db, text, writer.values)).map((row) => row.id);
 }
 
