@@ -89,11 +89,14 @@ create index entity_key_states_building on entity_key_states (building_since) wh
 
 -- However a schema comes to be there, also by an import: its keys are built, and those it no longer asks for are swept.
 create function entity_schema_saved() returns trigger language plpgsql as $$
+declare
+  -- Whoever saves it may have begun long ago.
+  since timestamptz := greatest(new.updated_date, clock_timestamp());
 begin
   insert into entity_key_states as k (app_id, entity_name, ready, building_since)
-  values (new.app_id, new.name, '{}', new.updated_date)
+  values (new.app_id, new.name, '{}', since)
   on conflict (app_id, entity_name) do update
-  set ready = array(select unnest(k.ready) intersect select unnest(new.keys)), building_since = new.updated_date,
+  set ready = array(select unnest(k.ready) intersect select unnest(new.keys)), building_since = since,
     reached = null;
   return null;
 end $$;

@@ -1,8 +1,8 @@
 // What happens to records by itself: keys built and swept, the trash emptied.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { untilOneWaits } from '../../../test/waiting.ts';
 import { startWorld } from '../../../test/world.ts';
-import type { Db } from '../../tables.ts';
 import { buildKeys, purgeRecords } from './later.ts';
 import { digestOf } from './schemas/keys.ts';
 import { insertKeys, lockNext } from './store.ts';
@@ -40,11 +40,6 @@ async function newApp() {
     state: () =>
       world.db.selectFrom('entity_key_states').selectAll().where('app_id', '=', app.id).executeTakeFirstOrThrow(),
   };
-}
-/** Until somebody waits for what this transaction holds. */
-async function untilOneWaits(db: Db) {
-  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`;
-  while ((await waiting.execute(db)).rows.length === 0);
 }
 const properties = { owner: {}, code: {} };
 const byOwner = { read: { 'data.owner': '{{user.email}}' } };
@@ -95,6 +90,33 @@ describe('build entity keys', () => {
     expect(now?.record_id).toBe(id);
     expect(now?.key).not.toBe(first?.key);
     expect(now?.value.equals(first?.value as Buffer)).toBe(false);
+  });
+
+  it('a large entity keeps no other waiting', async () => {
+    const [large, small] = [await newApp(), await newApp()];
+    await large.define({ properties });
+    await sql`insert into entity_records
+      (app_id, id, entity_name, data, created_by, created_by_id, created_date, updated_date)
+      select ${large.app.id}, gen_random_uuid(), 'Task', '{"owner":"a"}', 'x', 'x', now(), now()
+      from generate_series(1, 51000) n`.execute(world.db);
+    await large.define({ properties, rls: byOwner });
+    await small.define({ properties, rls: byOwner });
+    await buildKeys(world.db, in1Minute());
+    expect((await small.state()).building_since).toBeNull();
+    expect((await large.state()).building_since).not.toBeNull();
+    await buildKeys(world.db, in1Minute());
+    expect((await large.state()).building_since).toBeNull();
+    expect(await large.keys()).toHaveLength(51_000);
+  });
+
+  it('is put off by when a schema is saved, not by when whoever saves it began', async () => {
+    const { app, define, state } = await newApp();
+    await define({ properties, rls: byOwner });
+    await sql`update entity_schemas set updated_date = now() - interval '1 day' where app_id = ${app.id}`.execute(
+      world.db,
+    );
+    await buildKeys(world.db, world.clock.now());
+    expect((await state()).ready).toEqual([]);
   });
 
   it('until a unique key is built, records from before it are looked at one by one', async () => {

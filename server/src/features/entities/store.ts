@@ -10,10 +10,10 @@ export interface Building {
   readonly entity_name: string;
 }
 
-/** Entities of all apps whose keys are to be built, those that wait longest first. */
+/** Entities of all apps whose keys are to be built: first those not begun, then those that wait longest. */
 export async function listBuilding(db: Db, since: Date, limit: number): Promise<Building[]> {
   const { rows } = await sql<Building>`/* service */ select app_id, entity_name from entity_key_states
-    where building_since <= ${since} order by building_since limit ${limit}`.execute(db);
+    where building_since <= ${since} order by reached is not null, building_since limit ${limit}`.execute(db);
   return rows;
 }
 
@@ -29,11 +29,21 @@ export async function lockBuilding(db: Db, { app_id, entity_name }: Building, si
 
 /** Removes rows of keys that the schema no longer asks for, some at a time; gives how many. */
 export async function sweepKeys(db: Db, { app_id, entity_name }: Building, keys: readonly string[], limit: number) {
+  // From name to name: there are few, each with as many rows as there are records.
+  const { rows: names } = await sql<{ key: string }>`with recursive names as (
+      select min(key) as key from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
+      union all
+      select (select min(k.key) from entity_keys k
+        where k.app_id = ${app_id} and k.entity_name = ${entity_name} and k.key > n.key)
+      from names n where n.key is not null)
+    select key from names where key <> all(${[...keys]}::text[])`.execute(db);
+  const stale = names.map(({ key }) => key);
+  if (stale.length === 0) return 0;
   const { numAffectedRows } =
     await sql`delete from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
     and (key, value, created_date, record_id) in (
       select key, value, created_date, record_id from entity_keys
-      where app_id = ${app_id} and entity_name = ${entity_name} and key <> all(${[...keys]}::text[])
+      where app_id = ${app_id} and entity_name = ${entity_name} and key = any(${stale}::text[])
       limit ${limit})`.execute(db);
   return Number(numAffectedRows ?? 0);
 }

@@ -7,7 +7,7 @@ import { evaluate } from '../rules/evaluate.ts';
 import type { Subject } from '../rules/rule.ts';
 import { removedFields } from './declared.ts';
 import type { EntitySchema } from './field.ts';
-import { countOf, newestRecords } from './store.ts';
+import { newestRecords } from './store.ts';
 import { checkedValue, type Findings, nothingFound } from './values.ts';
 
 const sampled = 1_000;
@@ -33,8 +33,8 @@ export async function impactOf(
   access: AppAccess,
   before: EntitySchema | undefined,
   after: EntitySchema,
+  records: number,
 ): Promise<{ impact: Impact; isWhole: boolean }> {
-  const records = await countOf(db, access, after.name);
   const fields_removed = before === undefined ? [] : removedFields(before.fields, after.fields);
   const opened = new Map<string, Impact['newly_open'][number]>();
   const found = nothingFound(); // one bound on the matching of patterns for all of them

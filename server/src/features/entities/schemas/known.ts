@@ -80,6 +80,10 @@ export function storedSchema(document: unknown): EntitySchema {
   throw new Error(`a stored schema can no longer be read: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
 }
 
+/** What an entity is where no schema says so. */
+export const implicitSchema = (name: string): EntitySchema | undefined =>
+  name === implicitUser.name ? implicitUser.schema : undefined;
+
 /** Records under `User` are a set of their own, never the app's users (docs/contract.md §5.9). */
 const implicitUser: Entity = {
   name: 'User',

@@ -1,6 +1,9 @@
 // The operations on schemas (docs/contract.md §5.2): what a change means, all or nothing, seen at once everywhere.
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { untilOneWaits } from '../../../../test/waiting.ts';
 import { startBeside, startWorld } from '../../../../test/world.ts';
+import { lockOnce } from '../../../kit/db/database.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -95,6 +98,17 @@ describe('putEntitySchema', () => {
     expect(await schemas('PUT', '/1Task', { name: '1Task' })).toMatchObject({
       status: 422,
       body: { detail: [{ loc: ['path', 'entity_name'], type: 'string_pattern_mismatch' }] },
+    });
+  });
+
+  it('says what a first schema of User opens, which was open to nobody unknown before', async () => {
+    const { schemas, records } = await newApp();
+    const { id } = (await records('POST', 'User', { email: 'x@example.com', role: 'admin' })).body;
+    const properties = { email: {}, role: {} };
+    const { impact } = (await schemas('PUT', '/User', { name: 'User', properties, rls: { read: true } })).body;
+    expect(impact).toMatchObject({
+      fields_removed: ['full_name'],
+      newly_open: [{ operation: 'read', example: { id, principal: 'anonymous' } }],
     });
   });
 
@@ -282,5 +296,71 @@ describe('deleteEntitySchema', () => {
     // The trash outlives the schema: with it back, so is the record.
     await schemas('PUT', '/Task', document);
     expect((await records('POST', `Task/${id}/restore`)).body).toMatchObject({ id, a: '1' });
+  });
+
+  it('throws at most 5,000 records away, all of them or none', async () => {
+    const { app, schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { n: { type: 'integer' } } });
+    await sql`insert into entity_records
+      (app_id, id, entity_name, data, created_by, created_by_id, created_date, updated_date)
+      select ${app.id}, gen_random_uuid(), 'Task', jsonb_build_object('n', n), 'x', 'x', now(), now()
+      from generate_series(1, 5001) n`.execute(world.db);
+    const inTrash = async () => {
+      const all = world.db.selectFrom('entity_records').where('app_id', '=', app.id);
+      return (await all.where('deleted_date', 'is not', null).select('id').execute()).length;
+    };
+    expect(await schemas('DELETE', '/Task?delete_records=true')).toMatchObject({
+      status: 409,
+      body: { code: 'schema_in_use', entity_names: ['Task'] },
+    });
+    expect(await inTrash()).toBe(0);
+    await records('DELETE', 'Task', { query: { n: 1 } });
+    expect((await schemas('DELETE', '/Task?delete_records=true')).status).toBe(200);
+    expect(await inTrash()).toBe(5001);
+  });
+
+  it('of two at once the second finds nothing, and moves no revision', async () => {
+    const { app, schemas, revision } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task' });
+    const before = await revision();
+    let second: ReturnType<typeof schemas> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      await lockOnce(db, `entity schemas of ${app.id}`);
+      await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
+      second = schemas('DELETE', '/Task');
+      await untilOneWaits(db);
+    });
+    expect(await second).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    expect(await revision()).toBe(before);
+  });
+
+  it('a record that is made meanwhile is refused, and one made before is seen', async () => {
+    const { app, schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    let late: ReturnType<typeof records> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
+      late = records('POST', 'Task', { a: '1' });
+      await untilOneWaits(db);
+    });
+    expect(await late).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    expect(await world.db.selectFrom('entity_records').select('id').where('app_id', '=', app.id).execute()).toEqual([]);
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    const { id } = (await records('POST', 'Task', { a: '1' })).body;
+    await records('DELETE', `Task/${id}`);
+    let removal: ReturnType<typeof schemas> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      const schema = db.selectFrom('entity_schemas').where('app_id', '=', app.id).select('name');
+      await schema.forKeyShare().execute();
+      await db
+        .updateTable('entity_records')
+        .set({ deleted_date: null })
+        .where('app_id', '=', app.id)
+        .where('id', '=', id)
+        .execute();
+      removal = schemas('DELETE', '/Task');
+      await untilOneWaits(db);
+    });
+    expect(await removal).toMatchObject({ status: 409, body: { code: 'schema_in_use' } });
   });
 });

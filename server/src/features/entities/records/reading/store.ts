@@ -2,7 +2,7 @@
 // key where one is known that every such record has.
 import { CompiledQuery, sql } from 'kysely';
 import type { Principal } from '../../../../access/principal.ts';
-import { prepared, transaction } from '../../../../kit/db/database.ts';
+import { prepared, withTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
 import { equalities } from '../../rules/decide.ts';
 import { compileQuery } from '../../rules/query.ts';
@@ -10,7 +10,7 @@ import type { Condition, Rule, Subject } from '../../rules/rule.ts';
 import { compileSort } from '../../rules/sort.ts';
 import { compile } from '../../rules/sql.ts';
 import { anyValue, digestOf, placeName } from '../../schemas/keys.ts';
-import { subjectOf } from '../../schemas/store.ts';
+import { readLimitMs, subjectOf } from '../../schemas/store.ts';
 import type { RecordAccess } from '../record.ts';
 import type { AtEntity } from '../store.ts';
 import type { Wanted } from './asking.ts';
@@ -150,11 +150,5 @@ export async function listIdsByFields(
 }
 
 /** What looks at many records is given up after five seconds: 503, nothing changed (docs/contract.md §5.4). */
-function boundedRows<Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> {
-  return transaction(db, async (db) => {
-    await sql`set local statement_timeout = 5000`.execute(db);
-    const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(text, values));
-    await sql`set local statement_timeout to default`.execute(db);
-    return rows;
-  });
-}
+const boundedRows = <Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> =>
+  withTimeLimit(db, readLimitMs, async (db) => (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows);
