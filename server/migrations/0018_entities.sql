@@ -73,6 +73,9 @@ end $$;
 create trigger entity_key_gone after delete on entity_keys
   for each row when (old.is_unique) execute function entity_key_gone();
 
+-- Public: what must be empty before an app is purged, because it is too much to go with it at once.
+create view apps_holding_records as select app_id from entity_records union all select app_id from entity_keys;
+
 -- Which keys every record has: lists are driven by these alone.
 create table entity_key_states (
   app_id uuid not null,

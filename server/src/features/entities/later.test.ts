@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { untilOneWaits } from '../../../test/waiting.ts';
 import { startWorld } from '../../../test/world.ts';
+import { purgeApps } from '../../access/workspaces.ts';
 import { buildKeys, purgeRecords } from './later.ts';
 import { digestOf } from './schemas/keys.ts';
 import { insertKeys, lockNext } from './store.ts';
@@ -260,8 +261,14 @@ describe('purge records', () => {
     await define({ properties, unique: [['code']] });
     await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'B' }]);
     await world.call('DELETE', `/api/apps/${app.id}`, { as: token });
+    const isThere = async () =>
+      (await world.db.selectFrom('apps').where('id', '=', app.id).select('id').execute()).length;
+    await purgeApps(world.db, in30Days());
+    expect(await isThere()).toBe(1);
     await purgeRecords(world.db, in30Days());
     expect(await keys()).toEqual([]);
     expect(await world.db.selectFrom('entity_records').where('app_id', '=', app.id).selectAll().execute()).toEqual([]);
+    await purgeApps(world.db, in30Days());
+    expect(await isThere()).toBe(0);
   });
 });

@@ -247,7 +247,7 @@ const ends = ({ telling, find }: RecordParts): Route[] => [
     credentials: changing,
     access: entityIn(appAs('editor'), find),
     limit: perApp(60),
-    audits: ['record.purged'],
+    audits: ['record.purged', ...audits.sometimes],
     answers: { 200: Success },
     refusals: [missing],
     handle: ({ db, access, params, now }) => purgeRecord(db, telling, access, params.entity_id, now),

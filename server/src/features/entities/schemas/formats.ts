@@ -1,6 +1,6 @@
 // Owns the formats that a schema may ask of a text (docs/contract.md §5.1), each with the fault it is refused by.
 import { isIPv4, isIPv6 } from 'node:net';
-import { timeOf } from '../../../kit/http/shapes.ts';
+import { timeOf } from '../../../kit/text.ts';
 import { compilingSteps, patternOf } from './pattern.ts';
 
 interface Format {

@@ -18,27 +18,35 @@ import type { Wanted } from './asking.ts';
 export interface Listed {
   readonly record: Subject;
   readonly position: string[];
+  /** Of the data of this and all before, as JSON. */
+  readonly bytes: number;
 }
 
+/** A page of them, which ends with the first beyond so many bytes. */
 export async function listMatching(
   db: Db,
   access: RecordAccess,
   rule: Rule,
   { query, sort }: Wanted,
   after: readonly string[] | undefined,
-  limit: number,
+  { limit, bytes: most }: { limit: number; bytes: number },
 ): Promise<Listed[]> {
   const writer = writing();
   const order = compileSort(sort, askedBy(access), writer);
   const matching = await fromMatching(db, access, rule, query, writer);
   const rest = after === undefined ? '' : ` and ${order.after(after)}`;
-  const rows = await boundedRows<Parameters<typeof subjectOf>[0] & { position: string[] }>(
+  const size = 'octet_length(data::text)';
+  const rows = await boundedRows<Parameters<typeof subjectOf>[0] & Pick<Listed, 'position' | 'bytes'>>(
     db,
-    `select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample, ${order.position} as position
-     ${matching}${rest} order by ${order.by} limit ${writer.bind(limit)}`,
+    `select * from (
+       select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample,
+         ${order.position} as position, sum(${size}) over w as bytes, row_number() over w as nth
+       ${matching}${rest} window w as (order by ${order.by} rows unbounded preceding)
+       order by ${order.by} limit ${writer.bind(limit)}) page
+     where bytes - ${size} <= ${writer.bind(most)} order by nth`,
     writer.values,
   );
-  return rows.map(({ position, ...row }) => ({ record: subjectOf(row), position }));
+  return rows.map((row) => ({ record: subjectOf(row), position: row.position, bytes: row.bytes }));
 }
 
 export async function countMatching(db: Db, access: RecordAccess, rule: Rule, query: Condition): Promise<number> {
