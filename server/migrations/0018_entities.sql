@@ -65,6 +65,7 @@ begin
   from (
     select created_date, record_id from entity_keys
     where app_id = old.app_id and entity_name = old.entity_name and key = old.key and value = old.value
+      and not is_unique
     order by created_date, record_id limit 1 for update) next
   where k.app_id = old.app_id and k.entity_name = old.entity_name and k.key = old.key and k.value = old.value
     and k.created_date = next.created_date and k.record_id = next.record_id;

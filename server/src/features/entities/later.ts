@@ -20,7 +20,7 @@ import {
 
 // No request takes this long, so by then nobody writes without the new keys.
 const settleMs = 60_000;
-const entitiesPerTurn = 10;
+const appsPerTurn = 10;
 const batchesPerTurn = 50;
 const recordsPerBatch = 1_000;
 
@@ -64,7 +64,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 export async function purgeRecords(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - graceDays * dayMs);
   let purged = await inBatches(() => purgeTrashed(db, before, recordsPerBatch));
-  for (const app of await listExpiredApps(db, now, entitiesPerTurn))
+  for (const app of await listExpiredApps(db, now, appsPerTurn))
     purged += await inBatches(() => purgeApp(db, app, recordsPerBatch));
   return purged;
 }

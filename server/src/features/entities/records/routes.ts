@@ -70,7 +70,7 @@ const reads = ({ cursors, find }: RecordParts): Route[] => [
     origin: 'R',
     summary: 'List the records of an entity that the caller may read, newest first',
     description:
-      '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields.',
+      '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields. A page ends early where its data would be more than 8 MiB.',
     credentials: readers,
     access: entityIn(dataOf(), find),
     limit: lists,

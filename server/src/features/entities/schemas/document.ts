@@ -17,7 +17,7 @@ import {
 } from './field.ts';
 import { type FormatName, formats } from './formats.ts';
 import { type Pattern, patternOf } from './pattern.ts';
-import { checkedValue, nothingFound } from './values.ts';
+import { checkedValue, type Findings, nothingFound } from './values.ts';
 
 type Loc = readonly (string | number)[];
 type Plain = Readonly<Record<string, unknown>>;
@@ -42,9 +42,13 @@ const maxUnique = 5;
 const maxUniqueFields = 3;
 const maxPatternCost = 5_000;
 
-/** The parsed schema, or what is wrong with the document. */
-export function parseSchema(json: unknown, loc: Loc): { schema: EntitySchema } | { faults: Fault[] } {
-  const reading: Reading = { faults: [], properties: 0, patternCost: 0 };
+/** The parsed schema, or what is wrong with the document. Documents of one request share what is left of `matching`. */
+export function parseSchema(
+  json: unknown,
+  loc: Loc,
+  matching: Matching = nothingFound(),
+): { schema: EntitySchema } | { faults: Fault[] } {
+  const reading: Reading = { faults: [], properties: 0, patternCost: 0, matching };
   const schema = readDocument(json, loc, reading);
   return schema === undefined || reading.faults.length > 0 ? { faults: reading.faults } : { schema };
 }
@@ -54,7 +58,10 @@ interface Reading {
   readonly faults: Fault[];
   properties: number;
   patternCost: number;
+  readonly matching: Matching;
 }
+
+type Matching = Pick<Findings, 'steps'>;
 
 const documentWords = ['name', 'type', 'title', 'description', 'properties', 'required', 'unique', 'rls'];
 
@@ -220,8 +227,9 @@ function readEnum(json: Plain, field: Field, loc: Loc, reading: Reading): unknow
 
 /** A value in the document itself must be one that a record may have. */
 function fitting(field: Field, value: unknown, loc: Loc, reading: Reading): unknown {
-  const found = nothingFound();
+  const found = { ...nothingFound(), steps: reading.matching.steps };
   const checked = checkedValue(field, value, loc, found);
+  reading.matching.steps = found.steps;
   for (const fault of found.faults) refuse(reading, fault.loc, fault.msg);
   if (found.ignored.length > 0) refuse(reading, loc, 'has a name that is no property');
   return checked;

@@ -24,6 +24,7 @@ import {
   removeSchema,
   saveSchema,
 } from './store.ts';
+import { nothingFound } from './values.ts';
 
 const maxEntities = 100;
 const mostThrownAway = 5_000; // as many as one call deletes
@@ -148,9 +149,10 @@ function readAll(sent: readonly { document: Document; loc: Fault['loc'] }[], nam
   const faults: Fault[] = [];
   const schemas: EntitySchema[] = [];
   const names = new Set<unknown>();
+  const matching = nothingFound();
   for (const { document, loc } of sent) {
     const at = [...loc, 'name'];
-    const parsed = parseSchema(document, loc);
+    const parsed = parseSchema(document, loc, matching);
     if ('faults' in parsed) faults.push(...parsed.faults);
     else schemas.push(parsed.schema);
     if (named !== undefined && document.name !== named)

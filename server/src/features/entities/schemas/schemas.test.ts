@@ -277,6 +277,19 @@ describe('syncEntitySchemas', () => {
   });
 });
 
+describe('patterns of documents', () => {
+  it('are matched with the values of all that were sent up to one bound', async () => {
+    const { schemas } = await newApp();
+    const costly = { pattern: '(a?){150}a{150}[bc]', default: `${'a'.repeat(1_000)}b` };
+    const named = (n: number) => ({ name: `T${n}`, properties: { a: costly, b: costly } });
+    expect((await schemas('PUT', '', { schemas: [named(1)] })).status).toBe(200);
+    expect(await schemas('PUT', '', { schemas: [named(1), named(2)] })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'schemas', 1, 'properties', 'b', 'default'], type: 'schema_syntax' }] },
+    });
+  });
+});
+
 describe('deleteEntitySchema', () => {
   it('is refused while there are records, unless they are to go too', async () => {
     const { schemas, records } = await newApp();
