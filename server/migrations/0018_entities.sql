@@ -47,15 +47,35 @@ create table entity_keys (
   app_id uuid not null references apps on delete cascade,
   entity_name text collate "C" not null,
   key text collate "C" not null,
-  -- A digest, so that a value of any length can be a key.
+  -- A digest, so that a value of any length can be a key; empty for a record that other values find too.
   value bytea not null,
   -- The record's, so that a page in order of making is one range of the key.
   created_date timestamptz(3) not null,
   record_id uuid not null,
+  -- Of records that were alike before they had to differ, one has the value for itself; the others are only found by it.
   is_unique boolean not null,
   primary key (app_id, entity_name, key, value, created_date, record_id)
 );
 create unique index entity_keys_unique on entity_keys (app_id, entity_name, key, value) where is_unique;
+
+-- Whoever lets go of a unique value leaves it to the next that has it, so that nobody else can take it meanwhile.
+create function entity_key_gone() returns trigger language plpgsql as $$
+begin
+  update entity_keys k set is_unique = true
+  from (
+    select created_date, record_id from entity_keys
+    where app_id = old.app_id and entity_name = old.entity_name and key = old.key and value = old.value
+      and not is_unique
+    order by created_date, record_id limit 1 for update) next
+  where k.app_id = old.app_id and k.entity_name = old.entity_name and k.key = old.key and k.value = old.value
+    and k.created_date = next.created_date and k.record_id = next.record_id;
+  return null;
+end $$;
+create trigger entity_key_gone after delete on entity_keys
+  for each row when (old.is_unique) execute function entity_key_gone();
+
+-- Public: what must be empty before an app is purged, because it is too much to go with it at once.
+create view apps_holding_records as select app_id from entity_records union all select app_id from entity_keys;
 
 -- Which keys every record has: lists are driven by these alone.
 create table entity_key_states (
@@ -73,11 +93,14 @@ create index entity_key_states_building on entity_key_states (building_since) wh
 
 -- However a schema comes to be there, also by an import: its keys are built, and those it no longer asks for are swept.
 create function entity_schema_saved() returns trigger language plpgsql as $$
+declare
+  -- Whoever saves it may have begun long ago.
+  since timestamptz := greatest(new.updated_date, clock_timestamp());
 begin
   insert into entity_key_states as k (app_id, entity_name, ready, building_since)
-  values (new.app_id, new.name, '{}', new.updated_date)
+  values (new.app_id, new.name, '{}', since)
   on conflict (app_id, entity_name) do update
-  set ready = array(select unnest(k.ready) intersect select unnest(new.keys)), building_since = new.updated_date,
+  set ready = array(select unnest(k.ready) intersect select unnest(new.keys)), building_since = since,
     reached = null;
   return null;
 end $$;

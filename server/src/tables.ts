@@ -132,6 +132,9 @@ export interface Tables {
     updated_date: Date;
     deleted_date: Date | null;
   };
+  apps_holding_records: {
+    app_id: string | null;
+  };
   apps_in_folders: {
     workspace_id: string | null;
     folder_id: string | null;

@@ -35,27 +35,29 @@ export function operatedWorkspaces(db: Db, _access: SelfAccess) {
     .$narrowType<{ member_count: number }>();
 }
 
-/** Deletes workspaces whose grace is over, with everything in them; gives how many. */
+/** Deletes workspaces whose grace is over, with everything in them, once no app of theirs holds records; gives how many. */
 export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } =
-    await sql`/* service */ delete from workspaces where deleted_date <= ${before(now)}`.execute(db);
-  return Number(numAffectedRows ?? 0);
-}
-
-/** Deletes apps that have been in the trash for too long; gives how many. */
-export async function purgeApps(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from apps where deleted_date <= ${before(now)}`.execute(
+  const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${before(now)}
+    and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)`.execute(
     db,
   );
   return Number(numAffectedRows ?? 0);
 }
 
-/** Apps that the next purge takes, by themselves or with their workspace: what is large in them is removed before. */
+/** Deletes apps that have been in the trash for too long, once they hold no records; gives how many. */
+export async function purgeApps(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${before(now)}
+    and not exists (select from apps_holding_records h where h.app_id = a.id)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Apps that wait for their purge, by themselves or with their workspace, because they still hold records. */
 export async function listExpiredApps(db: Db, now: Date, limit: number): Promise<string[]> {
   const { rows } = await sql<{
     id: string;
   }>`/* service */ select a.id from apps a join workspaces w on w.id = a.workspace_id
-    where a.deleted_date <= ${before(now)} or w.deleted_date <= ${before(now)} limit ${limit}`.execute(db);
+    where (a.deleted_date <= ${before(now)} or w.deleted_date <= ${before(now)})
+      and exists (select from apps_holding_records h where h.app_id = a.id) order by a.id limit ${limit}`.execute(db);
   return rows.map((row) => row.id);
 }
 

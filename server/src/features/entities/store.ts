@@ -10,10 +10,10 @@ export interface Building {
   readonly entity_name: string;
 }
 
-/** Entities of all apps whose keys are to be built, those that wait longest first. */
+/** Entities of all apps whose keys are to be built: first those not begun, then those that wait longest. */
 export async function listBuilding(db: Db, since: Date, limit: number): Promise<Building[]> {
   const { rows } = await sql<Building>`/* service */ select app_id, entity_name from entity_key_states
-    where building_since <= ${since} order by building_since limit ${limit}`.execute(db);
+    where building_since <= ${since} order by reached is not null, building_since limit ${limit}`.execute(db);
   return rows;
 }
 
@@ -29,11 +29,21 @@ export async function lockBuilding(db: Db, { app_id, entity_name }: Building, si
 
 /** Removes rows of keys that the schema no longer asks for, some at a time; gives how many. */
 export async function sweepKeys(db: Db, { app_id, entity_name }: Building, keys: readonly string[], limit: number) {
+  // From name to name: there are few, each with as many rows as there are records.
+  const { rows: names } = await sql<{ key: string }>`with recursive names as (
+      select min(key) as key from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
+      union all
+      select (select min(k.key) from entity_keys k
+        where k.app_id = ${app_id} and k.entity_name = ${entity_name} and k.key > n.key)
+      from names n where n.key is not null)
+    select key from names where key <> all(${[...keys]}::text[])`.execute(db);
+  const stale = names.map(({ key }) => key);
+  if (stale.length === 0) return 0;
   const { numAffectedRows } =
     await sql`delete from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
     and (key, value, created_date, record_id) in (
       select key, value, created_date, record_id from entity_keys
-      where app_id = ${app_id} and entity_name = ${entity_name} and key <> all(${[...keys]}::text[])
+      where app_id = ${app_id} and entity_name = ${entity_name} and key = any(${stale}::text[])
       limit ${limit})`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
@@ -48,19 +58,30 @@ export async function lockNext(db: Db, { app_id, entity_name }: Building, after:
   return rows.map(subjectOf);
 }
 
-/** What is there already stays; of two records with one unique key, the first has it. */
+/**
+ * What is there already stays. Of records with one unique value one has it for itself, and is held so that it does
+ * not let go of it unseen; the others are only found by it.
+ */
 export async function insertKeys(
   db: Db,
   { app_id, entity_name }: Building,
   rows: readonly { record: Subject; key: KeyRow }[],
 ): Promise<void> {
-  if (rows.length === 0) return;
-  await sql`insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
-    select ${app_id}::uuid, ${entity_name}::text, n.key, n.value, n.created_date, n.record_id, n.is_unique
-    from unnest(${rows.map(({ key }) => key.key)}::text[], ${rows.map(({ key }) => key.value)}::bytea[],
-      ${rows.map(({ record }) => record.created_date)}::timestamptz[], ${rows.map(({ record }) => record.id)}::uuid[],
-      ${rows.map(({ key }) => key.is_unique)}::boolean[]) as n(key, value, created_date, record_id, is_unique)
-    on conflict do nothing`.execute(db);
+  const unique = new Map(
+    rows.filter(({ key }) => key.is_unique).map((row) => [`${row.key.key} ${row.key.value.toString('latin1')}`, row]),
+  );
+  const proposed = (from: typeof rows) => sql`unnest(${from.map(({ key }) => key.key)}::text[],
+    ${from.map(({ key }) => key.value)}::bytea[], ${from.map(({ record }) => record.created_date)}::timestamptz[],
+    ${from.map(({ record }) => record.id)}::uuid[]) as n(key, value, created_date, record_id)`;
+  const columns = sql.raw('app_id, entity_name, key, value, created_date, record_id, is_unique');
+  await sql`insert into entity_keys (${columns})
+    select ${app_id}::uuid, ${entity_name}::text, n.*, true from ${proposed([...unique.values()])}
+    where not exists (select from entity_keys k where k.app_id = ${app_id} and k.entity_name = ${entity_name}
+      and k.key = n.key and k.value = n.value and k.created_date = n.created_date and k.record_id = n.record_id)
+    on conflict (app_id, entity_name, key, value) where is_unique do update set is_unique = true`.execute(db);
+  await sql`insert into entity_keys (${columns})
+    select ${app_id}::uuid, ${entity_name}::text, n.*, false from ${proposed(rows)}
+    on conflict (app_id, entity_name, key, value, created_date, record_id) do nothing`.execute(db);
 }
 
 export async function saveReached(db: Db, { app_id, entity_name }: Building, reached: string): Promise<void> {
@@ -83,10 +104,12 @@ export async function saveBuilt(db: Db, { app_id, entity_name }: Building, keys:
 
 /** Of all apps: removes records that were put in the trash before, some at a time; gives how many. */
 export async function purgeTrashed(db: Db, before: Date, limit: number): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from entity_records where (app_id, id) in (
+  // Asked twice: one that is restored between the look and the deletion stays.
+  const { numAffectedRows } =
+    await sql`/* service */ delete from entity_records where deleted_date <= ${before} and (app_id, id) in (
     select app_id, id from entity_records where deleted_date <= ${before} order by deleted_date limit ${limit})`.execute(
-    db,
-  );
+      db,
+    );
   return Number(numAffectedRows ?? 0);
 }
 

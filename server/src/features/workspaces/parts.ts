@@ -87,6 +87,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   agent_deltas: 'pieces of replies under way',
   webhook_bodies: 'what webhooks were told in the last 30 days; their numbers go on where they were',
   webhook_deliveries: 'the log of deliveries of the last 30 days',
+  deleted_webhooks: 'webhooks that are gone, whose logs are still to be removed',
   webhook_warnings: 'mails about failing webhooks under way',
   entity_keys: 'the keys of records: built anew from the schemas and records',
   entity_key_states: 'which keys are built',

@@ -87,6 +87,20 @@ export function transaction<Tables, Result>(
     });
 }
 
+/** Runs one statement with a time limit of its own; beyond it the database is unavailable, and nothing changed. */
+export function withTimeLimit<Tables, Result>(
+  db: Kysely<Tables>,
+  limitMs: number,
+  work: (db: Kysely<Tables>) => Promise<Result>,
+): Promise<Result> {
+  return transaction(db, async (db) => {
+    await sql`set local statement_timeout = ${sql.lit(limitMs)}`.execute(db);
+    const result = await work(db);
+    await sql`set local statement_timeout to default`.execute(db);
+    return result;
+  });
+}
+
 const onCommit = new WeakMap<object, (() => void)[]>();
 
 /** Calls `hook` once the transaction has committed, and never if it does not; outside of one, at once. Must not throw. */

@@ -2,7 +2,7 @@
 // A check that zod has no word for names its fault type in `params.type`.
 import { z } from 'zod';
 import { urlFaults, vetUrl } from '../outbound/url.ts';
-import { isKeepable } from '../text.ts';
+import { isKeepable, timeOf } from '../text.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
@@ -211,18 +211,6 @@ export const queryTime = describedAs(
     .transform((value) => timeOf(value) as Date),
   { type: 'string', format: 'date-time' },
 );
-
-const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
-
-/** Undefined when the text is no time. */
-export function timeOf(value: string): Date | undefined {
-  const match = timeForm.exec(value);
-  if (match === null) return undefined;
-  const [, whole, fraction = '', zone = 'Z'] = match;
-  const date = new Date(`${whole}.${fraction.slice(0, 3).padEnd(3, '0')}${zone}`);
-  const year = date.getUTCFullYear();
-  return Number.isNaN(date.getTime()) || year < 1970 || year > 9999 ? undefined : date;
-}
 
 /** A comma list of known words. */
 export const queryWords = <const V extends string>(...known: readonly V[]) =>

@@ -57,10 +57,18 @@ export function refuseCreation(access: RecordAccess, record: Subject, sent: Sent
   refuseFields(access, 'create', record, sent);
 }
 
+type Ending = 'update' | 'delete';
+const covers = ({ entity, principal }: RecordAccess, record: Subject, operation: Ending): boolean =>
+  evaluate(entity.schema.rules[operation], principal, record) === true;
+
+/** Whether the caller may know of a record: a hidden one is as good as none. */
+export const isThere = (access: RecordAccess, record: Subject | undefined, operation: Ending): boolean =>
+  record !== undefined && (covers(access, record, operation) || mayRead(access, record));
+
 /** Whom the rule does not let: 403 who may read the record, 404 who may not, so that it stays hidden. */
-export function refuseUncovered(access: RecordAccess, record: Subject, operation: 'update' | 'delete'): void {
-  if (evaluate(access.entity.schema.rules[operation], access.principal, record) === true) return;
-  throw mayRead(access, record) ? ruleDenied() : noSuchRecord();
+export function refuseUncovered(access: RecordAccess, record: Subject, operation: Ending): void {
+  if (!isThere(access, record, operation)) throw noSuchRecord();
+  if (!covers(access, record, operation)) throw ruleDenied();
 }
 
 /** The data as it would be after the change; null clears, what is left out stays. */

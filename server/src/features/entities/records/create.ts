@@ -1,4 +1,5 @@
 // Owns the making of records, one or many (docs/contract.md §5.3).
+import { missing } from '../../../access/reach.ts';
 import type { Telling } from '../../../events.ts';
 import { type Answer, noted } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
@@ -48,7 +49,9 @@ export async function createAll(
   const writes = records.map((after) => writeOf(telling, access, 'entity.created', { before: null, after }, now));
   if (writes.length > 0) {
     await noticed(db, access, now, (db) =>
-      stored(db, telling, access, writes, (db) => insertRecords(db, access, writes)),
+      stored(db, telling, access, writes, async (db) => {
+        if (!(await insertRecords(db, access, writes))) throw missing('entity_not_found');
+      }),
     );
   }
   return { shown: records.map((record, index) => presentChanged(access, record, items[index]?.sent ?? {})), ignored };

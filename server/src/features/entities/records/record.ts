@@ -6,7 +6,7 @@ import type { EventRow } from '../../../kit/later/events.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { FieldRules } from '../rules/field-rules.ts';
 import type { Subject } from '../rules/rule.ts';
-import { isObject } from '../rules/values.ts';
+import { declaredIn } from '../schemas/declared.ts';
 import type { Entity } from '../schemas/known.ts';
 
 /** To the records of an entity, as far as its rules let the principal. */
@@ -41,7 +41,7 @@ export function presentRecord(access: RecordAccess, record: Subject): Shown {
   const reading: Reading = { fieldRules, who: access.principal, record };
   for (const name of new Set(fieldRules.map(({ names }) => names[0] as string))) {
     if (!Object.hasOwn(whole, name)) continue;
-    const seen = visible(record.data[name], [name], true, reading);
+    const seen = visible(whole[name], [name], true, reading);
     if (seen === undefined) delete whole[name];
     else whole[name] = seen;
   }
@@ -58,12 +58,7 @@ export function presentChanged(access: RecordAccess, record: Subject, sent: Read
 export const mayRead = ({ entity, principal }: RecordAccess, record: Subject): boolean =>
   evaluate(entity.schema.rules.read, principal, record) === true;
 
-/** Values of fields that a schema no longer has stay stored, and hidden. */
-function declared({ schema }: Entity, { data }: Subject): Record<string, unknown> {
-  const shown: Record<string, unknown> = {};
-  for (const name of schema.fields.keys()) if (Object.hasOwn(data, name)) shown[name] = data[name];
-  return shown;
-}
+const declared = ({ schema }: Entity, { data }: Subject): Record<string, unknown> => declaredIn(schema.fields, data);
 
 interface Reading {
   readonly fieldRules: FieldRules;
@@ -77,22 +72,23 @@ function visible(value: unknown, names: readonly string[], inherited: boolean, r
   const ruled = fieldRules.filter(({ names: of, rules }) => rules.read !== 'missing' && startsWith(of, names));
   const own = ruled.filter((each) => each.names.length === names.length);
   const seen = own.length === 0 ? inherited : own.every(({ rules }) => evaluate(rules.read, who, record) === true);
-  if (own.length === ruled.length) return seen ? value : undefined;
-  if (Array.isArray(value))
-    return value.flatMap((item) => (isObject(item) ? [inside(item, names, seen, reading)] : seen ? [item] : []));
-  if (isObject(value)) {
-    const left = inside(value, names, seen, reading);
-    return seen || Object.keys(left).length > 0 ? left : undefined;
-  }
-  return seen ? value : undefined;
+  if (own.length === ruled.length || typeof value !== 'object' || value === null) return seen ? value : undefined;
+  const left = inside(value, names, seen, reading);
+  return seen || Array.isArray(left) || Object.keys(left).length > 0 ? left : undefined;
 }
 
-const inside = (value: object, names: readonly string[], seen: boolean, reading: Reading) =>
-  Object.fromEntries(
+/** What is left of a list, also one in a list, or of an object. */
+function inside(value: object, names: readonly string[], seen: boolean, reading: Reading): object {
+  if (Array.isArray(value))
+    return value.flatMap((item) =>
+      typeof item === 'object' && item !== null ? [inside(item, names, seen, reading)] : seen ? [item] : [],
+    );
+  return Object.fromEntries(
     Object.entries(value)
       .map(([name, inner]) => [name, visible(inner, [...names, name], seen, reading)] as const)
       .filter(([, inner]) => inner !== undefined),
   );
+}
 
 const startsWith = (names: readonly string[], start: readonly string[]): boolean =>
   names.length >= start.length && start.every((name, at) => names[at] === name);

@@ -74,7 +74,7 @@ const reads = ({ cursors, find }: RecordParts): Route[] => [
     origin: 'R',
     summary: 'List the records of an entity that the caller may read, newest first',
     description:
-      '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields.',
+      '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields. A page ends early where its data would be more than 8 MiB.',
     credentials: readers,
     access: entityIn(dataOf(), find),
     limit: lists,
@@ -251,7 +251,7 @@ const ends = ({ telling, find }: RecordParts): Route[] => [
     credentials: changing,
     access: entityIn(appAs('editor'), find),
     limit: perApp(60),
-    audits: ['record.purged'],
+    audits: ['record.purged', ...audits.sometimes],
     answers: { 200: Success },
     refusals: [missing],
     handle: ({ db, access, params, now }) => purgeRecord(db, telling, access, params.entity_id, now),

@@ -15,6 +15,7 @@ import type { Stored } from './record.ts';
 /** An entity of the app that the caller was let in at. */
 export type AtEntity = AtApp & { readonly entity: Pick<Entity, 'name'> };
 
+const noId = '00000000-0000-0000-0000-000000000000';
 const columns = 'id, data, created_by, created_by_id, created_date, updated_date, is_sample, version';
 
 type RecordRow = Parameters<typeof subjectOf>[0] & { readonly version: number };
@@ -104,10 +105,11 @@ const goneKeys = (from: number) => `delete from entity_keys k
 
 const addedKeys = (
   from: number,
+  where = '',
 ) => `insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
      select $1::uuid, $2::text, a.key, a.value, a.created_date, a.record_id, a.is_unique
      from unnest($${from}::text[], $${from + 1}::bytea[], $${from + 2}::timestamptz[], $${from + 3}::uuid[], $${from + 4}::boolean[])
-       as a(key, value, created_date, record_id, is_unique)
+       as a(key, value, created_date, record_id, is_unique) ${where}
      on conflict (app_id, entity_name, key, value, created_date, record_id) do nothing`;
 
 const events = (from: number) => `${insertEvent}
@@ -138,19 +140,23 @@ const texts = (writes: readonly Write[]) => writes.map(({ record }) => JSON.stri
 
 const insertedAll = prepared<{ id: string }, readonly unknown[]>(
   'entity_records_insert',
-  `with made as (
+  // Who deletes the schema meanwhile is waited for, and then nothing is made. `User` needs none.
+  `with declared as (select from entity_schemas where app_id = $1 and name = $2 for key share),
+   entity as (select from declared union all select where $2::text = 'User'),
+   made as (
      insert into entity_records (app_id, entity_name, id, data, created_by, created_by_id, created_date, updated_date)
-     select $1::uuid, $2::text, n.id, n.data::jsonb, $3::text, $4::text, $5::timestamptz, $5::timestamptz from unnest($6::uuid[], $7::text[]) as n(id, data)),
-   added as (${addedKeys(8)})
-   ${events(13)}`,
+     select $1::uuid, $2::text, n.id, n.data::jsonb, $3::text, $4::text, $5::timestamptz, $5::timestamptz from unnest($6::uuid[], $7::text[]) as n(id, data)
+     where exists (select from entity)),
+   added as (${addedKeys(8, 'where exists (select from entity)')})
+   ${events(13)} where exists (select from entity) returning id`,
 );
 
-/** New records of one creator and moment. */
-export async function insertRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[]): Promise<void> {
+/** New records of one creator and moment; false when there is no such entity any more. */
+export async function insertRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[]): Promise<boolean> {
   const [first] = writes;
-  if (first === undefined) return;
+  if (first === undefined) return true;
   const { created_by, created_by_id, created_date } = first.record;
-  await insertedAll(
+  const inserted = await insertedAll(
     db,
     app.id,
     entity.name,
@@ -162,6 +168,7 @@ export async function insertRecords(db: Db, { app, entity }: AtEntity, writes: r
     ...keyValues(writes, 'added'),
     ...eventValues(writes),
   );
+  return inserted.length > 0;
 }
 
 const savedKeyed = prepared<{ id: string }, readonly unknown[]>(
@@ -171,7 +178,7 @@ const savedKeyed = prepared<{ id: string }, readonly unknown[]>(
      where app_id = $1 and entity_name = $2 and id = $3 and version = $4 and deleted_date is null
      returning id),
    gone as (${goneKeys(7)} and exists (select from changed)),
-   added as (${addedKeys(11).replace('     on conflict', '     where exists (select from changed)\n     on conflict')})
+   added as (${addedKeys(11, 'where exists (select from changed)')})
    ${events(16)} where exists (select from changed) returning id`,
 );
 
@@ -211,21 +218,23 @@ export async function saveRecord(db: Db, access: AtEntity, version: number, writ
   return saved.length > 0;
 }
 
+const removedKeys = prepared<object, readonly unknown[]>('entity_keys_remove', goneKeys(3));
+
 const savedAll = prepared<object, readonly unknown[]>(
   'entity_records_save',
   `with changed as (
      update entity_records r set data = n.data::jsonb, updated_date = $3, version = r.version + 1, deleted_date = null
      from unnest($4::uuid[], $5::text[]) as n(id, data)
      where r.app_id = $1 and r.entity_name = $2 and r.id = n.id),
-   gone as (${goneKeys(6)}),
-   added as (${addedKeys(10)})
-   ${events(15)}`,
+   added as (${addedKeys(6)})
+   ${events(11)}`,
 );
 
-/** Saves records that are held; one that was in the trash is back. */
+/** Saves records that are held; one that was in the trash is back. Values are given up first, so that they may be swapped. */
 export async function saveRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[]): Promise<void> {
   const [first] = writes;
   if (first === undefined) return;
+  await removedKeys(db, app.id, entity.name, ...keyValues(writes, 'gone'));
   await savedAll(
     db,
     app.id,
@@ -233,7 +242,6 @@ export async function saveRecords(db: Db, { app, entity }: AtEntity, writes: rea
     first.record.updated_date,
     ids(writes),
     texts(writes),
-    ...keyValues(writes, 'gone'),
     ...keyValues(writes, 'added'),
     ...eventValues(writes),
   );
@@ -271,10 +279,17 @@ export async function removeRecord(db: Db, { app, entity }: AtEntity, id: string
   return numDeletedRows > 0n;
 }
 
-/** Some of an entity's records that are not in the trash, held. */
-export async function lockSome(db: Db, { app }: AppAccess, name: string, limit: number): Promise<Stored[]> {
+/** The next of an entity's records that are not in the trash, held. */
+export async function lockSome(
+  db: Db,
+  { app }: AppAccess,
+  name: string,
+  after: Stored | undefined,
+  limit: number,
+): Promise<Stored[]> {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and entity_name = ${name} and deleted_date is null
+      and (created_date, id) > (${after?.created_date ?? '-infinity'}::timestamptz, ${after?.id ?? noId}::uuid)
     order by created_date, id limit ${limit} for no key update`.execute(db);
   return rows.map(stored);
 }

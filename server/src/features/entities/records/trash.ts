@@ -67,14 +67,12 @@ const batch = 500;
 /** All records of an entity whose schema is to go. */
 export const throwAwayWith =
   (telling: Telling, find: FindEntity) =>
-  async (db: Db, access: AppAccess, name: string, now: Date): Promise<number> => {
+  async (db: Db, access: AppAccess, name: string, now: Date): Promise<void> => {
     const entity = await find(db, access, name, now);
-    if (entity === undefined) return 0;
-    let thrown = 0;
-    for (;;) {
-      const records = await lockSome(db, access, name, batch);
+    if (entity === undefined) return;
+    let records: Stored[] = [];
+    do {
+      records = await lockSome(db, access, name, records.at(-1), batch);
       await trashHeld(db, telling, { ...access, entity }, records, now);
-      thrown += records.length;
-      if (records.length < batch) return thrown;
-    }
+    } while (records.length === batch);
   };

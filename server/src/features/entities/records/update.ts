@@ -7,7 +7,8 @@ import { Invalid } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
-import { changedData, noSuchRecord, refuseChange, refuseUncovered, type Sent, settled } from './change.ts';
+import { isSettled } from '../schemas/known.ts';
+import { changedData, isThere, noSuchRecord, refuseChange, refuseUncovered, type Sent, settled } from './change.ts';
 import { presentChanged, type RecordAccess, type Shown, type Stored } from './record.ts';
 import { findRecord, firstRead, lockRecord, lockRecords, type RecordFound, saveRecord, saveRecords } from './store.ts';
 import { noticed, stored, writeOf } from './write.ts';
@@ -23,8 +24,9 @@ export function updateRecord(
   now: Date,
 ): Promise<Answer<Shown>> {
   return noticed(db, access, now, async (db) => {
-    // Decided on a version and saved if it is still that one: a read and a write, and no lock in between.
-    for (let tries = 0; tries < optimisticTries; tries += 1) {
+    // Decided on a version and saved if it is still that one: a read and a write, and no lock in between. While keys are
+    // being built the record may have got one that the statement of the write does not see: then it is held first.
+    for (let tries = isSettled(access.entity) ? 0 : optimisticTries; tries < optimisticTries; tries += 1) {
       const record = tries === 0 ? await firstRead(db, access, id) : await findRecord(db, access, id);
       const answer = await updateOnce(db, telling, access, record, sent, now);
       if (answer !== undefined) return answer;
@@ -80,13 +82,14 @@ export function updateRecords(
   return noticed(db, access, now, (db) =>
     transaction(db, async (db) => {
       const held = new Map((await lockRecords(db, access, ids)).map((record) => [record.id, record]));
-      const missing = ids.findIndex((id) => !held.has(id));
+      const missing = ids.findIndex((id) => !isThere(access, held.get(id), 'update'));
       if (missing >= 0)
         throw new Problem('not_found', 'record_not_found', `There is no such record: number ${missing} of the list.`);
       const targets = ids.map((id, index) => {
         const { id: _, ...sent } = items[index] as Sent;
         return { before: held.get(id) as Stored, sent, loc: ['body', index] };
       });
+      for (const { before } of targets) refuseUncovered(access, before, 'update');
       const { shown, ignored } = await changeHeld(db, telling, access, targets, now);
       return noted(shown, { ignored });
     }),
@@ -99,7 +102,7 @@ export interface Target {
   readonly loc: readonly (string | number)[];
 }
 
-/** Changes records that are held: the same steps as for one, each for all of them. */
+/** Changes records that are held and covered: the same steps as for one, each for all of them. */
 export async function changeHeld(
   db: Db,
   telling: Telling,
@@ -107,7 +110,6 @@ export async function changeHeld(
   targets: readonly Target[],
   now: Date,
 ): Promise<{ shown: Shown[]; ignored: string[] }> {
-  for (const { before } of targets) refuseUncovered(access, before, 'update');
   const { result: datas, ignored } = settled((found) =>
     targets.map(({ before, sent, loc }) => changedData(access, before, sent, loc, found)),
   );

@@ -7,7 +7,7 @@ import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
 import { keyChanges } from '../schemas/keys.ts';
 import { changedFields } from './change.ts';
-import { hasSame } from './reading/store.ts';
+import { listIdsByFields } from './reading/store.ts';
 import { type BuilderAccess, type EntityEvent, eventOf, type RecordAccess } from './record.ts';
 import type { Write } from './store.ts';
 
@@ -51,16 +51,23 @@ export async function stored<T>(
   }
 }
 
-/** While a unique key is being built, records that do not have it yet are looked at one by one. */
+/** While a unique key is being built, records that do not have it yet are looked at themselves. */
 async function refuseUnbuilt(db: Db, access: RecordAccess | BuilderAccess, writes: readonly Write[]): Promise<void> {
   const { keys, ready } = access.entity;
   for (const key of keys.filter((each) => each.isUnique && !ready.has(each.name))) {
+    const isUnder = (row: { key: string }) => row.key === key.name;
     const names = key.places.flatMap((place) => (place.column === undefined ? place.names : []));
-    for (const { record, added } of writes) {
-      if (!added.some((row) => row.key === key.name)) continue;
-      const values = names.map((name) => record.data[name]);
-      if (await hasSame(db, access, names, values, record.id)) throw notUnique(names);
-    }
+    const taking = writes.filter(({ added }) => added.some(isUnder)).map(({ record }) => record.data);
+    if (taking.length === 0) continue;
+    const changing = writes.filter(({ gone, added }) => gone.some(isUnder) || added.some(isUnder));
+    const others = await listIdsByFields(
+      db,
+      access,
+      names,
+      taking,
+      changing.map(({ record }) => record.id),
+    );
+    if (others.length > 0) throw notUnique(names);
   }
 }
 

@@ -1,5 +1,5 @@
 // Owns filters that are single parameters of a request, `?state=open`: the text becomes a value of the field's type.
-import { isKeepable } from '../../../kit/text.ts';
+import { isKeepable, timeOf } from '../../../kit/text.ts';
 import type { Loc } from './conditions.ts';
 import { type Field, type Fields, findField } from './fields.ts';
 import type { Parsed } from './grammar.ts';
@@ -62,17 +62,9 @@ function number(text: string, form: RegExp, otherwise: Converted): Converted {
   return form.test(text) && Number.isFinite(value) ? { value } : otherwise;
 }
 
-// Contract §0.2: with `Z`, an offset or no zone, which is UTC; cut to milliseconds; from 1970 on.
 function convertMoment(text: string): Converted {
-  const [, seconds = '', fraction = '', zone = 'Z'] =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
-  const time = Date.parse(`${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${zone}`);
-  if (!isOnCalendar(seconds) || !(time >= 0)) return { type: 'datetime_parsing', msg: 'must be a date and time' };
-  return { value: new Date(time).toISOString() };
-}
-
-// Date.parse alone takes the 30th of February for the 2nd of March.
-function isOnCalendar(seconds: string): boolean {
-  const time = Date.parse(`${seconds}Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString() === `${seconds}.000Z`;
+  const time = timeOf(text);
+  return time === undefined
+    ? { type: 'datetime_parsing', msg: 'must be a date and time' }
+    : { value: time.toISOString() };
 }

@@ -14,6 +14,8 @@ export interface Term {
 }
 
 const terms = 3;
+// A cursor carries them, and an address holds no more than a few thousand.
+const comparedCharacters = 200;
 
 /** `f`, `+f` or `-f`, joined by commas. */
 export function parseSort(text: string, loc: Loc, fields: Fields): Parsed<{ readonly sort: readonly Term[] }> {
@@ -85,7 +87,11 @@ function keysOf({ place, descending }: Term, guard: Guard): Key[] {
   return [
     { expression: when('0', rank), type: 'int', descending },
     { expression: when('0', size), type: 'numeric', descending },
-    { expression: `${when("''", `when ${kind} = 'string' then ${text}`)} collate "C"`, type: 'text', descending },
+    {
+      expression: `${when("''", `when ${kind} = 'string' then left(${text}, ${comparedCharacters})`)} collate "C"`,
+      type: 'text',
+      descending,
+    },
   ];
 }
 

@@ -4,6 +4,7 @@ import { parseSchema } from './document.ts';
 import type { Field } from './field.ts';
 import { keyChanges, keyRowsOf, keysFor } from './keys.ts';
 import { storedSchema } from './known.ts';
+import { patternOf } from './pattern.ts';
 import { checkedValue, nothingFound } from './values.ts';
 
 const faultsOf = (document: unknown) => {
@@ -13,6 +14,19 @@ const faultsOf = (document: unknown) => {
 const withProperty = (property: unknown) => ({ name: 'T', properties: { a: property } });
 const nested = (levels: number): object =>
   levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(levels - 1) } };
+
+describe('patterns', () => {
+  it('one that would be too large is refused without being compiled', () => {
+    const large = ['(ab?){1000}', '(?:(?:ab){30}){30}x', 'a{1000}'.repeat(20), `(?:a{900}\\Q(\\E){900}`];
+    const longest = `(${'ab?'.repeat(60)}){1000}`;
+    const before = performance.now();
+    for (let n = 0; n < 100; n += 1)
+      for (const source of [...large, longest]) expect(patternOf(source)).toBeUndefined();
+    expect(performance.now() - before).toBeLessThan(20_000); // compiling the longest takes half a second each time
+    for (const source of ['a{900}', '[(]{30}', '\\Q(((\\E', '[[:alpha:]]{20}', '(?:a{10}){10}', '\\({10}', '[]({]a'])
+      expect(patternOf(source)).toBeDefined();
+  });
+});
 
 describe('a document', () => {
   it('is taken with everything it may have', () => {
@@ -61,6 +75,14 @@ describe('a document', () => {
     ],
     ['a pattern that does not compile', withProperty({ pattern: '(' }), [['properties.a.pattern', 'schema_syntax']]],
     ['a pattern that looks back', withProperty({ pattern: '(a)\\1' }), [['properties.a.pattern', 'schema_syntax']]],
+    [
+      'patterns that are too large together',
+      {
+        name: 'T',
+        properties: Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, { pattern: 'x{900}' }])),
+      },
+      [['properties.f.pattern', 'schema_syntax']],
+    ],
     ['a pattern too long', withProperty({ pattern: 'a'.repeat(201) }), [['properties.a.pattern', 'schema_syntax']]],
     [
       'a pattern too large',
@@ -172,6 +194,9 @@ describe('a value', () => {
     [{ format: 'date-time' }, '2026-11-15T10:00:00+02:00', { result: '2026-11-15T10:00:00+02:00' }],
     [{ format: 'date-time' }, 'yesterday', ['datetime_parsing']],
     [{ format: 'time' }, '24:00', ['string_pattern_mismatch']],
+    [{ format: 'date-time' }, '2026-02-30T00:00:00Z', ['datetime_parsing']],
+    [{ format: 'date-time' }, '2026-02-28T24:00:00Z', ['datetime_parsing']],
+    [{ format: 'date-time' }, '2026-02-28T23:00:00+02:00', { result: '2026-02-28T23:00:00+02:00' }],
     [{ format: 'time' }, '23:59:59.5Z', { result: '23:59:59.5Z' }],
     [{ format: 'email' }, 'a@b', ['email_parsing']],
     [{ format: 'uri' }, 'x y', ['url_parsing']],

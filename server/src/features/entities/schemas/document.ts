@@ -16,8 +16,8 @@ import {
   plainText,
 } from './field.ts';
 import { type FormatName, formats } from './formats.ts';
-import { patternOf } from './pattern.ts';
-import { checkedValue, nothingFound } from './values.ts';
+import { type Pattern, patternOf } from './pattern.ts';
+import { checkedValue, type Findings, nothingFound } from './values.ts';
 
 type Loc = readonly (string | number)[];
 type Plain = Readonly<Record<string, unknown>>;
@@ -40,10 +40,15 @@ const maxDepth = 5;
 const maxEnum = 200;
 const maxUnique = 5;
 const maxUniqueFields = 3;
+const maxPatternCost = 5_000;
 
-/** The parsed schema, or what is wrong with the document. */
-export function parseSchema(json: unknown, loc: Loc): { schema: EntitySchema } | { faults: Fault[] } {
-  const reading: Reading = { faults: [], properties: 0 };
+/** The parsed schema, or what is wrong with the document. Documents of one request share what is left of `matching`. */
+export function parseSchema(
+  json: unknown,
+  loc: Loc,
+  matching: Matching = nothingFound(),
+): { schema: EntitySchema } | { faults: Fault[] } {
+  const reading: Reading = { faults: [], properties: 0, patternCost: 0, matching };
   const schema = readDocument(json, loc, reading);
   return schema === undefined || reading.faults.length > 0 ? { faults: reading.faults } : { schema };
 }
@@ -52,7 +57,11 @@ export function parseSchema(json: unknown, loc: Loc): { schema: EntitySchema } |
 interface Reading {
   readonly faults: Fault[];
   properties: number;
+  patternCost: number;
+  readonly matching: Matching;
 }
+
+type Matching = Pick<Findings, 'steps'>;
 
 const documentWords = ['name', 'type', 'title', 'description', 'properties', 'required', 'unique', 'rls'];
 
@@ -71,6 +80,7 @@ function readDocument(json: unknown, loc: Loc, reading: Reading): EntitySchema |
   return {
     ...inner,
     name: json.name as string,
+    patternCost: reading.patternCost,
     unique: readUnique(json.unique, inner, [...loc, 'unique'], reading),
     named,
     rules: taken(parseRules(json.rls, [...loc, 'rls'], named, 'entity'), reading)?.rules ?? noRules,
@@ -174,9 +184,7 @@ function readBounds(json: Plain, loc: Loc, reading: Reading) {
     refuse(reading, [...loc, 'minLength'], 'is above maxLength');
   if ((minimum ?? Number.NEGATIVE_INFINITY) > (maximum ?? Number.POSITIVE_INFINITY))
     refuse(reading, [...loc, 'minimum'], 'is above maximum');
-  const pattern = typeof json.pattern === 'string' ? patternOf(json.pattern) : undefined;
-  if (json.pattern !== undefined && pattern === undefined)
-    refuse(reading, [...loc, 'pattern'], 'must be a pattern of RE2, of at most 200 characters');
+  const pattern = readPattern(json.pattern, [...loc, 'pattern'], reading);
   const format = json.format as FormatName | undefined;
   if (format !== undefined && !(typeof format === 'string' && Object.hasOwn(formats, format)))
     refuse(reading, [...loc, 'format'], `must be of: ${Object.keys(formats).join(', ')}`);
@@ -184,6 +192,15 @@ function readBounds(json: Plain, loc: Loc, reading: Reading) {
   return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined)) as Partial<
     typeof bounds
   >;
+}
+
+function readPattern(json: unknown, loc: Loc, reading: Reading): Pattern | undefined {
+  if (json === undefined || reading.patternCost > maxPatternCost) return undefined;
+  const pattern = typeof json === 'string' ? patternOf(json) : undefined;
+  if (pattern === undefined) return refuse(reading, loc, 'must be a pattern of RE2, of at most 200 characters');
+  reading.patternCost += pattern.cost;
+  if (reading.patternCost > maxPatternCost) refuse(reading, loc, 'makes the patterns together too large');
+  return pattern;
 }
 
 function readNumber(json: unknown, loc: Loc, reading: Reading, isCount: boolean): number | undefined {
@@ -210,8 +227,9 @@ function readEnum(json: Plain, field: Field, loc: Loc, reading: Reading): unknow
 
 /** A value in the document itself must be one that a record may have. */
 function fitting(field: Field, value: unknown, loc: Loc, reading: Reading): unknown {
-  const found = nothingFound();
+  const found = { ...nothingFound(), steps: reading.matching.steps };
   const checked = checkedValue(field, value, loc, found);
+  reading.matching.steps = found.steps;
   for (const fault of found.faults) refuse(reading, fault.loc, fault.msg);
   if (found.ignored.length > 0) refuse(reading, loc, 'has a name that is no property');
   return checked;

@@ -35,6 +35,8 @@ export interface EntitySchema extends Fields {
   readonly unique: readonly (readonly string[])[];
   readonly rules: Rules;
   readonly fieldRules: FieldRules;
+  /** How large its patterns are together. */
+  readonly patternCost: number;
   /** The properties of the document, for queries that name them. */
   readonly named: NamedFields;
 }

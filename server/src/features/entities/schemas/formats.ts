@@ -1,11 +1,13 @@
 // Owns the formats that a schema may ask of a text (docs/contract.md §5.1), each with the fault it is refused by.
 import { isIPv4, isIPv6 } from 'node:net';
-import { timeOf } from '../../../kit/http/shapes.ts';
-import { patternOf } from './pattern.ts';
+import { timeOf } from '../../../kit/text.ts';
+import { compilingSteps, patternOf } from './pattern.ts';
 
 interface Format {
   readonly fault: string;
   holds(text: string): boolean;
+  /** What looking costs, where that is worth counting. */
+  steps?(text: string): number;
 }
 
 const matching = (form: RegExp): Format => ({ fault: 'string_pattern_mismatch', holds: (text) => form.test(text) });
@@ -17,7 +19,7 @@ const hostname = new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*$`);
 const clockTime = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/;
 const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z0-9-]{2,}$/;
 
-export const formats = {
+const named = {
   date: { fault: 'date_parsing', holds: isDate },
   'date-time': { fault: 'datetime_parsing', holds: (text) => timeOf(text) !== undefined },
   time: matching(clockTime),
@@ -27,13 +29,14 @@ export const formats = {
   ipv4: checked(isIPv4),
   ipv6: checked((text) => isIPv6(text) && !text.includes('%')),
   uuid: matching(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i),
-  regex: checked((text) => patternOf(text) !== undefined),
+  regex: { ...checked((text) => patternOf(text) !== undefined), steps: compilingSteps },
   // What a form shows as an upload or an editor: where the file lies and how the text is marked up is the app's own affair.
   file: anyText,
   richtext: anyText,
-} as const satisfies Record<string, Format>;
+} satisfies Record<string, Format>;
 
-export type FormatName = keyof typeof formats;
+export type FormatName = keyof typeof named;
+export const formats: Readonly<Record<FormatName, Format>> = named;
 
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;

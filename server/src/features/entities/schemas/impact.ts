@@ -5,9 +5,10 @@ import type { AppAccess } from '../../../access/proofs.ts';
 import type { Db } from '../../../tables.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { Subject } from '../rules/rule.ts';
+import { removedFields } from './declared.ts';
 import type { EntitySchema } from './field.ts';
-import { countOf, newestRecords } from './store.ts';
-import { checkedValue, nothingFound } from './values.ts';
+import { newestRecords } from './store.ts';
+import { checkedValue, type Findings, nothingFound } from './values.ts';
 
 const sampled = 1_000;
 
@@ -32,24 +33,28 @@ export async function impactOf(
   access: AppAccess,
   before: EntitySchema | undefined,
   after: EntitySchema,
+  records: number,
 ): Promise<{ impact: Impact; isWhole: boolean }> {
-  const records = await countOf(db, access, after.name);
-  const fields_removed = [...(before?.fields.keys() ?? [])].filter((name) => !after.fields.has(name));
+  const fields_removed = before === undefined ? [] : removedFields(before.fields, after.fields);
   const opened = new Map<string, Impact['newly_open'][number]>();
+  const found = nothingFound(); // one bound on the matching of patterns for all of them
   let violating_records = 0;
   for await (const record of newestRecords(db, access, after.name, sampled)) {
-    if (breaks(after, record)) violating_records += 1;
+    const isBroken = breaks(after, record, found);
+    if (found.steps < 0) break;
+    if (isBroken) violating_records += 1;
     for (const operation of before === undefined ? [] : operations) {
       const kind = opened.has(operation) ? undefined : openedTo(before as EntitySchema, after, operation, record);
       if (kind !== undefined) opened.set(operation, { operation, example: { id: record.id, principal: kind } });
     }
   }
   const newly_open = operations.flatMap((operation) => opened.get(operation) ?? []);
-  return { impact: { records, violating_records, fields_removed, newly_open }, isWhole: records <= sampled };
+  const isWhole = records <= sampled && found.steps >= 0;
+  return { impact: { records, violating_records, fields_removed, newly_open }, isWhole };
 }
 
-function breaks({ fields, required }: EntitySchema, { data }: Subject): boolean {
-  const found = nothingFound();
+function breaks({ fields, required }: EntitySchema, { data }: Subject, found: Findings): boolean {
+  found.faults.length = 0;
   for (const [name, field] of fields) {
     const value = Object.hasOwn(data, name) ? data[name] : undefined;
     if (value === undefined || value === null) {

@@ -21,6 +21,10 @@ export interface KeyRow {
 }
 
 const maxLookups = 10;
+const maxElements = 1_000;
+
+/** The value of a record that has too many, or one that others find too: while there is any, its key drives no list. */
+export const anyValue = Buffer.alloc(0);
 
 /** The keys a schema asks for: its unique lists, and what its rules compare with the caller. */
 export function keysFor(schema: EntitySchema, revision: number, before: readonly string[]): Key[] {
@@ -59,13 +63,14 @@ const rowsUnder = (key: Key, record: Subject): KeyRow[] =>
   (key.isUnique ? uniqueValue(key, record) : lookupValues(key, record)).map((value) => ({
     key: key.name,
     value,
-    is_unique: key.isUnique,
+    is_unique: key.isUnique && value !== anyValue,
   }));
 
-/** As in SQL: where one of the fields is missing, nothing is the same. */
+/** As in SQL: where one of the fields is missing, nothing is the same. A list is one from before the field was unique. */
 function uniqueValue({ places }: Key, record: Subject): Buffer[] {
   const values = places.map((place) => valueIn(place, record));
-  return values.some((value) => value === undefined || value === null) ? [] : [digestOf(values)];
+  if (values.some((value) => value === undefined || value === null)) return [];
+  return [values.some(Array.isArray) ? anyValue : digestOf(values)];
 }
 
 /** Equality also holds for an element of a list, so each has its row. */
@@ -73,6 +78,7 @@ function lookupValues({ places: [place] }: Key, record: Subject): Buffer[] {
   const value = place && valueIn(place, record);
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) return [digestOf(value)];
+  if (value.length > maxElements) return [anyValue];
   const digests = [value, ...value].map((each) => digestOf(each).toString('latin1'));
   return [...new Set(digests)].map((digest) => Buffer.from(digest, 'latin1'));
 }

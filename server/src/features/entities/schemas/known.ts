@@ -15,17 +15,20 @@ export interface Entity {
   readonly ready: ReadonlySet<string>;
 }
 
+/** Whether every record has every key: nobody else gives records keys then. */
+export const isSettled = ({ keys, ready }: Entity): boolean => keys.every((key) => ready.has(key.name));
+
 export type FindEntity = (db: Db, access: AtApp, name: string, now: Date) => Promise<Entity | undefined>;
 
 interface Kept {
   readonly entity: Entity;
   readonly revision: number;
   readonly readAt: number;
-  readonly isSettled: boolean;
   readonly size: number;
 }
 
-const maxSize = 32 * 1024 * 1024; // characters of documents
+const maxSize = 32 * 1024 * 1024; // characters of documents, and what their patterns weigh
+const patternWeight = 170; // bytes that a compiled pattern keeps for each step of its cost
 const unsettledMs = 10_000; // while keys are being built, how long another process's news may take
 
 export function knownEntities(): FindEntity {
@@ -36,8 +39,8 @@ export function knownEntities(): FindEntity {
     size -= kept.get(id)?.size ?? 0;
     kept.delete(id);
   };
-  const isGood = ({ revision, isSettled, readAt }: Kept, access: AtApp, now: Date) =>
-    revision >= access.app.revision && (isSettled || Math.abs(now.getTime() - readAt) < unsettledMs);
+  const isGood = ({ revision, entity, readAt }: Kept, access: AtApp, now: Date) =>
+    revision >= access.app.revision && (isSettled(entity) || Math.abs(now.getTime() - readAt) < unsettledMs);
 
   return async (db, access, name, now) => {
     const id = `${access.app.id} ${name}`;
@@ -51,8 +54,7 @@ export function knownEntities(): FindEntity {
     const read = await readEntity(db, access, name);
     if (read === undefined) return undefined;
     forget(id); // another request may have read it meanwhile
-    const isSettled = read.entity.keys.every((key) => read.entity.ready.has(key.name));
-    kept.set(id, { ...read, isSettled, revision: access.app.revision, readAt: now.getTime() });
+    kept.set(id, { ...read, revision: access.app.revision, readAt: now.getTime() });
     size += read.size;
     for (const oldest of kept.keys()) {
       if (size <= maxSize || oldest === id) break;
@@ -68,7 +70,7 @@ async function readEntity(db: Db, access: AtApp, name: string): Promise<Pick<Kep
   if (row === undefined) return name === 'User' ? { entity: implicitUser, size: 0 } : undefined;
   const schema = storedSchema(row.document);
   const entity = { name, schema, keys: keysFor(schema, 0, row.keys), ready: new Set(row.ready) };
-  return { entity, size: JSON.stringify(row.document).length };
+  return { entity, size: JSON.stringify(row.document).length + schema.patternCost * patternWeight };
 }
 
 /** What was taken once must be readable for ever. */
@@ -77,6 +79,10 @@ export function storedSchema(document: unknown): EntitySchema {
   if ('schema' in parsed) return parsed.schema;
   throw new Error(`a stored schema can no longer be read: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
 }
+
+/** What an entity is where no schema says so. */
+export const implicitSchema = (name: string): EntitySchema | undefined =>
+  name === implicitUser.name ? implicitUser.schema : undefined;
 
 /** Records under `User` are a set of their own, never the app's users (docs/contract.md §5.9). */
 const implicitUser: Entity = {

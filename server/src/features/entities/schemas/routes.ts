@@ -95,7 +95,7 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     method: 'DELETE',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     origin: 'N',
-    summary: 'Delete a schema; with `delete_records` its records go to the trash first',
+    summary: 'Delete a schema; with `delete_records` its records go to the trash first, up to 5,000',
     credentials: writer,
     access: schemaOf('editor'),
     limit: perMinute(20, 'caller'),

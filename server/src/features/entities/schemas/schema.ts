@@ -3,6 +3,7 @@ import canonicalize from 'canonicalize';
 import { bumpRevision } from '../../../access/apps.ts';
 import { audit } from '../../../access/audit.ts';
 import type { AppAccess } from '../../../access/proofs.ts';
+import { missing } from '../../../access/reach.ts';
 import { lockOnce, transaction } from '../../../kit/db/database.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { type Fault, Invalid } from '../../../kit/http/faults.ts';
@@ -12,10 +13,21 @@ import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { impactOf } from './impact.ts';
 import { keysFor } from './keys.ts';
-import { storedSchema } from './known.ts';
-import { countByEntity, countOf, findSchema, listSchemas, removeSchema, saveSchema } from './store.ts';
+import { implicitSchema, storedSchema } from './known.ts';
+import {
+  countByEntity,
+  countOf,
+  findSchema,
+  hasMoreThan,
+  listSchemas,
+  lockSchema,
+  removeSchema,
+  saveSchema,
+} from './store.ts';
+import { nothingFound } from './values.ts';
 
 const maxEntities = 100;
+const mostThrownAway = 5_000; // as many as one call deletes
 
 type Document = Readonly<Record<string, unknown>>;
 type Row = Awaited<ReturnType<typeof listSchemas>>[number];
@@ -50,12 +62,14 @@ export async function putEntitySchema(
   now: Date,
 ) {
   const schema = readAll([{ document, loc: ['body'] }], name)[0] as EntitySchema;
+  const records = await countOf(db, access, name); // before anybody waits for us
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const before = await findSchema(db, access, name);
     const had = before?.revision ?? 0;
     if (expected_revision !== undefined && expected_revision !== had) throw conflict(had);
-    const { impact, isWhole } = await impactOf(db, access, before && storedSchema(before.document), schema);
+    const known = before === undefined ? implicitSchema(name) : storedSchema(before.document);
+    const { impact, isWhole } = await impactOf(db, access, known, schema, records);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision = isSame || dry_run ? had : await save(db, access, [{ schema, document, before }], now);
     return noted(
@@ -108,7 +122,7 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
 }
 
 /** What throws an entity's records away, with all that this entails. */
-export type ThrowAway = (db: Db, access: AppAccess, name: string, now: Date) => Promise<number>;
+export type ThrowAway = (db: Db, access: AppAccess, name: string, now: Date) => Promise<void>;
 
 export async function deleteEntitySchema(
   db: Db,
@@ -116,12 +130,13 @@ export async function deleteEntitySchema(
   throwAway: ThrowAway | undefined,
   now: Date,
 ) {
-  const { entity } = access;
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
-    if (throwAway === undefined) await refuseInUse(db, access, [entity]);
-    else await throwAway(db, access, entity.name, now);
-    await remove(db, access, entity, await bumpRevision(db, access, now), now);
+    const row = await findSchema(db, access, access.entity.name);
+    if (row === undefined) throw missing('entity_not_found'); // another was first
+    await refuseInUse(db, access, [row], throwAway === undefined ? 0 : mostThrownAway);
+    await throwAway?.(db, access, row.name, now);
+    await remove(db, access, row, await bumpRevision(db, access, now), now);
     return { success: true } as const;
   });
 }
@@ -134,9 +149,10 @@ function readAll(sent: readonly { document: Document; loc: Fault['loc'] }[], nam
   const faults: Fault[] = [];
   const schemas: EntitySchema[] = [];
   const names = new Set<unknown>();
+  const matching = nothingFound();
   for (const { document, loc } of sent) {
     const at = [...loc, 'name'];
-    const parsed = parseSchema(document, loc);
+    const parsed = parseSchema(document, loc, matching);
     if ('faults' in parsed) faults.push(...parsed.faults);
     else schemas.push(parsed.schema);
     if (named !== undefined && document.name !== named)
@@ -184,14 +200,23 @@ async function remove(db: Db, access: AppAccess, row: Row, revision: number, now
   await audit(db, access, { type: 'entity_schema.deleted', target, app_id: access.app.id, before, after }, now);
 }
 
-async function refuseInUse(db: Db, access: AppAccess, rows: readonly Row[]): Promise<void> {
+/** Also keeps records from being made until it is done. */
+async function refuseInUse(db: Db, access: AppAccess, rows: readonly Row[], most = 0): Promise<void> {
   const used: string[] = [];
-  for (const { name } of rows) if ((await countOf(db, access, name)) > 0) used.push(name);
+  for (const { name } of rows) {
+    await lockSchema(db, access, name);
+    if (await hasMoreThan(db, access, name, most)) used.push(name);
+  }
   if (used.length === 0) return;
-  throw new Problem('conflict', 'schema_in_use', 'There are records of this entity.', {
-    members: { entity_names: used },
-    retrySafe: false,
-  });
+  throw new Problem(
+    'conflict',
+    'schema_in_use',
+    most > 0 ? `There are more than ${most} records of this entity.` : 'There are records of this entity.',
+    {
+      members: { entity_names: used },
+      retrySafe: false,
+    },
+  );
 }
 
 /** The same members with the same values; an order is no change. */
@@ -201,8 +226,8 @@ const rowOperations = ['create', 'read', 'update', 'delete'] as const;
 
 /** Rules that nobody wrote: everyone who is signed in may. */
 function warningsOf(schemas: readonly EntitySchema[]): string[] {
-  const missing = rowOperations.filter((op) => schemas.some(({ rules }) => rules[op] === 'missing'));
-  return missing.length > 0 ? [`rule_missing:${missing.join('+')}`] : [];
+  const open = rowOperations.filter((op) => schemas.some(({ rules }) => rules[op] === 'missing'));
+  return open.length > 0 ? [`rule_missing:${open.join('+')}`] : [];
 }
 
 const conflict = (revision: number) =>

@@ -1,6 +1,9 @@
 // The operations on schemas (docs/contract.md §5.2): what a change means, all or nothing, seen at once everywhere.
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { untilOneWaits } from '../../../../test/waiting.ts';
 import { startBeside, startWorld } from '../../../../test/world.ts';
+import { lockOnce } from '../../../kit/db/database.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -98,6 +101,17 @@ describe('putEntitySchema', () => {
     });
   });
 
+  it('says what a first schema of User opens, which was open to nobody unknown before', async () => {
+    const { schemas, records } = await newApp();
+    const { id } = (await records('POST', 'User', { email: 'x@example.com', role: 'admin' })).body;
+    const properties = { email: {}, role: {} };
+    const { impact } = (await schemas('PUT', '/User', { name: 'User', properties, rls: { read: true } })).body;
+    expect(impact).toMatchObject({
+      fields_removed: ['full_name'],
+      newly_open: [{ operation: 'read', example: { id, principal: 'anonymous' } }],
+    });
+  });
+
   it('tells what it means for the records that are there', async () => {
     const { schemas, records } = await newApp();
     const properties = { a: { type: 'string' }, b: { type: 'string' } };
@@ -139,6 +153,18 @@ describe('putEntitySchema', () => {
     expect(got.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
   });
 
+  it('matches patterns of all looked at up to one bound, and says when that was not all', async () => {
+    const { schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    const long = { a: `${'a'.repeat(1_000)}b` };
+    await records('POST', 'Task/bulk', [long, long, long, long, { a: 'b' }]);
+    const costly = (pattern: string) => schemas('PUT', '/Task', { name: 'Task', properties: { a: { pattern } } });
+    const got = await costly('(a?){150}a{150}[bc]');
+    expect(got.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
+    expect(got.body.impact.violating_records).toBe(1);
+    expect((await costly('^a')).body.impact.violating_records).toBe(1);
+  });
+
   it('hides the values of a removed field until it returns, and checks old records when next written', async () => {
     const { schemas, records } = await newApp();
     const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
@@ -150,6 +176,35 @@ describe('putEntitySchema', () => {
     expect(await records('PUT', `Task/${id}`, { a: 'longer' })).toMatchObject({ status: 422 });
     await put({ a: {}, b: {} });
     expect((await records('GET', `Task/${id}`)).body).toMatchObject({ a: 'long', b: 'kept' });
+  });
+
+  it('hides a removed field inside of objects and lists too, and names it', async () => {
+    const { schemas, records } = await newApp();
+    const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
+    const lines = (properties: object) => ({
+      type: 'array',
+      items: { type: 'array', items: { type: 'object', properties } },
+    });
+    const free = { type: 'object' };
+    await put({
+      place: { ...free, properties: { city: {}, zip: {} } },
+      lines: lines({ a: {}, b: {} }),
+      free,
+      gone: free,
+    });
+    const whole = { place: { city: 'x', zip: '1' }, lines: [[{ a: '1', b: '2' }]], free: { any: 1 }, gone: { b: 1 } };
+    const { id } = (await records('POST', 'Task', whole)).body;
+    const changed = await put({
+      place: { ...free, properties: { city: {} } },
+      lines: lines({ a: {} }),
+      free,
+      gone: {},
+    });
+    expect(changed.body.impact.fields_removed).toEqual(['place.zip', 'lines.b']);
+    const { place, lines: left, free: open, gone } = (await records('GET', `Task/${id}`)).body;
+    expect({ place, left, open, gone }).toEqual({ place: { city: 'x' }, left: [[{ a: '1' }]], open: { any: 1 } });
+    await put({ place: free, lines: lines({ a: {}, b: {} }), free, gone: free });
+    expect((await records('GET', `Task/${id}`)).body).toMatchObject(whole);
   });
 
   it('takes at most 100 entities', async () => {
@@ -222,6 +277,19 @@ describe('syncEntitySchemas', () => {
   });
 });
 
+describe('patterns of documents', () => {
+  it('are matched with the values of all that were sent up to one bound', async () => {
+    const { schemas } = await newApp();
+    const costly = { pattern: '(a?){150}a{150}[bc]', default: `${'a'.repeat(1_000)}b` };
+    const named = (n: number) => ({ name: `T${n}`, properties: { a: costly, b: costly } });
+    expect((await schemas('PUT', '', { schemas: [named(1)] })).status).toBe(200);
+    expect(await schemas('PUT', '', { schemas: [named(1), named(2)] })).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 'schemas', 1, 'properties', 'b', 'default'], type: 'schema_syntax' }] },
+    });
+  });
+});
+
 describe('deleteEntitySchema', () => {
   it('is refused while there are records, unless they are to go too', async () => {
     const { schemas, records } = await newApp();
@@ -241,5 +309,71 @@ describe('deleteEntitySchema', () => {
     // The trash outlives the schema: with it back, so is the record.
     await schemas('PUT', '/Task', document);
     expect((await records('POST', `Task/${id}/restore`)).body).toMatchObject({ id, a: '1' });
+  });
+
+  it('throws at most 5,000 records away, all of them or none', async () => {
+    const { app, schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { n: { type: 'integer' } } });
+    await sql`insert into entity_records
+      (app_id, id, entity_name, data, created_by, created_by_id, created_date, updated_date)
+      select ${app.id}, gen_random_uuid(), 'Task', jsonb_build_object('n', n), 'x', 'x', now(), now()
+      from generate_series(1, 5001) n`.execute(world.db);
+    const inTrash = async () => {
+      const all = world.db.selectFrom('entity_records').where('app_id', '=', app.id);
+      return (await all.where('deleted_date', 'is not', null).select('id').execute()).length;
+    };
+    expect(await schemas('DELETE', '/Task?delete_records=true')).toMatchObject({
+      status: 409,
+      body: { code: 'schema_in_use', entity_names: ['Task'] },
+    });
+    expect(await inTrash()).toBe(0);
+    await records('DELETE', 'Task', { query: { n: 1 } });
+    expect((await schemas('DELETE', '/Task?delete_records=true')).status).toBe(200);
+    expect(await inTrash()).toBe(5001);
+  });
+
+  it('of two at once the second finds nothing, and moves no revision', async () => {
+    const { app, schemas, revision } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task' });
+    const before = await revision();
+    let second: ReturnType<typeof schemas> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      await lockOnce(db, `entity schemas of ${app.id}`);
+      await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
+      second = schemas('DELETE', '/Task');
+      await untilOneWaits(db);
+    });
+    expect(await second).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    expect(await revision()).toBe(before);
+  });
+
+  it('a record that is made meanwhile is refused, and one made before is seen', async () => {
+    const { app, schemas, records } = await newApp();
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    let late: ReturnType<typeof records> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
+      late = records('POST', 'Task', { a: '1' });
+      await untilOneWaits(db);
+    });
+    expect(await late).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
+    expect(await world.db.selectFrom('entity_records').select('id').where('app_id', '=', app.id).execute()).toEqual([]);
+    await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
+    const { id } = (await records('POST', 'Task', { a: '1' })).body;
+    await records('DELETE', `Task/${id}`);
+    let removal: ReturnType<typeof schemas> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      const schema = db.selectFrom('entity_schemas').where('app_id', '=', app.id).select('name');
+      await schema.forKeyShare().execute();
+      await db
+        .updateTable('entity_records')
+        .set({ deleted_date: null })
+        .where('app_id', '=', app.id)
+        .where('id', '=', id)
+        .execute();
+      removal = schemas('DELETE', '/Task');
+      await untilOneWaits(db);
+    });
+    expect(await removal).toMatchObject({ status: 409, body: { code: 'schema_in_use' } });
   });
 });

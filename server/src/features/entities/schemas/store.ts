@@ -1,7 +1,7 @@
 // Owns the queries over schema documents, and what a change of one looks at.
 import { sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../access/proofs.ts';
-import { prepared } from '../../../kit/db/database.ts';
+import { prepared, withTimeLimit } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
 
@@ -33,27 +33,40 @@ export const listSchemas = (db: Db, access: AtApp) =>
 export const findSchema = (db: Db, access: AtApp, name: string) =>
   schemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
 
+/** The same, held: who makes a record of it waits, and those who did are done. */
+export const lockSchema = (db: Db, access: AtApp, name: string) =>
+  schemas(db, access).where('entity_schemas.name', '=', name).selectAll().forUpdate().executeTakeFirst();
+
+/** What looks at many records is given up after so long: 503, nothing changed (docs/contract.md §5.4). */
+export const readLimitMs = 5_000;
+
+const liveRecords = (db: Db, { app }: AtApp) =>
+  db.selectFrom('entity_records').where('app_id', '=', app.id).where('deleted_date', 'is', null);
+
 /** How many records each entity has, trashed ones apart. */
-export async function countByEntity(db: Db, { app }: AtApp): Promise<Map<string, number>> {
-  const rows = await db
-    .selectFrom('entity_records')
-    .where('app_id', '=', app.id)
-    .where('deleted_date', 'is', null)
-    .groupBy('entity_name')
-    .select((is) => ['entity_name', is.fn.countAll<number>().as('count')])
-    .execute();
+export async function countByEntity(db: Db, access: AtApp): Promise<Map<string, number>> {
+  const rows = await withTimeLimit(db, readLimitMs, (db) =>
+    liveRecords(db, access)
+      .groupBy('entity_name')
+      .select((is) => ['entity_name', is.fn.countAll<number>().as('count')])
+      .execute(),
+  );
   return new Map(rows.map(({ entity_name, count }) => [entity_name, count]));
 }
 
-export async function countOf(db: Db, { app }: AtApp, name: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('entity_records')
-    .where('app_id', '=', app.id)
-    .where('entity_name', '=', name)
-    .where('deleted_date', 'is', null)
-    .select((is) => is.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
+export async function countOf(db: Db, access: AtApp, name: string): Promise<number> {
+  const { count } = await withTimeLimit(db, readLimitMs, (db) =>
+    liveRecords(db, access)
+      .where('entity_name', '=', name)
+      .select((is) => is.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow(),
+  );
   return count;
+}
+
+export async function hasMoreThan(db: Db, access: AtApp, name: string, most: number): Promise<boolean> {
+  const beyond = liveRecords(db, access).where('entity_name', '=', name).select('id').offset(most).limit(1);
+  return (await beyond.execute()).length > 0;
 }
 
 export interface SavedSchema {

@@ -50,6 +50,10 @@ const titles = async (query: string, as = token) => {
   const got = await list(query, as);
   return got.status === 200 ? got.body.items.map(({ title }: { title: string }) => title).join('') : got.body;
 };
+const entity = async (name: string, properties: object) => {
+  await world.call('PUT', `/api/apps/${app.id}/entity-schemas/${name}`, { as: token, body: { name, properties } });
+  return `/api/apps/${app.id}/entities/${name}`;
+};
 const q = (filter: object) => `q=${encodeURIComponent(JSON.stringify(filter))}`;
 
 describe('listRecords', () => {
@@ -150,6 +154,31 @@ describe('pages', () => {
       expect([...seen].sort().join('')).toBe('abcde');
       expect(seen).toBe(await titles(`?${sort}`));
     }
+  });
+
+  it('a page ends after 8 MiB of data, says that there is more, and the next goes on there', async () => {
+    const path = await entity('Large', { body: {} });
+    const body = 'x'.repeat(250 * 1024);
+    for (let n = 0; n < 36; n += 1) await world.call('POST', path, { as: token, body: { body } });
+    const first = (await world.call('GET', `${path}?limit=1000`, { as: token })).body;
+    expect([first.items.length, first.has_more]).toEqual([32, true]);
+    const rest = (await world.call('GET', `${path}?limit=1000&cursor=${first.next_cursor}`, { as: token })).body;
+    expect([rest.items.length, rest.has_more]).toEqual([4, false]);
+    expect(new Set([...first.items, ...rest.items].map(({ id }) => id)).size).toBe(36);
+  });
+
+  it('a cursor stays short, however long the texts it sorts by', async () => {
+    const path = await entity('Long', { a: {}, b: {}, c: {} });
+    const long = (last: string) => ({ a: `${'ü'.repeat(9_000)}${last}`, b: '\u{1f600}'.repeat(9_000), c: last });
+    for (const last of ['1', '2', '3']) await world.call('POST', path, { as: token, body: long(last) });
+    let got = (await world.call('GET', `${path}?sort=a,b,-c&limit=1`, { as: token })).body;
+    let seen = got.items[0].c;
+    while (got.has_more) {
+      expect(got.next_cursor.length).toBeLessThan(4_000);
+      got = (await world.call('GET', `${path}?limit=1&cursor=${got.next_cursor}`, { as: token })).body;
+      seen += got.items[0].c;
+    }
+    expect(seen).toBe('321');
   });
 
   it('refuses another value beside the cursor, another caller, another entity, and after a day', async () => {

@@ -20,18 +20,25 @@ export async function getRecord(
 }
 
 const defaultLimit = 100;
+const pageBytes = 8 * 1024 * 1024;
 
 export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors, sent: Asked, now: Date) {
   const { asked, after } = resumed(cursors, access, sent, now);
   const { limit = defaultLimit } = asked;
   const asking = readAsking(access, asked);
-  const rows = await listMatching(db, access, readRule(access), asking, after as string[] | undefined, limit + 1);
+  const most = { limit: limit + 1, bytes: pageBytes };
+  const rows = await listMatching(db, access, readRule(access), asking, after as string[] | undefined, most);
+  const fitting = rows.filter(({ bytes }, index) => index === 0 || bytes <= pageBytes).length;
   const present = (row: (typeof rows)[number]) => only(presentRecord(access, row.record), asking);
   const carries = carried(asked);
-  return cursors.page(rows, limit, bindingOf('listRecords', access), now, present, ({ position }) => [
-    carries,
-    ...position,
-  ]);
+  return cursors.page(
+    rows,
+    Math.min(limit, fitting),
+    bindingOf('listRecords', access),
+    now,
+    present,
+    ({ position }) => [carries, ...position],
+  );
 }
 
 const ofPages = ['sort', 'limit', 'fields', 'cursor'];
