@@ -1,9 +1,10 @@
 // Owns wake-ups: hints over Redis that there is something to do. A hint may be lost; the poll is the guarantee.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { newId } from '../ids.ts';
 
 export interface Wake {
-  /** Tells every worker that `topic` has something to do. Many calls in the same few milliseconds become one. */
+  /** Tells every worker that `topic` has something to do: at once, and what follows within milliseconds together. */
   tell(topic: string): void;
   /** Calls `heard` at each hint about `topic`, from this process or any other; gives the way to stop that. */
   listen(topic: string, heard: () => void): () => void;
@@ -25,6 +26,7 @@ const options = {
 
 export function openWake(url: string, prefix: string): Wake {
   const channel = `${prefix}wake`;
+  const self = newId();
   const listeners = new Map<string, Set<() => void>>();
   const told = new Set<string>();
   const sender = new Redis(url, options);
@@ -37,20 +39,23 @@ export function openWake(url: string, prefix: string): Wake {
   };
   const send = () => {
     timer = undefined;
-    if (sender.status === 'ready') sender.publish(channel, [...told].join(' ')).catch(() => {});
-    else for (const topic of told) tellHere(topic); // at least those in this process
+    if (told.size === 0) return;
+    if (sender.status === 'ready') sender.publish(channel, [self, ...told].join(' ')).catch(() => {});
     told.clear();
+    timer = setTimeout(send, gatherMs);
   };
   return {
     tell(topic) {
+      tellHere(topic); // whoever listens in this process need not wait for the way there and back
       told.add(topic);
-      timer ??= setTimeout(send, gatherMs);
+      if (timer === undefined) send();
     },
     listen(topic, listener) {
       const heard = listeners.get(topic) ?? new Set();
       listeners.set(topic, heard.add(listener));
       receiver ??= subscribe(url, channel, (message) => {
-        for (const topic of message.split(' ')) tellHere(topic);
+        const [from, ...topics] = message.split(' ');
+        if (from !== self) for (const topic of topics) tellHere(topic);
       });
       return () => {
         heard.delete(listener);

@@ -300,6 +300,10 @@ describe('deleteEntitySchema', () => {
       status: 409,
       body: { code: 'schema_in_use', entity_names: ['Task'] },
     });
+    expect(await schemas('DELETE', '/Task?delete_records=perhaps')).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['query', 'delete_records'], type: 'bool_parsing' }] },
+    });
     expect(await schemas('DELETE', '/Task?delete_records=true')).toMatchObject({ body: { success: true } });
     expect(await records('GET', `Task/${id}`)).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
     expect(await schemas('DELETE', '/Task')).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
