@@ -52,24 +52,27 @@ export const entities: Bench = async ({ quick, progress }) => {
       progress(`growing to ${size} records in ${apps} apps`);
       await stage.growTo(from, size);
       from = size;
-      figures[size] = await changes(stage, size, seconds, (line) => progress(`${size} records, ${line}`));
+      // A quick run's first size says only how the last one has grown.
+      const count = quick && size !== sizes.at(-1) ? 3 : blocks;
+      figures[size] = await changes(stage, size, seconds, count, (line) => progress(`${size} records, ${line}`));
     }
-    const lists = await listing(stage, from, seconds);
+    const lists = await listing(stage, from, seconds, quick ? 3 : blocks);
     progress(`a list of 50 under an owner rule at ${from} records: p95 ${lists} ms`);
     const largest = figures[from] as (typeof figures)[string];
     const growth = rounded(largest.p50_ms / (figures[sizes[0] as number]?.p50_ms ?? Number.NaN));
     const all = Object.values(figures);
+    const whole = quick ? [largest] : all;
     const failed = all.reduce((sum, each) => sum + each.failed, 0);
     return {
       figures: { at: figures, p50_growth: growth, list_p95_ms: lists, failed, events_delivered: stage.delivered() },
       judged: [
         {
           bar: `a PUT under rules >= ${bars.bare} of bare, at every size`,
-          met: all.every((at) => at.ratio >= bars.bare),
+          met: whole.every((at) => at.ratio >= bars.bare),
         },
         {
           bar: `rules cost <= ${bars.ruleCost * 100} % of the same PUT without`,
-          met: all.every((at) => at.rule_cost <= bars.ruleCost),
+          met: whole.every((at) => at.rule_cost <= bars.ruleCost),
         },
         { bar: `p50 at ${from} <= ${bars.growth} of that at ${sizes[0]}`, met: growth <= bars.growth },
         { bar: `a list of 50 under an owner rule p95 <= ${bars.listMs} ms`, met: lists <= bars.listMs },
@@ -82,7 +85,7 @@ export const entities: Bench = async ({ quick, progress }) => {
   }
 };
 
-async function changes(stage: Stage, size: number, seconds: number, progress: (line: string) => void) {
+async function changes(stage: Stage, size: number, seconds: number, blocks: number, progress: (line: string) => void) {
   const measure: Measure = (port, entity) => stage.measure(port, entity, size, seconds);
   for (const port of [stage.bare, stage.plinth]) await measure(port, ruled);
   const kinds = { bare: [] as Block[], ruled: [] as Block[], free: [] as Block[] };
@@ -111,7 +114,7 @@ async function changes(stage: Stage, size: number, seconds: number, progress: (l
   };
 }
 
-async function listing(stage: Stage, size: number, seconds: number): Promise<number> {
+async function listing(stage: Stage, size: number, seconds: number, blocks: number): Promise<number> {
   await stage.measure(stage.plinth, ruled, size, seconds, 'list');
   const waits: number[] = [];
   for (let block = 0; block < blocks; block += 1)
