@@ -174,10 +174,13 @@ async function setStage(): Promise<Stage> {
       for (const table of ['entity_records', 'entity_keys', 'events']) await client.query(`vacuum analyze ${table}`);
       await client.query('checkpoint');
     },
-    // What the block before has told is heard first, so that none pays for another.
+    // A block is over once what it told was heard: who is faster than the worker would else leave that to the next.
     measure: async (port, entity, size, seconds, kind) => {
+      const startedAt = performance.now();
+      const block = await measured(port, token, appIds, entity, size, seconds, kind);
       await quiet(client);
-      return measured(port, token, appIds, entity, size, seconds, kind);
+      const elapsed = (performance.now() - startedAt) / 1000;
+      return { ...block, perSecond: (block.perSecond * seconds) / elapsed };
     },
     pgbench: (size, seconds) => pgbench(postgres.url, appIds, size, seconds),
     delivered: () => delivered,
@@ -194,9 +197,8 @@ async function setStage(): Promise<Stage> {
 }
 
 async function quiet(client: pg.Client): Promise<void> {
-  const waiting = `select 1 from events where dispatched_at is null
-    union all select 1 from webhook_deliveries where claimed_slot is null and due_at <= now() limit 1`;
-  while ((await client.query(waiting)).rows.length > 0) await sleep(50);
+  const waiting = 'select 1 from events where dispatched_at is null limit 1';
+  while ((await client.query(waiting)).rows.length > 0) await sleep(10);
 }
 
 async function makeApps(environment: Record<string, string>) {
