@@ -5,9 +5,6 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { startModelSandbox } from '../sandbox/src/model.ts';
-import { insertApp } from '../server/src/access/apps.ts';
-import { insertCredential, insertUser, insertWorkspace } from '../server/src/access/people.ts';
-import { proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { readConfig } from '../server/src/config.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
@@ -16,6 +13,7 @@ import type { Db, Tables } from '../server/src/tables.ts';
 import { call, type Streaming, stream } from '../server/test/client.ts';
 import type { Bench } from './lib/bench.ts';
 import { median, rounded } from './lib/figures.ts';
+import { makeApp, makePerson, makeRoom, type Room } from './lib/rooms.ts';
 import { freshDatabase, start } from './lib/services.ts';
 
 const bar = 1.5;
@@ -68,34 +66,18 @@ export const agents: Bench = async ({ quick, progress }) => {
   }
 };
 
-interface Room {
-  readonly workspace_id: string;
-  readonly user_id: string;
-  readonly token: string;
-}
-
 async function seed(db: Db, settings: Record<string, string>): Promise<Room[]> {
-  const now = new Date();
-  const { TOKEN_PEPPERS: peppers, CELL_CODE: cellCode } = readConfig(settings);
-  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);
+  const user_id = await makePerson(db);
   const rooms: Room[] = [];
-  for (let place = 0; place < places; place += 1) {
-    const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
-    await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace_id).execute();
-    const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
-    const { token } = await insertCredential(db, { peppers, cellCode }, mine, now);
-    rooms.push({ workspace_id, user_id, token });
-  }
+  for (let place = 0; place < places; place += 1) rooms.push(await makeRoom(db, readConfig(settings), user_id));
   return rooms;
 }
 
 /** An agent with a conversation of so many messages: its path. */
-async function talk(db: Db, { workspace_id, user_id }: Room, messages: number): Promise<string> {
+async function talk(db: Db, room: Room, messages: number): Promise<string> {
+  const { workspace_id, user_id } = room;
   const now = new Date();
-  const caller = { user_id } as WorkspaceAccess['caller'];
-  const access = proven<WorkspaceAccess>({ caller, workspace_id, plan: 'enterprise', role: 'owner' });
-  const kind = { app_type: 'user_agent', visibility: 'workspace', public_settings: 'public_with_login' } as const;
-  const app = await insertApp(db, access, { ...kind, name: 'Agent', user_description: '' }, now);
+  const app = await makeApp(db, room, 'user_agent');
   const id = newId();
   await sql`insert into agent_conversations
     (workspace_id, id, app_id, user_id, metadata, last_position, created_date, updated_date)

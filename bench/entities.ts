@@ -1,7 +1,6 @@
 // What a change of a record costs under rules, against the same final statements bare; and whether it stays so with the
 // number of records.
 import { execFile, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { startHookSandbox } from '../sandbox/src/hooks.ts';
-import { insertApp } from '../server/src/access/apps.ts';
-import { insertCredential, insertUser, insertWorkspace } from '../server/src/access/people.ts';
-import { proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { readConfig } from '../server/src/config.ts';
@@ -22,7 +18,8 @@ import { addKeys, free, grow, ruled, schemas } from './entities/seed.ts';
 import type { Bench } from './lib/bench.ts';
 import { median, rounded } from './lib/figures.ts';
 import { startPostgres } from './lib/postgres.ts';
-import { start } from './lib/services.ts';
+import { benchEmail, makeApp, makePerson, makeRoom } from './lib/rooms.ts';
+import { killed, start } from './lib/services.ts';
 
 const run = promisify(execFile);
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -30,7 +27,6 @@ const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const bars = { bare: 0.45, ruleCost: 0.15, growth: 1.5, listMs: 25 };
 const blocks = 9;
 const apps = 10;
-const email = 'bench@example.com';
 
 interface Block {
   readonly perSecond: number;
@@ -160,12 +156,12 @@ async function setStage(): Promise<Stage> {
     bare: bare.port,
     plinth: plinth.port,
     async growTo(from, to) {
-      await grow(client, appIds, email, from, to);
+      await grow(client, appIds, benchEmail, from, to);
       const { rows } = await client.query<{ key: string }>(
         `select unnest(keys) as key from entity_schemas where name = $1 limit 1`,
         [ruled],
       );
-      await addKeys(client, rows[0]?.key as string, email, from, to);
+      await addKeys(client, rows[0]?.key as string, benchEmail, from, to);
       // As the job does once every record has its key.
       await client.query(
         'update entity_key_states k set ready = s.keys, building_since = null from entity_schemas s where s.app_id = k.app_id and s.name = k.entity_name',
@@ -186,8 +182,7 @@ async function setStage(): Promise<Stage> {
     delivered: () => delivered,
     async close() {
       await client.end();
-      worker.kill('SIGKILL');
-      await once(worker, 'exit');
+      await killed(worker);
       await bare.stop();
       await plinth.stop();
       await receiver.close();
@@ -204,26 +199,11 @@ async function quiet(client: pg.Client): Promise<void> {
 async function makeApps(environment: Record<string, string>) {
   const config = readConfig(environment);
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const now = new Date();
-  const user_id = await insertUser(db, { email, full_name: 'Bench' }, now);
-  const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
-  // The limit is counted on every request as in production; only its figure is out of the way.
-  await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace_id).execute();
-  const caller = { user_id } as WorkspaceAccess['caller'];
-  const access = proven<WorkspaceAccess>({ caller, workspace_id, plan: 'enterprise', role: 'owner' });
-  const about = {
-    app_type: 'user_app',
-    user_description: '',
-    visibility: 'workspace',
-    public_settings: 'public_with_login',
-  } as const;
+  const room = await makeRoom(db, config, await makePerson(db));
   const appIds: string[] = [];
-  for (let n = 1; n <= apps; n += 1) appIds.push((await insertApp(db, access, { name: `App ${n}`, ...about }, now)).id);
-  const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
-  const owned = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
-  const { token } = await insertCredential(db, mint, owned, now);
+  for (let n = 1; n <= apps; n += 1) appIds.push((await makeApp(db, room, 'user_app', `App ${n}`)).id);
   await close();
-  return { token, appIds, workspaceId: workspace_id };
+  return { token: room.token, appIds, workspaceId: room.workspace_id };
 }
 
 const caller = (port: number, token: string) => async (method: string, path: string, body: object) => {

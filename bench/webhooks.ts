@@ -8,9 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { makeAuthority } from '../sandbox/src/certificates.ts';
-import { insertApp } from '../server/src/access/apps.ts';
-import { insertUser, insertWorkspace } from '../server/src/access/people.ts';
-import { proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
 import { type App, createApp } from '../server/src/app.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
@@ -24,6 +21,8 @@ import { secretsUnder } from '../server/src/kit/secrets.ts';
 import type { Bench } from './lib/bench.ts';
 import { median, quantile, rounded } from './lib/figures.ts';
 import { startPostgres } from './lib/postgres.ts';
+import { makeApp, makePerson, makeRoom } from './lib/rooms.ts';
+import { killed } from './lib/services.ts';
 import type { Order } from './webhooks/bare.ts';
 import type { Seen } from './webhooks/receiver.ts';
 
@@ -109,23 +108,18 @@ async function setStage(): Promise<Stage> {
   const bare = fork(file('webhooks/bare.ts'), { env: trusting });
 
   const { db } = app.database;
-  const now = new Date();
-  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);
-  const circumstances = { kind: 'session', credential_id: newId(), request_id: 'bench', ip: '127.0.0.1' };
-  const caller = { user_id, email: 'bench@example.com', ...circumstances } as WorkspaceAccess['caller'];
+  const user_id = await makePerson(db);
   const secrets = secretsUnder(config.MASTER_KEYS);
   const urlOf = (path: string) => `https://127.20.0.1:${receiver.port}${path}`;
   // Each in a workspace of its own: what runs at once is bounded per workspace and host.
   const agentWith = async (paths: readonly string[]): Promise<Agent> => {
-    const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
-    const access = proven<WorkspaceAccess>({ caller, workspace_id, plan: 'enterprise', role: 'owner' });
-    const about = { name: 'Agent', app_type: 'user_agent', user_description: '', visibility: 'workspace' } as const;
-    const app = await insertApp(db, access, { ...about, public_settings: 'public_with_login' }, now);
+    const room = await makeRoom(db, config, user_id);
+    const app = await makeApp(db, room, 'user_agent');
     for (const path of paths) {
       const asked = { target_url: urlOf(path), events: ['message.created'] };
-      await createWebhook(db, { ...access, app, app_role: 'owner' }, 'agent', asked, secrets, now);
+      await createWebhook(db, { ...room.access, app, app_role: 'owner' }, 'agent', asked, secrets, new Date());
     }
-    return { workspace_id, id: app.id };
+    return { workspace_id: room.workspace_id, id: app.id };
   };
   const paths = Array.from({ length: howMany * each }, (_, n) => `/${n}`);
   const stageAgents: Agent[] = [];
@@ -138,10 +132,7 @@ async function setStage(): Promise<Stage> {
     bare,
     agentWith,
     async close() {
-      for (const child of [worker, bare]) {
-        child.kill('SIGKILL');
-        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-      }
+      for (const child of [worker, bare]) await killed(child);
       receiver.stop();
       await app.close();
       postgres.stop();

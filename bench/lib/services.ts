@@ -46,6 +46,12 @@ export async function start(file: string, environment: Record<string, string>): 
   };
 }
 
+/** Ends a process at once, as a crash would. */
+export async function killed(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
 async function listening(child: ChildProcess, file: string): Promise<number> {
   let printed = '';
   for await (const chunk of child.stdout as NodeJS.ReadableStream) {

@@ -1,7 +1,6 @@
 // Owns the stage of the drill: a database of its own, the API and a worker as processes, an endpoint that webhooks deliver
 // to, two workspaces with three apps, and everybody who calls.
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Heard, startHookSandbox } from '../../sandbox/src/hooks.ts';
 import { insertApp } from '../../server/src/access/apps.ts';
@@ -12,7 +11,7 @@ import { newKeys } from '../../server/src/commands/keys.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { createLog } from '../../server/src/kit/log.ts';
 import type { Db } from '../../server/src/tables.ts';
-import { freshDatabase, start } from '../lib/services.ts';
+import { freshDatabase, killed, start } from '../lib/services.ts';
 import { makeKinds } from './callers.ts';
 import { type Cast, casting, marker } from './cast.ts';
 import { clientOf, done, type Send } from './client.ts';
@@ -67,11 +66,6 @@ export async function setStage(connections: number, records: number, onHeard: (h
     await close();
     throw error;
   }
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  child.kill('SIGKILL');
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
 async function makePlaces(cast: Cast, send: Send, receiverUrl: string): Promise<Record<Letter, Place>> {

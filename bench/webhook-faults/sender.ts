@@ -6,6 +6,7 @@ import { readConfig } from '../../server/src/config.ts';
 import type { ToldMessage } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
+import { benchEmail } from '../lib/rooms.ts';
 import { asking } from './asking.ts';
 import { keyOf, keysOfTurn, lastWords, openJournal, type Sent } from './journal.ts';
 
@@ -88,7 +89,7 @@ const eventOf = (n: number) =>
 function payloadOf({ id, conversation }: Sending['agents'][number], content: string): ToldMessage {
   const at = new Date().toISOString();
   const message = { id: newId(), role: 'user', content, file_urls: [], created_date: at, updated_date: at } as const;
-  const user = { id: user_id, email: 'drill@example.com' };
+  const user = { id: user_id, email: benchEmail };
   return { workspace_id, agent_id: id, conversation_id: conversation, data: { message, user } };
 }
 

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeAuthority } from '../../sandbox/src/certificates.ts';
 import { startModelSandbox } from '../../sandbox/src/model.ts';
-import { insertCredential, insertUser, insertWorkspace } from '../../server/src/access/people.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
 import { readConfig } from '../../server/src/config.ts';
@@ -16,6 +15,7 @@ import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Tables } from '../../server/src/tables.ts';
 import { startPostgres } from '../lib/postgres.ts';
 import { startRedis } from '../lib/redis.ts';
+import { makePerson, makeRoom } from '../lib/rooms.ts';
 import { type Ask, asking } from './asking.ts';
 import { startCrew } from './crew.ts';
 import type { Victims } from './faults.ts';
@@ -130,14 +130,9 @@ async function startReceiver(folder: string, journal: string, addresses: readonl
 
 /** A person with a token, in a workspace whose limits are far away. */
 async function seed(settings: Record<string, string>) {
-  const { TOKEN_PEPPERS: peppers, CELL_CODE: cellCode, DATABASE_URL: url } = readConfig(settings);
-  const { db, close } = openDatabase<Tables>({ url, poolSize: 1 });
-  const now = new Date();
-  const user_id = await insertUser(db, { email: 'drill@example.com', full_name: 'Drill' }, now);
-  const workspace_id = await insertWorkspace(db, { name: 'Drill', plan: 'enterprise', owner_id: user_id }, now);
-  await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace_id).execute();
-  const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
-  const { token } = await insertCredential(db, { peppers, cellCode }, mine, now);
+  const config = readConfig(settings);
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  const { user_id, workspace_id, token } = await makeRoom(db, config, await makePerson(db));
   await close();
   return { user_id, workspace_id, token };
 }

@@ -1,7 +1,7 @@
 // Owns the apps' identity rows: making one, and the set a caller can see. What an app contains belongs to its features.
 import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import { idOrNull, newId } from '../kit/ids.ts';
-import { Problem } from '../kit/problem.ts';
+import { noSuch, Problem } from '../kit/problem.ts';
 import type { Db, Tables } from '../tables.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from './proofs.ts';
 
@@ -101,7 +101,7 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
     if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
     throw new Problem('conflict', 'slug_taken', 'Another app of this installation has this slug.');
   }
-  throw new Problem('not_found', 'app_not_found', 'There is no such app.'); // gone since the caller was let in
+  throw noSuch('app_not_found'); // gone since the caller was let in
 }
 
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>

@@ -1,11 +1,13 @@
 // Owns who reaches an app's data, and whom its rules then see (contract §3.5, §5.7): people by their role over the app,
 // the app's own users, and nobody known where the app is open without login.
+
 import type { Exchange } from '../kit/http/exchange.ts';
 import { idOrNull } from '../kit/ids.ts';
+import { noSuch } from '../kit/problem.ts';
 import { appOf, type FoundData, type FoundWithin, findAtData, findOpenApp, findWithinData } from './lookup.ts';
 import type { Principal } from './principal.ts';
 import { type DataAccess, proven } from './proofs.ts';
-import { appAs, askerOf, type Guard, missing } from './reach.ts';
+import { appAs, askerOf, type Guard } from './reach.ts';
 import type { AppRole } from './roles.ts';
 
 const managed = appAs('viewer');
@@ -64,7 +66,7 @@ function asUser(found: FoundData, exchange: Exchange): DataAccess {
   const app = appOf(found);
   const { workspace_id, plan } = found;
   const principal = userOf(found);
-  if (!app || !workspace_id || !plan || !principal) throw missing('app_not_found');
+  if (!app || !workspace_id || !plan || !principal) throw noSuch('app_not_found');
   const email = principal.kind === 'signed_in' ? principal.email : null;
   const caller = { ...askerOf(found, exchange), email };
   return proven<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal });

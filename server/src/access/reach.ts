@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type { Exchange } from '../kit/http/exchange.ts';
 import type { Refusal } from '../kit/http/operation.ts';
 import { idOrNull } from '../kit/ids.ts';
-import { Problem } from '../kit/problem.ts';
+import { noSuch, Problem } from '../kit/problem.ts';
 import type { Db } from '../tables.ts';
 import {
   appOf,
@@ -132,7 +132,7 @@ export function within<Proof, Noun extends string, Row>(
       const access = guard.inner === undefined ? proof : await guard.inner(db, proof, exchange); // outside in
       const id = exchange.params[param] ?? exchange.params[`${noun}_name`] ?? '';
       const row = await find(db, access, id, exchange.now);
-      if (row === undefined) throw missing(code);
+      if (row === undefined) throw noSuch(code);
       return { ...access, [noun]: row } as Inner;
     },
   };
@@ -221,8 +221,7 @@ export function through<Noun extends string, Row extends { workspace_id: string 
     decide: (found, exchange) => {
       const thing = revived((found as FoundThing<Row>).thing);
       const required = thing === null ? undefined : requiredRole(thing, callerOf(found, exchange));
-      if (thing === null || required === undefined || thing.workspace_id !== found.workspace_id)
-        throw missing(notFound);
+      if (thing === null || required === undefined || thing.workspace_id !== found.workspace_id) throw noSuch(notFound);
       const access = inWorkspace(found, exchange, required, notFound);
       return { ...access, [noun]: thing } as WorkspaceAccess & { readonly [N in Noun]: Row };
     },
@@ -242,7 +241,7 @@ function revived<Row extends object>(thing: Row | null): Row | null {
 function atApp(found: FoundApp, exchange: Exchange, required: AppRole, notFound: string): AppAccess {
   const app = appOf(found);
   const limitedElsewhere = found.app_ids !== null && app !== undefined && !found.app_ids.includes(app.id);
-  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw missing(notFound);
+  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw noSuch(notFound);
   const access = inWorkspace(found, exchange, 'guest', notFound);
   if (access.role === null) return proven<AppAccess>({ ...access, app, app_role: null });
   const app_role = roleOverApp({
@@ -251,17 +250,17 @@ function atApp(found: FoundApp, exchange: Exchange, required: AppRole, notFound:
     is_app_owner: app.owner_id === found.user_id,
     share_role: found.share_role,
   });
-  if (app_role === undefined) throw missing(notFound);
+  if (app_role === undefined) throw noSuch(notFound);
   if (!appRoleReaches(app_role, required)) throw roleRequired(required);
   return proven<AppAccess>({ ...access, app, app_role });
 }
 
 function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, notFound: string): WorkspaceAccess {
   const { workspace_id, plan } = found;
-  if (workspace_id === null || plan === null) throw missing(notFound);
+  if (workspace_id === null || plan === null) throw noSuch(notFound);
   const caller = callerOf(found, exchange);
   if (found.kind === 'workspace_key') return proven<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
-  if (found.role === null) throw missing(notFound);
+  if (found.role === null) throw noSuch(notFound);
   if (found.access_state === 'blocked') {
     throw new Problem('forbidden', 'member_blocked', 'An admin of this workspace has blocked your access to it.');
   }
@@ -312,9 +311,6 @@ const callerOf = (found: Found, exchange: Exchange): Caller => ({
   scopes: found.scopes,
   expires_at: found.expires_at === null ? null : new Date(found.expires_at),
 });
-
-export const missing = (code: string) =>
-  new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
 
 export const roleRequired = (required: string) =>
   new Problem('forbidden', 'role_required', `This needs the role ${required} or higher.`, {

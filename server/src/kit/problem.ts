@@ -64,6 +64,10 @@ export class Problem extends Error {
   }
 }
 
+/** What the caller named is not there, or not for them: said in the code's own noun. */
+export const noSuch = (code: string): Problem =>
+  new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
+
 /** A count cap was met (contract §0.4: always this code). */
 export const limitReached = (limit: number, resource: string, message: string): Problem =>
   new Problem('conflict', 'limit_reached', message, { members: { limit, resource } });

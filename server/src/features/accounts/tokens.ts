@@ -7,7 +7,7 @@ import { audit, auditSelf } from '../../access/audit.ts';
 import { insertCredential, type Mint } from '../../access/people.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
-import { limitReached, Problem } from '../../kit/problem.ts';
+import { limitReached, noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type CredentialRow,
@@ -84,8 +84,7 @@ function refuseWider(parent: Caller, wanted: Reach): void {
 async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string[] | null): Promise<void> {
   if (ids === null) return;
   const found = await listReachableApps(db, access, ids);
-  if (new Set(found.map((app) => app.id)).size < new Set(ids).size)
-    throw new Problem('not_found', 'app_not_found', 'There is no such app.');
+  if (new Set(found.map((app) => app.id)).size < new Set(ids).size) throw noSuch('app_not_found');
 }
 
 export async function renameToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, name: string, now: Date) {

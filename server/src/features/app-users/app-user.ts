@@ -7,7 +7,7 @@ import type { AppAccess } from '../../access/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { parse } from '../../kit/http/faults.ts';
-import { Problem } from '../../kit/problem.ts';
+import { noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type AppUserChange,
@@ -93,7 +93,7 @@ export function createAppUserToken(db: Db, access: AppUserAccess, seconds: numbe
 /** As they are now; gone, if somebody deleted them since the caller was let in. */
 async function held(db: Db, access: AppUserAccess): Promise<AppUserRow> {
   const row = await lockAppUser(db, access, access.app_user.id);
-  if (row === undefined) throw new Problem('not_found', 'app_user_not_found', 'There is no such app user.');
+  if (row === undefined) throw noSuch('app_user_not_found');
   return row;
 }
 

@@ -5,7 +5,7 @@ import { audit } from '../../access/audit.ts';
 import { findMember } from '../../access/members.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { Problem } from '../../kit/problem.ts';
+import { noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { AppChange } from './contract.ts';
 
@@ -46,7 +46,7 @@ async function newOwner(db: Db, access: AppAccess, email: string): Promise<{ id:
     });
   }
   const member = await findMember(db, access, email);
-  if (member === undefined) throw new Problem('not_found', 'member_not_found', 'There is no such member.');
+  if (member === undefined) throw noSuch('member_not_found');
   if (member.role === 'viewer' || member.role === 'guest') {
     throw new Problem('bad_request', 'role_not_assignable', 'A viewer or guest cannot own an app.');
   }

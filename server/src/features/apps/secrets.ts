@@ -3,7 +3,7 @@
 import { audit, concealed } from '../../access/audit.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
-import { limitReached, Problem } from '../../kit/problem.ts';
+import { limitReached, noSuch } from '../../kit/problem.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { countSecrets, findSecret, listSealedElsewhere, removeSecret, saveSealed, saveSecret } from './store.ts';
@@ -43,8 +43,7 @@ export async function putAppSecret(
 
 export async function deleteAppSecret(db: Db, access: AppAccess, name: string, now: Date) {
   return transaction(db, async (db) => {
-    if (!(await removeSecret(db, access, name)))
-      throw new Problem('not_found', 'secret_not_found', 'There is no such secret.');
+    if (!(await removeSecret(db, access, name))) throw noSuch('secret_not_found');
     await audit(
       db,
       access,

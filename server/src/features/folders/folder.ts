@@ -7,7 +7,7 @@ import { roleReaches, type WorkspaceRole } from '../../access/roles.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged } from '../../kit/http/answer.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
-import { limitReached, Problem } from '../../kit/problem.ts';
+import { limitReached, noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type FolderChange, type FolderRow, type NewFolder, presentFolder } from './contract.ts';
 import {
@@ -39,7 +39,7 @@ const changing = <Result>(
   transaction(db, async (db) => {
     await lockTree(db, access);
     const folder = await findFolder(db, access, access.folder.id);
-    if (folder === undefined) throw noSuchFolder();
+    if (folder === undefined) throw noSuch('folder_not_found');
     return work(db, folder);
   });
 
@@ -106,7 +106,7 @@ async function requireParent(
   const parent = id === null ? undefined : await findFolder(db, access, id);
   const fits =
     parent?.scope === folder.scope && parent.app_type === folder.app_type && parent.owner_id === folder.owner_id;
-  if (parent === undefined || !fits) throw noSuchFolder();
+  if (parent === undefined || !fits) throw noSuch('folder_not_found');
   const { ancestors } = await lineageOf(db, access, parent.id);
   if (parent.id === folder.id || ancestors.includes(folder.id)) {
     throw new Problem('conflict', 'folder_cycle', 'A folder cannot be placed inside itself.');
@@ -159,7 +159,7 @@ export async function removeAppFromFolder(
 ): Promise<Removed | Answer<Removed>> {
   const id = idOrNull(appId);
   const isReachable = id !== null && (await listReachableApps(db, access, [id])).length > 0;
-  if (!isReachable && access.caller.app_ids !== null) throw noSuchFolder();
+  if (!isReachable && access.caller.app_ids !== null) throw noSuch('folder_not_found');
   const removed: Removed = { unlinked: true, folder_id: access.folder.id, app_id: appId };
   if (!isReachable) return unchanged(removed);
   return changing(db, access, async (db, folder) => {
@@ -200,7 +200,5 @@ function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
   if (role !== null && roleReaches(role, required)) return;
   throw roleRequired(required);
 }
-
-const noSuchFolder = () => new Problem('not_found', 'folder_not_found', 'There is no such folder.');
 
 const tooMany = () => limitReached(maxFolders, 'folders', `A workspace has at most ${maxFolders} folders.`);

@@ -3,14 +3,14 @@ import type { Listed } from '../../access/members.ts';
 import { planFault } from '../../access/plans.ts';
 import type { WorkspaceAccess } from '../../access/proofs.ts';
 import type { WorkspaceRole } from '../../access/roles.ts';
-import { Problem } from '../../kit/problem.ts';
+import { noSuch, Problem } from '../../kit/problem.ts';
 
 /** Who asks, and what their workspace may. */
 export type Asking = Pick<WorkspaceAccess, 'plan'> & { readonly caller: { readonly user_id: string | null } };
 
 export type Assignable = Exclude<WorkspaceRole, 'owner' | 'guest'>;
 
-export const noSuchMember = () => new Problem('not_found', 'member_not_found', 'There is no such member.');
+export const noSuchMember = () => noSuch('member_not_found');
 
 const ownerProtected = () =>
   new Problem(

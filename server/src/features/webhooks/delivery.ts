@@ -4,11 +4,11 @@ import { audit } from '../../access/audit.ts';
 import type { AppAccess } from '../../access/proofs.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import type { Wake } from '../../kit/later/wake.ts';
-import { Problem } from '../../kit/problem.ts';
+import { noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { Attempted } from './attempt.ts';
 import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
-import { holdWebhook, queueNow, queueReplay, saveReplayUntil } from './store.ts';
+import { holdWebhook, queueNow, queueReplay, saveWebhook } from './store.ts';
 
 /** The queue of deliveries, and what wakes it. */
 export const deliveryQueue = 'webhook_deliveries';
@@ -67,7 +67,7 @@ export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Adva
     response_body: ok ? null : response_body,
     kind: delivery.kind,
   };
-  const made_ = {
+  const common = {
     kind: 'scheduled',
     scheduled_attempts: delivery.scheduled_attempts + (delivery.kind === 'manual' ? 0 : 1),
     resume_at: null,
@@ -78,11 +78,11 @@ export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Adva
     delivered_at: ok ? attempted_at : delivery.delivered_at,
     lane: delivery.lane,
   } as const;
-  if (ok) return { set: { ...made_, status: 'delivered' } };
-  const againInMs = nextIn(delivery, made_.scheduled_attempts, made.retryAfterMs, now);
-  if (againInMs !== undefined) return { set: { ...made_, status: 'pending' }, againInMs };
+  if (ok) return { set: { ...common, status: 'delivered' } };
+  const againInMs = nextIn(delivery, common.scheduled_attempts, made.retryAfterMs, now);
+  if (againInMs !== undefined) return { set: { ...common, status: 'pending' }, againInMs };
   // What once arrived has arrived, whatever became of sending it again.
-  return { set: { ...made_, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
+  return { set: { ...common, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
 }
 
 function nextIn(
@@ -108,7 +108,7 @@ const webhookOff = () =>
 /** Holds the webhook's row, so that it is not turned off meanwhile. */
 async function requireOn(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
   const held = await holdWebhook(db, webhook);
-  if (held === undefined) throw new Problem('not_found', 'webhook_not_found', 'There is no such webhook.');
+  if (held === undefined) throw noSuch('webhook_not_found');
   if (held.disabled_at !== null) throw webhookOff();
   return held;
 }
@@ -135,7 +135,7 @@ export const replay = (db: Db, access: WebhookAccess, asked: Replay, wake: Wakin
     const from = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
     const queued = await queueReplay(db, webhook, asked, from, replayedEveryMs);
     if (queued.length > 0) {
-      await saveReplayUntil(db, webhook, new Date(from.getTime() + queued.length * replayedEveryMs));
+      await saveWebhook(db, webhook, { replay_until: new Date(from.getTime() + queued.length * replayedEveryMs) });
       afterCommit(db, () => wake.tell(deliveryQueue));
     }
     const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };

@@ -61,9 +61,6 @@ export const saveWebhook = (db: Db, { workspace_id, id }: Place, change: Change)
     .$castTo<WebhookRow>()
     .executeTakeFirstOrThrow();
 
-export const saveReplayUntil = (db: Db, webhook: Place, replay_until: Date) =>
-  saveWebhook(db, webhook, { replay_until });
-
 export async function removeWebhook(db: Db, { workspace_id, id }: Place): Promise<void> {
   await db.deleteFrom('webhooks').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }

@@ -8,7 +8,7 @@ import { newId } from '../../kit/ids.ts';
 import type { Wake } from '../../kit/later/wake.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { urlFaults } from '../../kit/outbound/url.ts';
-import { limitReached, Problem } from '../../kit/problem.ts';
+import { limitReached, noSuch } from '../../kit/problem.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { type AttemptParts, attempt } from './attempt.ts';
@@ -93,7 +93,7 @@ export function changeWebhook(
 ) {
   return transaction(db, async (db) => {
     const before = await holdWebhook(db, access.webhook);
-    if (before === undefined) throw noSuchWebhook();
+    if (before === undefined) throw noSuch('webhook_not_found');
     const secret = asked.signing === 'rotate' ? newSecret() : undefined;
     const change = {
       ...plainChange(asked),
@@ -113,16 +113,19 @@ export function changeWebhook(
     for (const type of changesOf(asked, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
     const shown = presentWebhook(webhook, secret);
-    const [held, missed] =
-      asked.enabled === true
-        ? [await countOpen(db, webhook, 'held', oldestHeld(now)), await countOpen(db, webhook, 'missed', new Date(0))]
-        : [0, 0];
-    if (asked.enabled !== undefined) await settle(db, webhook, now);
-    if (asked.enabled !== true) return shown;
+    if (asked.enabled === undefined) return shown;
+    const headers = asked.enabled ? await waiting(db, webhook, now) : {};
+    await settle(db, webhook, now);
     afterCommit(db, () => wake.tell(deliveryQueue));
-    return noted(shown, { headers: { 'x-webhook-held': String(held), 'x-webhook-missed': String(missed) } });
+    return noted(shown, { headers });
   });
 }
+
+/** How many deliveries go on now that it is on, and how many it would have to ask for. */
+const waiting = async (db: Db, webhook: WebhookRow, now: Date) => ({
+  'x-webhook-held': String(await countOpen(db, webhook, 'held', oldestHeld(now))),
+  'x-webhook-missed': String(await countOpen(db, webhook, 'missed', new Date(0))),
+});
 
 /** What the audit log calls a change: what matters most to whoever reads it has a name of its own. */
 function changesOf({ enabled, signing }: WebhookChange, before: WebhookRow): string[] {
@@ -200,8 +203,6 @@ const audited = ({ target_url, events, entity_names, description, disabled_at, s
   enabled: disabled_at === null,
   has_secret: secret !== null,
 });
-
-const noSuchWebhook = () => new Problem('not_found', 'webhook_not_found', 'There is no such webhook.');
 
 /** Its events stop at once. Its log is removed by a sweep. */
 export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>

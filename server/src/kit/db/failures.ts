@@ -15,6 +15,14 @@ const notBegun = new Set([
 ]);
 const cutShort = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '08006', '08003', '08000']);
 
+const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code;
+
+/** A statement was given up because it took too long: it would only take as long again. */
+export const tookTooLong = (error: unknown): boolean => codeOf(error) === '57014';
+
+/** Somebody holds what it needs, or it took too long: others that ran beside it need not wait for that. */
+export const isHeldUp = (error: unknown): boolean => tookTooLong(error) || codeOf(error) === '55P03';
+
 /**
  * `not_begun`: nothing was changed, and it is honest to say so.
  * `cut_short`: the connection was lost on the way; a commit may or may not have happened.

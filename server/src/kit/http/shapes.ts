@@ -1,7 +1,7 @@
 // Owns the building blocks of request and answer shapes, with the contract's bounds and fault types (§0.2, §0.3).
 // A check that zod has no word for names its fault type in `params.type`.
 import { z } from 'zod';
-import { urlFaults, vetUrl } from '../outbound/url.ts';
+import { type UrlReason, urlFaults, vetUrl } from '../outbound/url.ts';
 import { isKeepable, timeOf } from '../text.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
@@ -85,28 +85,27 @@ export const httpsUrl = z
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
   .meta({ format: 'uri', maxLength: 2048 });
 
-/** An address outside that a caller names, as contract §4.6 has it by its text: https, public, nothing hidden in it. */
-export const outsideUrl = z
-  .string()
-  .superRefine((value, context) => {
-    const verdict = vetUrl(value);
-    if ('ok' in verdict && value.isWellFormed()) return;
-    const type = 'ok' in verdict ? 'url_parsing' : urlFaults[verdict.reason];
-    context.addIssue({ code: 'custom', params: { type }, message: 'must be a public https URL' });
-  })
-  .meta({ format: 'uri', maxLength: 2048 });
+/** The text of a URL, refused for those of the reasons for which the outbound client would that are decided here. */
+const vettedUrl = (message: string, isDecidedHere: (reason: UrlReason) => boolean) =>
+  z
+    .string()
+    .superRefine((value, context) => {
+      const verdict = vetUrl(value);
+      const isRefused = 'reason' in verdict && isDecidedHere(verdict.reason);
+      if (!isRefused && value.isWellFormed()) return;
+      const type = urlFaults[isRefused ? verdict.reason : 'form'];
+      context.addIssue({ code: 'custom', params: { type }, message });
+    })
+    .meta({ format: 'uri', maxLength: 2048 });
 
-/** The text of a URL: whether it may be asked for, by its scheme, host and addresses, is for the outbound client to say. */
-export const urlText = z
-  .string()
-  .superRefine((value, context) => {
-    const verdict = vetUrl(value);
-    const reason = 'ok' in verdict ? undefined : verdict.reason;
-    if (value.isWellFormed() && reason !== 'form' && reason !== 'length') return;
-    const type = reason === 'length' ? urlFaults.length : urlFaults.form;
-    context.addIssue({ code: 'custom', params: { type }, message: 'must be a URL of at most 2048 characters' });
-  })
-  .meta({ format: 'uri', maxLength: 2048 });
+/** An address outside that a caller names, as contract §4.6 has it by its text: https, public, nothing hidden in it. */
+export const outsideUrl = vettedUrl('must be a public https URL', () => true);
+
+/** A URL whose scheme, host and addresses are for the outbound client to judge, which knows what the operator allows. */
+export const urlText = vettedUrl(
+  'must be a URL of at most 2048 characters',
+  (reason) => reason === 'form' || reason === 'length',
+);
 
 /** An object of the caller's own making, up to so many bytes as JSON. */
 export const freeObject = (maxBytes: number) =>

@@ -2,7 +2,7 @@
 // cannot be heard (its listener throws, or ends its process) is set aside with its reason, and the others go on.
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../db/database.ts';
-import { failureOf } from '../db/failures.ts';
+import { failureOf, tookTooLong } from '../db/failures.ts';
 import { reasonOf } from './reason.ts';
 
 export interface Event<Payload = unknown> {
@@ -39,7 +39,7 @@ export async function dispatch(of: Dispatch): Promise<number> {
     return await hearBatch(of);
   } catch (error) {
     // A batch that takes too long would take too long again; otherwise nothing is wrong with the events.
-    if (failureOf(error) !== undefined && (error as { code?: string }).code !== '57014') throw error;
+    if (failureOf(error) !== undefined && !tookTooLong(error)) throw error;
     return oneByOne(of);
   }
 }

@@ -12,7 +12,7 @@ import {
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type AnyDb, openDatabase, prepared, transaction } from '../db/database.ts';
-import { failureOf } from '../db/failures.ts';
+import { failureOf, tookTooLong } from '../db/failures.ts';
 import { markWaiting } from './marks.ts';
 import { type Flow, quiet, schema, version, type Workflow } from './workflows.ts';
 
@@ -224,7 +224,6 @@ async function record(db: AnyDb, workflowId: string, step: number, output: strin
 }
 
 const longestWaitMs = 5_000;
-const statementTimeout = '57014'; // it would only take as long again
 
 /** A step that lost its connection, or came second, is tried again: whether it had committed is found in its record. */
 async function retryLostConnections<T>(workflowId: string, attempt: () => Promise<T>): Promise<T> {
@@ -233,7 +232,7 @@ async function retryLostConnections<T>(workflowId: string, attempt: () => Promis
       return await attempt();
     } catch (error) {
       const passes = failureOf(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
-      if (!passes || (error as { code?: string }).code === statementTimeout) throw error;
+      if (!passes || tookTooLong(error)) throw error;
       await sleep(waitMs);
       await ownedOrUnknown(workflowId);
     }

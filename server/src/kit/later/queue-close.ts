@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../db/database.ts';
-import { failureOf } from '../db/failures.ts';
+import { failureOf, isHeldUp } from '../db/failures.ts';
 import { type Outcome, type Queue, type QueueRow, suspectAfterOf } from './queue.ts';
 import { reasonOf } from './reason.ts';
 
@@ -76,9 +76,6 @@ export function closerOf(queue: Queue, db: AnyDb) {
     return closed.promise;
   };
 }
-
-/** Something that one of them needs is held by somebody, or takes too long: the others need not wait for it. */
-const isHeldUp = (error: unknown): boolean => ['55P03', '57014'].includes((error as { code?: string }).code ?? '');
 
 /** One statement for any number of claims; a claim that somebody else holds by now is left alone. */
 function closing(queue: Queue) {

@@ -3,7 +3,7 @@
 import type { Fault } from '../../../kit/http/faults.ts';
 import { Invalid } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
-import { Problem } from '../../../kit/problem.ts';
+import { noSuch, Problem } from '../../../kit/problem.ts';
 import { decidedFor } from '../rules/decide.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import { rulesOver } from '../rules/field-rules.ts';
@@ -67,8 +67,8 @@ export const isThere = (access: RecordAccess, record: Subject | undefined, opera
 
 /** Whom the rule does not let: 403 who may read the record, 404 who may not, so that it stays hidden. */
 export function refuseUncovered(access: RecordAccess, record: Subject, operation: Ending): void {
-  if (!isThere(access, record, operation)) throw noSuchRecord();
-  if (!covers(access, record, operation)) throw ruleDenied();
+  if (covers(access, record, operation)) return;
+  throw mayRead(access, record) ? ruleDenied() : noSuchRecord();
 }
 
 /** The data as it would be after the change; null clears, what is left out stays. */
@@ -137,4 +137,4 @@ function refuseLarge(data: Sent, loc: Loc, found: Findings): void {
 export const ruleDenied = () =>
   new Problem('forbidden', 'rule_denied', 'The rules of this entity do not let you do this.');
 
-export const noSuchRecord = () => new Problem('not_found', 'record_not_found', 'There is no such record.');
+export const noSuchRecord = () => noSuch('record_not_found');

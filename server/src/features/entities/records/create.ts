@@ -1,8 +1,9 @@
 // Owns the making of records, one or many (docs/contract.md §5.3).
-import { missing } from '../../../access/reach.ts';
+
 import type { Telling } from '../../../events.ts';
 import { type Answer, noted } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
+import { noSuch } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { newData, newRecord, refuseClosed, refuseCreation, type Sent, settled } from './change.ts';
 import { presentChanged, type RecordAccess, type Shown } from './record.ts';
@@ -50,7 +51,7 @@ export async function createAll(
   if (writes.length > 0) {
     await noticed(db, access, now, (db) =>
       stored(db, telling, access, writes, async (db) => {
-        if (!(await insertRecords(db, access, writes))) throw missing('entity_not_found');
+        if (!(await insertRecords(db, access, writes))) throw noSuch('entity_not_found');
       }),
     );
   }

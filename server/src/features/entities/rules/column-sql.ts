@@ -23,7 +23,7 @@ export function columnCheck(column: Column, check: Check, sql: SqlWriter): strin
     default: {
       if (column === 'is_sample' || typeof check.value === 'number') return 'false';
       const { op, value } = check;
-      const moment = kinds[column] === 'timestamptz' ? momentOf(value) : undefined;
+      const moment = columnKinds[column] === 'timestamptz' ? momentOf(value) : undefined;
       if (moment === undefined) return textCheck(texts[column], { op, value }, sql);
       const symbol = moment.isWhole ? symbols[op] : op === 'gt' || op === 'gte' ? '>=' : '<';
       return `r.${column} ${symbol} ${sql.bind(moment.at)}::timestamptz`;
@@ -31,7 +31,7 @@ export function columnCheck(column: Column, check: Check, sql: SqlWriter): strin
   }
 }
 
-const kinds = {
+export const columnKinds = {
   id: 'uuid',
   created_by: 'text',
   created_by_id: 'text',
@@ -52,7 +52,7 @@ const texts = {
 
 // A column is never null, and only texts of its own form can be equal to it.
 function isOneOf(column: Column, values: readonly unknown[], sql: SqlWriter): string {
-  const kind = kinds[column];
+  const kind = columnKinds[column];
   const possible = values.filter((value) => couldBe[kind](value));
   if (possible.length === 0) return 'false';
   if (possible.length === 1) return `r.${column} = ${sql.bind(possible[0])}::${kind}`;
@@ -61,7 +61,7 @@ function isOneOf(column: Column, values: readonly unknown[], sql: SqlWriter): st
 
 const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
-const couldBe: Readonly<Record<(typeof kinds)[Column], (value: unknown) => boolean>> = {
+const couldBe: Readonly<Record<(typeof columnKinds)[Column], (value: unknown) => boolean>> = {
   uuid: (value) => typeof value === 'string' && uuid.test(value),
   text: (value) => typeof value === 'string',
   timestamptz: (value) => typeof value === 'string' && momentOf(value)?.isWhole === true,

@@ -1,10 +1,12 @@
 // Owns the order of records: what `sort` may say, and the order as SQL for pages that begin after a record.
 // Ascending: missing and null, false, true, numbers, texts by code points, then arrays and objects, which are all alike.
+
+import { columnKinds } from './column-sql.ts';
 import type { Loc } from './conditions.ts';
 import { type Fields, findField } from './fields.ts';
 import type { Parsed } from './grammar.ts';
 import { type Asking, guardOf, placeNamed } from './query.ts';
-import type { Column, Place } from './rule.ts';
+import type { Place } from './rule.ts';
 import { type Guard, jsonAt, textAt } from './sql.ts';
 import type { SqlWriter } from './text-sql.ts';
 
@@ -61,18 +63,9 @@ export function compileSort(sort: readonly Term[], asking: Asking, sql: SqlWrite
   };
 }
 
-const columnTypes: Readonly<Record<Column, string>> = {
-  id: 'uuid',
-  created_by: 'text',
-  created_by_id: 'text',
-  created_date: 'timestamptz',
-  updated_date: 'timestamptz',
-  is_sample: 'boolean',
-};
-
 function keysOf({ place, descending }: Term, guard: Guard): Key[] {
   if (place.column !== undefined) {
-    const type = columnTypes[place.column];
+    const type = columnKinds[place.column];
     return [{ expression: `r.${place.column}${type === 'text' ? ' collate "C"' : ''}`, type, descending }];
   }
   const kind = `jsonb_typeof(${jsonAt(place.names)})`;

@@ -3,11 +3,10 @@ import canonicalize from 'canonicalize';
 import { bumpRevision } from '../../../access/apps.ts';
 import { audit } from '../../../access/audit.ts';
 import type { AppAccess } from '../../../access/proofs.ts';
-import { missing } from '../../../access/reach.ts';
 import { lockOnce, transaction } from '../../../kit/db/database.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { type Fault, Invalid } from '../../../kit/http/faults.ts';
-import { limitReached, Problem } from '../../../kit/problem.ts';
+import { limitReached, noSuch, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
@@ -133,7 +132,7 @@ export async function deleteEntitySchema(
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const row = await findSchema(db, access, access.entity.name);
-    if (row === undefined) throw missing('entity_not_found'); // another was first
+    if (row === undefined) throw noSuch('entity_not_found'); // another was first
     await refuseInUse(db, access, [row], throwAway === undefined ? 0 : mostThrownAway);
     await throwAway?.(db, access, row.name, now);
     await remove(db, access, row, await bumpRevision(db, access, now), now);

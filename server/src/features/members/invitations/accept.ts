@@ -10,7 +10,7 @@ import { presentUser } from '../../../access/shapes.ts';
 import { lockOnce } from '../../../kit/db/database.ts';
 import { noted, unchanged } from '../../../kit/http/answer.ts';
 import { Invalid } from '../../../kit/http/faults.ts';
-import { Problem } from '../../../kit/problem.ts';
+import { noSuch, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
 import type { InvitationParts } from './invitation.ts';
@@ -95,7 +95,7 @@ async function welcome(db: Db, { workspace_id, workspace_name, plan, email }: Op
   };
 }
 
-const gone = () => new Problem('not_found', 'invitation_not_found', 'There is no such invitation.');
+const gone = () => noSuch('invitation_not_found');
 
 const mismatch = () =>
   new Problem(

@@ -1,0 +1,49 @@
+// Owns where a measurement takes place: workspaces of one person, with a token and with limits out of the way, and apps.
+import { insertApp, type NewApp } from '../../server/src/access/apps.ts';
+import { insertCredential, insertUser, insertWorkspace } from '../../server/src/access/people.ts';
+import { proven, type WorkspaceAccess } from '../../server/src/access/proofs.ts';
+import type { Config } from '../../server/src/config.ts';
+import { newId } from '../../server/src/kit/ids.ts';
+import type { Db } from '../../server/src/tables.ts';
+
+export const benchEmail = 'bench@example.com';
+
+export const makePerson = (db: Db): Promise<string> =>
+  insertUser(db, { email: benchEmail, full_name: 'Bench' }, new Date());
+
+export interface Room {
+  readonly user_id: string;
+  readonly workspace_id: string;
+  /** Of its owner, for everything. */
+  readonly token: string;
+  readonly access: WorkspaceAccess;
+}
+
+export async function makeRoom(
+  db: Db,
+  { TOKEN_PEPPERS: peppers, CELL_CODE: cellCode }: Pick<Config, 'TOKEN_PEPPERS' | 'CELL_CODE'>,
+  user_id: string,
+): Promise<Room> {
+  const now = new Date();
+  const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
+  // The limit is counted on every request as in production; only its figure is out of the way.
+  await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace_id).execute();
+  const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
+  const { id: credential_id, token } = await insertCredential(db, { peppers, cellCode }, mine, now);
+  const caller = { kind: mine.kind, credential_id, user_id, email: benchEmail, request_id: newId(), ip: '127.0.0.1' };
+  const access = proven<WorkspaceAccess>({
+    caller: caller as WorkspaceAccess['caller'],
+    workspace_id,
+    plan: 'enterprise',
+    role: 'owner',
+  });
+  return { user_id, workspace_id, token, access };
+}
+
+export const makeApp = (db: Db, { access }: Pick<Room, 'access'>, app_type: NewApp['app_type'], name = 'Bench') =>
+  insertApp(
+    db,
+    access,
+    { name, app_type, user_description: '', visibility: 'workspace', public_settings: 'public_with_login' },
+    new Date(),
+  );
