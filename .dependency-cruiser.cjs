@@ -1,10 +1,11 @@
-// Owns who may import whom in server/src (ARCHITECTURE.md, "Who may touch whom"). Run by `npm run boundaries`.
-// Each rule is shown to bite by a planted violation in server/test/boundaries.test.ts; a rule without one fails there.
+// Owns who may import whom in server/src (ARCHITECTURE.md, "Dependencies between modules"). Run by `npm run boundaries`.
+// server/test/boundaries.test.ts proves each rule by a planted violation, and fails for a rule without one.
 const { join } = require('node:path');
 
 const tests = '\\.test\\.ts$';
-const rooms = '^server/src/(kit|access|gateways|features)/';
-const store = '^server/src/features/.+/store\\.ts$';
+const modules = '^server/src/(kit|core|gateways|features)/';
+const stores = ['^server/src/features/.+/store\\.ts$', '^server/src/features/.+/store/'];
+const wiring = ['^server/src/(app|openapi)\\.ts$', '^server/src/commands/demo/'];
 const database = ['^server/src/kit/db/', '(^|/)node_modules/(kysely|pg)/'];
 
 // What Node still loads after it has stripped the types. dependency-cruiser's own `type-only` will not do: it also says
@@ -12,25 +13,37 @@ const database = ['^server/src/kit/db/', '(^|/)node_modules/(kysely|pg)/'];
 const atRunTime = { preCompilationOnly: false };
 
 const pure = {
-  path: ['^server/src/features/[^/]+/rules(/|\\.ts$)', '^server/src/access/(roles|plans|limits|principal)\\.ts$'],
+  path: ['^server/src/features/[^/]+/rules(/|\\.ts$)', '^server/src/core/auth/(roles|plans|limits|principal)\\.ts$'],
   pathNot: tests,
 };
 
 const rules = [
   {
     name: 'kit-alone',
-    comment: 'kit/ is tools that know nothing of the product, so it imports nothing else in src.',
+    comment: 'kit/ holds generic tools that know nothing of the product, so it imports nothing else in src.',
     from: { path: '^server/src/kit/' },
     to: { path: '^server/src/', pathNot: '^server/src/kit/' },
   },
   {
-    name: 'access-over-kit',
-    comment: 'Every feature stands on access/, so access/ stands on nothing but kit/ and the tables.',
-    from: { path: '^server/src/access/' },
-    to: { path: '^server/src/', pathNot: '^server/src/((access|kit)/|tables\\.ts$)' },
+    name: 'core-uses-kit',
+    comment: 'Every feature stands on core/, so core/ imports nothing but kit/ and the tables.',
+    from: { path: '^server/src/core/' },
+    to: { path: '^server/src/', pathNot: '^server/src/((core|kit)/|tables\\.ts$)' },
   },
   {
-    name: 'gateways-over-kit',
+    name: 'auth-below-core',
+    comment: 'Who the caller is and what they may reach is decided before anything else in core/ is asked.',
+    from: { path: '^server/src/core/auth/', pathNot: tests },
+    to: { path: '^server/src/core/', pathNot: '^server/src/core/auth/' },
+  },
+  {
+    name: 'proofs-issued-by-auth',
+    comment: 'A proof means that core/auth has decided. If others could issue one, it would mean nothing.',
+    from: { path: '^server/src/', pathNot: '^server/src/core/auth/' },
+    to: { path: '^server/src/core/auth/issue-proof\\.ts$' },
+  },
+  {
+    name: 'gateways-use-kit',
     comment: 'A gateway speaks its provider’s protocol and knows neither the product nor who is asking.',
     from: { path: '^server/src/gateways/' },
     to: { path: '^server/src/', pathNot: '^server/src/(gateways|kit)/' },
@@ -42,83 +55,83 @@ const rules = [
     to: { path: database },
   },
   {
-    name: 'features-over-access',
-    comment: 'A feature gets everything else through its door, so its parameters are the list of what it touches.',
+    name: 'features-use-core',
+    comment: 'A feature receives everything else as arguments of its index.ts, which so lists what the feature uses.',
     from: { path: '^server/src/features/' },
-    to: { path: '^server/src/', pathNot: [rooms, '^server/src/(events|tables)\\.ts$'] },
+    to: { path: '^server/src/', pathNot: [modules, '^server/src/(events|tables)\\.ts$'] },
   },
   {
     name: 'features-apart',
-    comment: 'Features meet as events, or as functions wired in app.ts, so that each can change alone.',
+    comment: 'Features communicate by events, or by functions wired in app.ts, so that each can change alone.',
     from: { path: '^server/src/features/([^/]+)' },
     to: { path: '^server/src/features/', pathNot: '^server/src/features/$1(/|$)' },
   },
   {
     name: 'gateways-by-type',
-    comment: 'The gateway itself is handed in through the door; a feature that loads one has chosen its provider.',
+    comment: 'app.ts passes the gateway in; a feature that loads one itself has chosen its provider.',
     from: { path: '^server/src/features/' },
     to: { path: '^server/src/gateways/', ...atRunTime },
   },
   {
-    name: 'features-met-in-app',
+    name: 'features-wired-in-app',
     comment: 'One place wires the features; only what is made from all of them (API description, demo) may join it.',
-    from: { path: '^server/src/', pathNot: [rooms, '^server/src/(app|openapi|demo)\\.ts$'] },
+    from: { path: '^server/src/', pathNot: [modules, ...wiring] },
     to: { path: '^server/src/features/' },
   },
   {
-    name: 'features-by-the-door',
-    comment: 'What a feature does not show in its index.ts is free to change.',
-    from: { path: '^server/src/(app|openapi|demo)\\.ts$' },
+    name: 'features-by-index',
+    comment: 'What a feature does not export from its index.ts is free to change.',
+    from: { path: wiring },
     to: { path: '^server/src/features/', pathNot: '^server/src/features/[^/]+/index\\.ts$' },
   },
   {
     name: 'queries-in-stores',
-    comment: 'Queries have one place per feature, where the access proof is asked for; elsewhere kysely is only types.',
+    comment: 'Queries have one place per feature, which requires the access proof; elsewhere kysely is only types.',
     from: {
       path: '^server/src/',
-      pathNot: ['^server/src/(access|kit)/', store, tests],
+      pathNot: ['^server/src/(core|kit)/', ...stores, tests],
     },
     to: { path: '(^|/)node_modules/kysely/', ...atRunTime },
   },
   {
     name: 'pure-rules',
-    comment: 'A rule decides by its arguments alone, so a table can test it; it knows the outside not even by type.',
+    comment: 'A rule decides by its arguments alone, so a table of cases can test it.',
     from: pure,
-    to: { path: [...database, store, '^server/src/(kit/http|gateways)/', '(^|/)node_modules/fastify/'] },
+    to: { path: [...database, ...stores, '^server/src/(kit/http|gateways)/', '(^|/)node_modules/fastify/'] },
   },
   {
     name: 'pure-rules-without-node',
-    comment: 'The clock, the disk and chance are not arguments either.',
+    comment: 'The clock, the disk and random numbers are not arguments.',
     from: pure,
     to: { dependencyTypes: ['core'] },
   },
   {
     name: 'no-cycles',
-    comment: 'Files in a cycle, even of types, can only be understood together.',
+    comment: 'Files in an import cycle, even of types only, can only be understood together.',
     from: { path: '^server/src/' },
     to: { circular: true },
   },
   {
     name: 'no-orphans',
-    comment: 'A file that nothing imports and that imports nothing is left over.',
+    comment: 'A file that nothing imports and that imports nothing is dead code.',
     from: { orphan: true, path: '^server/src/', pathNot: '^server/src/main\\.ts$' },
     to: {},
   },
   {
     name: 'no-dev-dependencies',
-    comment: 'The image holds only what server/package.json lists under dependencies.',
+    comment: 'A production install has only what server/package.json lists under dependencies.',
     from: { path: '^server/src/', pathNot: tests },
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
   },
   {
     name: 'nothing-outside-src',
-    comment: 'The product runs without its tests, generators and benches.',
+    comment: 'The product runs without its tests, generators and measurements.',
     from: { path: '^server/src/', pathNot: tests },
     to: { path: ['^(?!server/src/)', tests], pathNot: '(^|/)node_modules/', dependencyTypesNot: ['core', 'unknown'] },
   },
   {
     name: 'no-unresolved',
-    comment: 'Rules go by where an import leads: one that leads nowhere would pass them all.',
+    comment: 'Rules look at what an import resolves to: one that resolves to nothing would pass them all.',
     from: { path: '^server/src/' },
     to: { couldNotResolve: true },
   },

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['server/**/*.test.ts', 'sandbox/**/*.test.ts'],
-    globalSetup: ['server/test/template.ts'],
+    globalSetup: ['server/test/support/template.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,

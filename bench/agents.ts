@@ -10,7 +10,7 @@ import { readConfig } from '../server/src/config.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
-import { call, type Streaming, stream } from '../server/test/client.ts';
+import { call, type Streaming, stream } from '../server/test/support/client.ts';
 import type { Bench } from './lib/bench.ts';
 import { median, rounded } from './lib/figures.ts';
 import { makeApp, makePerson, makeRoom, type Room } from './lib/rooms.ts';

@@ -1,10 +1,11 @@
 // What the audit log costs a busy workspace: the same change with its entry and without, in the same run; and whether
 // sealing keeps up with 2,000 changes a second of one workspace.
 
-import { insertApp } from '../server/src/access/apps.ts';
-import { audit as writeEntry } from '../server/src/access/audit.ts';
-import { insertUser, insertWorkspace } from '../server/src/access/people.ts';
-import { type AppAccess, proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
+import { audit as writeEntry } from '../server/src/core/audit/audit.ts';
+import { issueProof } from '../server/src/core/auth/issue-proof.ts';
+import type { AppAccess, WorkspaceAccess } from '../server/src/core/auth/proofs.ts';
+import { insertApp } from '../server/src/core/identity/apps.ts';
+import { insertUser, insertWorkspace } from '../server/src/core/identity/users.ts';
 import { sealAll } from '../server/src/features/audit/seal.ts';
 import { type Database, openDatabase, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
@@ -74,7 +75,7 @@ async function seed({ db }: Database<Tables>): Promise<AppAccess[]> {
     request_id: newId(),
     ip: '127.0.0.1',
   };
-  const access = proven<WorkspaceAccess>({
+  const access = issueProof<WorkspaceAccess>({
     caller: caller as WorkspaceAccess['caller'],
     workspace_id,
     plan: 'enterprise',
@@ -88,7 +89,7 @@ async function seed({ db }: Database<Tables>): Promise<AppAccess[]> {
     public_settings: 'public_with_login',
   } as const;
   const apps = await Promise.all(Array.from({ length: clients }, () => insertApp(db, access, made, now)));
-  return apps.map((app) => proven<AppAccess>({ ...access, app, app_role: 'owner' }));
+  return apps.map((app) => issueProof<AppAccess>({ ...access, app, app_role: 'owner' }));
 }
 
 /** The change of a typical operation: one row updated, in a transaction of its own. */

@@ -1,8 +1,8 @@
 // What a paid act costs: reserve and settle on one busy workspace, and spread over many, against a bare transaction of two
 // statements (a balance updated, a row inserted) on the same rows, in the same run.
 
-import { reserve, settle } from '../server/src/access/credits.ts';
-import { insertUser, insertWorkspace } from '../server/src/access/people.ts';
+import { reserve, settle } from '../server/src/core/credits/reservations.ts';
+import { insertUser, insertWorkspace } from '../server/src/core/identity/users.ts';
 import { type Database, openDatabase, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';

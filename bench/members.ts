@@ -3,14 +3,15 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { insertCredential } from '../server/src/access/people.ts';
-import { proven, type WorkspaceAccess } from '../server/src/access/proofs.ts';
+import { issueProof } from '../server/src/core/auth/issue-proof.ts';
+import type { WorkspaceAccess } from '../server/src/core/auth/proofs.ts';
+import { insertCredential } from '../server/src/core/identity/users.ts';
 import { MemberQuery } from '../server/src/features/members/contract.ts';
 import { digestOf, sealCursor } from '../server/src/features/members/cursor.ts';
 import { listMembers } from '../server/src/features/members/list.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
-import { call } from '../server/test/client.ts';
+import { call } from '../server/test/support/client.ts';
 import type { Bench, Judged } from './lib/bench.ts';
 import { median, quantile, rounded } from './lib/figures.ts';
 import { freshDatabase, type Running, start } from './lib/services.ts';
@@ -86,7 +87,7 @@ async function measure(
 ): Promise<Figure> {
   const body = { ...question.body, ...(question.after && { cursor: cursorFor(crowd, question) }) };
   const ask = () => call(base, 'POST', '/api/workspace/members/list', { as: token, body });
-  const access = proven<WorkspaceAccess>({
+  const access = issueProof<WorkspaceAccess>({
     caller: { user_id: crowd.owner_id } as WorkspaceAccess['caller'],
     workspace_id: crowd.workspace_id,
     plan: 'enterprise',

@@ -1,10 +1,10 @@
 // Holds the two ways of deciding rules and queries against each other, on as many random cases as time allows, and measures
 // what deciding one costs in the process.
-import type { Principal } from '../server/src/access/principal.ts';
+import type { Principal } from '../server/src/core/auth/principal.ts';
 import { evaluate } from '../server/src/features/entities/rules/evaluate.ts';
 import { parseRule } from '../server/src/features/entities/rules/grammar.ts';
 import type { Rule, Subject } from '../server/src/features/entities/rules/rule.ts';
-import { type Agreement, compareQueries, compareRules, openStage } from '../server/test/rule-agreement.ts';
+import { type Agreement, compareQueries, compareRules, openStage } from '../server/test/support/rule-agreement.ts';
 import type { Bench } from './lib/bench.ts';
 import { rounded } from './lib/figures.ts';
 import { adminUrl } from './lib/services.ts';

@@ -1,20 +1,20 @@
 // npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
 // judged bar is met.
 
+import { deploy } from '../drills/deploy.ts';
+import { slotsDrill } from '../drills/slots.ts';
+import { ssrf } from '../drills/ssrf.ts';
+import { neighbours } from '../drills/tenant-isolation.ts';
+import { webhookFaults } from '../drills/webhook-faults.ts';
 import { agents } from './agents.ts';
 import { audit } from './audit.ts';
 import { credits } from './credits.ts';
-import { deploy } from './deploy.ts';
 import { entities } from './entities.ts';
 import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
-import { neighbours } from './neighbours.ts';
 import { pipeline } from './pipeline.ts';
 import { rules } from './rules.ts';
-import { slotsDrill } from './slots.ts';
-import { ssrf } from './ssrf.ts';
-import { webhookFaults } from './webhook-faults.ts';
 import { webhooks } from './webhooks.ts';
 
 const benches: Record<string, Bench> = {

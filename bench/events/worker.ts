@@ -1,7 +1,8 @@
 // The worker of the events bench: a listener that only counts, and says when it was called.
+
+import { eventBus, listenersOf } from '../../server/src/kit/background/events/event-bus.ts';
+import { openWake } from '../../server/src/kit/background/workers/wake.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
-import { eventBus, listenersOf } from '../../server/src/kit/later/events.ts';
-import { openWake } from '../../server/src/kit/later/wake.ts';
 import { workInDrill } from '../lib/worker.ts';
 
 const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;

@@ -1,8 +1,10 @@
 // Owns where a measurement takes place: workspaces of one person, with a token and with limits out of the way, and apps.
-import { insertApp, type NewApp } from '../../server/src/access/apps.ts';
-import { insertCredential, insertUser, insertWorkspace } from '../../server/src/access/people.ts';
-import { proven, type WorkspaceAccess } from '../../server/src/access/proofs.ts';
+
 import type { Config } from '../../server/src/config.ts';
+import { issueProof } from '../../server/src/core/auth/issue-proof.ts';
+import type { WorkspaceAccess } from '../../server/src/core/auth/proofs.ts';
+import { insertApp, type NewApp } from '../../server/src/core/identity/apps.ts';
+import { insertCredential, insertUser, insertWorkspace } from '../../server/src/core/identity/users.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import type { Db } from '../../server/src/tables.ts';
 
@@ -31,7 +33,7 @@ export async function makeRoom(
   const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
   const { id: credential_id, token } = await insertCredential(db, { peppers, cellCode }, mine, now);
   const caller = { kind: mine.kind, credential_id, user_id, email: benchEmail, request_id: newId(), ip: '127.0.0.1' };
-  const access = proven<WorkspaceAccess>({
+  const access = issueProof<WorkspaceAccess>({
     caller: caller as WorkspaceAccess['caller'],
     workspace_id,
     plan: 'enterprise',

@@ -1,10 +1,11 @@
 // Owns a worker process of a drill: takes a slot, works in it until told to stop, and ends when it loses it.
+
+import { holdSlot } from '../../server/src/kit/background/workers/slots.ts';
+import type { Wake } from '../../server/src/kit/background/workers/wake.ts';
+import { type Later, type WorkerParts, work } from '../../server/src/kit/background/workers/worker.ts';
+import { openWorkflows } from '../../server/src/kit/background/workflows/workflows.ts';
 import { systemClock } from '../../server/src/kit/clock.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
-import { holdSlot } from '../../server/src/kit/later/slots.ts';
-import type { Wake } from '../../server/src/kit/later/wake.ts';
-import { type Later, type WorkerParts, work } from '../../server/src/kit/later/worker.ts';
-import { openWorkflows } from '../../server/src/kit/later/workflows.ts';
 
 export interface Drill {
   readonly url: string;

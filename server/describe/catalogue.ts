@@ -1,7 +1,7 @@
 // Writes docs/generated/catalogue.md: every operation in one table, for people.
-import { open } from '../src/access/accepted.ts';
-import { unlimited } from '../src/access/limits.ts';
-import type { Route } from '../src/access/route.ts';
+import { open } from '../src/core/auth/credentials.ts';
+import { unlimited } from '../src/core/auth/limits.ts';
+import type { Route } from '../src/core/auth/route.ts';
 import { credentialsOf, refusalsOf } from '../src/openapi.ts';
 
 export function describeCatalogue(routes: readonly Route[]): string {

@@ -1,9 +1,9 @@
 // The routes of the app as it is, without serving them: for everything that is written or checked from them.
 
-import type { Route } from '../src/access/route.ts';
 import { createApp } from '../src/app.ts';
 import { newKeys } from '../src/commands/keys.ts';
 import { readConfig } from '../src/config.ts';
+import type { Route } from '../src/core/auth/route.ts';
 
 export async function describedRoutes(): Promise<readonly Route[]> {
   const app = createApp(readConfig({ ...newKeys(), LOG_LEVEL: 'silent' }), { migrations: [] });

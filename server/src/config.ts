@@ -1,8 +1,8 @@
 // Owns the reading of the environment: the only place that does. Each setting says what it is for, so that
 // docs/configuration.md is written from this list.
 import { createSecretKey } from 'node:crypto';
-import { plans } from './access/plans.ts';
-import type { Pepper } from './access/tokens.ts';
+import { plans } from './core/auth/plans.ts';
+import type { Pepper } from './core/auth/tokens.ts';
 import { parseAllowed } from './kit/outbound/address.ts';
 import type { MasterKey } from './kit/secrets.ts';
 

@@ -1,5 +1,5 @@
 // What features may tell each other: the names of events and what each carries, frozen as a receiver will see it.
-import { type EventBus, listenersOf } from './kit/later/events.ts';
+import { type EventBus, listenersOf } from './kit/background/events/event-bus.ts';
 import type { Db } from './tables.ts';
 
 /** A message as the world outside is told of it (docs/contract.md §4.4). */

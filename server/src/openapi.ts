@@ -1,8 +1,8 @@
 // Owns the description of the API, OpenAPI 3.1, made from the same routes the server runs.
 import type { z } from 'zod';
-import { type Accepted, open } from './access/accepted.ts';
-import { type Limit, unlimited } from './access/limits.ts';
-import type { Route } from './access/route.ts';
+import { type Accepted, open } from './core/auth/credentials.ts';
+import { type Limit, unlimited } from './core/auth/limits.ts';
+import type { Route } from './core/auth/route.ts';
 import { idempotencyRefusals } from './kit/http/idempotency.ts';
 import { type JsonSchema, jsonSchemaOf } from './kit/http/json-schema.ts';
 import { type AnswerShape, paramNames, type Refusal } from './kit/http/operation.ts';

@@ -1,8 +1,9 @@
 // plinth api: serve until told to stop, then finish what is under way.
-import { offerSetup } from '../access/accounts.ts';
-import type { Pepper } from '../access/tokens.ts';
+
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
+import type { Pepper } from '../core/auth/tokens.ts';
+import { offerSetup } from '../core/identity/accounts.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, type Log, logged } from '../kit/log.ts';
 

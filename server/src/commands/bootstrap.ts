@@ -1,8 +1,8 @@
 // plinth bootstrap: the first person (an operator), their workspace and a full-access token, from the command line.
 import { parseArgs } from 'node:util';
-import { isInitialised } from '../access/accounts.ts';
-import { insertCredential, insertUser, insertWorkspace } from '../access/people.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { isInitialised } from '../core/identity/accounts.ts';
+import { insertCredential, insertUser, insertWorkspace } from '../core/identity/users.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 

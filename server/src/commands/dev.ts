@@ -5,14 +5,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { isInitialised } from '../access/accounts.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { makeDemo } from '../demo.ts';
+import { isInitialised } from '../core/identity/accounts.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { insertToken, makeFirst } from './bootstrap.ts';
+import { makeDemo } from './demo/demo.ts';
 import { keyLines, newKeys } from './keys.ts';
 import { migrateAll } from './migrate.ts';
 

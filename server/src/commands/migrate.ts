@@ -1,8 +1,8 @@
 // plinth migrate: bring the database to this release's schema. Safe to run twice, and from several machines at once.
 import { migrationsFolder } from '../app.ts';
 import { readConfig } from '../config.ts';
+import { migrateWorkflows } from '../kit/background/workflows/engine.ts';
 import { migrate, readMigrations } from '../kit/db/migrate.ts';
-import { migrateWorkflows } from '../kit/later/engine.ts';
 
 export async function migrateDatabase(): Promise<void> {
   const applied = await migrateAll(readConfig().DATABASE_URL);

@@ -1,11 +1,11 @@
 // plinth user, api-key, operator and workspace: what only whoever runs the installation may do to its people.
 import { parseArgs } from 'node:util';
-import { findUserByEmail, makeResetLink } from '../access/accounts.ts';
-import { auditService } from '../access/audit.ts';
-import { insertCredential } from '../access/people.ts';
-import type { Pepper } from '../access/tokens.ts';
-import { saveWorkspace } from '../access/workspaces.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { auditService } from '../core/audit/audit.ts';
+import type { Pepper } from '../core/auth/tokens.ts';
+import { findUserByEmail, makeResetLink } from '../core/identity/accounts.ts';
+import { insertCredential } from '../core/identity/users.ts';
+import { saveWorkspace } from '../core/identity/workspaces.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 

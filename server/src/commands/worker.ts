@@ -3,10 +3,10 @@
 import { createServer } from 'node:http';
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
+import { type HeldSlot, holdSlot } from '../kit/background/workers/slots.ts';
+import { work } from '../kit/background/workers/worker.ts';
 import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
-import { type HeldSlot, holdSlot } from '../kit/later/slots.ts';
-import { work } from '../kit/later/worker.ts';
 import { createLog, type Log, logged } from '../kit/log.ts';
 import { isBearer } from '../kit/metrics.ts';
 

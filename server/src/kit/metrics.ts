@@ -1,7 +1,7 @@
 // Owns the figures a process counts about itself, for Prometheus.
 import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { LaterFigures } from './later/figures.ts';
+import type { LaterFigures } from './background/metrics.ts';
 
 /** Whether this is the bearer token, in a time that does not tell how much of it is right. */
 export function isBearer(authorization: string | undefined, token: string): boolean {

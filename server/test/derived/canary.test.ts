@@ -2,8 +2,8 @@
 // log, not in an error's body, not in any table.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import type { Sent } from '../client.ts';
-import { startWorld } from '../world.ts';
+import type { Sent } from '../support/client.ts';
+import { startWorld } from '../support/world.ts';
 
 const world = await startWorld({ environment: { METRICS_TOKEN: 'canary-metrics-token' } });
 const owner = await world.person('owner@example.com');

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
-import type { Route } from '../../src/access/route.ts';
+import type { Route } from '../../src/core/auth/route.ts';
 import { inlined, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
 import { paramNames } from '../../src/kit/http/operation.ts';
 import { refusalsOf } from '../../src/openapi.ts';
-import type { Got, Sent } from '../client.ts';
-import { publish, startHookWorld, toldMessage, toldRecord } from '../hooks.ts';
+import type { Got, Sent } from '../support/client.ts';
+import { publish, startHookWorld, toldMessage, toldRecord } from '../support/webhook-receiver.ts';
 
 const runs = 60;
 // Agents answer here, as they do in a whole installation.

@@ -1,13 +1,13 @@
 // Every route × credential kind × role × reach is called, and the answer compared with what the register and the role
 // table of docs/contract.md §1.2 say. The guards run for real; a marker stands in place of the handlers.
 import { describe, expect, it } from 'vitest';
-import { keyScopes } from '../../src/access/accepted.ts';
-import type { AppRow } from '../../src/access/proofs.ts';
-import type { WorkspaceRole } from '../../src/access/roles.ts';
-import type { Route } from '../../src/access/route.ts';
+import { keyScopes } from '../../src/core/auth/credentials.ts';
+import type { AppRow } from '../../src/core/auth/proofs.ts';
+import type { WorkspaceRole } from '../../src/core/auth/roles.ts';
+import type { Route } from '../../src/core/auth/route.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { Problem } from '../../src/kit/problem.ts';
-import { type Person, startWorld } from '../world.ts';
+import { type Person, startWorld } from '../support/world.ts';
 import { type Registered, register } from './register.ts';
 
 const world = await startWorld({

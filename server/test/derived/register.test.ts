@@ -1,9 +1,9 @@
 // Every route is what the register of operations says it is: method, path, credentials, role, limit, idempotency.
 import { describe, expect, it } from 'vitest';
 import { describedRoutes } from '../../describe/routes.ts';
-import { type Accepted, open } from '../../src/access/accepted.ts';
-import { type Limit, unlimited } from '../../src/access/limits.ts';
-import type { Route } from '../../src/access/route.ts';
+import { type Accepted, open } from '../../src/core/auth/credentials.ts';
+import { type Limit, unlimited } from '../../src/core/auth/limits.ts';
+import type { Route } from '../../src/core/auth/route.ts';
 import { refusalsOf } from '../../src/openapi.ts';
 import { contractCodes, type Registered, register } from './register.ts';
 

@@ -7,8 +7,8 @@ import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { openDatabase } from '../../src/kit/db/database.ts';
 import type { Tables } from '../../src/tables.ts';
-import { call, stream } from '../client.ts';
-import { cloneTemplate } from '../template.ts';
+import { call, stream } from '../support/client.ts';
+import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
 
 const model = await startModelSandbox();

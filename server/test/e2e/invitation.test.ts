@@ -5,8 +5,8 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
 import { newKeys } from '../../src/commands/keys.ts';
-import { call } from '../client.ts';
-import { cloneTemplate } from '../template.ts';
+import { call } from '../support/client.ts';
+import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
 
 const mail = await startMailSandbox();

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
-import { call, type Sent } from '../client.ts';
-import { cloneTemplate } from '../template.ts';
+import { call, type Sent } from '../support/client.ts';
+import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
 
 const database = await cloneTemplate();

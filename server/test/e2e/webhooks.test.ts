@@ -7,9 +7,9 @@ import { makeAuthority } from '../../../sandbox/src/certificates.ts';
 import { type Heard, startHookSandbox } from '../../../sandbox/src/hooks.ts';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import { newKeys } from '../../src/commands/keys.ts';
-import { call } from '../client.ts';
-import { outside } from '../hooks.ts';
-import { cloneTemplate } from '../template.ts';
+import { call } from '../support/client.ts';
+import { cloneTemplate } from '../support/template.ts';
+import { outside } from '../support/webhook-receiver.ts';
 import { commandLine } from './command.ts';
 
 const authority = await makeAuthority();

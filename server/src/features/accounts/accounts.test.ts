@@ -1,9 +1,9 @@
 // Accounts through the API: coming in, being someone, and the credentials one hands out (docs/contract.md §1.3, §1.4).
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
-import { startBeside, startWorld } from '../../../test/world.ts';
-import { offerSetup } from '../../access/accounts.ts';
-import type { Pepper } from '../../access/tokens.ts';
+import { startBeside, startWorld } from '../../../test/support/world.ts';
+import type { Pepper } from '../../core/auth/tokens.ts';
+import { offerSetup } from '../../core/identity/accounts.ts';
 import { newId } from '../../kit/ids.ts';
 
 const mail = await startMailSandbox();
@@ -69,7 +69,7 @@ describe('setUp', () => {
 });
 
 async function addPerson(email: string): Promise<{ id: string; email: string; workspace: string }> {
-  const { hashPassword, savePassword } = await import('../../access/passwords.ts');
+  const { hashPassword, savePassword } = await import('../../core/identity/passwords.ts');
   const person = await world.person(email);
   await savePassword(world.db, person.id, await hashPassword(password), new Date());
   return { ...person, workspace: await world.workspace(person, 'enterprise') };
@@ -140,7 +140,7 @@ describe('sessions', () => {
   it('end by signing out, after seven idle days, and after thirty days', async () => {
     const person = await addPerson('ends@example.com');
     const session = async () => {
-      const { beginSession } = await import('../../access/accounts.ts');
+      const { beginSession } = await import('../../core/identity/accounts.ts');
       const mint = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
       return { cookie: `plinth_session=${await beginSession(world.db, mint, person.id, world.clock.now())}` };
     };

@@ -1,8 +1,8 @@
 // Owns the shapes of accounts: people, sessions, tokens and keys as a caller sees them (docs/contract.md §1.3, §1.4).
 import { z } from 'zod';
-import { keyScopes } from '../../access/accepted.ts';
-import { NewPassword } from '../../access/passwords.ts';
-import { User, WorkspaceOfUser } from '../../access/shapes.ts';
+import { keyScopes } from '../../core/auth/credentials.ts';
+import { NewPassword } from '../../core/identity/passwords.ts';
+import { User, WorkspaceOfUser } from '../../core/identity/shapes.ts';
 import {
   answer,
   body,

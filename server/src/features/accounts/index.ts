@@ -1,8 +1,8 @@
 // The door of accounts: people, their sessions and passwords, and every credential they hand out.
-import { purgeCredentials } from '../../access/workspaces.ts';
-import type { Queue } from '../../kit/later/queue.ts';
-import type { Job } from '../../kit/later/schedule.ts';
-import { resetMails } from './later.ts';
+import { purgeCredentials } from '../../core/identity/workspaces.ts';
+import type { Queue } from '../../kit/background/queues/queue.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
+import { resetMails } from './background.ts';
 import { type AccountParts, accountRoutes } from './routes.ts';
 import { forgetResetMails } from './store.ts';
 

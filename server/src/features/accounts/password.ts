@@ -1,13 +1,14 @@
 // Owns changing a password, and finding a way back in without one.
-import { endSessions, findUserByEmail, getUser, hashOneTimeText } from '../../access/accounts.ts';
-import { auditSelf, auditVisitor, concealed } from '../../access/audit.ts';
-import type { Counters } from '../../access/counters.ts';
-import { findPassword, hashPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
-import type { SelfAccess, Visitor } from '../../access/proofs.ts';
-import type { Pepper } from '../../access/tokens.ts';
+
+import { auditSelf, auditVisitor, concealed } from '../../core/audit/audit.ts';
+import type { Counters } from '../../core/auth/counters.ts';
+import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
+import type { Pepper } from '../../core/auth/tokens.ts';
+import { endSessions, findUserByEmail, getUser, hashOneTimeText } from '../../core/identity/accounts.ts';
+import { findPassword, hashPassword, passwordMatches, savePassword } from '../../core/identity/passwords.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
+import type { Wake } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
-import type { Wake } from '../../kit/later/wake.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { insertResetMail, useReset } from './store.ts';

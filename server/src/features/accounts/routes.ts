@@ -1,12 +1,13 @@
 // Owns the HTTP contract of coming in and being someone; that of tokens and keys is in token-routes.ts.
-import { bySessionOrToken, open, reading } from '../../access/accepted.ts';
-import { getUser, isInitialised, listWorkspacesOf } from '../../access/accounts.ts';
-import { auditSelf } from '../../access/audit.ts';
-import { perMinute } from '../../access/limits.ts';
-import type { SelfAccess } from '../../access/proofs.ts';
-import { anyone, self } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
-import { presentUser, User } from '../../access/shapes.ts';
+
+import { auditSelf } from '../../core/audit/audit.ts';
+import { bySessionOrToken, open, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import type { SelfAccess } from '../../core/auth/proofs.ts';
+import { anyone, self } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import { getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
+import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { noted } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
@@ -193,7 +194,7 @@ const beingSomeone: Route[] = [
 
 async function describeMe(db: Db, access: SelfAccess) {
   const { caller } = access;
-  const workspaces = await listWorkspacesOf(db, access);
+  const workspaces = await listWorkspacesOf(db, access.caller);
   return {
     user: presentUser(await getUser(db, caller.user_id as string)),
     credential: {

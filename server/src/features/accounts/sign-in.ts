@@ -1,5 +1,10 @@
 // Owns how a person comes in: the first set-up, signing in and out, and what slows guessing down (docs/contract.md §1.3).
 import { timingSafeEqual } from 'node:crypto';
+import { auditSelf, auditVisitor } from '../../core/audit/audit.ts';
+import type { Counters } from '../../core/auth/counters.ts';
+import { rateLimited, secondsLeft } from '../../core/auth/limits.ts';
+import type { Plan } from '../../core/auth/plans.ts';
+import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import {
   beginSession,
   endSession,
@@ -8,15 +13,16 @@ import {
   isInitialised,
   listWorkspacesOf,
   sessionCookie,
-} from '../../access/accounts.ts';
-import { auditSelf, auditVisitor } from '../../access/audit.ts';
-import type { Counters } from '../../access/counters.ts';
-import { rateLimited, secondsLeft } from '../../access/limits.ts';
-import { findPassword, hashPassword, isStillPassword, passwordMatches, savePassword } from '../../access/passwords.ts';
-import { insertUser, insertWorkspace, type Mint } from '../../access/people.ts';
-import type { Plan } from '../../access/plans.ts';
-import { proven, type SelfAccess, type Visitor } from '../../access/proofs.ts';
-import { presentUser } from '../../access/shapes.ts';
+} from '../../core/identity/accounts.ts';
+import {
+  findPassword,
+  hashPassword,
+  isStillPassword,
+  passwordMatches,
+  savePassword,
+} from '../../core/identity/passwords.ts';
+import { presentUser } from '../../core/identity/shapes.ts';
+import { insertUser, insertWorkspace, type Mint } from '../../core/identity/users.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { noted } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
@@ -106,8 +112,8 @@ export async function signIn(
     const user = await getUser(db, stored.user_id);
     const token = await beginSession(db, parts.mint, user.id, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
-    const own = proven<SelfAccess>({ caller: { user_id: user.id, workspace_id: null } as SelfAccess['caller'] });
-    const workspaces = (await listWorkspacesOf(db, own)).map(({ id, name, role, plan }) => ({ id, name, role, plan }));
+    const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
+    const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
     return withSession({ user: presentUser(user), workspaces }, token, parts);
   });
 }

@@ -1,7 +1,7 @@
 // Owns the queries over credentials, by their owner or by their workspace.
 import { sql } from 'kysely';
-import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
-import type { CredentialKind } from '../../access/tokens.ts';
+import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import type { CredentialKind } from '../../core/auth/tokens.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 

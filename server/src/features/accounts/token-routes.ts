@@ -1,10 +1,10 @@
 // Owns the HTTP contract of the credentials people hand out: personal tokens and keys, and the workspace's keys.
 import { z } from 'zod';
-import { bySessionOrToken } from '../../access/accepted.ts';
-import { perMinute } from '../../access/limits.ts';
-import type { Mint } from '../../access/people.ts';
-import { self, selfInWorkspace, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { bySessionOrToken } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { self, selfInWorkspace, unlimitedToken, within, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import type { Mint } from '../../core/identity/users.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
 import {

@@ -1,11 +1,12 @@
 // Owns personal access tokens, personal API keys and workspace keys: who may make which, and how they end
 // (docs/contract.md §1.4).
-import { invalidCredentials } from '../../access/accepted.ts';
-import { revoke } from '../../access/accounts.ts';
-import { listReachableApps } from '../../access/apps.ts';
-import { audit, auditSelf } from '../../access/audit.ts';
-import { insertCredential, type Mint } from '../../access/people.ts';
-import type { Caller, SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
+
+import { audit, auditSelf } from '../../core/audit/audit.ts';
+import { invalidCredentials } from '../../core/auth/credentials.ts';
+import type { Caller, SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { revoke } from '../../core/identity/accounts.ts';
+import { listReachableApps } from '../../core/identity/apps.ts';
+import { insertCredential, type Mint } from '../../core/identity/users.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { limitReached, noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';

@@ -1,7 +1,8 @@
 // Owns the life of an agent: an app that answers, with instructions and a model of its own (docs/contract.md §4.1).
-import { insertApp, saveApp, trashApp } from '../../access/apps.ts';
-import { audit } from '../../access/audit.ts';
-import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { insertApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { type AgentChange, type AgentOwn, type NewAgent, presentAgent } from './contract.ts';

@@ -3,9 +3,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
-import { call, type Sent, stream } from '../../../test/client.ts';
-import { type Person, startBeside, startWorld } from '../../../test/world.ts';
-import { reserve } from '../../access/credits.ts';
+import { call, type Sent, stream } from '../../../test/support/client.ts';
+import { type Person, startBeside, startWorld } from '../../../test/support/world.ts';
+import { reserve } from '../../core/credits/reservations.ts';
 import { newId } from '../../kit/ids.ts';
 
 const model = await startModelSandbox();

@@ -1,8 +1,8 @@
 // Owns the shapes of agents, conversations, messages and memories as a caller sees them (docs/contract.md §4.1, §4.2).
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { appFields, appList, presentApp } from '../../access/app-shapes.ts';
-import type { AppRow } from '../../access/proofs.ts';
+import type { AppRow } from '../../core/auth/proofs.ts';
+import { appFields, appList, presentApp } from '../../core/identity/app-shapes.ts';
 import {
   answer,
   body,

@@ -1,12 +1,13 @@
 // Owns conversations, and how a turn begins in one: a person's message, the credits for its reply and the event that it
 // was said, in one transaction (docs/contract.md §4.2). A worker fetches the reply: later.ts.
-import { type Reservation, reserve } from '../../access/credits.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { type Reservation, reserve } from '../../core/credits/reservations.ts';
 import type { Publish, ToldMessage } from '../../events.ts';
+import type { Wake } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Wake } from '../../kit/later/wake.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {

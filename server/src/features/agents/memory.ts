@@ -1,8 +1,8 @@
 // Owns what agents remember: of each person, and for everybody. The model writes memories by tools; a person reads them,
 // and deletes their own (docs/contract.md §4.1).
 import { z } from 'zod';
-import type { AppAccess } from '../../access/proofs.ts';
-import { roleRequired } from '../../access/reach.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { roleRequired } from '../../core/auth/resource-guards.ts';
 import type { Tool } from '../../gateways/language-model/index.ts';
 import { newId } from '../../kit/ids.ts';
 import { keepable } from '../../kit/text.ts';

@@ -1,12 +1,12 @@
 // Owns what a caller gets of a turn, from whichever process they ask: the reply once it is whole, or its events as they
 // come. The turn does not know who watches; who leaves, or is too late, misses nothing that is not kept.
 import { Readable } from 'node:stream';
+import { Rest } from '../../kit/background/workers/wake.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { AnyDb } from '../../kit/db/database.ts';
 import { failureOf } from '../../kit/db/failures.ts';
 import { Answer, eventStream } from '../../kit/http/answer.ts';
 import { Invalid } from '../../kit/http/faults.ts';
-import { Rest } from '../../kit/later/wake.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type Message, type NewMessage, presentMessage } from './contract.ts';

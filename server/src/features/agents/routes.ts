@@ -1,10 +1,10 @@
 // Owns the HTTP contract of agents, conversations and memories.
 import { z } from 'zod';
-import { changing, reading } from '../../access/accepted.ts';
-import { positionOf } from '../../access/app-list.ts';
-import { perMinute } from '../../access/limits.ts';
-import { agentAs, type Guard, within, workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { agentAs, type Guard, within, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import { positionOf } from '../../core/identity/app-list.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { resumable } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';

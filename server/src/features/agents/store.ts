@@ -1,11 +1,11 @@
 // Owns the queries over agents' own tables. The apps that agents are belong to access.
 import { type Selectable, sql } from 'kysely';
-import { listedApps } from '../../access/app-list.ts';
-import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { listedApps } from '../../core/identity/app-list.ts';
+import type { QueueRow } from '../../kit/background/queues/queue.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
-import type { QueueRow } from '../../kit/later/queue.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { AgentOwn, AgentQuery, ConversationQuery, ConversationRow, MemoryRow, MessageRow } from './contract.ts';
 

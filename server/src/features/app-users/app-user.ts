@@ -1,9 +1,9 @@
 // Owns the people who use a built app: made and changed by its editors or its own server, which signs them in and hands
 // out their tokens (docs/contract.md §3.5).
 import { isDeepStrictEqual } from 'node:util';
-import { audit, concealed } from '../../access/audit.ts';
-import { insertCredential, type Mint } from '../../access/people.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+import { audit, concealed } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { insertCredential, type Mint } from '../../core/identity/users.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { parse } from '../../kit/http/faults.ts';

@@ -1,6 +1,6 @@
 // The people who use an app, through the API: what is kept of them, what the app's server may do for them, how it ends.
 import { describe, expect, it } from 'vitest';
-import { startWorld } from '../../../test/world.ts';
+import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 import { forgetTokens } from './store.ts';
 

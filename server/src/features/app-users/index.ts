@@ -1,5 +1,5 @@
 // The door of app users: the people who use a built app, and the tokens they call with.
-import type { Job } from '../../kit/later/schedule.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AppUserParts, appUserRoutes } from './routes.ts';
 import { forgetTokens } from './store.ts';
 

@@ -1,9 +1,9 @@
 // Owns the HTTP contract of an app's users and their tokens.
-import { changing, reading } from '../../access/accepted.ts';
-import { perMinute } from '../../access/limits.ts';
-import type { Mint } from '../../access/people.ts';
-import { appAs, within } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { appAs, within } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import type { Mint } from '../../core/identity/users.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import { changeAppUser, createAppUser, createAppUserToken, deleteAppUser } from './app-user.ts';

@@ -1,6 +1,6 @@
 // Owns the queries over an app's users, and the sweep of their tokens.
 import { sql, type Updateable } from 'kysely';
-import type { AppAccess } from '../../access/proofs.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';

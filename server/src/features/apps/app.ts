@@ -1,9 +1,10 @@
 // Owns the life of an app: made, changed, handed over, thrown away and fetched back (docs/contract.md §3.1).
-import { presentApp } from '../../access/app-shapes.ts';
-import { insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../access/apps.ts';
-import { audit } from '../../access/audit.ts';
-import { findMember } from '../../access/members.ts';
-import type { AppAccess, AppRow, WorkspaceAccess } from '../../access/proofs.ts';
+
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { presentApp } from '../../core/identity/app-shapes.ts';
+import { insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../core/identity/apps.ts';
+import { findMember } from '../../core/identity/members.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';

@@ -1,6 +1,6 @@
 // Apps through the API: making, listing and reading.
 import { describe, expect, it } from 'vitest';
-import { startWorld } from '../../../test/world.ts';
+import { startWorld } from '../../../test/support/world.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');

@@ -1,6 +1,6 @@
 // What an app holds and who holds it: changes, trash, shares, files and secrets through the API.
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/world.ts';
+import { startBeside, startWorld } from '../../../test/support/world.ts';
 import { secretsUnder } from '../../kit/secrets.ts';
 import { rewrapSecrets } from './secrets.ts';
 

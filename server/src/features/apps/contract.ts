@@ -1,7 +1,7 @@
 // Owns the shapes of what is sent about apps, their shares, files and secrets (docs/contract.md §3.1, §3.2). An app itself
 // is shown by every feature alike: `access/app-shapes.ts`.
 import { z } from 'zod';
-import { appList, publicSettings } from '../../access/app-shapes.ts';
+import { appList, publicSettings } from '../../core/identity/app-shapes.ts';
 import {
   answer,
   body,

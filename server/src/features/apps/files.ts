@@ -1,8 +1,8 @@
 // Owns an app's files: each change is one revision, whole or not at all (docs/contract.md §3.2).
 import { createHash } from 'node:crypto';
-import { bumpRevision } from '../../access/apps.ts';
-import { audit } from '../../access/audit.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { bumpRevision } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { Invalid } from '../../kit/http/faults.ts';
 import { limitReached, noSuch, Problem } from '../../kit/problem.ts';

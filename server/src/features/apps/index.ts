@@ -1,6 +1,6 @@
 // The door of apps: their life from making to purge, whom they are shared with, their files and their secrets.
-import { purgeApps } from '../../access/workspaces.ts';
-import type { Job } from '../../kit/later/schedule.ts';
+import { purgeApps } from '../../core/identity/workspaces.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AppParts, appRoutes } from './routes.ts';
 import { rewrapSecrets } from './secrets.ts';
 

@@ -1,11 +1,11 @@
 // Owns the HTTP contract of apps: their life, their shares, their files and their secrets.
 import { z } from 'zod';
-import { changing, reading } from '../../access/accepted.ts';
-import { positionOf } from '../../access/app-list.ts';
-import { App, presentApp } from '../../access/app-shapes.ts';
-import { perMinute } from '../../access/limits.ts';
-import { appAs, trashedAppAs, workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import { positionOf } from '../../core/identity/app-list.ts';
+import { App, presentApp } from '../../core/identity/app-shapes.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
 import { email, items, Success } from '../../kit/http/shapes.ts';

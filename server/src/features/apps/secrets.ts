@@ -1,7 +1,7 @@
 // Owns an app's secrets: written by its editors, shown to nobody, opened only by what runs for the app
 // (docs/contract.md §3.2, §11.4).
-import { audit, concealed } from '../../access/audit.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+import { audit, concealed } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { limitReached, noSuch } from '../../kit/problem.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';

@@ -1,9 +1,10 @@
 // Owns who else may use an app: shares with people of the workspace, and with guests from outside (docs/contract.md §3.1).
-import { findShare, insertShare, listShares, removeShare } from '../../access/apps.ts';
-import { audit } from '../../access/audit.ts';
-import { listInvitedShares } from '../../access/invitations.ts';
-import { findMember, inTurn, type Member } from '../../access/members.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { findShare, insertShare, listShares, removeShare } from '../../core/identity/apps.ts';
+import { listInvitedShares } from '../../core/identity/invitations.ts';
+import { findMember, inTurn, type Member } from '../../core/identity/members.ts';
 import { type Answer, finishing, noted, unchanged } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';

@@ -1,7 +1,7 @@
 // Owns the queries over the app list, files and secrets. The apps' own rows belong to access.
 import { sql } from 'kysely';
-import { type ListedApp, listedApps } from '../../access/app-list.ts';
-import type { AppAccess, WorkspaceAccess } from '../../access/proofs.ts';
+import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { type ListedApp, listedApps } from '../../core/identity/app-list.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { AppQuery, StoredFile } from './contract.ts';

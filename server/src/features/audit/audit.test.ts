@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startWorld } from '../../../test/world.ts';
+import { startWorld } from '../../../test/support/world.ts';
 import { brokenAt, chained, firstPrevHash } from './chain.ts';
 import { dropExpired, sealAll } from './seal.ts';
 

@@ -1,7 +1,8 @@
 // The door of the audit log. Entries are written by access, in the change's own transaction; here they are sealed, read
 // and proven.
+
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import type { Job } from '../../kit/later/schedule.ts';
 import { auditRoutes } from './routes.ts';
 import { dropExpired, sealAll } from './seal.ts';
 

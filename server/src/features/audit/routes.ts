@@ -1,10 +1,10 @@
 // Owns the HTTP contract of the audit log: reading it, taking it along, and proving that nothing was changed.
 import { Readable } from 'node:stream';
-import { changing } from '../../access/accepted.ts';
-import { perMinute } from '../../access/limits.ts';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
-import { unlimitedToken, workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';

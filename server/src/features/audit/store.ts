@@ -1,6 +1,6 @@
 // Owns the queries over the audit log: entries waiting to be sealed, sealed ones, and the ends of the chains.
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';

@@ -1,8 +1,8 @@
 // Owns the nightly check: what is kept of each pool is compared with what its ledger adds up to. It tells, in the log
 // and in the workspace's audit log, and never repairs: which of the two is right, a person must say.
-import { auditService } from '../../access/audit.ts';
-import { monthOf } from '../../access/pool.ts';
-import { listMismatches, type Mismatch } from '../../access/pool-check.ts';
+import { auditService } from '../../core/audit/audit.ts';
+import { monthOf } from '../../core/credits/pool.ts';
+import { listMismatches, type Mismatch } from '../../core/credits/reconciliation.ts';
 import type { Db } from '../../tables.ts';
 import { claimPool, listUncheckedPools } from './store.ts';
 

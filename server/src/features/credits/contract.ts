@@ -1,7 +1,7 @@
 // Owns the shapes of credits as a caller sees them (docs/contract.md §2.5).
 import { z } from 'zod';
-import { ledgerKinds } from '../../access/ledger.ts';
-import { monthOf, type Standing } from '../../access/pool.ts';
+import { ledgerKinds } from '../../core/credits/ledger.ts';
+import { monthOf, type Standing } from '../../core/credits/pool.ts';
 import { answer, pageQuery, query, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
 
 export const Credits = answer('Credits', {

@@ -2,8 +2,8 @@
 // (docs/contract.md §2.5).
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Person, startWorld } from '../../../test/world.ts';
-import { type Reservation, refund, reserve, settle } from '../../access/credits.ts';
+import { type Person, startWorld } from '../../../test/support/world.ts';
+import { type Reservation, refund, reserve, settle } from '../../core/credits/reservations.ts';
 import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld();

@@ -1,8 +1,9 @@
 // The door of credits: how a workspace stands, its ledger, and what keeps both true. Acts spend through access/credits.
-import { forgetReservations, releaseExpired } from '../../access/credits.ts';
-import type { Mismatch } from '../../access/pool-check.ts';
+
+import type { Mismatch } from '../../core/credits/reconciliation.ts';
+import { forgetReservations, releaseExpired } from '../../core/credits/reservations.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import type { Job } from '../../kit/later/schedule.ts';
 import { checkPools } from './check.ts';
 import { creditRoutes } from './routes.ts';
 

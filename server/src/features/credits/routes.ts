@@ -1,10 +1,10 @@
 // Owns the HTTP contract of credits: how the workspace stands this month, and every movement.
-import { changing, reading } from '../../access/accepted.ts';
-import { LedgerEntry, presentLedgerRow } from '../../access/ledger.ts';
-import { perMinute } from '../../access/limits.ts';
-import { getStanding, monthOf } from '../../access/pool.ts';
-import { workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import { LedgerEntry, presentLedgerRow } from '../../core/credits/ledger.ts';
+import { getStanding, monthOf } from '../../core/credits/pool.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
 import { Credits, LedgerQuery, presentCredits } from './contract.ts';

@@ -1,9 +1,9 @@
 // Owns the queries of credits: a page of the ledger, and the pools that wait for their check.
 import { sql } from 'kysely';
-import type { LedgerRow } from '../../access/ledger.ts';
-import type { PoolKey } from '../../access/pool-check.ts';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
-import { roleReaches } from '../../access/roles.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { roleReaches } from '../../core/auth/roles.ts';
+import type { LedgerRow } from '../../core/credits/ledger.ts';
+import type { PoolKey } from '../../core/credits/reconciliation.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';

@@ -1,12 +1,12 @@
 // The door of entities: the schemas of an app's data, and the records under their rules.
 import type { Telling } from '../../events.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import type { Job } from '../../kit/later/schedule.ts';
-import { buildKeys, purgeRecords } from './later.ts';
+import { buildKeys, purgeRecords } from './background.ts';
 import { recordRoutes } from './records/routes.ts';
 import { throwAwayWith } from './records/trash.ts';
-import { knownEntities } from './schemas/known.ts';
 import { schemaRoutes } from './schemas/routes.ts';
+import { knownEntities } from './schemas/schema-cache.ts';
 
 export function entities({ cursors, telling }: { cursors: Cursors; telling: Telling }) {
   const find = knownEntities();

@@ -1,9 +1,10 @@
 // Owns what may be done with folders: the shape of the tree, what a folder holds, and the spec's removal of an app.
-import { listReachableApps } from '../../access/apps.ts';
-import { audit } from '../../access/audit.ts';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
-import { roleRequired, through } from '../../access/reach.ts';
-import { roleReaches, type WorkspaceRole } from '../../access/roles.ts';
+
+import { audit } from '../../core/audit/audit.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { roleRequired, through } from '../../core/auth/resource-guards.ts';
+import { roleReaches, type WorkspaceRole } from '../../core/auth/roles.ts';
+import { listReachableApps } from '../../core/identity/apps.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged } from '../../kit/http/answer.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';

@@ -1,6 +1,6 @@
 // Folders through the API: one `describe` per operation, the name of a test states the guarantee.
 import { describe, expect, it } from 'vitest';
-import { startWorld } from '../../../test/world.ts';
+import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld();

@@ -1,8 +1,8 @@
 // Owns the HTTP contract of folders.
-import { changing, reading } from '../../access/accepted.ts';
-import { perMinute } from '../../access/limits.ts';
-import { workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
 import {

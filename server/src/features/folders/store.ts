@@ -1,7 +1,7 @@
 // Owns the queries over folders and their items.
 import { sql } from 'kysely';
-import { visibleApps } from '../../access/apps.ts';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { visibleApps } from '../../core/identity/apps.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { FolderQuery, FolderRow } from './contract.ts';

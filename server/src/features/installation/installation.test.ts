@@ -1,6 +1,6 @@
 // What an installation says of itself, and how it answers what is no operation at all.
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/world.ts';
+import { startBeside, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld({ environment: { METRICS_TOKEN: 'figures' } });

@@ -1,6 +1,6 @@
 // Owns the shapes of the members list as a caller sees them (docs/contract.md §2.2), and who sees which values.
 import { z } from 'zod';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import {
   answer,
   body,

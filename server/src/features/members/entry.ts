@@ -1,8 +1,8 @@
 // Owns one person's entry: the answer to a change of theirs, as the list shows them.
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Db } from '../../tables.ts';
 import { type MemberEntry, presentMember } from './contract.ts';
-import { columnOf, monthOf } from './copy.ts';
+import { columnOf, monthOf } from './directory-refresh.ts';
 import { getDirectoryRow } from './store.ts';
 
 export async function getEntry(db: Db, access: WorkspaceAccess, email: string, now: Date): Promise<MemberEntry> {

@@ -1,12 +1,13 @@
 // The door of members: who belongs to a workspace, as what, and how they come and go.
-import { forgetAccepted } from '../../access/invitations.ts';
-import type { Member } from '../../access/members.ts';
-import type { AppAccess, WorkspaceAccess } from '../../access/proofs.ts';
-import type { Job } from '../../kit/later/schedule.ts';
+
+import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { forgetAccepted } from '../../core/identity/invitations.ts';
+import type { Member } from '../../core/identity/members.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { type ChangeParts, expel } from './changes/change.ts';
 import { changeRoutes } from './changes/routes.ts';
-import { clearPastMonths, refreshCopies, sumTallies } from './copy.ts';
+import { clearPastMonths, refreshCopies, sumTallies } from './directory-refresh.ts';
 import type { AcceptParts } from './invitations/accept.ts';
 import { inviteGuest, uninviteGuest } from './invitations/invitation.ts';
 import { invitationRoutes } from './invitations/routes.ts';

@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Person, startWorld, type World } from '../../../test/world.ts';
-import { insertMembership } from '../../access/people.ts';
+import { type Person, startWorld, type World } from '../../../test/support/world.ts';
+import { insertMembership } from '../../core/identity/users.ts';
 import { newId } from '../../kit/ids.ts';
-import { refreshCopies } from './copy.ts';
+import { refreshCopies } from './directory-refresh.ts';
 
 // ---- the model
 

@@ -1,10 +1,10 @@
 // Owns the listing of members: which order a caller gets, where a page begins, and how old the copy may be.
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type Answer, noted } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
 import { type MemberQuery, presentMember, seesAll } from './contract.ts';
-import { columnOf, monthOf, refreshCopy } from './copy.ts';
 import { digestOf, openCursor, sealCursor } from './cursor.ts';
+import { columnOf, monthOf, refreshCopy } from './directory-refresh.ts';
 import { isIndexed, maxHits, type Order, pageStatement, termGroups, type Wanted } from './page.ts';
 import { findPosition, type Page, readPage } from './store.ts';
 

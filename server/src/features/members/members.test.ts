@@ -2,9 +2,9 @@
 // says what the tables say.
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Person, startBeside, startWorld, type World } from '../../../test/world.ts';
+import { type Person, startBeside, startWorld, type World } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { clearPastMonths, refreshCopies, sumTallies } from './copy.ts';
+import { clearPastMonths, refreshCopies, sumTallies } from './directory-refresh.ts';
 
 let world: World;
 let owner: Person;

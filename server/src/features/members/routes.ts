@@ -1,8 +1,8 @@
 // Owns the HTTP contract of the members list.
-import { changing } from '../../access/accepted.ts';
-import { perMinute } from '../../access/limits.ts';
-import { workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
 import { MemberList, MemberQuery } from './contract.ts';
 import { listMembers, type MembersParts } from './list.ts';
 

@@ -1,8 +1,9 @@
 // Owns who may be changed, and how (docs/contract.md §2.3): each rule gives the refusal, or nothing. Pure.
-import type { Listed } from '../../access/members.ts';
-import { planFault } from '../../access/plans.ts';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
-import type { WorkspaceRole } from '../../access/roles.ts';
+
+import { planFault } from '../../core/auth/plans.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import type { WorkspaceRole } from '../../core/auth/roles.ts';
+import type { Listed } from '../../core/identity/members.ts';
 import { noSuch, Problem } from '../../kit/problem.ts';
 
 /** Who asks, and what their workspace may. */

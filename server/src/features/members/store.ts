@@ -1,6 +1,6 @@
 // Owns the queries over the members' directory: reading a page, and keeping the copy of what was spent and seen.
 import { CompiledQuery, sql } from 'kysely';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import type { DirectoryRow } from './contract.ts';

@@ -1,6 +1,6 @@
 // One attempt, seen through the operation that makes one at once: what is sent, and what is kept of the answer.
 import { describe, expect, it } from 'vitest';
-import { startHookScene } from '../../../test/hooks.ts';
+import { startHookScene } from '../../../test/support/webhook-receiver.ts';
 
 const { hook } = await startHookScene();
 

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Heard } from '../../../../sandbox/src/hooks.ts';
-import { publish, startHookScene, toldMessage, toldRecord } from '../../../test/hooks.ts';
+import { publish, startHookScene, toldMessage, toldRecord } from '../../../test/support/webhook-receiver.ts';
 import { transaction } from '../../kit/db/database.ts';
 
 const { world, url, token, hook } = await startHookScene();

@@ -1,9 +1,9 @@
 // Owns deliveries: the schedule of their attempts, what an attempt makes of one, and those asked for by hand
 // (docs/contract.md §4.3, §4.5).
-import { audit } from '../../access/audit.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { Wake } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
-import type { Wake } from '../../kit/later/wake.ts';
 import { noSuch, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { Attempted } from './attempt.ts';

@@ -7,7 +7,7 @@ import { makeAuthority } from '../../../../sandbox/src/certificates.ts';
 import { startHookSandbox } from '../../../../sandbox/src/hooks.ts';
 import { startReceiver } from '../../../../sandbox/src/receiver.ts';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
-import { type Hook, outside, startHookScene } from '../../../test/hooks.ts';
+import { type Hook, outside, startHookScene } from '../../../test/support/webhook-receiver.ts';
 import { transaction } from '../../kit/db/database.ts';
 
 const mail = await startMailSandbox();

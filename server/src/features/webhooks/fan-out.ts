@@ -1,8 +1,8 @@
 // Owns the way from an event to deliveries: the body as every receiver sees it, which webhooks it concerns, and its place
 // in the sequence of each (docs/contract.md §4.4, §5.10).
 import type { ToldMessage, ToldRecord } from '../../events.ts';
+import type { Event } from '../../kit/background/events/dispatch.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Event } from '../../kit/later/dispatch.ts';
 import type { Db } from '../../tables.ts';
 import type { WebhookRow } from './contract.ts';
 import { insertBodies, insertDeliveries, listSubscribed, type Subscriber, takeSequences } from './store.ts';

@@ -1,12 +1,12 @@
 // The door of webhooks: whom agents and apps tell what happened, and every delivery of it.
 import { after } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
+import type { Queue } from '../../kit/background/queues/queue.ts';
 import { afterCommit } from '../../kit/db/database.ts';
-import type { Queue } from '../../kit/later/queue.ts';
+import { deliveries, type WebhookJobParts, warningMails, webhookJobs } from './background.ts';
 import { eventsOf } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
 import { fanOut } from './fan-out.ts';
-import { deliveries, type WebhookJobParts, warningMails, webhookJobs } from './later.ts';
 import { type WebhookParts, webhookRoutes } from './routes.ts';
 import { signerWith } from './signing.ts';
 

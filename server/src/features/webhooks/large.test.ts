@@ -1,7 +1,7 @@
 // Webhooks with large logs: nothing that is asked of one, or happens to it, is one statement over all of it.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startHookScene } from '../../../test/hooks.ts';
+import { startHookScene } from '../../../test/support/webhook-receiver.ts';
 
 const { world, hook, url, whileNoneBegins } = await startHookScene();
 await world.startWorker();

@@ -7,8 +7,8 @@ import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Received, receive } from '../../../../docs/receivers/missing.ts';
 import type { Heard } from '../../../../sandbox/src/hooks.ts';
-import { type Hook, startHookScene, toldMessage } from '../../../test/hooks.ts';
-import { runRecipe } from '../../../test/recipe.ts';
+import { runRecipe } from '../../../test/support/recipe.ts';
+import { type Hook, startHookScene, toldMessage } from '../../../test/support/webhook-receiver.ts';
 import { newSecret } from './signing.ts';
 
 const { world, token, hook } = await startHookScene();

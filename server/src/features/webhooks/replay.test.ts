@@ -1,7 +1,7 @@
 // Deliveries asked for by hand: one again at once, many again in their order (docs/contract.md §4.3).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Hook, startHookScene } from '../../../test/hooks.ts';
+import { type Hook, startHookScene } from '../../../test/support/webhook-receiver.ts';
 import { newId } from '../../kit/ids.ts';
 
 const { world, hook, whileNoneBegins } = await startHookScene();

@@ -1,15 +1,15 @@
 // Owns the HTTP contract of webhooks: ten operations on those of an agent, and the same ten on those of an app.
 
 import { z } from 'zod';
-import { changing } from '../../access/accepted.ts';
-import { type Limit, perMinute } from '../../access/limits.ts';
-import type { GatedFeature } from '../../access/plans.ts';
-import type { AppAccess } from '../../access/proofs.ts';
-import { agentAs, appAs, type Guard, within } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
+import { changing } from '../../core/auth/credentials.ts';
+import { type Limit, perMinute } from '../../core/auth/limits.ts';
+import type { GatedFeature } from '../../core/auth/plans.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { agentAs, appAs, type Guard, within } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import type { Wake } from '../../kit/background/workers/wake.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
-import type { Wake } from '../../kit/later/wake.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { AttemptParts } from './attempt.ts';
 import {

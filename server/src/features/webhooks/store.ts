@@ -1,6 +1,6 @@
 // Owns the queries over webhooks, the bodies they are told, and their deliveries.
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import type { AppAccess } from '../../access/proofs.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, leastIdAt } from '../../kit/ids.ts';
@@ -13,7 +13,7 @@ import {
   type Scope,
   type WebhookRow,
 } from './contract.ts';
-import type { Judged } from './standing.ts';
+import type { Judged } from './health.ts';
 
 type Place = Pick<WebhookRow, 'workspace_id' | 'id'>;
 

@@ -1,11 +1,11 @@
 // Owns the life of a webhook: made, changed, turned on and off, tried, deleted (docs/contract.md §4.3).
-import { audit, concealed } from '../../access/audit.ts';
-import type { AppAccess } from '../../access/proofs.ts';
+import { audit, concealed } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { Wake } from '../../kit/background/workers/wake.ts';
 import { afterCommit, lockOnce, transaction } from '../../kit/db/database.ts';
 import { noted, unchanged } from '../../kit/http/answer.ts';
 import { Invalid } from '../../kit/http/faults.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Wake } from '../../kit/later/wake.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { urlFaults } from '../../kit/outbound/url.ts';
 import { limitReached, noSuch } from '../../kit/problem.ts';

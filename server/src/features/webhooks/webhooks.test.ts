@@ -2,8 +2,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startHookScene } from '../../../test/hooks.ts';
-import { startBeside } from '../../../test/world.ts';
+import { startHookScene } from '../../../test/support/webhook-receiver.ts';
+import { startBeside } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 import { secretsUnder } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';

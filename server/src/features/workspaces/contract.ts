@@ -1,7 +1,7 @@
 // Owns the shapes of workspaces, plans and grants as a caller sees them (docs/contract.md §2.1, §2.5, §2.6).
 import { z } from 'zod';
-import { type Plan, plans } from '../../access/plans.ts';
-import { type WorkspaceRole, workspaceRoles } from '../../access/roles.ts';
+import { type Plan, plans } from '../../core/auth/plans.ts';
+import { type WorkspaceRole, workspaceRoles } from '../../core/auth/roles.ts';
 import {
   answer,
   body,

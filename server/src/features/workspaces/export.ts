@@ -3,11 +3,11 @@
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { audit, auditService } from '../../access/audit.ts';
-import { withdrawGrants } from '../../access/credits.ts';
-import type { Plan } from '../../access/plans.ts';
-import { listMismatches } from '../../access/pool-check.ts';
-import type { WorkspaceAccess } from '../../access/proofs.ts';
+import { audit, auditService } from '../../core/audit/audit.ts';
+import type { Plan } from '../../core/auth/plans.ts';
+import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { listMismatches } from '../../core/credits/reconciliation.ts';
+import { withdrawGrants } from '../../core/credits/reservations.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { lockOnce, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';

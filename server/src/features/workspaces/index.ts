@@ -1,7 +1,7 @@
 // The door of workspaces: where people work together, what their plan gives, and what an operator sets.
-import { purgeWorkspaces } from '../../access/workspaces.ts';
+import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import type { Job } from '../../kit/later/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { forgetExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';

@@ -1,12 +1,12 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
-import { bySessionOrToken, changing, reading } from '../../access/accepted.ts';
-import { listWorkspacesOf } from '../../access/accounts.ts';
-import { LedgerEntry } from '../../access/ledger.ts';
-import { perMinute } from '../../access/limits.ts';
-import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../access/plans.ts';
-import { operator, self, unlimitedToken, within, workspaceAs } from '../../access/reach.ts';
-import { type Route, route } from '../../access/route.ts';
-import { getWorkspaceRow } from '../../access/workspaces.ts';
+import { bySessionOrToken, changing, reading } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../core/auth/plans.ts';
+import { operator, self, unlimitedToken, within, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import { LedgerEntry } from '../../core/credits/ledger.ts';
+import { listWorkspacesOf } from '../../core/identity/accounts.ts';
+import { getWorkspaceRow } from '../../core/identity/workspaces.ts';
 import { attachment } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
@@ -60,7 +60,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     limit: perMinute(60, 'caller'),
     answers: { 200: items(Workspace) },
     handle: async ({ db, access }) =>
-      onePage((await listWorkspacesOf(db, access)).map((row) => presentWorkspace(row, row.role))),
+      onePage((await listWorkspacesOf(db, access.caller)).map((row) => presentWorkspace(row, row.role))),
   }),
   route({
     name: 'createWorkspace',

@@ -1,9 +1,9 @@
 // Owns the queries an operator asks over all workspaces, and those of exports and imports.
 import { sql } from 'kysely';
-import { insertUser } from '../../access/people.ts';
-import { monthlyCredits, type Plan } from '../../access/plans.ts';
-import type { SelfAccess, WorkspaceAccess } from '../../access/proofs.ts';
-import { operatedWorkspaces, saveWorkspace } from '../../access/workspaces.ts';
+import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
+import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { insertUser } from '../../core/identity/users.ts';
+import { operatedWorkspaces, saveWorkspace } from '../../core/identity/workspaces.ts';
 import type { Row } from '../../kit/archive.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';

@@ -1,11 +1,12 @@
 // Owns what may be done with a workspace by its people and by the installation's operators.
-import { audit, auditOperator } from '../../access/audit.ts';
-import { adoptLimit, grant } from '../../access/credits.ts';
-import { presentLedgerRow } from '../../access/ledger.ts';
-import { insertWorkspace } from '../../access/people.ts';
-import { monthlyCredits, type Plan } from '../../access/plans.ts';
-import { proven, type SelfAccess, type WorkspaceAccess } from '../../access/proofs.ts';
-import { getWorkspaceRow, graceDays, saveWorkspace } from '../../access/workspaces.ts';
+import { audit, auditOperator } from '../../core/audit/audit.ts';
+import { issueForNewWorkspace } from '../../core/auth/new-workspace.ts';
+import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
+import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import { presentLedgerRow } from '../../core/credits/ledger.ts';
+import { adoptLimit, grant } from '../../core/credits/reservations.ts';
+import { insertWorkspace } from '../../core/identity/users.ts';
+import { getWorkspaceRow, graceDays, saveWorkspace } from '../../core/identity/workspaces.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { Invalid } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
@@ -44,9 +45,9 @@ export async function createWorkspace(
       { ...input, plan: parts.defaultPlan, owner_id: caller.user_id as string },
       now,
     );
-    const made = proven<WorkspaceAccess>({ caller, workspace_id: id, plan: parts.defaultPlan, role: 'owner' });
-    await audit(db, made, { type: 'workspace.created', target: { kind: 'workspace', id }, after: input }, now);
-    return presentWorkspace(await getWorkspaceRow(db, made), 'owner');
+    const owner = issueForNewWorkspace(access, id, parts.defaultPlan);
+    await audit(db, owner, { type: 'workspace.created', target: { kind: 'workspace', id }, after: input }, now);
+    return presentWorkspace(await getWorkspaceRow(db, owner), 'owner');
   });
 }
 

@@ -1,6 +1,6 @@
 // Workspaces, plans and operators through the API (docs/contract.md §2.1, §2.6).
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/world.ts';
+import { startBeside, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld();

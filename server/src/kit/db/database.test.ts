@@ -2,7 +2,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
-import { serverUrl } from '../../../test/template.ts';
+import { serverUrl } from '../../../test/support/template.ts';
 import { openDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
 

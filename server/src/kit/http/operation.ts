@@ -1,5 +1,5 @@
 // Owns what an HTTP operation is: data that the server runs, the tests walk and the description is generated from.
-// It does not know who may call it; `src/access/route.ts` adds that.
+// It does not know who may call it; `src/core/auth/route.ts` adds that.
 import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';

@@ -1,6 +1,6 @@
 // Owns the HTTP server: it takes operations as data and runs each through the same fixed list of steps.
 //
-//   match → guard (who may: 401 403 429 404 400 402, see src/access/guard.ts) → validate (422)
+//   match → guard (who may: 401 403 429 404 400 402, see src/core/auth/guard.ts) → validate (422)
 //         → handle → check the answer → send
 //
 // Knows nothing of callers, workspaces or apps: the guard is handed in.

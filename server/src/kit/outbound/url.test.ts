@@ -1,6 +1,6 @@
 // Owns what is held about URLs by their text: the vectors are refused for their reasons, and ordinary ones are not.
 import { describe, expect, it } from 'vitest';
-import { refusedUrls } from '../../../test/outbound-vectors.ts';
+import { refusedUrls } from '../../../test/support/outbound-vectors.ts';
 import { parseAllowed } from './address.ts';
 import { type UrlRules, urlFaults, vetUrl } from './url.ts';
 

@@ -9,7 +9,7 @@ import { evaluate } from '../rules/evaluate.ts';
 import { rulesOver } from '../rules/field-rules.ts';
 import type { Subject } from '../rules/rule.ts';
 import { isSame } from '../rules/values.ts';
-import type { Entity } from '../schemas/known.ts';
+import type { Entity } from '../schemas/schema-cache.ts';
 import { checkedValue, type Findings, nothingFound } from '../schemas/values.ts';
 import { mayRead, type RecordAccess } from './record.ts';
 

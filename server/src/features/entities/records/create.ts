@@ -7,7 +7,7 @@ import { noSuch } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { newData, newRecord, refuseClosed, refuseCreation, type Sent, settled } from './change.ts';
 import { presentChanged, type RecordAccess, type Shown } from './record.ts';
-import { insertRecords } from './store.ts';
+import { insertRecords } from './store/records.ts';
 import { noticed, stored, writeOf } from './write.ts';
 
 export async function createRecord(

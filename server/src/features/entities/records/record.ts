@@ -1,13 +1,13 @@
 // Owns a record as a caller sees it, and as the world outside is told of it.
-import type { Principal } from '../../../access/principal.ts';
-import type { AppAccess, AppRow, DataAccess } from '../../../access/proofs.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
+import type { AppAccess, AppRow, DataAccess } from '../../../core/auth/proofs.ts';
 import type { Telling, ToldRecord } from '../../../events.ts';
-import type { EventRow } from '../../../kit/later/events.ts';
+import type { EventRow } from '../../../kit/background/events/event-bus.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { FieldRules } from '../rules/field-rules.ts';
 import type { Subject } from '../rules/rule.ts';
 import { declaredIn } from '../schemas/declared.ts';
-import type { Entity } from '../schemas/known.ts';
+import type { Entity } from '../schemas/schema-cache.ts';
 
 /** To the records of an entity, as far as its rules let the principal. */
 export type RecordAccess = DataAccess & { readonly entity: Entity };

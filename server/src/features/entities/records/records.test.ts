@@ -1,6 +1,6 @@
 // Records beside their update: made, read, changed in bulk, thrown away, fetched back, purged (docs/contract.md §5.3).
 import { describe, expect, it } from 'vitest';
-import { startWorld } from '../../../../test/world.ts';
+import { startWorld } from '../../../../test/support/world.ts';
 import type { ToldRecord } from '../../../events.ts';
 import { newId } from '../../../kit/ids.ts';
 

@@ -1,10 +1,10 @@
 // Owns the HTTP contract of records.
 import { z } from 'zod';
-import { changing, reading } from '../../../access/accepted.ts';
-import { dataOf, dataWith } from '../../../access/data.ts';
-import { type Limit, perMinute } from '../../../access/limits.ts';
-import { appAs, type Guard, within } from '../../../access/reach.ts';
-import { type Route, route } from '../../../access/route.ts';
+import { dataOf, dataWith } from '../../../core/auth/app-data-guard.ts';
+import { changing, reading } from '../../../core/auth/credentials.ts';
+import { type Limit, perMinute } from '../../../core/auth/limits.ts';
+import { appAs, type Guard, within } from '../../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../../core/auth/route.ts';
 import type { Telling } from '../../../events.ts';
 import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items, Success } from '../../../kit/http/shapes.ts';
@@ -21,12 +21,12 @@ import {
   Upsert,
   Upserted,
 } from '../contract.ts';
-import type { FindEntity } from '../schemas/known.ts';
+import type { FindEntity } from '../schemas/schema-cache.ts';
 import type { AtApp } from '../schemas/store.ts';
 import { deleteRecords, upsertRecords } from './bulk.ts';
 import { createRecord, createRecords } from './create.ts';
-import { countRecords, getRecord, listRecords } from './reading/list.ts';
-import type { RecordFound } from './store.ts';
+import { countRecords, getRecord, listRecords } from './list.ts';
+import type { RecordFound } from './store/records.ts';
 import { deleteRecord, purgeRecord, restoreRecord } from './trash.ts';
 import { updateRecord, updateRecords } from './update.ts';
 

@@ -1,13 +1,13 @@
 // Owns the end of records: into the trash for 30 days, back from it, and for good (docs/contract.md §5.3).
-import { audit } from '../../../access/audit.ts';
-import type { AppAccess } from '../../../access/proofs.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Telling } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import type { FindEntity } from '../schemas/known.ts';
+import type { FindEntity } from '../schemas/schema-cache.ts';
 import { noSuchRecord, refuseUncovered } from './change.ts';
 import { type BuilderAccess, type RecordAccess, type Stored, wholeRecord } from './record.ts';
-import { lockRecord, lockSome, lockTrashed, removeRecord, saveRecords, trashRecords } from './store.ts';
+import { lockRecord, lockSome, lockTrashed, removeRecord, saveRecords, trashRecords } from './store/records.ts';
 import { noticed, stored, writeOf } from './write.ts';
 
 export function deleteRecord(db: Db, telling: Telling, access: RecordAccess, id: string, now: Date) {

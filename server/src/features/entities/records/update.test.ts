@@ -1,6 +1,6 @@
 // The update of a record: the specification's six rules, the steps of docs/contract.md §5.5 and what happens at once.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startWorld } from '../../../../test/world.ts';
+import { startWorld } from '../../../../test/support/world.ts';
 import type { ToldRecord } from '../../../events.ts';
 import { newId } from '../../../kit/ids.ts';
 

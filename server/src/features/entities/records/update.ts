@@ -7,10 +7,18 @@ import { Invalid } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
-import { isSettled } from '../schemas/known.ts';
+import { isSettled } from '../schemas/schema-cache.ts';
 import { changedData, isThere, noSuchRecord, refuseChange, refuseUncovered, type Sent, settled } from './change.ts';
 import { presentChanged, type RecordAccess, type Shown, type Stored } from './record.ts';
-import { findRecord, firstRead, lockRecord, lockRecords, type RecordFound, saveRecord, saveRecords } from './store.ts';
+import {
+  findRecord,
+  firstRead,
+  lockRecord,
+  lockRecords,
+  type RecordFound,
+  saveRecord,
+  saveRecords,
+} from './store/records.ts';
 import { noticed, stored, writeOf } from './write.ts';
 
 const optimisticTries = 3;

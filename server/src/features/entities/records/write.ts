@@ -1,5 +1,5 @@
 // Owns the storing of decided changes: the record, its keys and what is told of it, together or not at all.
-import { audit } from '../../../access/audit.ts';
+import { audit } from '../../../core/audit/audit.ts';
 import type { Telling } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -7,9 +7,9 @@ import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
 import { keyChanges } from '../schemas/keys.ts';
 import { changedFields } from './change.ts';
-import { listIdsByFields } from './reading/store.ts';
 import { type BuilderAccess, type EntityEvent, eventOf, type RecordAccess } from './record.ts';
-import type { Write } from './store.ts';
+import { listIdsByFields } from './store/list.ts';
+import type { Write } from './store/records.ts';
 
 /** What storing takes: the record as it was, where there was one, and as it is to be. */
 export interface Change {

@@ -1,7 +1,7 @@
 // Tests that rules and queries say the same in the process and as SQL on PostgreSQL (contract §5.7, "two engines").
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareQueries, compareRules, openStage, type Stage } from '../../../../test/rule-agreement.ts';
-import { serverUrl } from '../../../../test/template.ts';
+import { compareQueries, compareRules, openStage, type Stage } from '../../../../test/support/rule-agreement.ts';
+import { serverUrl } from '../../../../test/support/template.ts';
 
 let stage: Stage;
 

@@ -1,6 +1,6 @@
 // Tests of what is left of a rule once it is known who asks, and of the SQL it becomes.
 import { describe, expect, it } from 'vitest';
-import type { Principal, SignedIn } from '../../../access/principal.ts';
+import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { decide, decidedFor, equalities, equalitiesOf } from './decide.ts';
 import { parseRule } from './grammar.ts';
 import { parseQuery } from './query.ts';

@@ -1,6 +1,6 @@
 // Owns what is left of a rule once it is known who asks: attributes, templates and constants are folded away, negations
 // stand at the tests. What is left is true exactly where the rule is met; unknown and false are no longer told apart.
-import type { Principal, SignedIn } from '../../../access/principal.ts';
+import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { judgeUser } from './evaluate.ts';
 import { resolve } from './operand.ts';
 import type { Comparator, Condition, Place, Rule, Test } from './rule.ts';

@@ -1,6 +1,6 @@
 // Tests of what a rule says (contract §5.7), a named group for each row.
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../../../access/principal.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
 import { evaluate } from './evaluate.ts';
 import { parseRule } from './grammar.ts';
 import type { Subject, Verdict } from './rule.ts';

@@ -1,5 +1,5 @@
 // Owns deciding rules and queries in the process: three-valued, on one record at a time. `sql.ts` must agree with it.
-import type { Principal, SignedIn } from '../../../access/principal.ts';
+import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { attributeOf, resolve } from './operand.ts';
 import type { Comparator, Condition, Place, Rule, Subject, Test, UserCondition, Verdict } from './rule.ts';
 import { compareCodePoints, isObject, isOrHolds, valueAt } from './values.ts';

@@ -1,5 +1,5 @@
 // Owns what a rule compares with: plain values, and templates that take an attribute of who asks.
-import type { SignedIn } from '../../../access/principal.ts';
+import type { SignedIn } from '../../../core/auth/principal.ts';
 import { isKeepable } from '../../../kit/text.ts';
 import type { Attribute, Operand } from './rule.ts';
 

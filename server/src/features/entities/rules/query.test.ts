@@ -1,6 +1,6 @@
 // Tests of the language of queries (contract §5.4): every operator, every bound, and what the rules of fields hide.
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../../../access/principal.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
 import { parseFieldRules, rulesOver } from './field-rules.ts';
 import type { Fields } from './fields.ts';
 import { matches, parseQuery } from './query.ts';

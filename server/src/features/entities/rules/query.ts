@@ -1,6 +1,6 @@
 // Owns the language in which records are asked for: filters read from JSON or from single parameters, and decided in the
 // process or as SQL. A field whose read rule is not met for a record is missing in it.
-import type { Principal } from '../../../access/principal.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
 import { isKeepable } from '../../../kit/text.ts';
 import { type Language, type Loc, readCondition } from './conditions.ts';
 import { decide, decidedFor } from './decide.ts';

@@ -1,8 +1,8 @@
 // Tests of the order of records on PostgreSQL: the stated order of kinds, and pages that neither skip nor repeat.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openStage, type Stage } from '../../../../test/rule-agreement.ts';
-import { serverUrl } from '../../../../test/template.ts';
-import type { Principal } from '../../../access/principal.ts';
+import { openStage, type Stage } from '../../../../test/support/rule-agreement.ts';
+import { serverUrl } from '../../../../test/support/template.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
 import { parseFieldRules } from './field-rules.ts';
 import type { Fields } from './fields.ts';
 import { compileSort, parseSort } from './sort.ts';

@@ -1,6 +1,6 @@
 // Owns rules and queries as SQL over a record `r`: the same verdicts as `evaluate.ts`. An expression is true exactly where
 // the rule is met, and false or null elsewhere. Values are bound, never written; names are written, proven harmless.
-import type { Principal } from '../../../access/principal.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
 import { columnCheck } from './column-sql.ts';
 import { type Check, type Decided, decidedFor, type Residual } from './decide.ts';
 import type { Place, Rule } from './rule.ts';

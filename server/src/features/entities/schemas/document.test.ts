@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { parseSchema } from './document.ts';
 import type { Field } from './field.ts';
 import { keyChanges, keyRowsOf, keysFor } from './keys.ts';
-import { storedSchema } from './known.ts';
 import { patternOf } from './pattern.ts';
+import { storedSchema } from './schema-cache.ts';
 import { checkedValue, nothingFound } from './values.ts';
 
 const faultsOf = (document: unknown) => {

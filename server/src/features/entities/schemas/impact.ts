@@ -1,7 +1,7 @@
 // Owns what a new schema would mean for the records that are there: which break it, and which it opens to strangers.
 
-import type { Principal } from '../../../access/principal.ts';
-import type { AppAccess } from '../../../access/proofs.ts';
+import type { Principal } from '../../../core/auth/principal.ts';
+import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Db } from '../../../tables.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { Subject } from '../rules/rule.ts';

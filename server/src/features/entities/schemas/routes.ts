@@ -1,9 +1,9 @@
 // Owns the HTTP contract of entity schemas.
 import { z } from 'zod';
-import { changing, reading } from '../../../access/accepted.ts';
-import { perMinute } from '../../../access/limits.ts';
-import { appAs, within } from '../../../access/reach.ts';
-import { type Route, route } from '../../../access/route.ts';
+import { changing, reading } from '../../../core/auth/credentials.ts';
+import { perMinute } from '../../../core/auth/limits.ts';
+import { appAs, within } from '../../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../../core/auth/route.ts';
 import { parse } from '../../../kit/http/faults.ts';
 import { Success } from '../../../kit/http/shapes.ts';
 import {

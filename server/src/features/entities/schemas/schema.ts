@@ -1,8 +1,8 @@
 // Owns the schemas of an app: each change is one revision of the app, whole or not at all (docs/contract.md §5.2).
 import canonicalize from 'canonicalize';
-import { bumpRevision } from '../../../access/apps.ts';
-import { audit } from '../../../access/audit.ts';
-import type { AppAccess } from '../../../access/proofs.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { bumpRevision } from '../../../core/identity/apps.ts';
 import { lockOnce, transaction } from '../../../kit/db/database.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { type Fault, Invalid } from '../../../kit/http/faults.ts';
@@ -12,7 +12,7 @@ import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { impactOf } from './impact.ts';
 import { keysFor } from './keys.ts';
-import { implicitSchema, storedSchema } from './known.ts';
+import { implicitSchema, storedSchema } from './schema-cache.ts';
 import {
   countByEntity,
   countOf,

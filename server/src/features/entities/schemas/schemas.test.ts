@@ -1,8 +1,8 @@
 // The operations on schemas (docs/contract.md §5.2): what a change means, all or nothing, seen at once everywhere.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { untilOneWaits } from '../../../../test/waiting.ts';
-import { startBeside, startWorld } from '../../../../test/world.ts';
+import { untilOneWaits } from '../../../../test/support/waiting.ts';
+import { startBeside, startWorld } from '../../../../test/support/world.ts';
 import { lockOnce } from '../../../kit/db/database.ts';
 
 const world = await startWorld();

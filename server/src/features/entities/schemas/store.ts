@@ -1,6 +1,6 @@
 // Owns the queries over schema documents, and what a change of one looks at.
 import { sql } from 'kysely';
-import type { AppAccess, DataAccess } from '../../../access/proofs.ts';
+import type { AppAccess, DataAccess } from '../../../core/auth/proofs.ts';
 import { prepared, withTimeLimit } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';

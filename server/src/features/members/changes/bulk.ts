@@ -1,7 +1,8 @@
 // Owns the bulk forms of member changes: all are checked before anyone is changed (docs/contract.md §2.3).
-import { findListed, inTurn, type Listed } from '../../../access/members.ts';
-import type { WorkspaceAccess } from '../../../access/proofs.ts';
-import { getWorkspaceRow } from '../../../access/workspaces.ts';
+
+import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import { findListed, inTurn, type Listed } from '../../../core/identity/members.ts';
+import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';

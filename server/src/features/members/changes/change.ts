@@ -1,7 +1,9 @@
 // Owns the changes of one member: role, access, credit limit, removal with all its consequences; and who owns the
 // workspace (docs/contract.md §2.3). Each runs in turn with every other change of the workspace's people.
-import { audit } from '../../../access/audit.ts';
-import { capInvitedShares, removeInvitation, saveInvitation } from '../../../access/invitations.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import { roleRequired } from '../../../core/auth/resource-guards.ts';
+import { capInvitedShares, removeInvitation, saveInvitation } from '../../../core/identity/invitations.ts';
 import {
   capShares,
   endMembership,
@@ -12,10 +14,8 @@ import {
   type Listed,
   type Member,
   saveMember,
-} from '../../../access/members.ts';
-import type { WorkspaceAccess } from '../../../access/proofs.ts';
-import { roleRequired } from '../../../access/reach.ts';
-import { getWorkspaceRow, saveWorkspace } from '../../../access/workspaces.ts';
+} from '../../../core/identity/members.ts';
+import { getWorkspaceRow, saveWorkspace } from '../../../core/identity/workspaces.ts';
 import type { Publish } from '../../../events.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import type { Problem } from '../../../kit/problem.ts';

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Person, startWorld } from '../../../../test/world.ts';
-import type { Plan } from '../../../access/plans.ts';
-import type { WorkspaceRole } from '../../../access/roles.ts';
+import { type Person, startWorld } from '../../../../test/support/world.ts';
+import type { Plan } from '../../../core/auth/plans.ts';
+import type { WorkspaceRole } from '../../../core/auth/roles.ts';
 import { newId } from '../../../kit/ids.ts';
 
 const world = await startWorld();

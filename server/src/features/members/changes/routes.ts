@@ -1,10 +1,10 @@
 // Owns the HTTP contract of member changes.
-import { bySessionOrToken, changing } from '../../../access/accepted.ts';
-import { perMinute } from '../../../access/limits.ts';
-import { findListed, findMember } from '../../../access/members.ts';
-import type { WorkspaceAccess } from '../../../access/proofs.ts';
-import { unlimitedToken, within, workspaceAs } from '../../../access/reach.ts';
-import { type Route, route } from '../../../access/route.ts';
+import { bySessionOrToken, changing } from '../../../core/auth/credentials.ts';
+import { perMinute } from '../../../core/auth/limits.ts';
+import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import { unlimitedToken, within, workspaceAs } from '../../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../../core/auth/route.ts';
+import { findListed, findMember } from '../../../core/identity/members.ts';
 import { Success } from '../../../kit/http/shapes.ts';
 import type { Db } from '../../../tables.ts';
 import { MemberEntry } from '../contract.ts';

@@ -1,12 +1,13 @@
 // Owns how a person who was asked comes in: with a new account, or with the one they have (docs/contract.md §1.3).
-import { beginSession, findUserByEmail, getUser, sessionCookie } from '../../../access/accounts.ts';
-import { auditVisitor } from '../../../access/audit.ts';
-import { acceptInvitation, findByLink, type Opened } from '../../../access/invitations.ts';
-import { findMember, inTurn } from '../../../access/members.ts';
-import { hashPassword, savePassword } from '../../../access/passwords.ts';
-import { insertUser } from '../../../access/people.ts';
-import type { Recognised } from '../../../access/proofs.ts';
-import { presentUser } from '../../../access/shapes.ts';
+
+import { auditVisitor } from '../../../core/audit/audit.ts';
+import type { Recognised } from '../../../core/auth/proofs.ts';
+import { beginSession, findUserByEmail, getUser, sessionCookie } from '../../../core/identity/accounts.ts';
+import { acceptInvitation, findByLink, type Opened } from '../../../core/identity/invitations.ts';
+import { findMember, inTurn } from '../../../core/identity/members.ts';
+import { hashPassword, savePassword } from '../../../core/identity/passwords.ts';
+import { presentUser } from '../../../core/identity/shapes.ts';
+import { insertUser } from '../../../core/identity/users.ts';
 import { lockOnce } from '../../../kit/db/database.ts';
 import { noted, unchanged } from '../../../kit/http/answer.ts';
 import { Invalid } from '../../../kit/http/faults.ts';

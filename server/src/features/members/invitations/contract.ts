@@ -1,8 +1,8 @@
 // Owns the shapes of invitations (docs/contract.md §1.3, §2.4).
 import { z } from 'zod';
-import type { Linked, Opened } from '../../../access/invitations.ts';
-import { NewPassword } from '../../../access/passwords.ts';
-import { User, WorkspaceOfUser } from '../../../access/shapes.ts';
+import type { Linked, Opened } from '../../../core/identity/invitations.ts';
+import { NewPassword } from '../../../core/identity/passwords.ts';
+import { User, WorkspaceOfUser } from '../../../core/identity/shapes.ts';
 import { answer, body, distinct, email, list, name, oneOf, optional, timestamp } from '../../../kit/http/shapes.ts';
 
 const role = oneOf('admin', 'editor', 'viewer').default('editor');

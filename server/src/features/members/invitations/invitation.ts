@@ -1,6 +1,8 @@
 // Owns asking people in: by role or by sharing an app, with a link that works for 60 days, by mail where mail is set up
 // (docs/contract.md §2.4, §3.1).
-import { audit } from '../../../access/audit.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import type { Pepper } from '../../../core/auth/tokens.ts';
 import {
   capInvitedShares,
   findInvitedShare,
@@ -10,12 +12,10 @@ import {
   removeInvitedShare,
   renewInvitation,
   saveInvitedShare,
-} from '../../../access/invitations.ts';
-import { findListed, inTurn, type Listed } from '../../../access/members.ts';
-import type { Mint } from '../../../access/people.ts';
-import type { AppAccess, WorkspaceAccess } from '../../../access/proofs.ts';
-import type { Pepper } from '../../../access/tokens.ts';
-import { getWorkspaceRow } from '../../../access/workspaces.ts';
+} from '../../../core/identity/invitations.ts';
+import { findListed, inTurn, type Listed } from '../../../core/identity/members.ts';
+import type { Mint } from '../../../core/identity/users.ts';
+import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
 import { type Answer, finishing, noted, unchanged } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';

@@ -3,9 +3,9 @@
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
-import type { Got } from '../../../../test/client.ts';
-import { type Person, startBeside, startWorld, type World } from '../../../../test/world.ts';
-import type { Plan } from '../../../access/plans.ts';
+import type { Got } from '../../../../test/support/client.ts';
+import { type Person, startBeside, startWorld, type World } from '../../../../test/support/world.ts';
+import type { Plan } from '../../../core/auth/plans.ts';
 import { newId } from '../../../kit/ids.ts';
 
 const mail = await startMailSandbox();

@@ -1,8 +1,8 @@
 // Owns the HTTP contract of invitations: sending them, opening one, accepting it, and the page a link leads to.
-import { changing, open } from '../../../access/accepted.ts';
-import { perMinute } from '../../../access/limits.ts';
-import { anyone, anyoneRecognised, unlimitedToken, within, workspaceAs } from '../../../access/reach.ts';
-import { type Route, route } from '../../../access/route.ts';
+import { changing, open } from '../../../core/auth/credentials.ts';
+import { perMinute } from '../../../core/auth/limits.ts';
+import { anyone, anyoneRecognised, unlimitedToken, within, workspaceAs } from '../../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../../core/auth/route.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { media } from '../../../kit/http/operation.ts';
 import type { Db } from '../../../tables.ts';

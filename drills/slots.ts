@@ -1,0 +1,308 @@
+// Whether work survives: three slots and four workers, while workers are killed, frozen and cut off, and the database
+// crashes. Judged by the drill's own journal of what it started and by effects that no key keeps from repeating.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import type { Bench } from '../bench/lib/bench.ts';
+import { quantile, rounded } from '../bench/lib/figures.ts';
+import { type OwnPostgres, startPostgres } from '../bench/lib/postgres.ts';
+import { startProxy, type TcpProxy } from '../bench/lib/proxy.ts';
+import { migrateAll } from '../server/src/commands/migrate.ts';
+import { openWorkflows, type Workflows } from '../server/src/kit/background/workflows/workflows.ts';
+import { type AnyDb, openDatabase, transaction } from '../server/src/kit/db/database.ts';
+import { newId } from '../server/src/kit/ids.ts';
+import { tables, twoSteps } from './slots/work.ts';
+
+const slots = 3;
+const workers = 4;
+const killBarMs = 2_000;
+const hostBarMs = 15_000;
+
+export const slotsDrill: Bench = async ({ quick, progress }) => {
+  const size = quick ? { workflows: 200, jobs: 2_000, seconds: 20 } : { workflows: 2_000, jobs: 20_000, seconds: 75 };
+  const postgres = await startPostgres();
+  const proxy = await startProxy(postgres.port);
+  const crew = new Crew(postgres, proxy);
+  try {
+    await migrateAll(postgres.url);
+    const { db, pool, close } = openDatabase<never>({ url: postgres.url, poolSize: 8 });
+    await pool.query(tables);
+    const engine = openWorkflows(pool, postgres.url);
+    crew.start();
+    await crew.full();
+    const journal = { workflows: new Set<string>(), jobs: new Set<string>() };
+    const feeding = feed(db, engine, size, journal);
+    await faults(crew, quick, feeding, progress);
+    await feeding;
+    progress('fed; waiting for the rest');
+    const finished = await waitForEffects(db, journal, quick ? 20_000 : 120_000, progress);
+    const report = await judge(db, crew, journal, finished, quick);
+    await engine.close();
+    await close();
+    return report;
+  } finally {
+    await crew.stop();
+    proxy.close();
+    postgres.stop();
+  }
+};
+
+interface Journal {
+  readonly workflows: Set<string>;
+  readonly jobs: Set<string>;
+}
+
+/** Starts everything, spread over the drill's length. What was not acknowledged is sent again under the same name. */
+async function feed(
+  db: AnyDb,
+  engine: Workflows,
+  size: { workflows: number; jobs: number; seconds: number },
+  journal: Journal,
+): Promise<void> {
+  const portions = size.seconds * 5;
+  for (let portion = 0; portion < portions; portion += 1) {
+    const jobs = Array.from({ length: size.jobs / portions + 1 }, () => newId());
+    await insist(() =>
+      sql`insert into drill_jobs (id, owner_id, due_at)
+        select id, md5((random() * 50)::int::text)::uuid, now() from unnest(${jobs}::uuid[]) id
+        on conflict do nothing`.execute(db),
+    );
+    for (const id of jobs) journal.jobs.add(id);
+    for (let n = 0; n < size.workflows / portions; n += 1) {
+      const id = newId();
+      await insist(() => transaction(db, (db) => engine.start(db, twoSteps, { name: id }, { id })));
+      journal.workflows.add(id);
+    }
+    await sleep(150);
+  }
+}
+
+async function insist(work: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch {
+      await sleep(100);
+    }
+  }
+}
+
+async function faults(
+  crew: Crew,
+  quick: boolean,
+  feeding: Promise<void>,
+  progress: (line: string) => void,
+): Promise<void> {
+  let fed = false;
+  void feeding.then(() => {
+    fed = true;
+  });
+  // Each waits for its second, and then until there is somebody to do it to.
+  const plan: [second: number, name: string, fault: () => boolean][] = quick
+    ? [
+        [4, 'froze one', () => crew.freeze()],
+        [12, 'crashed the database', () => crew.crashDatabase()],
+      ]
+    : [
+        [8, 'froze one', () => crew.freeze()],
+        [24, 'cut one off', () => crew.cutOff()],
+        [45, 'crashed the database', () => crew.crashDatabase()],
+        [58, 'crashed the database', () => crew.crashDatabase()],
+      ];
+  for (let second = 1; !fed; second += 1) {
+    const due = plan.find(([at]) => at <= second);
+    let done = 'nobody to kill';
+    if (due?.[2]()) {
+      done = due[1];
+      plan.splice(plan.indexOf(due), 1);
+    } else if (crew.killOne()) done = 'killed one';
+    progress(`${second} s: ${done}; ${crew.summary()}`);
+    await sleep(1_000);
+  }
+}
+
+/** The worker processes, and the journal of what the drill did to them and heard from them. */
+class Crew {
+  readonly kills: Fault[] = [];
+  readonly hosts: Fault[] = [];
+  readonly freezes: Fault[] = [];
+  readonly #members: Member[] = [];
+  readonly #postgres: OwnPostgres;
+  readonly #proxy: TcpProxy;
+  #stopping = false;
+
+  constructor(postgres: OwnPostgres, proxy: TcpProxy) {
+    this.#postgres = postgres;
+    this.#proxy = proxy;
+  }
+
+  start(): void {
+    for (let n = 0; n < workers; n += 1) this.#spawn(n);
+  }
+
+  async full(): Promise<void> {
+    while (this.#members.filter((member) => member.slot !== undefined).length < slots) await sleep(50);
+  }
+
+  #spawn(number: number): void {
+    // The last one reaches the database through the proxy, to be cut off.
+    const throughProxy = number === workers - 1;
+    const url = throughProxy ? this.#postgres.url.replace(/:\d+\//, `:${this.#proxy.port}/`) : this.#postgres.url;
+    const child = spawn(process.execPath, [fileURLToPath(new URL('slots/worker.ts', import.meta.url))], {
+      env: { ...process.env, DRILL_URL: url, DRILL_SLOTS: String(slots) },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const member: Member = { number, child, throughProxy };
+    this.#members[number] = member;
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      const said = JSON.parse(line) as { working?: number; settled?: number };
+      if (said.working !== undefined) member.slot = said.working;
+      if (said.settled !== undefined) this.#recovered(said.settled);
+    });
+    child.once('exit', () => {
+      member.slot = undefined;
+      if (!this.#stopping) setTimeout(() => this.#stopping || this.#spawn(number), 1_000);
+    });
+  }
+
+  #recovered(slot: number): void {
+    const now = performance.now();
+    for (const fault of [...this.kills, ...this.hosts, ...this.freezes]) {
+      if (fault.slot === slot && fault.recoveredMs === undefined) fault.recoveredMs = now - fault.at;
+    }
+  }
+
+  #pick(pool: readonly Member[]): Member | undefined {
+    const holding = pool.filter((member) => member.slot !== undefined);
+    return holding[Math.floor(Math.random() * holding.length)];
+  }
+
+  killOne(): boolean {
+    const member = this.#pick(this.#members.filter(({ throughProxy }) => !throughProxy));
+    if (member === undefined) return false;
+    this.kills.push({ slot: member.slot as number, at: performance.now() });
+    member.slot = undefined;
+    member.child.kill('SIGKILL');
+    return true;
+  }
+
+  freeze(): boolean {
+    const member = this.#pick(this.#members.filter(({ throughProxy }) => !throughProxy));
+    if (member === undefined) return false;
+    this.freezes.push({ slot: member.slot as number, at: performance.now() });
+    member.slot = undefined;
+    member.child.kill('SIGSTOP');
+    setTimeout(() => member.child.kill('SIGCONT'), 10_000);
+    return true;
+  }
+
+  /** The one behind the proxy, once it holds a slot. */
+  cutOff(): boolean {
+    const member = this.#members[workers - 1] as Member;
+    if (member.slot === undefined) return false;
+    this.hosts.push({ slot: member.slot, at: performance.now() });
+    member.slot = undefined;
+    this.#proxy.blackHole();
+    setTimeout(() => this.#proxy.heal(), 12_000);
+    return true;
+  }
+
+  crashDatabase(): boolean {
+    const now = performance.now();
+    // How fast a killed worker's slot comes back says nothing while there is no database.
+    for (const kill of this.kills) if (kill.recoveredMs === undefined || now - kill.at < 1_000) kill.besideCrash = true;
+    for (const member of this.#members) member.slot = undefined;
+    this.#postgres.restartImmediately();
+    return true;
+  }
+
+  summary(): string {
+    return `${this.#members.filter((member) => member.slot !== undefined).length} at work`;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const { child } of this.#members) child.kill('SIGKILL');
+    await sleep(100);
+  }
+}
+
+interface Fault {
+  readonly slot: number;
+  readonly at: number;
+  recoveredMs?: number;
+  besideCrash?: boolean;
+}
+
+interface Member {
+  readonly number: number;
+  readonly child: ChildProcess;
+  readonly throughProxy: boolean;
+  slot?: number | undefined;
+}
+
+async function waitForEffects(
+  db: AnyDb,
+  journal: Journal,
+  ms: number,
+  progress: (line: string) => void,
+): Promise<boolean> {
+  const expected = journal.workflows.size * 2 + journal.jobs.size;
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(1_000)) {
+    const { rows } = await sql<{ done: number }>`select count(*)::int as done from drill_effects`.execute(db);
+    progress(`${rows[0]?.done} of ${expected} effects`);
+    if ((rows[0]?.done ?? 0) >= expected) {
+      await sleep(3_000); // time for a repeat to show itself
+      return true;
+    }
+  }
+  return false;
+}
+
+async function judge(db: AnyDb, crew: Crew, journal: Journal, finished: boolean, quick: boolean) {
+  const { rows } = await sql<{ what: string; step: number; times: number }>`
+    select what, step, count(*)::int as times from drill_effects group by what, step`.execute(db);
+  const times = new Map(rows.map((row) => [`${row.what}/${row.step}`, row.times]));
+  const expected = [
+    ...[...journal.jobs].map((id) => `${id}/1`),
+    ...[...journal.workflows].flatMap((id) => [`${id}/1`, `${id}/2`]),
+  ];
+  const missing = expected.filter((key) => !times.has(key)).length;
+  const repeated = rows.filter((row) => row.times > 1).length;
+  const recoveries = (faults: readonly Fault[]) => faults.map((fault) => fault.recoveredMs ?? Number.POSITIVE_INFINITY);
+  const kills = recoveries(crew.kills.filter((kill) => !kill.besideCrash));
+  const hosts = recoveries(crew.hosts);
+  const freezes = recoveries(crew.freezes);
+  const p95 = quantile(kills, 0.95);
+  return {
+    figures: {
+      workflows: journal.workflows.size,
+      jobs: journal.jobs.size,
+      effects_expected: expected.length,
+      effects_missing: missing,
+      effects_repeated: repeated,
+      kills: crew.kills.length,
+      kills_beside_a_crash_of_the_database: crew.kills.length - kills.length,
+      recovery_ms_p50: rounded(quantile(kills, 0.5), 0),
+      recovery_ms_p95: rounded(p95, 0),
+      recovery_ms_max: rounded(Math.max(...kills), 0),
+      lost_host_ms: hosts.map((ms) => rounded(ms, 0)),
+      frozen_ms: freezes.map((ms) => rounded(ms, 0)),
+    },
+    judged: [
+      { bar: 'everything finishes', met: finished && missing === 0 },
+      {
+        bar: 'effects are exactly those expected',
+        met: missing === 0 && repeated === 0 && times.size === expected.length,
+      },
+      { bar: `recovery after a kill p95 <= ${killBarMs} ms`, met: p95 <= killBarMs },
+      ...(quick
+        ? []
+        : [{ bar: `after a lost host <= ${hostBarMs} ms`, met: hosts.length > 0 && Math.max(...hosts) <= hostBarMs }]),
+    ],
+    skipped: quick ? ['lost host, second restart of the database: full run only'] : [],
+  };
+}

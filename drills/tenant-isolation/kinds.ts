@@ -1,0 +1,43 @@
+// Owns who calls in the drill: kinds of callers that have rights on one app, or on none, and never on the victim.
+import type { Accepted } from '../../server/src/core/auth/credentials.ts';
+import type { Route } from '../../server/src/core/auth/route.ts';
+
+/** a: the victim · b: the neighbours', in the same workspace · c: that of another workspace */
+export type Letter = 'a' | 'b' | 'c';
+
+export interface Caller {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Kind {
+  readonly name: string;
+  /** The app they have rights on. */
+  readonly own: Letter | null;
+  readonly role: 'runtime' | 'key' | 'viewer' | 'editor' | 'owner';
+  /** Part of every text that they write. */
+  readonly stamp: string;
+  readonly callers: readonly Caller[];
+  /** The entities whose rules let them in. */
+  readonly entities: readonly string[];
+  readonly weight: number;
+}
+
+// They would end the stage: the other calls on a thing of one's own need it to be there.
+const ends = new Set(['deleteApp', 'restoreApp']);
+
+/** Whether such callers may do this on their own app, by the route's own words. */
+export function may({ role }: Kind, { name, path, credentials, access: { needs } }: Route): boolean {
+  const accepted = credentials as Accepted;
+  if (!path.startsWith('/api/apps/{app_id}') || ends.has(name)) return false;
+  if (role === 'runtime') return accepted.appUser === true;
+  if (role === 'key') return accepted.workspaceKey !== undefined;
+  if (accepted.token === undefined) return false;
+  const enough = { viewer: ['a:viewer'], editor: ['a:viewer', 'a:editor'], owner: ['a:viewer', 'a:editor', 'a:owner'] };
+  return needs === 'rules' || enough[role].includes(needs);
+}
+
+/** Every operation that names an app, in its path or in what is sent, or lists them. */
+export const namesAnApp = ({ path, method }: Route, shapes: readonly unknown[]): boolean =>
+  /\{(app|agent)_id\}/.test(path) ||
+  (method === 'GET' && /^\/api\/(apps|agents|app-folders\/tree)$/.test(path)) ||
+  /"app_ids?"/.test(JSON.stringify(shapes));

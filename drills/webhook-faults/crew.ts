@@ -1,0 +1,81 @@
+// Owns Plinth's processes in the drill: APIs and workers as an operator starts them, started again whenever they end.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../bench/lib/ports.ts';
+
+export type Kind = 'api' | 'worker';
+
+interface Member {
+  readonly kind: Kind;
+  readonly settings: Readonly<Record<string, string>>;
+  child?: ChildProcess;
+  /** It has said that it serves, or works. */
+  ready?: boolean;
+}
+
+export interface Crew {
+  readonly apis: readonly string[];
+  /** How often one was started again. */
+  readonly restarts: number;
+  allReady(): Promise<void>;
+  /** Kills one that is at work, by `choose`; false when there is none. */
+  kill(kind: Kind, choose: (count: number) => number): boolean;
+  stop(): void;
+}
+
+const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+const firstWords = { api: '"msg":"listening"', worker: '"msg":"working"' };
+const restMs = 300;
+const readyWithinMs = 120_000;
+
+export async function startCrew(counts: Record<Kind, number>, settings: Record<string, string>): Promise<Crew> {
+  let stopping = false;
+  let starts = 0;
+
+  function keep(member: Member): void {
+    if (stopping) return;
+    starts += 1;
+    const env = { PATH: process.env.PATH, ...member.settings };
+    const child = spawn(process.execPath, [main, member.kind], { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+    child.stdout.on('data', (chunk) => {
+      if (!member.ready) member.ready = String(chunk).includes(firstWords[member.kind]);
+    });
+    child.once('exit', () => {
+      member.ready = false;
+      setTimeout(keep, restMs, member);
+    });
+    member.child = child;
+  }
+
+  const ports = await Promise.all(Array.from({ length: counts.api }, freePort));
+  const members: Member[] = [
+    ...ports.map((port) => ({ kind: 'api' as const, settings: { ...settings, PORT: String(port) } })),
+    ...Array.from({ length: counts.worker }, () => ({ kind: 'worker' as const, settings })),
+  ];
+  members.forEach(keep);
+  return {
+    apis: ports.map((port) => `http://127.0.0.1:${port}`),
+    get restarts() {
+      return starts - members.length;
+    },
+    async allReady() {
+      const end = Date.now() + readyWithinMs;
+      while (members.some((member) => !member.ready)) {
+        if (Date.now() > end) throw new Error('not every process came to work');
+        await sleep(50);
+      }
+    },
+    kill(kind, choose) {
+      const ready = members.filter((member) => member.kind === kind && member.ready);
+      const member = ready[choose(ready.length)];
+      if (member === undefined) return false;
+      member.ready = false;
+      return member.child?.kill('SIGKILL') ?? false;
+    },
+    stop() {
+      stopping = true;
+      for (const { child } of members) child?.kill('SIGKILL');
+    },
+  };
+}

@@ -1,0 +1,106 @@
+// Owns what goes wrong in the drill, and when: drawn from a seed, so that a run can be had again.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OwnPostgres } from '../../bench/lib/postgres.ts';
+import type { OwnRedis } from '../../bench/lib/redis.ts';
+import type { Crew } from './crew.ts';
+import type { Answer } from './journal.ts';
+
+const faults = [
+  'api killed',
+  'worker killed',
+  'postgres crashed',
+  'redis flushed',
+  'redis gone',
+  'receiver silent',
+  'receiver cuts',
+  'receiver answers 500',
+] as const;
+export type Fault = (typeof faults)[number];
+
+/** How often each happens within these seconds, and how long spells last. */
+export interface Weather {
+  readonly seconds: number;
+  readonly spellMs: number;
+  readonly counts: Readonly<Record<Fault, number>>;
+}
+
+export interface Victims {
+  readonly crew: Crew;
+  readonly postgres: OwnPostgres;
+  readonly redis: OwnRedis;
+  readonly addresses: readonly string[];
+  receive(address: string, answer: Answer): void;
+}
+
+export type Random = () => number;
+
+/** mulberry32 */
+export function randomFrom(seed: number): Random {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Gives how often each struck. */
+export async function letLoose(
+  victims: Victims,
+  weather: Weather,
+  random: Random,
+  progress: (line: string) => void,
+): Promise<Record<Fault, number>> {
+  const plan = faults
+    .flatMap((fault) =>
+      Array.from({ length: weather.counts[fault] }, () => ({ fault, at: random() * weather.seconds })),
+    )
+    .sort((a, b) => a.at - b.at);
+  const struck = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
+  const striking: Promise<void>[] = [];
+  const startedAt = performance.now();
+  for (const { fault, at } of plan) {
+    await sleep(Math.max(0, startedAt + at * 1000 - performance.now()));
+    progress(`${at.toFixed(1)} s: ${fault}`);
+    striking.push(
+      strike(fault, victims, weather.spellMs, random).then((did) => {
+        if (did) struck[fault] += 1;
+      }),
+    );
+  }
+  await Promise.all(striking);
+  return struck;
+}
+
+const answers = { 'receiver silent': 'silence', 'receiver cuts': 'cut', 'receiver answers 500': 500 } as const;
+
+/** False: nobody was at work, so nobody was killed. */
+async function strike(fault: Fault, victims: Victims, spellMs: number, random: Random): Promise<boolean> {
+  const { crew, postgres, redis, addresses, receive } = victims;
+  const choose = (count: number) => Math.floor(random() * count);
+  switch (fault) {
+    case 'api killed':
+      return crew.kill('api', choose);
+    case 'worker killed':
+      return crew.kill('worker', choose);
+    case 'postgres crashed':
+      postgres.restartImmediately();
+      return true;
+    case 'redis flushed':
+      while (!(await redis.flush())) await sleep(50);
+      return true;
+    case 'redis gone':
+      redis.stop();
+      await sleep(spellMs);
+      await redis.start();
+      return true;
+    default: {
+      const address = addresses[choose(addresses.length)] as string;
+      receive(address, answers[fault]);
+      await sleep(spellMs);
+      receive(address, 200);
+      return true;
+    }
+  }
+}

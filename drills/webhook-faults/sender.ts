@@ -1,0 +1,99 @@
+// The sender of the drill, a process of its own: messages through the API, each insisted on under its idempotency key, and
+// events told in transactions. What was committed counts once it is in the journal.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { benchEmail } from '../../bench/lib/rooms.ts';
+import { createApp } from '../../server/src/app.ts';
+import { readConfig } from '../../server/src/config.ts';
+import type { ToldMessage } from '../../server/src/events.ts';
+import { transaction } from '../../server/src/kit/db/database.ts';
+import { newId } from '../../server/src/kit/ids.ts';
+import { asking } from './asking.ts';
+import { keyOf, keysOfTurn, lastWords, openJournal, type Sent } from './journal.ts';
+
+export interface Sending {
+  readonly journal: string;
+  readonly apis: readonly string[];
+  readonly token: string;
+  readonly workspace_id: string;
+  readonly user_id: string;
+  readonly agents: readonly { readonly id: string; readonly conversation: string }[];
+  /** How many events are told in transactions, and how many messages are sent; over how long. */
+  readonly events: number;
+  readonly messages: number;
+  readonly seconds: number;
+}
+
+const { journal, apis, token, workspace_id, user_id, agents, events, messages, seconds } = JSON.parse(
+  process.argv[2] as string,
+) as Sending;
+const write = openJournal<Sent>(journal);
+const ask = asking(apis, token);
+const { database, publish } = createApp(readConfig(), { migrations: [] });
+await database.pool.query('select 1');
+process.send?.('sending');
+const startedAt = Date.now();
+
+/** Waits until it is time for the share of all that is done. Late, it hurries. */
+const pace = (share: number) => sleep(Math.max(0, startedAt + share * seconds * 1000 - Date.now()));
+
+const agentAt = (n: number) => agents[n % agents.length] as Sending['agents'][number];
+
+async function say({ id: agent, conversation }: Sending['agents'][number], content: string): Promise<void> {
+  const line = { by: 'http', agent, keys: keysOfTurn(content) } as const;
+  write({ at: Date.now(), state: 'began', ...line });
+  await ask('POST', `/api/agents/${agent}/conversations/${conversation}/messages`, { content });
+  write({ at: Date.now(), state: 'acknowledged', ...line });
+}
+
+async function sendMessages(lane: number): Promise<void> {
+  for (let n = lane; n < messages; n += agents.length) {
+    await pace(n / messages);
+    await say(agentAt(lane), `message ${n}`);
+  }
+}
+
+let acknowledged = 0;
+let begun = 0;
+let transactions = 0;
+
+/** One to seven events of an agent in one transaction. Whether one that failed was committed after all, nobody knows. */
+async function tellEvents(): Promise<void> {
+  while (acknowledged < events) {
+    await pace(acknowledged / events);
+    const agent = agentAt(transactions);
+    const told = Array.from({ length: 1 + (transactions % 7) }, (_, n) => eventOf(begun + n));
+    transactions += 1;
+    begun += told.length;
+    const line = {
+      by: 'publish',
+      agent: agent.id,
+      keys: told.map(({ type, content }) => keyOf(type, content)),
+    } as const;
+    write({ at: Date.now(), state: 'began', ...line });
+    try {
+      await transaction(database.db, async (db) => {
+        for (const { type, content } of told) await publish(db, type, payloadOf(agent, content), new Date());
+      });
+    } catch {
+      await sleep(100);
+      continue;
+    }
+    write({ at: Date.now(), state: 'acknowledged', ...line });
+    acknowledged += told.length;
+  }
+}
+
+const eventOf = (n: number) =>
+  ({ type: n % 2 === 0 ? 'message.created' : 'message.completed', content: `event ${n}` }) as const;
+
+function payloadOf({ id, conversation }: Sending['agents'][number], content: string): ToldMessage {
+  const at = new Date().toISOString();
+  const message = { id: newId(), role: 'user', content, file_urls: [], created_date: at, updated_date: at } as const;
+  const user = { id: user_id, email: benchEmail };
+  return { workspace_id, agent_id: id, conversation_id: conversation, data: { message, user } };
+}
+
+process.on('disconnect', () => process.exit(1));
+await Promise.all([...agents.map((_, lane) => sendMessages(lane)), ...Array.from({ length: 4 }, tellEvents)]);
+await Promise.all(agents.map((agent) => say(agent, lastWords)));
+process.exit(0);

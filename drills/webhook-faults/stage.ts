@@ -1,0 +1,138 @@
+// Owns the stage of the drill: its own PostgreSQL and Redis, a language model, the receiver, Plinth's processes, and a
+// workspace with agents and webhooks. Everything is stopped by its pid.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgres } from '../../bench/lib/postgres.ts';
+import { startRedis } from '../../bench/lib/redis.ts';
+import { makePerson, makeRoom } from '../../bench/lib/rooms.ts';
+import { makeAuthority } from '../../sandbox/src/certificates.ts';
+import { startModelSandbox } from '../../sandbox/src/model.ts';
+import { newKeys } from '../../server/src/commands/keys.ts';
+import { migrateAll } from '../../server/src/commands/migrate.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { openDatabase } from '../../server/src/kit/db/database.ts';
+import type { Tables } from '../../server/src/tables.ts';
+import { type Ask, asking } from './asking.ts';
+import { startCrew } from './crew.ts';
+import type { Victims } from './faults.ts';
+import { createAgent, createHook, type Hook } from './integrator.ts';
+import { replyTo } from './journal.ts';
+import type { Order } from './receiver.ts';
+import type { Sending } from './sender.ts';
+
+const everyType = ['message.created', 'message.completed'];
+
+/** What the webhooks of an agent are told: a type each; every fifth agent has one more, which is told both. */
+const subscriptionsOf = (agent: number): string[][] => [
+  ...everyType.map((type) => [type]),
+  ...(agent % 5 === 0 ? [everyType] : []),
+];
+
+export interface Stage {
+  readonly victims: Victims;
+  readonly hooks: readonly Hook[];
+  readonly journals: { readonly sent: string; readonly heard: string };
+  readonly ask: Ask;
+  /** Begins to send; `sent` ends when everything is. */
+  send(how: Pick<Sending, 'events' | 'messages' | 'seconds'>): Promise<{ readonly sent: Promise<void> }>;
+  close(): Promise<void>;
+}
+
+const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+export async function setStage(agentCount: number): Promise<Stage> {
+  const ends: (() => unknown)[] = [];
+  const close = async () => {
+    for (const end of ends.reverse()) await end();
+  };
+  try {
+    return { ...(await build(agentCount, (end) => void ends.push(end))), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function build(agentCount: number, atEnd: (end: () => unknown) => void): Promise<Omit<Stage, 'close'>> {
+  const folder = mkdtempSync(join(tmpdir(), 'webhook-faults-'));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const journals = { sent: join(folder, 'sent'), heard: join(folder, 'heard') };
+  const addresses = Array.from({ length: agentCount }, (_, n) => `127.20.0.${n + 1}`);
+  const receiver = await startReceiver(folder, journals.heard, addresses);
+  atEnd(receiver.stop);
+  const postgres = await startPostgres();
+  atEnd(postgres.stop);
+  const redis = await startRedis();
+  atEnd(redis.stop);
+  const model = await startModelSandbox();
+  atEnd(model.close);
+  model.script(({ messages }) => ({ text: replyTo(messages.at(-1)?.content ?? '') }));
+  const settings = {
+    ...newKeys(),
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    MODEL_URL: model.url,
+    OUTBOUND_ALLOW: '127.20.0.0/16',
+    NODE_EXTRA_CA_CERTS: receiver.authority,
+    STORAGE_FOLDER: folder,
+  };
+  await migrateAll(postgres.url);
+  const who = await seed(settings);
+  const crew = await startCrew({ api: 2, worker: 2 }, settings);
+  atEnd(crew.stop);
+  await crew.allReady();
+
+  const ask = asking(crew.apis, who.token);
+  const agents = await Promise.all(addresses.map((address) => createAgent(ask, address)));
+  const hooks = await Promise.all(
+    agents.flatMap(({ id }, n) =>
+      subscriptionsOf(n).map((types, m) =>
+        createHook(ask, id, `https://${addresses[n]}:${receiver.port}`, `/${n}/${m}`, types),
+      ),
+    ),
+  );
+  receiver.order({ secrets: Object.fromEntries(hooks.map(({ path, secret }) => [path, secret])) });
+  return {
+    victims: { crew, postgres, redis, addresses, receive: (address, answer) => receiver.order({ address, answer }) },
+    hooks,
+    journals,
+    ask,
+    async send(how) {
+      const sending: Sending = { ...how, ...who, apis: crew.apis, agents, journal: journals.sent };
+      const env = { PATH: process.env.PATH, ...settings };
+      const sender = fork(file('sender.ts'), [JSON.stringify(sending)], { env });
+      atEnd(() => sender.kill('SIGKILL'));
+      const ended = once(sender, 'exit').then(([code]) => {
+        if (code !== 0) throw new Error('the sender ended before everything was sent');
+      });
+      await Promise.race([once(sender, 'message'), ended]);
+      return { sent: ended };
+    },
+  };
+}
+
+async function startReceiver(folder: string, journal: string, addresses: readonly string[]) {
+  const authority = await makeAuthority();
+  const trusted = join(folder, 'authority.pem');
+  writeFileSync(trusted, authority.ca);
+  const certificate = await authority.issue(...addresses.map((address) => `IP:${address}`));
+  await authority.close();
+  const child = fork(file('receiver.ts'));
+  const order = (given: Order) => void child.send(given);
+  order({ listen: { journal, addresses, certificate } });
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return { authority: trusted, port, order, stop: () => void child.kill('SIGKILL') };
+}
+
+/** A person with a token, in a workspace whose limits are far away. */
+async function seed(settings: Record<string, string>) {
+  const config = readConfig(settings);
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  const { user_id, workspace_id, token } = await makeRoom(db, config, await makePerson(db));
+  await close();
+  return { user_id, workspace_id, token };
+}

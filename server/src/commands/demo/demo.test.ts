@@ -1,0 +1,80 @@
+// The demo shows something of everything: every role, state, limit and count that the members list can filter by.
+import { sql } from 'kysely';
+import { afterAll, expect, it } from 'vitest';
+import { startModelSandbox } from '../../../../sandbox/src/model.ts';
+import { startWorld } from '../../../test/support/world.ts';
+import { listMismatches } from '../../core/credits/reconciliation.ts';
+import { makeDemo } from './demo.ts';
+
+const model = await startModelSandbox();
+afterAll(() => model.close());
+const world = await startWorld();
+const answering = await startWorld({ environment: { MODEL_URL: model.url } });
+await answering.startWorker();
+const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
+const workspace = await world.workspace(owner);
+const startedAt = performance.now();
+await makeDemo(world.app, await world.token(owner, workspace), new Date('2026-06-30T12:00:00Z'));
+const seconds = (performance.now() - startedAt) / 1000;
+
+const counted = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
+  Object.fromEntries((await query.execute(world.db)).rows.map(({ what, count }) => [String(what), count]));
+
+it('is 250 people of every role and state, in seconds, and the same each time', async () => {
+  expect(
+    await counted(sql`select role as what, count(*) from memberships where workspace_id = ${workspace} group by role`),
+  ).toEqual({ owner: 1, admin: 11, editor: 99, viewer: 64, guest: 40 });
+  expect(
+    await counted(sql`select access_state as what, count(*) from memberships
+      where workspace_id = ${workspace} group by access_state`),
+  ).toEqual({ active: 203, blocked: 12 });
+  expect(
+    await counted(sql`select expires_at > '2026-06-30T12:00:00Z' as what, count(*) from invitations
+      where workspace_id = ${workspace} group by 1`),
+  ).toEqual({ true: 20, false: 15 });
+  expect(seconds).toBeLessThan(20);
+});
+
+it('has an agent and a conversation with it, also where no model is set up', async () => {
+  const agents = await counted(sql`select a.name as what, count(*) from agent_conversations c
+    join apps a on a.id = c.app_id where c.workspace_id = ${workspace} group by a.name`);
+  expect(agents).toEqual({ 'House guide': 1 });
+  const messages = await sql`select 1 from agent_messages where workspace_id = ${workspace}`.execute(world.db);
+  expect(messages.rows).toEqual([]);
+});
+
+it('is answered there where a model is', async () => {
+  const person = await answering.person('demo@example.com');
+  const place = await answering.workspace(person);
+  await makeDemo(answering.app, await answering.token(person, place), new Date());
+  const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);
+  expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  const notes = await sql<{ content: string }>`select content from agent_memories`.execute(answering.db);
+  expect(notes.rows).toEqual([{ content: 'I am new here.' }]);
+});
+
+it('has members with limits of their own, who were seen, who own and share apps and agents, and who spent', async () => {
+  const { rows } = await sql<Record<string, number>>`select
+      count(*) filter (where m.credit_limit is not null) as limited,
+      count(*) filter (where exists (select 1 from credentials c where c.user_id = m.user_id and c.last_used_at is not null)) as seen,
+      count(*) filter (where exists (select 1 from apps a where a.owner_id = m.user_id and a.app_type = 'user_app')) as app_owners,
+      count(*) filter (where exists (select 1 from apps a where a.owner_id = m.user_id and a.app_type = 'user_agent')) as agent_owners,
+      count(*) filter (where exists (select 1 from app_shares s where s.user_id = m.user_id)) as shared_with,
+      count(*) filter (where exists (select 1 from credit_ledger l where l.user_id = m.user_id)) as spenders
+    from memberships m where m.workspace_id = ${workspace}`.execute(world.db);
+  for (const [what, count] of Object.entries(rows[0] as object)) expect(count, what).toBeGreaterThan(5);
+  const guestsWithout = await sql`select 1 from memberships m where m.role = 'guest' and m.workspace_id = ${workspace}
+    and not exists (select 1 from app_shares s where s.user_id = m.user_id)`.execute(world.db);
+  expect(guestsWithout.rows).toEqual([]);
+  const days = await sql<{ days: number }>`select count(distinct created_date::date) as days from credit_ledger
+    where workspace_id = ${workspace}`.execute(world.db);
+  expect(days.rows[0]?.days).toBeGreaterThanOrEqual(60);
+});
+
+it('has credits that add up: what is kept of each month is what its ledger says', async () => {
+  const { rows } = await sql<{ period_start: Date }>`select distinct period_start from credit_ledger
+    where workspace_id = ${workspace}`.execute(world.db);
+  expect(rows.length).toBeGreaterThanOrEqual(2);
+  for (const { period_start } of rows)
+    expect(await listMismatches(world.db, { workspace_id: workspace, period_start })).toEqual([]);
+});

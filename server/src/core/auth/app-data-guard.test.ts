@@ -1,0 +1,386 @@
+// The guard of an app's data, on a small operation of its own: whom the rules then see, who is refused and how.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Sent } from '../../../test/support/client.ts';
+import { startWorld } from '../../../test/support/world.ts';
+import { body, optional } from '../../kit/http/shapes.ts';
+import { audit } from '../audit/audit.ts';
+import { dataOf } from './app-data-guard.ts';
+import { changing, reading } from './credentials.ts';
+import { perMinute } from './limits.ts';
+import type { DataAccess } from './proofs.ts';
+import { type Route, route } from './route.ts';
+
+const shown = ({ principal, app_role, app, caller, workspace_id, plan }: DataAccess) => ({
+  principal,
+  app_role,
+  app_id: app.id,
+  kind: caller.kind,
+  workspace_id,
+  plan,
+});
+let handled = 0;
+
+const probes: Route[] = [
+  route({
+    name: 'lookAround',
+    method: 'GET',
+    path: '/api/apps/{app_id}/around',
+    origin: 'N',
+    summary: 'Says who is asking',
+    credentials: { ...reading, appUser: true },
+    access: dataOf(),
+    limit: perMinute(7, 'caller+app'),
+    answers: { 200: z.unknown() },
+    handle: ({ access }) => shown(access),
+  }),
+  route({
+    name: 'leaveTrace',
+    method: 'POST',
+    path: '/api/apps/{app_id}/around',
+    origin: 'N',
+    summary: 'Leaves an entry in the audit log',
+    credentials: { ...changing, appUser: true },
+    access: dataOf(),
+    limit: perMinute(7, 'caller+app'),
+    idempotency: 'optional',
+    body: body({ note: optional(z.string()) }),
+    audits: ['trace.left'],
+    answers: { 200: z.unknown() },
+    handle: async ({ db, access, now }) => {
+      handled += 1;
+      await audit(db, access, { type: 'trace.left', target: { kind: 'app', id: access.app.id } }, now);
+      return { handled };
+    },
+  }),
+];
+
+const statements: string[] = [];
+const world = await startWorld({
+  routes: (routes) => [...routes, ...probes],
+  seeStatement: (text) => statements.push(text),
+});
+const owner = await world.person('owner@example.com', { full_name: 'Olive Owner' });
+const workspace = await world.workspace(owner, 'free');
+await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+const app = await world.appOf(owner, workspace);
+const other = await world.appOf(owner, workspace);
+const opened = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
+const user = await world.appUser(app, 'ann@customers.example', {
+  full_name: 'Ann',
+  role: 'admin',
+  data: JSON.stringify({ team: 'blue', seats: [1, { two: null }] }),
+});
+const token = await world.appUserToken(app, user);
+
+const look = (at: { id: string }, sent?: Sent) => world.call('GET', `/api/apps/${at.id}/around`, sent);
+const trace = (at: { id: string }, sent?: Sent) => world.call('POST', `/api/apps/${at.id}/around`, sent);
+
+describe('whom the rules see', () => {
+  it('an app’s own user, as the app knows them', async () => {
+    expect((await look(app, { as: token })).body).toEqual({
+      principal: {
+        kind: 'signed_in',
+        id: user.id,
+        email: 'ann@customers.example',
+        full_name: 'Ann',
+        role: 'admin',
+        data: { team: 'blue', seats: [1, { two: null }] },
+      },
+      app_role: null,
+      app_id: app.id,
+      kind: 'app_user_token',
+      workspace_id: workspace,
+      plan: 'free',
+    });
+  });
+
+  it('a person by their role over the app: owners and editors as admins, viewers as users', async () => {
+    const seen: Record<string, unknown> = {};
+    for (const role of ['owner', 'admin', 'editor', 'viewer'] as const) {
+      const person = role === 'owner' ? owner : await world.member(workspace, role, `${role}@members.example`);
+      const got = await look(app, { as: await world.token(person, workspace) });
+      expect(got.body.principal).toMatchObject({ id: person.id, email: person.email, data: {} });
+      seen[role] = [got.body.app_role, got.body.principal.role];
+    }
+    expect(seen).toEqual({
+      owner: ['owner', 'admin'],
+      admin: ['owner', 'admin'],
+      editor: ['editor', 'admin'],
+      viewer: ['viewer', 'user'],
+    });
+  });
+
+  it('a person with the data of the app’s user of the same e-mail, and nothing else of them', async () => {
+    const alike = await world.appUser(app, owner.email, {
+      full_name: 'Someone else',
+      role: 'user',
+      data: JSON.stringify({ team: 'red' }),
+    });
+    const got = await look(app, { as: await world.token(owner, workspace) });
+    expect(alike.id).not.toBe(owner.id);
+    expect(got.body.principal).toEqual({
+      kind: 'signed_in',
+      id: owner.id,
+      email: owner.email,
+      full_name: 'Olive Owner',
+      role: 'admin',
+      data: { team: 'red' },
+    });
+    expect((await look(other, { as: await world.token(owner, workspace) })).body.principal.data).toEqual({});
+  });
+
+  it('nobody, where the app is open without login and no credentials are sent', async () => {
+    expect(await look(opened)).toMatchObject({
+      status: 200,
+      body: { principal: { kind: 'anonymous' }, app_role: null, app_id: opened.id, kind: 'anonymous', plan: 'free' },
+    });
+  });
+});
+
+describe('who is refused', () => {
+  it('without credentials: 401, and a closed app cannot be told from one that never was', async () => {
+    const answers = [];
+    for (const id of [app.id, other.id, '00000000-0000-0000-0000-000000000001', 'nonsense']) {
+      const { status, headers, body } = await look({ id });
+      answers.push({ status, body: { ...body, request_id: '' }, limits: headers.ratelimit });
+    }
+    expect(answers[0]).toMatchObject({ status: 401, body: { code: 'credentials_missing' }, limits: undefined });
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+  });
+
+  it('broken credentials are not taken for none, at an app that is open without login', async () => {
+    expect(await look(opened, { as: 'nonsense' })).toMatchObject({
+      status: 401,
+      body: { code: 'credentials_invalid' },
+    });
+  });
+
+  it('a token of another app: 404, also where anybody could look', async () => {
+    for (const at of [other, opened, { id: 'nonsense' }]) {
+      expect(await look(at, { as: token })).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+    }
+  });
+
+  it('a token past its time: 401, and says so', async () => {
+    const old = await world.appUserToken(app, user, { expires_at: new Date(Date.now() - 1000) });
+    expect(await look(app, { as: old })).toMatchObject({ status: 401, body: { code: 'credentials_expired' } });
+  });
+
+  it('a token in the api_key header: 401', async () => {
+    const got = await look(app, { headers: { api_key: token } });
+    expect(got).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
+  });
+
+  it('a token at an operation that is not for those who use apps: 403', async () => {
+    for (const path of [`/api/apps/${app.id}`, '/api/apps', '/api/auth/me']) {
+      const got = await world.call('GET', path, { as: token });
+      expect(got).toMatchObject({ status: 403, body: { code: 'credential_kind_not_allowed' } });
+    }
+  });
+
+  it('a stranger’s token, a blocked member’s and a workspace key', async () => {
+    const stranger = await world.person('stranger@example.com');
+    const strangers = await world.token(stranger, await world.workspace(stranger));
+    expect(await look(opened, { as: strangers })).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+    const blocked = await world.member(workspace, 'editor', 'blocked@example.com');
+    await world.db
+      .updateTable('memberships')
+      .set({ access_state: 'blocked' })
+      .where('workspace_id', '=', workspace)
+      .where('user_id', '=', blocked.id)
+      .execute();
+    const got = await look(app, { as: await world.token(blocked, workspace) });
+    expect(got).toMatchObject({ status: 403, body: { code: 'member_blocked' } });
+    const key = await world.credential({
+      kind: 'workspace_key',
+      user_id: null,
+      workspace_id: workspace,
+      permission: 'full_access',
+      scopes: ['apps:read'],
+    });
+    expect((await look(app, { as: key.token })).body.code).toBe('workspace_key_not_allowed');
+  });
+
+  it('everybody, once the app is in the trash; its tokens do not come back with it', async () => {
+    const doomed = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
+    const member = await world.appUser(doomed, 'bo@customers.example');
+    const held = await world.appUserToken(doomed, member);
+    const asOwner = await world.token(owner, workspace);
+    expect((await look(doomed, { as: held })).status).toBe(200);
+    await world.call('DELETE', `/api/apps/${doomed.id}`, { as: asOwner });
+    expect((await look(doomed)).status).toBe(401);
+    expect((await look(doomed, { as: held })).status).toBe(404);
+    await world.call('POST', `/api/apps/${doomed.id}/restore`, { as: asOwner });
+    expect((await look(doomed)).status).toBe(200);
+    expect((await look(doomed, { as: held })).status).toBe(401);
+    expect((await look(doomed, { as: await world.appUserToken(doomed, member) })).status).toBe(200);
+  });
+});
+
+describe('what they are counted by', () => {
+  const policies = (got: { headers: Readonly<Record<string, string | undefined>> }) => [
+    got.headers['ratelimit-policy'],
+    Number(/r=(\d+)/.exec(got.headers.ratelimit ?? '')?.[1]),
+  ];
+
+  it('an app’s user by themselves: 600 a minute over all operations and tokens, whatever the plan', async () => {
+    const cy = await world.appUser(app, 'cy@customers.example');
+    const [first, second] = [await world.appUserToken(app, cy), await world.appUserToken(app, cy)];
+    expect(policies(await look(app, { as: first }))).toEqual(['"runtime";q=600;w=60', 599]);
+    expect(policies(await trace(app, { as: second }))).toEqual(['"runtime";q=600;w=60', 598]);
+    // Known by now, so counted beside the read; and counted before the app is looked at.
+    expect(policies(await look(other, { as: first }))).toEqual(['"runtime";q=600;w=60', 597]);
+    expect(policies(await look(app, { as: await world.token(owner, workspace) }))[0]).toBe('"lookAround";q=7000;w=60');
+  });
+
+  it('nobody by address and app: 120 a minute, then 429', async () => {
+    const quiet = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
+    expect(policies(await look(quiet))).toEqual(['"runtime";q=120;w=60', 119]);
+    expect(policies(await trace(quiet))).toEqual(['"runtime";q=120;w=60', 118]);
+    const all = await Promise.all(Array.from({ length: 119 }, () => look(quiet)));
+    expect(all.filter(({ status }) => status === 429)).toHaveLength(1);
+    expect((await look(opened)).status).toBe(200);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  beforeEach(() => {
+    handled = 0;
+  });
+
+  it('is an app user’s own, over their tokens', async () => {
+    const [di, ed] = [
+      await world.appUser(app, 'di@customers.example'),
+      await world.appUser(app, 'ed@customers.example'),
+    ];
+    const keyed = async (person: typeof di) =>
+      trace(app, { as: await world.appUserToken(app, person), headers: { 'idempotency-key': 'once' } });
+    const first = await keyed(di);
+    const again = await keyed(di);
+    expect([first.body, again.body]).toEqual([{ handled: 1 }, { handled: 1 }]);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect((await keyed(ed)).body).toEqual({ handled: 2 });
+  });
+
+  it('of nobody is ignored, whatever it holds', async () => {
+    for (const key of ['once', 'once', 'not well-formed']) {
+      expect((await trace(opened, { headers: { 'idempotency-key': key } })).status).toBe(200);
+    }
+    expect(handled).toBe(3);
+  });
+});
+
+describe('pages of other origins', () => {
+  const page = 'https://shop.example';
+  const allowed = (got: { headers: Readonly<Record<string, string | undefined>> }) =>
+    got.headers['access-control-allow-origin'];
+  const preflight = (path: string, origin = page) =>
+    world.call('OPTIONS', path, { headers: { origin, 'access-control-request-method': 'POST' } });
+  const listed = world.db.updateTable('apps').set({ public_origins: [page, 'https://other.example'] });
+
+  it('may call what those who use the app may, where the app names them', async () => {
+    await listed.where('id', 'in', [app.id, opened.id]).execute();
+    const got = await preflight(`/api/apps/${app.id}/around`);
+    expect(got).toMatchObject({
+      status: 204,
+      text: '',
+      headers: {
+        'access-control-allow-origin': page,
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
+        vary: 'Origin',
+      },
+    });
+    for (const [at, as] of [
+      [app, token],
+      [opened, undefined],
+    ] as const) {
+      const answer = await look(at, { as, headers: { origin: page } });
+      expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': page, vary: 'Origin' } });
+      const readable = answer.headers['access-control-expose-headers']?.toLowerCase().split(', ') ?? [];
+      const own = Object.keys(answer.headers).filter((name) => /^(x-|ratelimit)/.test(name));
+      expect(own.length).toBeGreaterThan(2);
+      expect(readable).toEqual(expect.arrayContaining(own));
+    }
+  });
+
+  it('may read how they were refused', async () => {
+    const old = await world.appUserToken(app, user, { expires_at: new Date(Date.now() - 1000) });
+    const headers = { origin: page };
+    const refusals = [
+      await look(app, { headers }),
+      await look(app, { as: old, headers }),
+      await look(app, {
+        as: await world.appUserToken(other, await world.appUser(other, 'fi@customers.example')),
+        headers,
+      }),
+      await trace(app, { as: token, headers, body: { note: 1 } }),
+      await trace(app, { as: token, headers, body: Buffer.alloc(1024 * 1024 + 1, 0x20) }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([401, 401, 404, 422, 413]);
+    for (const refusal of refusals) expect(allowed(refusal)).toBe(page);
+  });
+
+  it('are told nothing where the app does not name them, as where there is no app; and never that cookies are good', async () => {
+    const strange = 'https://strange.example';
+    for (const origin of [strange, 'null', `${page}.evil.example`, 'http://shop.example']) {
+      expect(allowed(await preflight(`/api/apps/${app.id}/around`, origin))).toBeUndefined();
+      expect(allowed(await look(app, { as: token, headers: { origin } }))).toBeUndefined();
+    }
+    const [closed, none] = [
+      await preflight(`/api/apps/${other.id}/around`),
+      await preflight('/api/apps/nonsense/around'),
+    ];
+    for (const got of [closed, none]) {
+      expect(got.status).toBe(204);
+      expect(Object.keys(got.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+    const got = await look(app, { as: token, headers: { origin: page } });
+    expect(got.headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+
+  it('may call nothing that manages', async () => {
+    const path = `/api/apps/${app.id}`;
+    expect(await preflight(path)).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
+    const got = await world.call('GET', path, { as: await world.token(owner, workspace), headers: { origin: page } });
+    expect(got.status).toBe(200);
+    expect(Object.keys(got.headers).filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual([]);
+  });
+
+  it('cost no second statement', async () => {
+    statements.length = 0;
+    expect(allowed(await look(app, { as: token, headers: { origin: page } }))).toBe(page);
+    expect(statements.filter((text) => text.startsWith('/* reach */'))).toHaveLength(1);
+  });
+});
+
+it('the audit log names an app’s user, and nobody', async () => {
+  await trace(app, { as: token, headers: { 'x-request-id': 'by-ann' } });
+  await trace(opened, { headers: { 'x-request-id': 'by-nobody' } });
+  const { items } = (
+    await world.call('GET', '/api/workspace/audit-log?type=trace.left', { as: await world.token(owner, workspace) })
+  ).body;
+  const of = (id: string) => items.find((entry: { request_id: string }) => entry.request_id === id);
+  expect(of('by-ann').actor).toEqual({ kind: 'app_user', id: user.id, email: user.email });
+  expect(of('by-ann').credential_id).not.toBeNull();
+  expect(of('by-nobody')).toMatchObject({ actor: { kind: 'anonymous', id: null, email: null }, credential_id: null });
+});
+
+it('takes one statement, whoever asks', async () => {
+  const { id, token: asOwner } = await world.credential({
+    kind: 'personal_token',
+    user_id: owner.id,
+    workspace_id: workspace,
+    permission: 'full_access',
+  });
+  await look(app, { as: asOwner });
+  // The first use of a credential is noted beside the answer; the next is not.
+  const noted = () => world.db.selectFrom('credentials').where('id', '=', id).select('last_used_at').executeTakeFirst();
+  await expect.poll(async () => (await noted())?.last_used_at).not.toBeNull();
+  for (const { at, as } of [{ at: app, as: token }, { at: app, as: asOwner }, { at: opened }]) {
+    statements.length = 0;
+    expect((await look(at, { as })).status).toBe(200);
+    expect(statements.filter((text) => !text.includes('member_activity'))).toHaveLength(1);
+  }
+});

@@ -1,0 +1,474 @@
+// The pool under many spenders, killed ones and any sequence of movements: nothing is over-spent, nothing is lost, and
+// the ledger always adds up to the balance (docs/contract.md §2.5).
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { type Person, startWorld } from '../../../test/support/world.ts';
+import { getStanding, monthOf } from './pool.ts';
+import {
+  adoptLimit,
+  forgetReservations,
+  grant,
+  type Reservation,
+  refund,
+  releaseExpired,
+  reserve,
+  settle,
+} from './reservations.ts';
+
+const world = await startWorld();
+const db = world.app.database.db; // the app's own way, whose statements are checked
+const owner = await world.person('owner@example.com');
+const day = 24 * 60 * 60 * 1000;
+
+const poolOf = async (monthly_limit: number | null): Promise<string> => {
+  const id = await world.workspace(owner, 'business');
+  await limitTo(id, monthly_limit);
+  return id;
+};
+const limitTo = (id: string, monthly_limit: number | null) =>
+  world.db.updateTable('workspaces').set({ monthly_limit }).where('id', '=', id).execute();
+const limitMembers = (id: string, default_member_credit_limit: number | null) =>
+  world.db.updateTable('workspaces').set({ default_member_credit_limit }).where('id', '=', id).execute();
+const act = (workspace_id: string, amount: number, person: Person | null = null) => ({
+  workspace_id,
+  user_id: person?.id ?? null,
+  app_id: null,
+  operation: 'test',
+  reference_id: null,
+  amount,
+  leaseMs: 60_000,
+});
+const standing = (workspace: string, person: Person | null = null, now = new Date()) =>
+  getStanding(db, workspace, person?.id ?? null, monthOf(now));
+const ledger = (workspace_id: string) =>
+  world.db.selectFrom('credit_ledger').where('workspace_id', '=', workspace_id).orderBy('id').selectAll().execute();
+const kinds = async (workspace: string) => (await ledger(workspace)).map(({ kind, amount }) => `${kind} ${amount}`);
+
+/** Tries each act at once; gives what was reserved and the codes of what was not. */
+async function all(acts: Promise<Reservation>[]) {
+  const tried = await Promise.allSettled(acts);
+  return {
+    reserved: tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
+    refused: tried.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : [])),
+  };
+}
+
+/** Each row's balance is the one before it moved by the row; the last is the pool's. */
+async function expectSummed(workspace: string, period: Date, balance: number | null) {
+  const { rows } = await sql<{ sum: string; balance: string }>`
+    select sum(case when kind in ('use', 'reserve') then -amount else amount end) as sum,
+      coalesce(p.monthly_limit, 0) + p.granted - p.used - p.reserved as balance
+    from credit_pools p left join credit_ledger l using (workspace_id, period_start)
+    where p.workspace_id = ${workspace} and p.period_start = ${period}
+    group by p.workspace_id, p.period_start`.execute(world.db);
+  expect(rows[0]?.sum).toBe(rows[0]?.balance);
+  const last = (await ledger(workspace)).filter((row) => row.period_start.getTime() === period.getTime()).at(-1);
+  expect(last?.balance_after).toBe(balance);
+}
+
+describe('fifty spenders at once', () => {
+  it('on a pool for thirty: thirty succeed, and nothing is over-spent', async () => {
+    const workspace = await poolOf(60.3);
+    const now = new Date();
+    const { reserved, refused } = await all(Array.from({ length: 50 }, () => reserve(db, act(workspace, 2.01), now)));
+    expect(reserved).toHaveLength(30);
+    expect(refused).toEqual(Array(20).fill('credits_exhausted'));
+    expect(await standing(workspace)).toMatchObject({ reserved: 60.3, used: 0, remaining: 0 });
+    await Promise.all(reserved.map((one) => settle(db, one, 2.01, now)));
+    expect(await standing(workspace)).toMatchObject({ reserved: 0, used: 60.3, remaining: 0 });
+    await expectSummed(workspace, monthOf(now), 0);
+  });
+
+  it('by one member with a limit for ten: ten succeed; another member is not in their way', async () => {
+    const workspace = await poolOf(1000);
+    const editor = await world.member(workspace, 'editor', 'limited@example.com');
+    const other = await world.member(workspace, 'editor', 'other@example.com');
+    await limitMembers(workspace, 10);
+    const now = new Date();
+    const { reserved, refused } = await all([
+      ...Array.from({ length: 50 }, () => reserve(db, act(workspace, 1, editor), now)),
+      ...Array.from({ length: 5 }, () => reserve(db, act(workspace, 2, other), now)),
+    ]);
+    expect(reserved).toHaveLength(15);
+    expect(refused).toEqual(Array(40).fill('credit_limit_reached'));
+    expect(await standing(workspace, editor)).toMatchObject({ own_left: 0, credit_limit: 10, is_default_limit: true });
+  });
+
+  it('settling and giving back the same reservation: one of them counts', async () => {
+    const workspace = await poolOf(10);
+    const now = new Date();
+    const one = await reserve(db, act(workspace, 5), now);
+    await Promise.all(Array.from({ length: 20 }, () => settle(db, one, 3, now)));
+    expect(await standing(workspace)).toMatchObject({ used: 3, reserved: 0 });
+    await Promise.all(Array.from({ length: 20 }, () => refund(db, one, now)));
+    expect(await kinds(workspace)).toEqual(['reset 10', 'reserve 5', 'release 5', 'use 3', 'refund 3']);
+    expect(await standing(workspace)).toMatchObject({ used: 0, reserved: 0, remaining: 10 });
+  });
+});
+
+describe('a spender that is killed', () => {
+  it('between reserving and settling gets its credits back after the lease, not before', async () => {
+    const workspace = await poolOf(10);
+    const editor = await world.member(workspace, 'editor', 'killed@example.com');
+    const script = fileURLToPath(new URL('../../../test/support/spender.ts', import.meta.url));
+    const args = [script, world.config.DATABASE_URL, workspace, editor.id, '60000'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const release = world.app.later.jobs.find((job) => job.name === 'release expired reservations');
+    expect(await release?.run(db, new Date())).toBe(0);
+    expect(await standing(workspace, editor)).toMatchObject({ reserved: 7, remaining: 3 });
+    await release?.run(db, new Date(Date.now() + 61_000));
+    expect(await standing(workspace, editor)).toMatchObject({ reserved: 0, remaining: 10, own_used: 0 });
+    expect((await ledger(workspace)).at(-1)).toMatchObject({
+      kind: 'release',
+      amount: 7,
+      user_id: editor.id,
+      note: 'not settled within its lease',
+    });
+  });
+
+  it('while it reserves leaves nothing behind, and holds up nobody', async () => {
+    const workspace = await poolOf(10);
+    const now = new Date();
+    await expect(
+      db.transaction().execute(async (tx) => {
+        await reserve(tx, act(workspace, 7), now);
+        await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx);
+      }),
+    ).rejects.toThrow();
+    await reserve(db, act(workspace, 10), now);
+    expect(await standing(workspace)).toMatchObject({ reserved: 10, remaining: 0 });
+  });
+});
+
+it('a reservation that cannot be released is told, and holds up no other', async () => {
+  const [broken, sound] = [await poolOf(10), await poolOf(10)];
+  const now = new Date();
+  for (const workspace of [broken, sound]) await reserve(db, act(workspace, 4), now);
+  await world.db.updateTable('credit_pools').set({ reserved: 0 }).where('workspace_id', '=', broken).execute();
+  await expect(releaseExpired(db, new Date(now.getTime() + 61_000))).rejects.toThrow(
+    '1 reservations were not released',
+  );
+  expect(await standing(sound)).toMatchObject({ reserved: 0, remaining: 10 });
+  await world.db.deleteFrom('workspaces').where('id', '=', broken).execute();
+});
+
+describe('what an act costs in the end', () => {
+  it('is charged above the reservation as far as the pool covers it, and the row says what was not', async () => {
+    const workspace = await poolOf(10);
+    const now = new Date();
+    const [first, second] = [await reserve(db, act(workspace, 2), now), await reserve(db, act(workspace, 2), now)];
+    expect(await settle(db, first, 5.5, now)).toEqual({ cost: 5.5, charged: 5.5 });
+    expect(await settle(db, second, 6, now)).toEqual({ cost: 6, charged: 4.5 });
+    expect(await settle(db, second, 1, now)).toEqual({ cost: 6, charged: 4.5 });
+    expect((await ledger(workspace)).at(-1)).toMatchObject({
+      kind: 'use',
+      amount: 4.5,
+      balance_after: 0,
+      note: 'the true cost was 6; the rest was not covered',
+    });
+  });
+
+  it('is charged above the reservation only within the member’s limit', async () => {
+    const workspace = await poolOf(null);
+    const editor = await world.member(workspace, 'editor', 'above@example.com');
+    await limitMembers(workspace, 3);
+    const one = await reserve(db, act(workspace, 1, editor), new Date());
+    expect(await settle(db, one, 4, new Date())).toEqual({ cost: 4, charged: 3 });
+  });
+
+  it('is what was reserved at least, though the limit was lowered meanwhile', async () => {
+    const workspace = await poolOf(10);
+    const now = new Date();
+    const one = await reserve(db, act(workspace, 4), now);
+    await limitTo(workspace, 1);
+    await adoptLimit(db, workspace, now);
+    expect(await settle(db, one, 6, now)).toEqual({ cost: 6, charged: 4 });
+    expect(await standing(workspace)).toMatchObject({ remaining: -3 });
+    await expectSummed(workspace, monthOf(now), -3);
+  });
+
+  it('is charged after the lease too, as far as the pool covers it', async () => {
+    const workspace = await poolOf(10);
+    const now = new Date();
+    const one = await reserve(db, act(workspace, 4), now);
+    await releaseExpired(db, new Date(now.getTime() + 61_000));
+    await reserve(db, act(workspace, 7), now);
+    expect(await settle(db, one, 4, now)).toEqual({ cost: 4, charged: 3 });
+  });
+
+  it('may be nothing, or a computed number with many decimals, but not less', async () => {
+    const workspace = await poolOf(1);
+    const now = new Date();
+    const [first, second] = [await reserve(db, act(workspace, 0.1), now), await reserve(db, act(workspace, 0.9), now)];
+    await settle(db, first, 0, now);
+    await settle(db, second, 0.1 + 0.2, now);
+    expect(await kinds(workspace)).toEqual([
+      'reset 1',
+      'reserve 0.1',
+      'reserve 0.9',
+      'release 0.1',
+      'release 0.9',
+      'use 0.3',
+    ]);
+    const third = await reserve(db, act(workspace, 0.7), now);
+    await expect(async () => settle(db, third, -1, now)).rejects.toThrow(RangeError);
+    await expect(async () => settle(db, third, Number.NaN, now)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('a member’s limit', () => {
+  it('is their own, else the default, which is not for owner, viewers and guests', async () => {
+    const workspace = await poolOf(1000);
+    await limitMembers(workspace, 5);
+    const limits: Record<string, unknown> = {};
+    for (const role of ['admin', 'editor', 'viewer', 'guest'] as const) {
+      const person = await world.member(workspace, role, `${role}-limit@example.com`);
+      limits[role] = await reserve(db, act(workspace, 6, person), new Date()).then(
+        () => 'spends',
+        (error) => error.code,
+      );
+    }
+    limits.owner = (await reserve(db, act(workspace, 6, owner), new Date())) && 'spends';
+    const own = await world.member(workspace, 'editor', 'own@example.com');
+    await world.db
+      .updateTable('memberships')
+      .set({ credit_limit: 7 })
+      .where('workspace_id', '=', workspace)
+      .where('user_id', '=', own.id)
+      .execute();
+    limits.own = (await reserve(db, act(workspace, 6, own), new Date())) && 'spends';
+    expect(limits).toEqual({
+      owner: 'spends',
+      admin: 'credit_limit_reached',
+      editor: 'credit_limit_reached',
+      viewer: 'spends',
+      guest: 'spends',
+      own: 'spends',
+    });
+    await expect(reserve(db, act(workspace, 1.0001, own), new Date())).rejects.toMatchObject({ status: 402 });
+  });
+});
+
+describe('a new month', () => {
+  const january = new Date('2031-01-31T23:59:59Z');
+  const february = new Date('2031-02-01T00:00:01Z');
+
+  it('starts with the limit afresh, without what was granted; what was reserved before stays where it was', async () => {
+    const workspace = await poolOf(10);
+    const editor = await world.member(workspace, 'editor', 'month@example.com');
+    await grant(db, workspace, { amount: 5, note: 'once', user_id: null }, january);
+    const one = await reserve(db, act(workspace, 12, editor), january);
+    expect(await standing(workspace, editor, february)).toMatchObject({ remaining: 10, granted: 0, reserved: 0 });
+    await reserve(db, act(workspace, 10, editor), february);
+    await settle(db, one, 11, february);
+    expect(await standing(workspace, editor, january)).toMatchObject({ used: 11, own_used: 11, remaining: 4 });
+    expect(await standing(workspace, editor, february)).toMatchObject({ used: 0, own_used: 0, reserved: 10 });
+    await expectSummed(workspace, monthOf(january), 4);
+    await expectSummed(workspace, monthOf(february), 0);
+    expect(await kinds(workspace)).toEqual([
+      'reset 10',
+      'grant 5',
+      'reserve 12',
+      'reset 10',
+      'reserve 10',
+      'release 12',
+      'use 11',
+    ]);
+  });
+
+  it('forgets reservations that ended 90 days ago', async () => {
+    const workspace = await poolOf(10);
+    const now = new Date();
+    await settle(db, await reserve(db, act(workspace, 1), now), 1, now);
+    const open = await reserve(db, act(workspace, 1), now);
+    while ((await forgetReservations(db, new Date(now.getTime() + 91 * day))) > 0);
+    const left = world.db.selectFrom('credit_reservations').where('workspace_id', '=', workspace).select('id');
+    expect(await left.execute()).toEqual([{ id: open.id }]);
+  });
+});
+
+describe('the ledger', () => {
+  it('is changed by nobody, and goes with its workspace', async () => {
+    const workspace = await poolOf(10);
+    await reserve(db, act(workspace, 1), new Date());
+    const rows = world.db.updateTable('credit_ledger').set({ amount: 0 }).where('workspace_id', '=', workspace);
+    await expect(rows.execute()).rejects.toThrow('cannot be changed');
+    const removal = world.db.deleteFrom('credit_ledger').where('workspace_id', '=', workspace);
+    await expect(removal.execute()).rejects.toThrow('cannot be changed');
+    await expect(sql`truncate credit_ledger`.execute(world.db)).rejects.toThrow('cannot be changed');
+    await world.db.deleteFrom('workspaces').where('id', '=', workspace).execute();
+    expect(await ledger(workspace)).toEqual([]);
+  });
+});
+
+// ---- any sequence
+
+const unit = 10_000; // the model counts in ten-thousandths
+const amount = fc.integer({ min: 1, max: 8 * unit }).map((n) => n / unit);
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('reserve' as const), amount, byMember: fc.boolean() }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(9), amount }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('refund' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('grant' as const), amount, back: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), amount: fc.option(amount) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('memberLimit' as const), amount: fc.option(amount) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('month' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+interface ModelPool {
+  limit: number | null;
+  granted: number;
+  used: number;
+  reserved: number;
+  mine: number;
+  myReserved: number;
+}
+interface ModelAct {
+  key: Reservation;
+  month: number;
+  amount: number;
+  byMember: boolean;
+  state: 'open' | 'settled' | 'released' | 'refunded';
+  charged: number;
+}
+
+const inUnits = (credits: number) => Math.round(credits * unit);
+const left = (pool: ModelPool) => (pool.limit ?? Number.POSITIVE_INFINITY) + pool.granted - pool.used - pool.reserved;
+
+/** The rules of §2.5 over plain integers. */
+class Model {
+  limit: number | null = 20 * unit;
+  memberLimit: number | null = null;
+  month = 0;
+  readonly pools = new Map<number, ModelPool>();
+  readonly acts: ModelAct[] = [];
+
+  pool(month = this.month): ModelPool {
+    const empty = { limit: this.limit, granted: 0, used: 0, reserved: 0, mine: 0, myReserved: 0 };
+    const pool = this.pools.get(month) ?? empty;
+    if (month === this.month) pool.limit = this.limit;
+    this.pools.set(month, pool);
+    return pool;
+  }
+  memberLeft = (pool: ModelPool) => (this.memberLimit ?? Number.POSITIVE_INFINITY) - pool.mine - pool.myReserved;
+
+  refusal(amount: number, byMember: boolean): string | undefined {
+    if (left(this.pool()) < amount) return 'credits_exhausted';
+    return byMember && this.memberLeft(this.pool()) < amount ? 'credit_limit_reached' : undefined;
+  }
+  move(act: { month: number; byMember: boolean }, used: number, reserved: number) {
+    const pool = this.pool(act.month);
+    pool.used += used;
+    pool.reserved += reserved;
+    if (act.byMember) {
+      pool.mine += used;
+      pool.myReserved += reserved;
+    }
+  }
+  settle(act: ModelAct, cost: number): number {
+    if (act.state === 'settled' || act.state === 'refunded') return act.charged;
+    const own = act.state === 'open' ? act.amount : 0;
+    this.move(act, 0, -own);
+    const pool = this.pool(act.month);
+    const cover = Math.min(left(pool), act.byMember ? this.memberLeft(pool) : Number.POSITIVE_INFINITY);
+    act.charged = Math.min(cost, Math.max(own, cover, 0));
+    act.state = 'settled';
+    this.move(act, act.charged, 0);
+    return act.charged;
+  }
+  giveBack(act: ModelAct) {
+    if (act.state === 'open') {
+      this.move(act, 0, -act.amount);
+      act.state = 'released';
+    } else if (act.state === 'settled') {
+      this.move(act, -act.charged, 0);
+      act.state = 'refunded';
+    }
+  }
+}
+
+const member = await world.person('model@example.com');
+const started = new Date('2031-03-10T00:00:00Z');
+
+async function run(model: Model, workspace: string, next: Step): Promise<void> {
+  const now = new Date(Date.UTC(2031, 2 + model.month, 10));
+  const chosen = 'which' in next ? model.acts[next.which % Math.max(1, model.acts.length)] : undefined;
+  switch (next.do) {
+    case 'reserve': {
+      const { byMember } = next;
+      const refusal = model.refusal(inUnits(next.amount), byMember);
+      const trying = reserve(db, act(workspace, next.amount, byMember ? member : null), now);
+      if (refusal !== undefined) return void (await expect(trying).rejects.toMatchObject({ code: refusal }));
+      const made = { key: await trying, month: model.month, amount: inUnits(next.amount), byMember };
+      model.acts.push({ ...made, state: 'open', charged: 0 });
+      return model.move(made, 0, made.amount);
+    }
+    case 'settle':
+      if (chosen === undefined) return;
+      expect(inUnits((await settle(db, chosen.key, next.amount, now)).charged)).toBe(
+        model.settle(chosen, inUnits(next.amount)),
+      );
+      return;
+    case 'refund':
+      if (chosen === undefined) return;
+      await refund(db, chosen.key, now);
+      return model.giveBack(chosen);
+    case 'expire':
+      await releaseExpired(db, new Date(now.getTime() + day));
+      for (const one of model.acts) if (one.state === 'open') model.giveBack(one);
+      return;
+    case 'grant': {
+      const amount = next.back ? -next.amount : next.amount;
+      model.pool().granted += inUnits(amount);
+      return void (await grant(db, workspace, { amount, note: 'x', user_id: null }, now));
+    }
+    case 'limit':
+      model.limit = next.amount === null ? null : inUnits(next.amount);
+      model.pool();
+      await limitTo(workspace, next.amount);
+      return void (await adoptLimit(db, workspace, now));
+    case 'memberLimit':
+      model.memberLimit = next.amount === null ? null : inUnits(next.amount);
+      return void (await limitMembers(workspace, next.amount));
+    case 'month':
+      model.month += 1;
+      model.pool();
+      return void (await adoptLimit(db, workspace, new Date(Date.UTC(2031, 2 + model.month, 10))));
+  }
+}
+
+it('after any sequence the ledger adds up to the balance, and the balance is the model’s', async () => {
+  const sequence = async (steps: Step[]) => {
+    const workspace = await poolOf(20);
+    const editor = { workspace_id: workspace, user_id: member.id, role: 'editor' as const };
+    await world.db
+      .insertInto('memberships')
+      .values({ ...editor, created_date: started, updated_date: started })
+      .execute();
+    const model = new Model();
+    for (const next of steps) await run(model, workspace, next);
+    for (const [month, pool] of model.pools) {
+      const period = new Date(Date.UTC(2031, 2 + month, 1));
+      const got = await standing(workspace, member, period);
+      const expected = [pool.used, pool.reserved, pool.granted, pool.mine];
+      expect([got.used, got.reserved, got.granted, got.own_used].map(inUnits)).toEqual(expected);
+      const balance = pool.limit === null ? null : left(pool) / unit;
+      const { rows } = await sql`select 1 from credit_pools
+        where workspace_id = ${workspace} and period_start = ${period}`.execute(world.db);
+      if (rows.length > 0) await expectSummed(workspace, period, balance);
+    }
+    const check = world.app.later.jobs.find((job) => job.name === 'check credit pools');
+    while (((await check?.run(db, new Date(Date.now() + day))) ?? 0) > 0);
+    expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
+  };
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), sequence), { numRuns: 40 });
+}, 120_000);

@@ -1,0 +1,67 @@
+// Owns the shape of an app, and of the list of apps, as every feature shows them (docs/contract.md §3.1).
+import { z } from 'zod';
+import { answer, count, oneOf, pageQuery, queryFlag, text, timestamp } from '../../kit/http/shapes.ts';
+import type { AppRow } from '../auth/proofs.ts';
+
+export const publicSettings = oneOf(
+  'private_with_login',
+  'workspace_with_login',
+  'public_with_login',
+  'public_without_login',
+);
+
+export const appFields = {
+  id: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  app_type: oneOf('user_app', 'user_agent', 'imported_app'),
+  workspace_id: z.string(),
+  owner_id: z.string(),
+  owner_email: z.string(),
+  user_description: z.string(),
+  logo_url: z.string().nullable(),
+  visibility: oneOf('workspace', 'private'),
+  public_settings: publicSettings,
+  public_origins: z.array(z.string()),
+  hide_authorship: z.boolean(),
+  status: answer('AppStatus', {
+    state: oneOf('ready', 'processing', 'error'),
+    message: z.string(),
+    error_source: oneOf('builder', 'paywall', 'model').nullable(),
+  }),
+  revision: count,
+  published: answer('Published', {
+    revision: count,
+    url: z.string(),
+    published_at: timestamp,
+    published_by: z.string(),
+  }).nullable(),
+  created_date: timestamp,
+  updated_date: timestamp,
+  deleted_date: timestamp.nullable(),
+};
+
+export const App = answer('App', appFields);
+
+const appSorts = ['updated_date', '-updated_date', 'created_date', '-created_date', 'name', '-name'] as const;
+
+/** The query parameters of a list of apps. */
+export const appList = {
+  ...pageQuery,
+  sort: z.enum(appSorts).default('-updated_date'),
+  folder_id: z.string().optional(),
+  search: text(0, 256).optional(),
+  deleted: queryFlag.optional(),
+};
+
+// Until the builder chat and publishing exist an app has one state, and nothing is published.
+const idle = { state: 'ready', message: '', error_source: null } as const;
+
+export const presentApp = (app: AppRow): z.input<typeof App> => ({
+  ...app,
+  status: idle,
+  published: null,
+  created_date: app.created_date.toISOString(),
+  updated_date: app.updated_date.toISOString(),
+  deleted_date: app.deleted_date?.toISOString() ?? null,
+});

@@ -1,0 +1,179 @@
+// Owns the apps' identity rows: making one, and the set a caller can see. What an app contains belongs to its features.
+import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
+import { idOrNull, newId } from '../../kit/ids.ts';
+import { noSuch, Problem } from '../../kit/problem.ts';
+import type { Db, Tables } from '../../tables.ts';
+import type { AppAccess, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
+
+type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
+
+/** The apps of the caller's workspace that the caller can see; the same rule as `roleOverApp`, for sets. */
+export function visibleApps(
+  db: Db,
+  access: WorkspaceAccess,
+  which: { deleted: boolean } = { deleted: false },
+): AppQuery {
+  const { caller, role, workspace_id } = access;
+  let apps: AppQuery = db.selectFrom('apps').where('apps.workspace_id', '=', workspace_id);
+  apps = apps.where('apps.deleted_date', which.deleted ? 'is not' : 'is', null);
+  if (caller.app_ids !== null) apps = apps.where('apps.id', 'in', caller.app_ids);
+  if (role === null || role === 'owner' || role === 'admin') return apps;
+  const user_id = caller.user_id as string;
+  if (role === 'guest') return apps.where((is) => sharedWith(is, user_id));
+  return apps.where((is) =>
+    is.or([is('apps.visibility', '=', 'workspace'), is('apps.owner_id', '=', user_id), sharedWith(is, user_id)]),
+  );
+}
+
+const sharedWith = (is: ExpressionBuilder<Tables, 'apps'>, userId: string) =>
+  is.exists(
+    is
+      .selectFrom('app_shares')
+      .whereRef('app_shares.workspace_id', '=', 'apps.workspace_id')
+      .whereRef('app_shares.app_id', '=', 'apps.id')
+      .where('app_shares.user_id', '=', userId)
+      .select('app_shares.app_id'),
+  );
+
+/** Of these ids, as a caller sent them, the apps the caller can see. */
+export async function listReachableApps(db: Db, access: WorkspaceAccess, ids: readonly string[]) {
+  const wellFormed = ids.filter((id) => idOrNull(id) !== null);
+  if (wellFormed.length === 0) return [];
+  return visibleApps(db, access).where('apps.id', 'in', wellFormed).select(['apps.id', 'apps.app_type']).execute();
+}
+
+export interface NewApp {
+  readonly app_type: AppRow['app_type'];
+  readonly name: string;
+  readonly user_description: string;
+  readonly visibility: AppRow['visibility'];
+  readonly public_settings: AppRow['public_settings'];
+  readonly logo_url?: string;
+}
+
+/** Makes an app. Its owner is the person who asks; for a workspace key, which is no person, the workspace's owner. */
+export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, now: Date): Promise<AppRow> {
+  const owner = await ownerFor(db, access);
+  for (let tries = 0; tries < 5; tries += 1) {
+    const row = await db
+      .insertInto('apps')
+      .values({
+        ...app,
+        id: newId(),
+        workspace_id: access.workspace_id,
+        owner_id: owner.id,
+        slug: slugFrom(app.name),
+        created_date: now,
+        updated_date: now,
+      })
+      .onConflict((conflict) => conflict.column('slug').doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return { ...row, owner_email: owner.email };
+  }
+  throw new Error('no free slug was found in five tries');
+}
+
+function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ id: string; email: string }> {
+  const people = db.selectFrom('users').select(['users.id', 'users.email']);
+  if (caller.user_id !== null) return people.where('users.id', '=', caller.user_id).executeTakeFirstOrThrow();
+  return people
+    .innerJoin('memberships', 'memberships.user_id', 'users.id')
+    .where('memberships.workspace_id', '=', workspace_id)
+    .where('memberships.role', '=', 'owner')
+    .executeTakeFirstOrThrow();
+}
+
+/** Saves changed columns of the app as it was when the caller was let in: not in the trash, or in it. */
+export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tables['apps']>) {
+  const { id, workspace_id, deleted_date } = access.app;
+  try {
+    const row = await db
+      .updateTable('apps')
+      .set(change)
+      .where('workspace_id', '=', workspace_id)
+      .where('id', '=', id)
+      .where('deleted_date', deleted_date === null ? 'is' : 'is not', null)
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) return row;
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
+    throw new Problem('conflict', 'slug_taken', 'Another app of this installation has this slug.');
+  }
+  throw noSuch('app_not_found'); // gone since the caller was let in
+}
+
+export const trashApp = (db: Db, access: AppAccess, now: Date) =>
+  saveApp(db, access, { deleted_date: now, updated_date: now });
+
+/** Back from the trash, without the tokens of its users: the trash, where none is good, has ended them. */
+export async function restoreRow(db: Db, access: AppAccess, now: Date) {
+  const { id, workspace_id } = access.app;
+  await db
+    .deleteFrom('credentials')
+    .where('workspace_id', '=', workspace_id)
+    .where('app_user_id', 'in', (users) => users.selectFrom('app_users').where('app_id', '=', id).select('id'))
+    .execute();
+  return saveApp(db, access, { deleted_date: null, updated_date: now });
+}
+
+/** One more revision of what the app contains. The row stays held until the transaction ends. */
+export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
+  return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
+}
+
+const shares = (db: Db, { app }: AppAccess) =>
+  db
+    .selectFrom('app_shares')
+    .innerJoin('users', 'users.id', 'app_shares.user_id')
+    .where('app_shares.workspace_id', '=', app.workspace_id)
+    .where('app_shares.app_id', '=', app.id)
+    .select(['users.email', 'app_shares.role']);
+
+export const listShares = (db: Db, access: AppAccess) => shares(db, access).orderBy('users.email').execute();
+
+export const findShare = (db: Db, access: AppAccess, user_id: string) =>
+  shares(db, access).where('app_shares.user_id', '=', user_id).executeTakeFirst();
+
+export async function insertShare(
+  db: Db,
+  { app }: AppAccess,
+  user_id: string,
+  role: 'editor' | 'viewer',
+  now: Date,
+): Promise<void> {
+  await db
+    .insertInto('app_shares')
+    .values({ app_id: app.id, workspace_id: app.workspace_id, user_id, role, created_date: now })
+    .onConflict((conflict) => conflict.columns(['app_id', 'user_id']).doUpdateSet({ role }))
+    .execute();
+}
+
+/** Ends a share; gives whether the person has any left in the workspace. */
+export async function removeShare(db: Db, { app }: AppAccess, member: { id: string }): Promise<boolean> {
+  const { workspace_id } = app;
+  const shares = db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', member.id);
+  await shares.where('app_id', '=', app.id).execute();
+  const left = await db
+    .selectFrom('app_shares')
+    .where('workspace_id', '=', workspace_id)
+    .where('user_id', '=', member.id)
+    .select('app_id')
+    .limit(1)
+    .executeTakeFirst();
+  return left !== undefined;
+}
+
+/** The name in the letters an address takes, and six characters that make it one of its kind. */
+function slugFrom(name: string): string {
+  const words = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 50);
+  const unique = newId().replaceAll('-', '').slice(-6);
+  return `${words || 'app'}-${unique}`.replace(/-+/g, '-');
+}

@@ -1,0 +1,202 @@
+// Owns the invitations of people who have not joined yet, their links, and the apps that were shared with them.
+import { type Selectable, sql, type Updateable } from 'kysely';
+import { newId } from '../../kit/ids.ts';
+import type { Db, Tables } from '../../tables.ts';
+import type { Plan } from '../auth/plans.ts';
+import type { AppAccess, WorkspaceAccess } from '../auth/proofs.ts';
+import type { Pepper } from '../auth/tokens.ts';
+import { hashOneTimeText, newOneTimeText } from './accounts.ts';
+
+type Place = Pick<WorkspaceAccess, 'workspace_id'>;
+type Key = Pick<Invitation, 'workspace_id' | 'id'>;
+type ShareRole = Tables['invitation_shares']['role'];
+
+export type Invitation = Omit<Selectable<Tables['invitations']>, 'hash' | 'pepper_id'>;
+
+const shown = [
+  'workspace_id',
+  'id',
+  'email',
+  'role',
+  'assigned_via',
+  'invited_by',
+  'created_date',
+  'expires_at',
+  'accepted_at',
+  'accepted_by',
+] as const;
+
+const invitations = (db: Db, { workspace_id, id }: Key) =>
+  db.updateTable('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id);
+
+/** Invitations nobody has accepted, pending or expired. */
+export const listOpenInvitations = (db: Db, { workspace_id }: Place, emails: readonly string[]) =>
+  db
+    .selectFrom('invitations')
+    .where('workspace_id', '=', workspace_id)
+    .where('email', 'in', emails)
+    .where('accepted_at', 'is', null)
+    .select(shown)
+    .execute();
+
+export async function saveInvitation(db: Db, key: Key, change: Updateable<Tables['invitations']>): Promise<void> {
+  await invitations(db, key).set(change).execute();
+}
+
+export async function removeInvitation(db: Db, { workspace_id, id }: Key): Promise<void> {
+  await db.deleteFrom('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
+}
+
+// ---- links
+
+const linkMs = 60 * 24 * 60 * 60 * 1000;
+
+/** An invitation with the text of its link, which exists nowhere else. */
+export type Linked = Invitation & { readonly text: string };
+
+type Asked = Pick<Invitation, 'email' | 'role' | 'assigned_via'>;
+
+function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
+  const text = newOneTimeText();
+  const row = {
+    hash: hashOneTimeText(text, pepper),
+    pepper_id: pepper.id,
+    invited_by: access.caller.user_id,
+    created_date: now,
+    expires_at: new Date(now.getTime() + linkMs),
+  };
+  return { text, row };
+}
+
+export async function insertInvitation(
+  db: Db,
+  access: WorkspaceAccess,
+  asked: Asked,
+  pepper: Pepper,
+  now: Date,
+): Promise<Linked> {
+  const { text, row } = newLink(access, pepper, now);
+  const made = await db
+    .insertInto('invitations')
+    .values({ workspace_id: access.workspace_id, id: newId(), ...asked, ...row })
+    .returning(shown)
+    .executeTakeFirstOrThrow();
+  return { ...made, text };
+}
+
+/** A new link and new 60 days; the old link is dead. */
+export async function renewInvitation(
+  db: Db,
+  access: WorkspaceAccess,
+  { workspace_id, id }: Key,
+  asked: Partial<Asked>,
+  pepper: Pepper,
+  now: Date,
+): Promise<Linked> {
+  const { text, row } = newLink(access, pepper, now);
+  const renewed = await invitations(db, { workspace_id, id })
+    .set({ ...asked, ...row })
+    .returning(shown)
+    .executeTakeFirstOrThrow();
+  return { ...renewed, text };
+}
+
+/** What a link leads to: the invitation, its workspace, and the account of the person asked, if there is one. */
+export type Opened = Invitation & {
+  readonly workspace_name: string;
+  readonly plan: Plan;
+  readonly user_id: string | null;
+};
+
+/** By the text of a link, hashed with any pepper that is still good. */
+export async function findByLink(db: Db, text: string, peppers: readonly Pepper[]): Promise<Opened | undefined> {
+  const hashes = peppers.map((pepper) => hashOneTimeText(text, pepper));
+  const { rows } = await sql<Opened>`/* reach */
+    select ${sql.join(shown.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
+    from invitations i
+    join workspaces w on w.id = i.workspace_id and w.deleted_date is null
+    left join users u on u.email = i.email
+    where i.hash in (${sql.join(hashes)})`.execute(db);
+  return rows[0];
+}
+
+/** The person is in: a member with the invitation's role, to whom is shared what was shared with them before. */
+export async function acceptInvitation(db: Db, invitation: Invitation, user_id: string, now: Date): Promise<void> {
+  const { workspace_id, id, role, assigned_via } = invitation;
+  await db
+    .insertInto('memberships')
+    .values({ workspace_id, user_id, role, assigned_via, created_date: now, updated_date: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await sql`with shared as (
+      delete from invitation_shares where workspace_id = ${workspace_id} and invitation_id = ${id} returning app_id, role
+    ) insert into app_shares (app_id, user_id, workspace_id, role, created_date)
+    select app_id, ${user_id}, ${workspace_id}, role, ${now} from shared on conflict do nothing`.execute(db);
+  await saveInvitation(db, invitation, { accepted_at: now, accepted_by: user_id });
+}
+
+/** Forgets accepted invitations whose link would have expired; gives how many. */
+export async function forgetAccepted(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } =
+    await sql`/* service */ delete from invitations where accepted_at is not null and expires_at <= ${now}`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+// ---- apps shared with people who have not joined yet
+
+const invitedShares = (db: Db, { app }: AppAccess) =>
+  db
+    .selectFrom('invitation_shares')
+    .innerJoin('invitations', (join) =>
+      join
+        .onRef('invitations.workspace_id', '=', 'invitation_shares.workspace_id')
+        .onRef('invitations.id', '=', 'invitation_shares.invitation_id'),
+    )
+    .where('invitation_shares.workspace_id', '=', app.workspace_id)
+    .where('invitations.workspace_id', '=', app.workspace_id)
+    .where('invitation_shares.app_id', '=', app.id)
+    .select(['invitations.email', 'invitation_shares.role']);
+
+export const listInvitedShares = (db: Db, access: AppAccess) =>
+  invitedShares(db, access).orderBy('invitations.email').execute();
+
+export const findInvitedShare = (db: Db, access: AppAccess, invitation: Key) =>
+  invitedShares(db, access).where('invitations.id', '=', invitation.id).executeTakeFirst();
+
+export async function saveInvitedShare(
+  db: Db,
+  { app }: AppAccess,
+  { workspace_id, id }: Key,
+  role: ShareRole,
+  now: Date,
+): Promise<void> {
+  await db
+    .insertInto('invitation_shares')
+    .values({ workspace_id, invitation_id: id, app_id: app.id, role, created_date: now })
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'invitation_id', 'app_id']).doUpdateSet({ role }))
+    .execute();
+}
+
+/** Ends the share of one app; gives whether any is left. */
+export async function removeInvitedShare(db: Db, { app }: AppAccess, { workspace_id, id }: Key): Promise<boolean> {
+  const ofInvitation = db.deleteFrom('invitation_shares').where('workspace_id', '=', workspace_id);
+  await ofInvitation.where('invitation_id', '=', id).where('app_id', '=', app.id).execute();
+  const left = await db
+    .selectFrom('invitation_shares')
+    .where('workspace_id', '=', workspace_id)
+    .where('invitation_id', '=', id)
+    .select('app_id')
+    .limit(1)
+    .executeTakeFirst();
+  return left !== undefined;
+}
+
+/** Who joins as a viewer edits nothing, whatever was shared with them. */
+export async function capInvitedShares(db: Db, { workspace_id, id }: Key): Promise<void> {
+  await db
+    .updateTable('invitation_shares')
+    .set({ role: 'viewer' })
+    .where('workspace_id', '=', workspace_id)
+    .where('invitation_id', '=', id)
+    .execute();
+}

@@ -1,0 +1,143 @@
+// Owns memberships: finding, changing and ending them, with all that hangs on one in this room (apps, shares, tokens).
+import { sql, type Updateable } from 'kysely';
+import { lockOnce, transaction } from '../../kit/db/database.ts';
+import type { Db, Tables } from '../../tables.ts';
+import type { WorkspaceAccess } from '../auth/proofs.ts';
+import type { WorkspaceRole } from '../auth/roles.ts';
+import { type Invitation, listOpenInvitations } from './invitations.ts';
+
+/** Where something happens: a proof, or what came with one. */
+type Place = Pick<WorkspaceAccess, 'workspace_id'>;
+
+/** Runs one change of a workspace's people at a time: "one owner" and "member or invited" are rules over many rows. */
+export const inTurn = <Result>(db: Db, { workspace_id }: Place, work: (db: Db) => Promise<Result>): Promise<Result> =>
+  transaction(db, async (db) => {
+    await lockOnce(db, `members of ${workspace_id}`);
+    return work(db);
+  });
+
+export interface Member {
+  readonly id: string;
+  readonly email: string;
+  readonly role: WorkspaceRole;
+  readonly access_state: 'active' | 'blocked';
+  readonly credit_limit: number | null;
+}
+
+const members = (db: Db, { workspace_id }: Place) =>
+  db
+    .selectFrom('memberships')
+    .innerJoin('users', 'users.id', 'memberships.user_id')
+    .where('memberships.workspace_id', '=', workspace_id)
+    .select(['users.id', 'users.email', 'memberships.role', 'memberships.access_state', 'memberships.credit_limit']);
+
+/** A joined member of the workspace, by e-mail. */
+export const findMember = (db: Db, place: Place, email: string): Promise<Member | undefined> =>
+  members(db, place).where('users.email', '=', email.toLowerCase()).executeTakeFirst();
+
+export const getOwner = (db: Db, place: Place): Promise<Member> =>
+  members(db, place).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
+
+/** The e-mail addresses of those who answer for an app: its owner, and the owner and admins of its workspace. */
+export async function listStewards(db: Db, place: Place, app_id: string): Promise<string[]> {
+  const rows = await members(db, place)
+    .where('memberships.access_state', '=', 'active')
+    .where((is) =>
+      is.or([
+        is('memberships.role', 'in', ['owner', 'admin']),
+        is(
+          'users.id',
+          '=',
+          is
+            .selectFrom('apps')
+            .where('workspace_id', '=', place.workspace_id)
+            .where('id', '=', app_id)
+            .select('owner_id'),
+        ),
+      ]),
+    )
+    .orderBy('users.email')
+    .execute();
+  return rows.map((row) => row.email);
+}
+
+/** Someone of the workspace's list: a member, or a person who was asked to become one. */
+export type Listed = ({ readonly joined: true } & Member) | ({ readonly joined: false } & Invitation);
+
+/** Members and open invitations, by e-mail. */
+export async function findListed(db: Db, place: Place, emails: readonly string[]): Promise<Map<string, Listed>> {
+  if (emails.length === 0) return new Map();
+  const joined = await members(db, place).where('users.email', 'in', emails).execute();
+  const invited = await listOpenInvitations(db, place, emails);
+  return new Map<string, Listed>([
+    ...invited.map((row) => [row.email, { joined: false, ...row }] as const),
+    ...joined.map((row) => [row.email, { joined: true, ...row }] as const),
+  ]);
+}
+
+export async function saveMember(
+  db: Db,
+  { workspace_id }: Place,
+  user_id: string,
+  change: Updateable<Tables['memberships']>,
+): Promise<void> {
+  await db
+    .updateTable('memberships')
+    .set(change)
+    .where('workspace_id', '=', workspace_id)
+    .where('user_id', '=', user_id)
+    .execute();
+}
+
+/** A viewer of the workspace edits nothing, whatever was shared with them. */
+export async function capShares(db: Db, { workspace_id }: Place, user_id: string): Promise<void> {
+  await db
+    .updateTable('app_shares')
+    .set({ role: 'viewer' })
+    .where('workspace_id', '=', workspace_id)
+    .where('user_id', '=', user_id)
+    .execute();
+}
+
+/**
+ * Ends a membership. The person's apps and agents pass to `owner_id`; what was shared with them, their tokens here and
+ * their invitations end; sessions forget that they were here. Gives how many apps and tokens that was.
+ */
+export async function endMembership(
+  db: Db,
+  { workspace_id }: Place,
+  user_id: string,
+  owner_id: string,
+  now: Date,
+): Promise<{ apps_passed: number; tokens_revoked: number }> {
+  const passed = await sql`with passed as (
+      update apps set owner_id = ${owner_id} where workspace_id = ${workspace_id} and owner_id = ${user_id} returning id
+    ), needless as (
+      delete from app_shares where workspace_id = ${workspace_id} and user_id = ${owner_id}
+        and app_id in (select id from passed)
+    ) select id from passed`.execute(db);
+  await db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id).execute();
+  const credentials = db
+    .updateTable('credentials')
+    .where('workspace_id', '=', workspace_id)
+    .where('user_id', '=', user_id);
+  // A token makes tokens of the same person only: with all of theirs go all descendants.
+  const tokens = await credentials
+    .set({ revoked_at: now })
+    .where('kind', '=', 'personal_token')
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  await credentials.set({ workspace_id: null }).where('kind', '=', 'session').execute();
+  await db
+    .deleteFrom('invitations')
+    .where('workspace_id', '=', workspace_id)
+    .where((is) =>
+      is.or([
+        is('accepted_by', '=', user_id),
+        is('email', '=', is.selectFrom('users').where('id', '=', user_id).select('email')),
+      ]),
+    )
+    .execute();
+  await db.deleteFrom('memberships').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id).execute();
+  return { apps_passed: passed.rows.length, tokens_revoked: Number(tokens.numUpdatedRows) };
+}

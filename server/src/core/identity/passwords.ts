@@ -1,0 +1,77 @@
+// Owns passwords: argon2id, the rules for a new one, and a check that takes as long for a person who does not exist.
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { newPassword } from '../../kit/http/shapes.ts';
+import type { Db } from '../../tables.ts';
+
+const derive = promisify(argon2);
+const cost = { memory: 19_456, passes: 2, parallelism: 1 };
+
+// The commonest passwords that are long enough to be tried at all.
+const commonest = new Set(readFileSync(new URL('./common-passwords.txt', import.meta.url), 'utf8').split('\n'));
+
+export const NewPassword = newPassword(12, 256, (password) => commonest.has(password.toLowerCase()));
+
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const tag = await tagOf(password, salt, cost);
+  return [
+    'argon2id',
+    cost.memory,
+    cost.passes,
+    cost.parallelism,
+    salt.toString('base64url'),
+    tag.toString('base64url'),
+  ].join('$');
+}
+
+const tagOf = (password: string, nonce: Buffer, { memory, passes, parallelism }: typeof cost): Promise<Buffer> =>
+  derive('argon2id', {
+    message: password.normalize('NFKC'),
+    nonce,
+    memory,
+    passes,
+    parallelism,
+    tagLength: 32,
+  }) as Promise<Buffer>;
+
+// Compared with when there is nobody to compare with, so that the answer takes as long. Random: no password fits it.
+const nobodys = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
+
+export async function passwordMatches(password: string, stored: string | undefined): Promise<boolean> {
+  const [, memory, passes, parallelism, salt = '', expected = ''] = (stored ?? nobodys).split('$');
+  const parameters = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+  const tag = await tagOf(password, Buffer.from(salt, 'base64url'), parameters);
+  return timingSafeEqual(tag, Buffer.from(expected, 'base64url')) && stored !== undefined;
+}
+
+export async function findPassword(db: Db, email: string): Promise<{ user_id: string; hash: string } | undefined> {
+  return db
+    .selectFrom('users')
+    .innerJoin('passwords', 'passwords.user_id', 'users.id')
+    .where('users.email', '=', email)
+    .select(['users.id as user_id', 'passwords.hash'])
+    .executeTakeFirst();
+}
+
+/** True when the stored password is still this one; held until the transaction ends. */
+export async function isStillPassword(db: Db, user_id: string, hash: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('passwords')
+    .where('user_id', '=', user_id)
+    .select('hash')
+    .forShare()
+    .executeTakeFirst();
+  return row?.hash === hash;
+}
+
+/** A new password; links that were sent for the old one end with it. */
+export async function savePassword(db: Db, user_id: string, hash: string, now: Date): Promise<void> {
+  await db
+    .insertInto('passwords')
+    .values({ user_id, hash, updated_date: now })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ hash, updated_date: now }))
+    .execute();
+  await db.deleteFrom('password_resets').where('user_id', '=', user_id).execute();
+}

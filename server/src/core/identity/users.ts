@@ -1,0 +1,92 @@
+// Owns the making of people, workspaces, memberships and credentials. Features and commands call these; nobody else
+// writes those tables.
+import { newId } from '../../kit/ids.ts';
+import type { Db } from '../../tables.ts';
+import { monthlyCredits, type Plan } from '../auth/plans.ts';
+import type { WorkspaceRole } from '../auth/roles.ts';
+import { type CredentialKind, hashToken, mintToken, type Pepper } from '../auth/tokens.ts';
+
+export interface Mint {
+  readonly peppers: readonly Pepper[];
+  readonly cellCode: string;
+}
+
+export async function insertUser(
+  db: Db,
+  person: { email: string; full_name: string; is_operator?: boolean },
+  now: Date,
+): Promise<string> {
+  const id = newId();
+  const email = person.email.trim().toLowerCase();
+  await db
+    .insertInto('users')
+    .values({ ...person, id, email, created_date: now, updated_date: now })
+    .execute();
+  return id;
+}
+
+export async function insertWorkspace(
+  db: Db,
+  { owner_id, ...workspace }: { name: string; plan: Plan; owner_id: string; country_code?: string },
+  now: Date,
+): Promise<string> {
+  const id = newId();
+  await db
+    .insertInto('workspaces')
+    .values({ ...workspace, id, monthly_limit: monthlyCredits[workspace.plan], created_date: now, updated_date: now })
+    .execute();
+  await insertMembership(db, { workspace_id: id, user_id: owner_id, role: 'owner' }, now);
+  return id;
+}
+
+export async function insertMembership(
+  db: Db,
+  membership: { workspace_id: string; user_id: string; role: WorkspaceRole },
+  now: Date,
+): Promise<void> {
+  await db
+    .insertInto('memberships')
+    .values({ ...membership, created_date: now, updated_date: now })
+    .execute();
+}
+
+export interface NewCredential {
+  readonly kind: CredentialKind;
+  readonly name?: string;
+  readonly user_id: string | null;
+  readonly workspace_id: string | null;
+  readonly app_user_id?: string;
+  readonly permission: 'read_only' | 'full_access';
+  readonly app_ids?: readonly string[] | null;
+  readonly scopes?: readonly string[] | null;
+  readonly expires_at?: Date | null;
+  readonly description?: string;
+  readonly parent_id?: string | null;
+  readonly created_by?: string | null;
+}
+
+/** Makes a credential and gives its text, which exists nowhere else. */
+export async function insertCredential(
+  db: Db,
+  mint: Mint,
+  credential: NewCredential,
+  now: Date,
+): Promise<{ id: string; token: string }> {
+  const id = newId();
+  const token = mintToken(credential.kind, mint.cellCode);
+  const pepper = mint.peppers[0] as Pepper;
+  await db
+    .insertInto('credentials')
+    .values({
+      ...credential,
+      id,
+      hash: hashToken(token, pepper),
+      pepper_id: pepper.id,
+      last4: token.slice(-4),
+      app_ids: credential.app_ids ? [...credential.app_ids] : null,
+      scopes: credential.scopes ? [...credential.scopes] : null,
+      created_date: now,
+    })
+    .execute();
+  return { id, token };
+}

@@ -1,0 +1,75 @@
+// Owns the workspaces' rows: reading, changing, throwing away and purging them.
+import { sql, type Updateable } from 'kysely';
+import type { Db, Tables } from '../../tables.ts';
+import type { SelfAccess, WorkspaceAccess } from '../auth/proofs.ts';
+
+export const graceDays = 30;
+const dayMs = 24 * 60 * 60 * 1000;
+
+export const getWorkspaceRow = (db: Db, access: WorkspaceAccess) =>
+  db.selectFrom('workspaces').selectAll().where('id', '=', access.workspace_id).executeTakeFirstOrThrow();
+
+export const saveWorkspace = (db: Db, id: string, change: Updateable<Tables['workspaces']>) =>
+  db.updateTable('workspaces').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+
+/** Every workspace of the installation, with what an operator wants to know of it. Only an operator's proof opens this. */
+export function operatedWorkspaces(db: Db, _access: SelfAccess) {
+  return db
+    .selectFrom('workspaces')
+    .modifyFront(sql`/* operator */`)
+    .selectAll('workspaces')
+    .select((is) => [
+      is
+        .selectFrom('memberships')
+        .whereRef('memberships.workspace_id', '=', 'workspaces.id')
+        .select((of) => of.fn.countAll<number>().as('count'))
+        .as('member_count'),
+      is
+        .selectFrom('memberships')
+        .innerJoin('users', 'users.id', 'memberships.user_id')
+        .whereRef('memberships.workspace_id', '=', 'workspaces.id')
+        .where('memberships.role', '=', 'owner')
+        .select('users.email')
+        .as('owner_email'),
+    ])
+    .$narrowType<{ member_count: number }>();
+}
+
+/** Deletes workspaces whose grace is over, with everything in them, once no app of theirs holds records; gives how many. */
+export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${before(now)}
+    and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)`.execute(
+    db,
+  );
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Deletes apps that have been in the trash for too long, once they hold no records; gives how many. */
+export async function purgeApps(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${before(now)}
+    and not exists (select from apps_holding_records h where h.app_id = a.id)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+/** Apps that wait for their purge, by themselves or with their workspace, because they still hold records. */
+export async function listExpiredApps(db: Db, now: Date, limit: number): Promise<string[]> {
+  const { rows } = await sql<{
+    id: string;
+  }>`/* service */ select a.id from apps a join workspaces w on w.id = a.workspace_id
+    where (a.deleted_date <= ${before(now)} or w.deleted_date <= ${before(now)})
+      and exists (select from apps_holding_records h where h.app_id = a.id) order by a.id limit ${limit}`.execute(db);
+  return rows.map((row) => row.id);
+}
+
+/** Deletes credentials and links that can never be used again; gives how many. */
+export async function purgeCredentials(db: Db, now: Date): Promise<number> {
+  const idleSince = new Date(now.getTime() - 7 * dayMs);
+  const { numAffectedRows } = await sql`/* service */ delete from credentials
+    where expires_at <= ${before(now)} or revoked_at <= ${before(now)}
+      or (kind = 'session' and (expires_at <= ${now} or last_used_at < ${idleSince}))`.execute(db);
+  const links =
+    await sql`/* service */ delete from password_resets where expires_at <= ${now} or used_at is not null`.execute(db);
+  return Number(numAffectedRows ?? 0) + Number(links.numAffectedRows ?? 0);
+}
+
+const before = (now: Date): Date => new Date(now.getTime() - graceDays * dayMs);

@@ -1,0 +1,69 @@
+// Owns what can be said about the work that waits: how much, how old, what failed, and who is at work. Read from the
+// tables themselves, so that any process can answer.
+import { sql } from 'kysely';
+import type { AnyDb } from '../db/database.ts';
+import { type Depth, depthOf, type Queue } from './queues/queue.ts';
+import { defaultLeaseMs } from './workers/slots.ts';
+
+export interface QueueFigures extends Depth {
+  readonly queue: string;
+}
+
+export interface LaterFigures {
+  /** One for each queue table, and `events` for those not heard yet. */
+  readonly queues: readonly QueueFigures[];
+  readonly workflows: readonly { name: string; state: string; count: number }[];
+  readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
+}
+
+export async function laterFigures(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<LaterFigures> {
+  const depths = await Promise.all(queues.map(async (queue) => ({ queue: queue.name, ...(await depthOf(queue, db)) })));
+  return {
+    queues: [await eventFigures(db), ...depths],
+    workflows: await workflowFigures(db),
+    slots: await slotFigures(db),
+  };
+}
+
+async function eventFigures(db: AnyDb): Promise<QueueFigures> {
+  const { rows } = await sql<QueueFigures>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
+      count(*) filter (where failures > 0)::int as failed,
+      coalesce(extract(epoch from clock_timestamp() - min(occurred_at) filter (where failures = 0)), 0)::float
+        as "oldestSeconds"
+    from events where dispatched_at is null`.execute(db);
+  return rows[0] as QueueFigures;
+}
+
+async function workflowFigures(db: AnyDb): Promise<LaterFigures['workflows']> {
+  const { rows } = await sql<{ name: string; state: string; count: number }>`
+    select name, lower(status) as state, count(*)::int as count from dbos.workflow_status
+    where status in ('ENQUEUED', 'DELAYED', 'PENDING', 'ERROR') group by name, status`.execute(db);
+  return rows;
+}
+
+async function slotFigures(db: AnyDb): Promise<LaterFigures['slots']> {
+  const { rows } = await sql<LaterFigures['slots'][number]>`select
+      case when settled_epoch = epoch then 'free'
+        when heartbeat_at < clock_timestamp() - ${defaultLeaseMs} * interval '1 ms' then 'silent'
+        else 'held' end as state
+    from worker_slots where epoch > 0`.execute(db);
+  return rows;
+}
+
+/** How long the oldest thing that could be done by now has waited, and when anybody last worked: cheap at any depth. */
+export async function workSeen(
+  db: AnyDb,
+  queues: readonly Pick<Queue, 'name'>[],
+): Promise<{ lagSeconds: number; heartbeatAt: Date | null }> {
+  const oldest = [
+    sql`(select occurred_at from events where dispatched_at is null and retry_at is null order by id limit 1)`,
+    ...queues.map(
+      ({ name }) => sql`(select due_at from ${sql.table(name)} where claimed_slot is null
+        and due_at <= statement_timestamp() order by due_at limit 1)`,
+    ),
+  ];
+  const { rows } = await sql<{ lagSeconds: number; heartbeatAt: Date | null }>`/* service */ select
+      coalesce(extract(epoch from statement_timestamp() - least(${sql.join(oldest)})), 0)::float as "lagSeconds",
+      (select max(heartbeat_at) from worker_slots) as "heartbeatAt"`.execute(db);
+  return rows[0] as { lagSeconds: number; heartbeatAt: Date | null };
+}

@@ -1,0 +1,138 @@
+// Owns a worker at work: everything that happens later, run under one slot.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../clock.ts';
+import type { AnyDb } from '../../db/database.ts';
+import { eventsTopic, forgetDispatched } from '../events/event-bus.ts';
+import { releaseClaims } from '../queues/complete.ts';
+import type { Queue } from '../queues/queue.ts';
+import { type QueueParts, runQueue } from '../queues/run.ts';
+import { executorOf, runWorkflows, type WorkflowRun } from '../workflows/engine.ts';
+import type { Workflow, Workflows } from '../workflows/workflows.ts';
+import { type Running, runLoop } from './loop.ts';
+import { type Job, runJobs } from './schedule.ts';
+import { type Claim, defaultLeaseMs, type HeldSlot } from './slots.ts';
+import { Rest, type Wake } from './wake.ts';
+
+/** What a product does later. */
+export interface Later {
+  readonly queues: readonly Queue[];
+  readonly workflows: readonly Workflow[];
+  readonly jobs: readonly Job[];
+  /** Lets one batch of events be heard; gives how many. */
+  dispatch(db: AnyDb, now: Date): Promise<number>;
+}
+
+export interface WorkerParts {
+  readonly url: string;
+  readonly db: AnyDb;
+  readonly clock: Clock;
+  readonly wake: Wake;
+  readonly engine: Workflows;
+  /** As the slot's. */
+  readonly leaseMs?: number;
+  readonly onError: (what: string, error: unknown) => void;
+  readonly onRun?: QueueParts['onRun'];
+  /** Told when what a slot's earlier holder had begun was given back. */
+  readonly onSettled?: (slot: number) => void;
+}
+
+export interface Working {
+  /** Takes nothing new, lets what runs end, gives the rest back to others, and lets go of the slot. */
+  stop(): Promise<void>;
+}
+
+// What takes longer is begun again elsewhere: a worker that never stops would hold up every deploy.
+const drainMs = 10_000;
+const keptMs = 30 * 24 * 60 * 60 * 1000;
+
+export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Promise<Working> {
+  const { db, clock, onError } = parts;
+  const executor = executorOf(slot.slot);
+  const unwatch = watch(parts.leaseMs ?? defaultLeaseMs);
+  const settle = async ({ slot, epoch }: Claim) => {
+    await releaseRows(later, db);
+    await parts.engine.recover(db, executorOf(slot), { death: `${slot}.${epoch}` });
+    parts.onSettled?.(slot);
+  };
+  await settle(slot);
+  await slot.settled();
+  const running = await runWorkflows(later.workflows, {
+    url: parts.url,
+    db,
+    executor,
+    sessionName: slot.sessionName,
+    onWarning: (text) => onError('workflows', text),
+  });
+  const dispatcher = runDispatcher(later, parts);
+  const queues = later.queues.map((queue) => runQueue(queue, { ...parts, claim: slot }));
+  const sweeps = [
+    ...sweepsOf(later, parts, executor, running),
+    { name: 'settle abandoned slots', everyMs: 500, run: () => slot.settleAbandoned(settle) },
+  ];
+  const jobs = runJobs([...later.jobs, ...sweeps], db, clock, onError);
+  return {
+    async stop() {
+      const stopped = Promise.all([
+        dispatcher.stop(),
+        jobs.stop(),
+        running.stop(drainMs),
+        ...queues.map((queue) => queue.stop(drainMs)),
+      ]);
+      // A job in the middle of something long is cut: whatever it does is whole, or begun again.
+      await Promise.race([stopped, sleep(drainMs + 2_000)]);
+      await parts.engine.recover(db, executor);
+      await slot.release();
+      await unwatch();
+    },
+  };
+}
+
+const sweepsOf = (later: Later, { engine }: WorkerParts, executor: string, running: WorkflowRun): Job[] => [
+  // Normally nothing: claims are given back when a slot changes hands. These heal what that missed.
+  { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(later, db) },
+  {
+    name: 'give back stray workflows',
+    everyMs: 30_000,
+    run: (db) => engine.recover(db, executor, { isStray: (id) => !running.isRunning(id) }),
+  },
+  { name: 'cancel workflows', everyMs: 5_000, run: (db) => engine.cancelAsked(db) },
+  { name: 'apply schedules', everyMs: 60_000, run: () => running.applySchedules().then(() => 0) },
+  { name: 'forget events', everyMs: 60_000, run: forgetDispatched },
+  {
+    name: 'forget workflows',
+    everyMs: 60_000,
+    run: (db, now) => engine.forget(db, new Date(now.getTime() - keptMs)),
+  },
+];
+
+async function releaseRows(later: Later, db: AnyDb): Promise<number> {
+  let released = 0;
+  for (const queue of later.queues) released += await releaseClaims(queue, db);
+  return released;
+}
+
+function runDispatcher(later: Later, { db, clock, wake, onError }: WorkerParts): Running {
+  const rest = new Rest();
+  wake.listen(eventsTopic, rest.wake);
+  return runLoop(rest, async () => {
+    const done = await later.dispatch(db, clock.now()).catch((error: unknown) => {
+      onError('dispatch events', error);
+      return 0;
+    });
+    return done > 0 ? 0 : wake.pollMs();
+  });
+}
+
+/** A main thread that is stuck for as long as a lease ends with its process. */
+function watch(patienceMs: number): () => Promise<unknown> {
+  const beats = new Int32Array(new SharedArrayBuffer(4));
+  const workerData = { beats, patienceMs };
+  const thread = new Worker(new URL('watchdog.ts', import.meta.url), { workerData });
+  thread.unref();
+  const beating = setInterval(() => Atomics.add(beats, 0, 1), patienceMs / 16).unref();
+  return () => {
+    clearInterval(beating);
+    return thread.terminate();
+  };
+}

@@ -1,0 +1,51 @@
+// A worker with poison in it, for the tests of what workers survive: `worker.ts URL SLOTS`. Says what it does in JSON lines.
+import { sql } from 'kysely';
+import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
+import { holdSlot } from '../../src/kit/background/workers/slots.ts';
+import { openWake } from '../../src/kit/background/workers/wake.ts';
+import { work } from '../../src/kit/background/workers/worker.ts';
+import { openWorkflows } from '../../src/kit/background/workflows/workflows.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { openDatabase } from '../../src/kit/db/database.ts';
+
+const [url = '', slots = '1'] = process.argv.slice(2);
+const leaseMs = 2_000;
+
+const jobs: Queue<QueueRow & { what: string }> = {
+  name: 'jobs',
+  owner: 'owner_id',
+  concurrency: 10,
+  perOwner: 10,
+  timeoutMs: 60_000,
+  retryMs: retries(),
+  async run({ what }) {
+    if (what === 'kills') process.kill(process.pid, 'SIGKILL');
+    if (what === 'spins') for (;;);
+    if (what === 'waits') await new Promise((resolve) => setTimeout(resolve, 700));
+    return { record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)) };
+  },
+};
+
+const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const slot = await holdSlot({ url, slots: Number(slots), leaseMs, spareMs: 100 }, new AbortController().signal);
+if (slot === undefined) process.exit(0);
+void slot.lost.then((reason) => {
+  say({ lost: reason });
+  process.exit(1);
+});
+const { db, pool } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
+const working = await work({ queues: [jobs as Queue], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
+  url,
+  db,
+  clock: systemClock,
+  wake: openWake('redis://127.0.0.1:1', 'none:'),
+  engine: openWorkflows(pool, url),
+  leaseMs,
+  onError: (what, error) => console.error(what, error),
+});
+say({ working: slot.slot, epoch: slot.epoch });
+process.once('SIGTERM', async () => {
+  await working.stop();
+  say({ stopped: slot.slot });
+  process.exit(0);
+});

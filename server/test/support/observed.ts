@@ -1,0 +1,90 @@
+// Owns the record of what the tests saw the API answer. Run after the tests, it fails when an operation declares a
+// status that no test ever observed, or answered with a status or code that it does not declare.
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import type { Route } from '../../src/core/auth/route.ts';
+import { refusalsOf } from '../../src/openapi.ts';
+
+export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', import.meta.url));
+
+/** Notes every answer of this server. */
+export function observe(server: FastifyInstance): void {
+  const seen = new Set<string>();
+  server.addHook('onSend', async (request, reply, payload) => {
+    const operation = (request.routeOptions.config as { operation?: string }).operation;
+    const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? codeOf(payload) : '';
+    if (operation === undefined || code === 'guards_passed') return;
+    const line = `${operation} ${reply.statusCode} ${code}`;
+    if (!seen.has(line)) appendFileSync(join(observedFolder, `${process.pid}.txt`), `${line}\n`);
+    seen.add(line);
+  });
+}
+
+export interface Change {
+  readonly operation: string;
+  readonly requestId: string;
+  readonly audits: readonly string[];
+}
+
+/** Requests that said they changed something; each must have left an audit entry. */
+export function changesOf(server: FastifyInstance, routes: readonly Route[]): Change[] {
+  const audited = new Map(routes.map((route) => [route.name, route.audits]));
+  const changes: Change[] = [];
+  server.addHook('onSend', async (request, reply) => {
+    const operation = (request.routeOptions.config as { operation?: string }).operation ?? '';
+    const changed =
+      reply.statusCode < 300 && reply.getHeader('x-changed') !== 'false' && !reply.getHeader('idempotent-replayed');
+    const audits = audited.get(operation);
+    if (changed && Array.isArray(audits)) changes.push({ operation, requestId: request.id, audits });
+  });
+  return changes;
+}
+
+const codeOf = (payload: unknown): string => (/"code":"(\w+)"/.exec(String(payload)) ?? [])[1] ?? '';
+
+function faultsOf(routes: readonly Route[], observed: ReadonlySet<string>): string[] {
+  return routes.flatMap((route) => {
+    const mine = [...observed].filter((line) => line.startsWith(`${route.name} `)).map((line) => line.split(' '));
+    const statuses = new Set(mine.map(([, status]) => Number(status)));
+    const declared = [...Object.keys(route.answers).map(Number), ...refusalsOf(route).map((refusal) => refusal.status)];
+    const codes = new Set(refusalsOf(route).map((refusal) => `${refusal.status} ${refusal.code}`));
+    const unseen = [...new Set(declared)].filter((status) => !statuses.has(status));
+    const undeclared = mine.filter(
+      ([, status, code]) =>
+        !(Number(status) in route.answers) &&
+        status !== '422' &&
+        !codes.has(`${status} ${code}`) &&
+        !always.has(`${status} ${code}`),
+    );
+    return [
+      ...unseen.map((status) => `${route.name} declares ${status}, which no test observed`),
+      ...undeclared.map(([, status, code]) => `${route.name} answered ${status} ${code}, which it does not declare`),
+      ...(statuses.has(422) && !declared.includes(422)
+        ? [`${route.name} answered 422, which it does not declare`]
+        : []),
+    ];
+  });
+}
+
+// May be the answer of any operation, and is described once for all.
+const always = new Set([
+  '500 internal_error',
+  '503 service_unavailable',
+  '404 route_not_found', // a parameter left empty is another path
+  '413 payload_too_large',
+  '415 unsupported_media_type',
+]);
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { describedRoutes } = await import('../../describe/routes.ts');
+  const lines = readdirSync(observedFolder).flatMap((file) =>
+    readFileSync(join(observedFolder, file), 'utf8').trim().split('\n'),
+  );
+  const routes = await describedRoutes();
+  const faults = faultsOf(routes, new Set(lines));
+  for (const fault of faults) console.error(fault);
+  console.log(`${routes.length} operations, ${new Set(lines).size} kinds of answers observed, ${faults.length} faults`);
+  process.exitCode = faults.length > 0 ? 1 : 0;
+}

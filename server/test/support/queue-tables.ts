@@ -1,0 +1,85 @@
+// Owns a queue table for tests of queues: jobs of some owners, in lanes, whose runs note what they did.
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeEach } from 'vitest';
+import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
+import { type QueueRun, runQueue } from '../../src/kit/background/queues/run.ts';
+import { openWake } from '../../src/kit/background/workers/wake.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { openDatabase } from '../../src/kit/db/database.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { cloneTemplate } from './template.ts';
+
+export interface TestJob extends QueueRow {
+  readonly what: string;
+  readonly owner_id: string;
+  readonly lane: string;
+  readonly note: string | null;
+  readonly tries: number;
+}
+
+export async function startJobs() {
+  const cloned = await cloneTemplate();
+  const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 12 });
+  const wake = openWake('redis://127.0.0.1:6379', `test:${process.pid}:`);
+  await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null,
+    lane text not null default '', note text, tries integer not null default 0, due_at timestamptz,
+    claims integer not null default 0, failures integer not null default 0, interruptions integer not null default 0,
+    claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
+  await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
+  await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
+
+  let runs: QueueRun[] = [];
+  const errors: unknown[] = [];
+  const stopAll = (withinMs: number) => Promise.all(runs.map((run) => run.stop(withinMs)));
+  beforeEach(async () => {
+    await sql`truncate jobs, effects`.execute(db);
+  });
+  afterEach(async () => {
+    await stopAll(5_000);
+    runs = [];
+  });
+  afterAll(async () => {
+    wake.close();
+    await close();
+    await cloned.drop();
+  });
+  const owners = [newId(), newId(), newId()] as const;
+
+  return {
+    db,
+    wake,
+    owners,
+    errors,
+    stopAll,
+    queueOf: (more: Partial<Queue<TestJob>> = {}): Queue =>
+      ({
+        name: 'jobs',
+        owner: 'owner_id',
+        concurrency: 10,
+        perOwner: 5,
+        timeoutMs: 1_000,
+        retryMs: retries(10, 20),
+        run: async ({ what }) => ({
+          record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)),
+        }),
+        ...more,
+      }) satisfies Queue<TestJob> as Queue,
+    start(queue: Queue, slot = 0): QueueRun {
+      const onError = (_queue: string, error: unknown) => errors.push(error);
+      const run = runQueue(queue, { db, clock: systemClock, claim: { slot, epoch: 1 }, wake, onError });
+      runs.push(run);
+      return run;
+    },
+    async add(what: string, more: { owner?: string; inMs?: number; lane?: string } = {}) {
+      const { owner = owners[0], inMs = 0, lane = '' } = more;
+      const due = new Date(Date.now() + inMs);
+      await sql`insert into jobs (id, owner_id, what, lane, due_at)
+        values (${newId()}, ${owner}, ${what}, ${lane}, ${due})`.execute(db);
+      wake.tell('jobs');
+    },
+    effects: async () =>
+      (await sql<{ what: string }>`select what from effects order by at`.execute(db)).rows.map((row) => row.what),
+    row: async (what: string) =>
+      (await sql<TestJob>`select * from jobs where what = ${what}`.execute(db)).rows[0] as TestJob,
+  };
+}

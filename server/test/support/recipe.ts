@@ -1,0 +1,28 @@
+// Owns the recipes of docs/receivers as a receiver runs them: each a process of its own, told all it may know.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+const interpreters: Readonly<Record<string, string>> = { ts: process.execPath, py: 'python3', sh: 'sh' };
+
+/** `input`: what it reads from stdin. */
+export async function runRecipe(
+  name: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input: string,
+): Promise<Ended> {
+  const file = fileURLToPath(new URL(`../../../docs/receivers/${name}`, import.meta.url));
+  const command = interpreters[name.split('.')[1] ?? ''] ?? name;
+  const child = spawn(command, [file, ...args], { env: { PATH: process.env.PATH, ...environment } });
+  child.stdin.on('error', () => {}); // it ended without reading all
+  child.stdin.end(input);
+  const [out, error] = [child.stdout.toArray(), child.stderr.toArray()];
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, out: (await out).join(''), error: (await error).join('') };
+}

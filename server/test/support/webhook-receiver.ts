@@ -1,0 +1,174 @@
+// Owns a world with endpoints outside: names under outside.test lead to 127.20.0.1, which stands for the public net. And
+// scenes in it: webhooks on agents and apps of their own, and what tests ask of them.
+import { sql } from 'kysely';
+import { afterAll, expect } from 'vitest';
+import { type Authority, makeAuthority } from '../../../sandbox/src/certificates.ts';
+import { type Behaving, type Heard, type HookSandbox, startHookSandbox } from '../../../sandbox/src/hooks.ts';
+import type { AppRow } from '../../src/core/auth/proofs.ts';
+import type { Events, ToldMessage, ToldRecord } from '../../src/events.ts';
+import { lockOnce, transaction } from '../../src/kit/db/database.ts';
+import { newId } from '../../src/kit/ids.ts';
+import type { Got, Sent } from './client.ts';
+import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
+
+export const outside = '127.20.0.1';
+
+export interface HookWorld {
+  readonly world: World;
+  readonly endpoint: HookSandbox;
+  /** Signs certificates that this world trusts. */
+  readonly authority: Authority;
+  /** An address of the endpoint. */
+  url(path?: string, host?: string): string;
+}
+
+export async function startHookWorld(options: WorldOptions = {}): Promise<HookWorld> {
+  const authority = await makeAuthority();
+  const certificate = await authority.issue('DNS:*.outside.test', `IP:${outside}`);
+  const endpoint = await startHookSandbox({ address: outside, certificate });
+  const world = await startWorld({
+    ...options,
+    extraCa: authority.ca,
+    environment: { OUTBOUND_ALLOW: '127.20.0.0/16', ...options.environment },
+    zone: (name, type) => {
+      if (name === 'broken.outside.test') return { code: 2 };
+      if (name === 'inner.outside.test') return type === 'A' ? { addresses: ['10.0.0.1'] } : {};
+      if (name === 'gone.outside.test' || !name.endsWith('.outside.test')) return { code: 3 };
+      return type === 'A' ? { addresses: [outside] } : {};
+    },
+  });
+  afterAll(async () => {
+    await endpoint.close();
+    await authority.close();
+  });
+  return {
+    world,
+    endpoint,
+    authority,
+    url: (path = '/', host = 'hook') => `https://${host}.outside.test:${endpoint.port}${path}`,
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely.
+type Seen = any;
+
+/** A webhook on an agent or app of its own, with an endpoint of its own. */
+export interface Hook {
+  readonly of: AppRow;
+  readonly id: string;
+  /** Its secret, as it was shown when it was made. */
+  readonly secret: string;
+  /** Its place in the API. */
+  readonly path: string;
+  /** What its endpoint got, in the order it came. */
+  heard(): Heard[];
+  /** How its endpoint answers from now on. */
+  behave(how: Behaving): void;
+  call(method: string, below?: string, sent?: Sent): Promise<Got>;
+  get(): Promise<Seen>;
+  patch(body: object): Promise<Got>;
+  /** So many things happen that the webhooks of its agent or app are told by default. */
+  tell(count?: number): Promise<void>;
+  /** Its deliveries, from the first. */
+  log(): Promise<Seen[]>;
+  /** Waits until its deliveries look like this, from the first. */
+  logs(expected: object[]): Promise<void>;
+  /** What was to wait for its next attempt waits no longer. */
+  hurry(): Promise<void>;
+}
+
+export interface HookScene extends HookWorld {
+  readonly owner: Person;
+  readonly workspace: string;
+  readonly token: string;
+  /** `on`: an agent or app that is there already. */
+  hook(body?: object, on?: { on?: AppRow; scope?: 'agent' | 'app'; as?: string }): Promise<Hook>;
+  /** Until it ends no worker begins an attempt: what is queued can be looked at. */
+  whileNoneBegins<T>(look: () => Promise<T>): Promise<T>;
+}
+
+export async function startHookScene(options: WorldOptions = {}): Promise<HookScene> {
+  const hooks = await startHookWorld(options);
+  const { world, endpoint, url } = hooks;
+  const owner = await world.person('owner@example.com');
+  const workspace = await world.workspace(owner);
+  await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+  const token = await world.token(owner, workspace);
+  const behaviours = new Map<string, Behaving>();
+  endpoint.behave = (heard) => behaviours.get(heard.path)?.(heard) ?? {};
+
+  async function hook(body: object = {}, { on, scope = 'agent', as = token }: Parameters<HookScene['hook']>[1] = {}) {
+    const app_type = scope === 'agent' ? 'user_agent' : 'user_app';
+    const of = on ?? (await world.appOf(owner, workspace, { app_type }));
+    const place = `/${newId()}`;
+    const base = `/api/${scope}s/${of.id}/webhooks`;
+    const events = [scope === 'agent' ? 'message.created' : 'entity.updated'];
+    const created = await world.call('POST', base, { as, body: { target_url: url(place), events, ...body } });
+    expect(created.status, created.text).toBe(200);
+    const { id, secret } = created.body;
+    const call = (method: string, below = '', sent: Sent = {}) =>
+      world.call(method, `${base}/${id}${below}`, { as, ...sent });
+    const log = async () => (await call('GET', '/deliveries?after_seq=0&limit=100')).body.items;
+    return {
+      of,
+      id,
+      secret,
+      path: `${base}/${id}`,
+      heard: () => endpoint.heard.filter((heard) => heard.path === place),
+      behave: (how) => void behaviours.set(place, how),
+      call,
+      get: async () => (await call('GET')).body,
+      patch: async (change) => {
+        await world.forgetCounts(); // no plan widens how often a webhook may be changed
+        return call('PATCH', '', { body: change });
+      },
+      tell: async (count = 1) => {
+        for (let n = 0; n < count; n += 1)
+          if (scope === 'agent') await publish(world, 'message.created', toldMessage(of));
+          else await publish(world, 'entity.updated', toldRecord(of));
+      },
+      log,
+      logs: (expected) => expect.poll(log).toMatchObject(expected),
+      hurry: async () => {
+        await sql`update webhook_deliveries set due_at = clock_timestamp()
+          where webhook_id = ${id} and due_at is not null and claimed_slot is null`.execute(world.db);
+        world.app.wake.tell('webhook_deliveries');
+      },
+    } satisfies Hook;
+  }
+  const whileNoneBegins: HookScene['whileNoneBegins'] = (look) =>
+    transaction(world.db, async (db) => {
+      await lockOnce(db, 'claim webhook_deliveries');
+      return look();
+    });
+  return { ...hooks, owner, workspace, token, hook, whileNoneBegins };
+}
+
+/** Something happened. */
+export const publish = <Name extends keyof Events>({ app, clock }: World, name: Name, payload: Events[Name]) =>
+  app.publish(app.database.db, name, payload, clock.now());
+
+const when = '2026-11-14T09:30:00.123Z';
+
+export const toldMessage = ({ workspace_id, id }: AppRow, content = 'hello'): ToldMessage => ({
+  workspace_id,
+  agent_id: id,
+  conversation_id: newId(),
+  data: {
+    message: { id: newId(), role: 'user', content, file_urls: [], created_date: when, updated_date: when },
+    user: { id: newId(), email: 'person@example.com' },
+  },
+});
+
+export const toldRecord = ({ workspace_id, id }: AppRow, entity_name = 'Order'): ToldRecord => ({
+  workspace_id,
+  app_id: id,
+  entity_name,
+  entity_id: newId(),
+  data: { total: 2 },
+  old_data: { total: 1 },
+  changed_fields: ['total'],
+  actor: { id: newId(), email: 'person@example.com' },
+  depth: 0,
+  payload_too_large: false,
+});

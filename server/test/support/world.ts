@@ -1,0 +1,300 @@
+// Owns the world a test file lives in: the real app on a database of its own and real Redis, a clock that can be
+// moved, and builders for the people, workspaces and credentials in it.
+import { randomBytes } from 'node:crypto';
+import { Resolver } from 'node:dns/promises';
+import { Writable } from 'node:stream';
+import { Redis } from 'ioredis';
+import { type Insertable, sql } from 'kysely';
+import { afterAll, expect } from 'vitest';
+import { type DnsZone, startDnsSandbox } from '../../../sandbox/src/dns.ts';
+import { type App, type AppParts, createApp, migrationsFolder } from '../../src/app.ts';
+import { newKeys } from '../../src/commands/keys.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import { issueProof } from '../../src/core/auth/issue-proof.ts';
+import type { Plan } from '../../src/core/auth/plans.ts';
+import type { AppRow, WorkspaceAccess } from '../../src/core/auth/proofs.ts';
+import type { WorkspaceRole } from '../../src/core/auth/roles.ts';
+import { insertApp, type NewApp } from '../../src/core/identity/apps.ts';
+import {
+  insertCredential,
+  insertMembership,
+  insertUser,
+  insertWorkspace,
+  type NewCredential,
+} from '../../src/core/identity/users.ts';
+import { type HeldSlot, holdSlot } from '../../src/kit/background/workers/slots.ts';
+import { work } from '../../src/kit/background/workers/worker.ts';
+import { openDatabase } from '../../src/kit/db/database.ts';
+import { readMigrations } from '../../src/kit/db/migrate.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { createLog } from '../../src/kit/log.ts';
+import type { Db, Tables } from '../../src/tables.ts';
+import { call, type Got, type Sent } from './client.ts';
+import { type Change, changesOf, observe } from './observed.ts';
+import { cloneTemplate } from './template.ts';
+import { tenantCheck } from './tenant-check.ts';
+
+type NewAppUser = Insertable<Tables['app_users']>;
+
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+}
+
+export interface WorldOptions {
+  readonly environment?: Record<string, string>;
+  readonly routes?: AppParts['routes'];
+  /** Where the app looks for its database, when not at the world's own. */
+  readonly databaseUrl?: string;
+  /** What names outside lead to. Otherwise example.com and what is under it is public, and nothing else exists. */
+  readonly zone?: DnsZone;
+  /** Certificates that endpoints of this world may be signed by. */
+  readonly extraCa?: string;
+  /** Sees the text of every statement the app sends. */
+  readonly seeStatement?: (text: string) => void;
+  /** The tests of this file take entries out of the audit log on purpose. */
+  readonly tampers?: true;
+}
+
+export class World {
+  readonly app: App;
+  readonly config: Config;
+  readonly url: string;
+  readonly logged: string[];
+  /** Added to the real time; tests move it instead of waiting. */
+  readonly clock: { aheadMs: number; now(): Date };
+
+  /** The tests' own way to the tables, beside the app's, which is checked. */
+  readonly db: Db;
+
+  constructor(app: App, db: Db, config: Config, url: string, logged: string[], clock: World['clock']) {
+    this.app = app;
+    this.db = db;
+    this.config = config;
+    this.url = url;
+    this.logged = logged;
+    this.clock = clock;
+  }
+
+  /** Stops the app, and checks what must hold over everything the tests of this file did. */
+  end: () => Promise<void> = async () => {};
+
+  call(method: string, path: string, sent?: Sent): Promise<Got> {
+    return call(this.url, method, path, sent);
+  }
+
+  /** Starts a worker in this process, on this world's app; it stops with the world. Once per file: the engine is one. */
+  async startWorker(): Promise<void> {
+    const slot = await holdSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
+    const working = await work(this.app.later, slot as HeldSlot, {
+      url: this.config.DATABASE_URL,
+      db: this.app.database.db,
+      clock: this.clock,
+      wake: this.app.wake,
+      engine: this.app.engine,
+      onError: (what, error) => this.logged.push(`${what}: ${String(error)}`),
+      onRun: this.app.metrics.ran,
+    });
+    const end = this.end;
+    this.end = async () => {
+      await working.stop();
+      await end();
+    };
+  }
+
+  /** Nobody has asked for anything yet. */
+  async forgetCounts(): Promise<void> {
+    const redis = new Redis(this.config.REDIS_URL);
+    const keys = await redis.keys(`${this.config.REDIS_PREFIX}*`);
+    if (keys.length > 0) await redis.del(...keys);
+    redis.disconnect();
+  }
+
+  async person(email: string, options: { is_operator?: boolean; full_name?: string } = {}): Promise<Person> {
+    const full_name = options.full_name ?? (email.split('@')[0] as string);
+    return {
+      id: await insertUser(this.db, { email, full_name, is_operator: options.is_operator }, this.clock.now()),
+      email,
+    };
+  }
+
+  workspace(owner: Person, plan: Plan = 'enterprise', name = 'Workspace'): Promise<string> {
+    return insertWorkspace(this.db, { name, plan, owner_id: owner.id }, this.clock.now());
+  }
+
+  async member(workspace_id: string, role: WorkspaceRole, email: string): Promise<Person> {
+    const person = await this.person(email);
+    await insertMembership(this.db, { workspace_id, user_id: person.id, role }, this.clock.now());
+    return person;
+  }
+
+  async credential(credential: NewCredential): Promise<{ id: string; token: string }> {
+    return insertCredential(
+      this.db,
+      { peppers: this.config.TOKEN_PEPPERS, cellCode: this.config.CELL_CODE },
+      credential,
+      this.clock.now(),
+    );
+  }
+
+  /** The text of a full-access token of this person in this workspace. */
+  async token(person: Person, workspace_id: string, more: Partial<NewCredential> = {}): Promise<string> {
+    const { token } = await this.credential({
+      kind: 'personal_token',
+      user_id: person.id,
+      workspace_id,
+      permission: 'full_access',
+      ...more,
+    });
+    return token;
+  }
+
+  appOf(owner: Person, workspace_id: string, more: Partial<NewApp> = {}): Promise<AppRow> {
+    const access = issueProof<WorkspaceAccess>({
+      caller: { user_id: owner.id } as WorkspaceAccess['caller'],
+      workspace_id,
+      plan: 'enterprise',
+      role: 'owner',
+    });
+    const app: NewApp = {
+      name: 'App',
+      app_type: 'user_app',
+      user_description: '',
+      visibility: 'workspace',
+      public_settings: 'public_with_login',
+      ...more,
+    };
+    return insertApp(this.db, access, app, this.clock.now());
+  }
+
+  /** Someone who uses an app. */
+  async appUser(app: AppRow, email: string, more: Partial<NewAppUser> = {}): Promise<Person> {
+    const now = this.clock.now();
+    const user = { id: newId(), app_id: app.id, email, ...more, created_date: now, updated_date: now };
+    await this.db.insertInto('app_users').values(user).execute();
+    return { id: user.id, email };
+  }
+
+  /** The text of a token under which an app's own user calls. */
+  async appUserToken(app: AppRow, user: Person, more: Partial<NewCredential> = {}): Promise<string> {
+    const { token } = await this.credential({
+      kind: 'app_user_token',
+      user_id: null,
+      app_user_id: user.id,
+      workspace_id: app.workspace_id,
+      permission: 'full_access',
+      expires_at: new Date(this.clock.now().getTime() + 60 * 60 * 1000),
+      ...more,
+    });
+    return token;
+  }
+
+  async share(app: AppRow, person: Person, role: 'editor' | 'viewer'): Promise<void> {
+    const share = {
+      app_id: app.id,
+      workspace_id: app.workspace_id,
+      user_id: person.id,
+      role,
+      created_date: this.clock.now(),
+    };
+    await this.db.insertInto('app_shares').values(share).execute();
+  }
+}
+
+/** Starts a world for this test file and ends it after. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const database = await cloneTemplate();
+  const world = await startOn(database.url, options);
+  afterAll(async () => {
+    await world.end();
+    await database.drop();
+  });
+  return world;
+}
+
+/** One more process's worth of app on the same database. */
+export async function startBeside(world: World, options: WorldOptions = {}): Promise<World> {
+  const beside = await startOn(world.config.DATABASE_URL, {
+    ...options,
+    environment: { ...keysOf(world), ...options.environment },
+  });
+  afterAll(() => beside.end());
+  return beside;
+}
+
+const environments = new WeakMap<World, Record<string, string>>();
+const keysOf = (world: World): Record<string, string> => environments.get(world) ?? {};
+
+async function expectAudited(db: Db, changes: readonly Change[]): Promise<void> {
+  if (changes.length === 0) return;
+  const { rows } = await sql<{ request_id: string; type: string; actor: string | null }>`
+    select entry->>'request_id' as request_id, entry->>'type' as type, entry->'actor'->>'kind' as actor
+    from (select entry from audit_pending union all select entry from audit_entries) entries`.execute(db);
+  const entries = Map.groupBy(rows, (row) => row.request_id);
+  const silent = changes.filter(
+    ({ requestId, audits }) => !entries.get(requestId)?.some((entry) => entry.actor && audits.includes(entry.type)),
+  );
+  expect(silent, 'changes that left no audit entry').toEqual([]);
+}
+
+async function startOn(url: string, options: WorldOptions): Promise<World> {
+  const environment = { ...newKeys(), REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:`, ...options.environment };
+  const config = readConfig({
+    ...environment,
+    DATABASE_URL: options.databaseUrl ?? url,
+    DATABASE_POOL_SIZE: '8',
+    STRICT_ANSWERS: 'true',
+    PORT: '0',
+  });
+  const logged: string[] = [];
+  const sink = new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) });
+  const clock = { aheadMs: 0, now: () => new Date(Date.now() + clock.aheadMs) };
+  const check = { run: (_text: string) => {} };
+  const refused: unknown[] = [];
+  const dns = await startDnsSandbox(options.zone ?? examplesOnly);
+  const app = createApp(config, {
+    clock,
+    log: createLog('debug', sink),
+    migrations: await readMigrations(migrationsFolder),
+    // Noted as well as thrown: some callers of the database carry on after an error.
+    onStatement: (text) => {
+      options.seeStatement?.(text);
+      try {
+        check.run(text);
+      } catch (error) {
+        refused.push(error);
+        throw error;
+      }
+    },
+    routes: options.routes,
+    outbound: {
+      dns: () => {
+        const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+        resolver.setServers([dns.server]);
+        return resolver;
+      },
+      extraCa: options.extraCa,
+    },
+  });
+  observe(app.server);
+  const changes = changesOf(app.server, app.routes);
+  const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
+  const { db, pool, close } = openDatabase<Tables>({ url, poolSize: 2 });
+  const world = new World(app, db, config, address, logged, clock);
+  check.run = await tenantCheck(pool);
+  environments.set(world, environment);
+  world.end = async () => {
+    await app.close();
+    dns.close();
+    // Every change that any test made has left its entry, with who did it (contract §2.8).
+    if (!options.tampers) await expectAudited(db, changes);
+    await close();
+    expect(refused, 'statements that left their tenant').toEqual([]);
+  };
+  return world;
+}
+
+const examplesOnly: DnsZone = (name, type) => {
+  if (!/(^|\.)example\.com$/.test(name)) return { code: 3 };
+  return type === 'A' ? { addresses: ['93.184.215.14'] } : {};
+};
