@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { type EventBus, eventBus, listenersOf } from '../server/src/kit/background/events/event-bus.ts';
-import { openWake } from '../server/src/kit/background/workers/wake.ts';
+import { openWakeUps } from '../server/src/kit/background/workers/wake.ts';
 import { type AnyDb, openDatabase, prepared, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Bench } from './lib/bench.ts';
@@ -30,7 +30,7 @@ const idleBar = 1;
 
 export const events: Bench = async ({ quick, progress }) => {
   const postgres = await startPostgres();
-  const wake = openWake(redisUrl, prefix);
+  const wake = openWakeUps(redisUrl, prefix);
   const database = openDatabase<never>({ url: postgres.url, poolSize: clients });
   try {
     await migrateAll(postgres.url);
@@ -139,7 +139,7 @@ async function dispatchRate(db: AnyDb, count: number, progress: (line: string) =
     from generate_series(1, ${sql.lit(count)}) n`.execute(db);
   let heard = 0;
   const { after } = listenersOf<Told, AnyDb>();
-  const bus = eventBus<Told, AnyDb>({ tell: () => {} }, () => {});
+  const bus = eventBus<Told, AnyDb>({ notify: () => {} }, () => {});
   bus.listen([
     after('bench.told', async (_db, events) => {
       heard += events.length;

@@ -12,7 +12,7 @@ import { type App, createApp } from '../server/src/app.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { readConfig } from '../server/src/config.ts';
-import type { ToldMessage } from '../server/src/events.ts';
+import type { MessageEvent } from '../server/src/events.ts';
 import { createWebhook } from '../server/src/features/webhooks/webhook.ts';
 import { transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
@@ -176,7 +176,7 @@ class Receiver {
   }
 }
 
-const told = ({ workspace_id, id: agent_id }: Agent): ToldMessage => {
+const told = ({ workspace_id, id: agent_id }: Agent): MessageEvent => {
   const date = new Date().toISOString();
   const content = 'A message of a usual length, so that its bytes count. '.repeat(6);
   return {

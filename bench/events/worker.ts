@@ -1,12 +1,12 @@
 // The worker of the events bench: a listener that only counts, and says when it was called.
 
 import { eventBus, listenersOf } from '../../server/src/kit/background/events/event-bus.ts';
-import { openWake } from '../../server/src/kit/background/workers/wake.ts';
+import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
 import { workInDrill } from '../lib/worker.ts';
 
 const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;
-const wake = openWake(redis, prefix);
+const wake = openWakeUps(redis, prefix);
 const bus = eventBus<{ 'bench.told': { n: number } }, AnyDb>(wake, (_event, error) => console.error(error));
 const { after } = listenersOf<{ 'bench.told': { n: number } }, AnyDb>();
 bus.listen([

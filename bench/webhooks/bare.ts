@@ -22,7 +22,7 @@ type Webhook = Parameters<typeof attempt>[1];
 const outbound = openOutbound({ allow: parseAllowed('127.20.0.0/16') });
 const secrets = secretsUnder([{ id: 'one', key: Buffer.alloc(32, 1) }]);
 const parts = { outbound, signer: signerWith(secrets) };
-const none = { previous_secret: null, previous_until: null };
+const none = { previous_secret: null, previous_secret_expires_at: null };
 let owners: Webhook[][] = [];
 
 function ownersOf({ urls, perOwner }: Order): Webhook[][] {

@@ -1,7 +1,7 @@
 // A worker of the deploy drill, with the workflow's code as of one release: DRILL_CODE is 1 or 2.
 import { sql } from 'kysely';
 import { workInDrill } from '../../bench/lib/worker.ts';
-import { openWake } from '../../server/src/kit/background/workers/wake.ts';
+import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { Workflow } from '../../server/src/kit/background/workflows/workflows.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
 
@@ -30,6 +30,6 @@ const rollout: Workflow<{ name: string; kind: 'waits' | 'sleeps' | 'runs' }> = {
 };
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-const wake = openWake('redis://127.0.0.1:6379', 'deploy:');
+const wake = openWakeUps('redis://127.0.0.1:6379', 'deploy:');
 await workInDrill({ url, slots: 3, wake, later: { workflows: [rollout as Workflow] } });
 process.stdout.write(`working ${code}\n`);

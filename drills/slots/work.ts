@@ -10,7 +10,7 @@ export const tables = `
   create table drill_effects (what text not null, step integer not null, at timestamptz not null default clock_timestamp());
   create table drill_jobs (
     id uuid primary key, owner_id uuid not null, due_at timestamptz, claims integer not null default 0,
-    failures integer not null default 0, interruptions integer not null default 0, claimed_slot integer,
+    failures integer not null default 0, crash_count integer not null default 0, claimed_slot integer,
     claimed_epoch bigint, last_error text, failed_at timestamptz, kind text not null default 'good'
   );
   create index on drill_jobs (due_at) where claimed_slot is null and due_at is not null;

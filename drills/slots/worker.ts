@@ -1,7 +1,7 @@
 // One worker of the drill. Says on stdout what it holds, one JSON line each; the drill reads nothing else of it.
 
 import { workInDrill } from '../../bench/lib/worker.ts';
-import { openWake } from '../../server/src/kit/background/workers/wake.ts';
+import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { Workflow } from '../../server/src/kit/background/workflows/workflows.ts';
 import { jobs, twoSteps } from './work.ts';
 
@@ -11,7 +11,7 @@ const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const slot = await workInDrill({
   url,
   slots: Number(slots),
-  wake: openWake(REDIS_URL, `drill:${new URL(url).port}:`),
+  wake: openWakeUps(REDIS_URL, `drill:${new URL(url).port}:`),
   later: { queues: [jobs], workflows: [twoSteps as Workflow] },
   onSettled: (settled) => say({ settled }),
 });

@@ -1,5 +1,5 @@
 // Owns who calls in the drill: kinds of callers that have rights on one app, or on none, and never on the victim.
-import type { Accepted } from '../../server/src/core/auth/credentials.ts';
+import type { AcceptedCredentials } from '../../server/src/core/auth/credentials.ts';
 import type { Route } from '../../server/src/core/auth/route.ts';
 
 /** a: the victim · b: the neighbours', in the same workspace · c: that of another workspace */
@@ -27,7 +27,7 @@ const ends = new Set(['deleteApp', 'restoreApp']);
 
 /** Whether such callers may do this on their own app, by the route's own words. */
 export function may({ role }: Kind, { name, path, credentials, access: { needs } }: Route): boolean {
-  const accepted = credentials as Accepted;
+  const accepted = credentials as AcceptedCredentials;
   if (!path.startsWith('/api/apps/{app_id}') || ends.has(name)) return false;
   if (role === 'runtime') return accepted.appUser === true;
   if (role === 'key') return accepted.workspaceKey !== undefined;

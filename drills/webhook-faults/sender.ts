@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { benchEmail } from '../../bench/lib/rooms.ts';
 import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
-import type { ToldMessage } from '../../server/src/events.ts';
+import type { MessageEvent } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { asking } from './asking.ts';
@@ -45,10 +45,10 @@ async function say({ id: agent, conversation }: Sending['agents'][number], conte
   write({ at: Date.now(), state: 'acknowledged', ...line });
 }
 
-async function sendMessages(lane: number): Promise<void> {
-  for (let n = lane; n < messages; n += agents.length) {
+async function sendMessages(agentIndex: number): Promise<void> {
+  for (let n = agentIndex; n < messages; n += agents.length) {
     await pace(n / messages);
-    await say(agentAt(lane), `message ${n}`);
+    await say(agentAt(agentIndex), `message ${n}`);
   }
 }
 
@@ -86,7 +86,7 @@ async function tellEvents(): Promise<void> {
 const eventOf = (n: number) =>
   ({ type: n % 2 === 0 ? 'message.created' : 'message.completed', content: `event ${n}` }) as const;
 
-function payloadOf({ id, conversation }: Sending['agents'][number], content: string): ToldMessage {
+function payloadOf({ id, conversation }: Sending['agents'][number], content: string): MessageEvent {
   const at = new Date().toISOString();
   const message = { id: newId(), role: 'user', content, file_urls: [], created_date: at, updated_date: at } as const;
   const user = { id: user_id, email: benchEmail };
@@ -94,6 +94,9 @@ function payloadOf({ id, conversation }: Sending['agents'][number], content: str
 }
 
 process.on('disconnect', () => process.exit(1));
-await Promise.all([...agents.map((_, lane) => sendMessages(lane)), ...Array.from({ length: 4 }, tellEvents)]);
+await Promise.all([
+  ...agents.map((_, agentIndex) => sendMessages(agentIndex)),
+  ...Array.from({ length: 4 }, tellEvents),
+]);
 await Promise.all(agents.map((agent) => say(agent, lastWords)));
 process.exit(0);

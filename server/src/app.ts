@@ -27,11 +27,11 @@ import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import type { Listener } from './kit/background/events/dispatch.ts';
 import { eventBus } from './kit/background/events/event-bus.ts';
-import { laterFigures, workSeen } from './kit/background/metrics.ts';
+import { queueHealth, queueMetrics } from './kit/background/metrics.ts';
 import type { Queue } from './kit/background/queues/queue.ts';
 import type { Job } from './kit/background/workers/schedule.ts';
-import { openWake, type Wake } from './kit/background/workers/wake.ts';
-import type { Later } from './kit/background/workers/worker.ts';
+import { openWakeUps, type WakeUps } from './kit/background/workers/wake.ts';
+import type { BackgroundWork } from './kit/background/workers/worker.ts';
 import { openWorkflows, type Workflow, type Workflows } from './kit/background/workflows/workflows.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
@@ -51,15 +51,15 @@ import type { Db, Tables } from './tables.ts';
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
 /** What a feature's door gives. */
-interface Room {
+interface Feature {
   readonly routes: Route[];
-  readonly listens?: readonly Listener<Db>[];
+  readonly listeners?: readonly Listener<Db>[];
   readonly queues?: readonly Queue[];
   readonly workflows?: readonly Workflow[];
   readonly jobs?: readonly Job[];
 }
 
-export interface AppParts {
+export interface AppDeps {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly migrations: readonly Migration[];
@@ -78,10 +78,10 @@ export interface App {
   readonly server: FastifyInstance;
   readonly routes: readonly Route[];
   /** What happens later: run by workers. */
-  readonly later: Later;
+  readonly background: BackgroundWork;
   /** Tells an event in the caller's transaction. */
   readonly publish: Publish;
-  readonly wake: Wake;
+  readonly wake: WakeUps;
   readonly engine: Workflows;
   readonly metrics: Metrics;
   readonly database: Database<Tables>;
@@ -90,17 +90,17 @@ export interface App {
   close(): Promise<void>;
 }
 
-export function createApp(config: Config, parts: AppParts): App {
-  const log = parts.log ?? createLog(config.LOG_LEVEL);
-  const clock = parts.clock ?? systemClock;
+export function createApp(config: Config, deps: AppDeps): App {
+  const log = deps.log ?? createLog(config.LOG_LEVEL);
+  const clock = deps.clock ?? systemClock;
   const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX);
   const database = openDatabase<Tables>({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
-    applicationName: parts.sessionName,
-    onStatement: parts.onStatement,
+    applicationName: deps.sessionName,
+    onStatement: deps.onStatement,
   });
-  const wake = openWake(config.REDIS_URL, config.REDIS_PREFIX);
+  const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
   const engine = openWorkflows(database.pool, config.DATABASE_URL);
   const bus = eventBus<Events, Db>(wake, (event, error) =>
     log.error({ event: event.name, event_id: event.id, error: logged(error) }, 'event not heard'),
@@ -113,17 +113,17 @@ export function createApp(config: Config, parts: AppParts): App {
   const outbound = openOutbound({
     allow: config.OUTBOUND_ALLOW,
     ownHosts: [new URL(config.BASE_URL).hostname],
-    ...parts.outbound,
+    ...deps.outbound,
   });
   const secrets = secretsUnder(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0]?.id ?? '';
-  const metrics = createMetrics(() => laterFigures(database.db, later.queues));
+  const metrics = createMetrics(() => queueMetrics(database.db, later.queues));
   let description: object | undefined;
   let draining = false;
   const ending = new AbortController();
 
   const checks = async () => {
-    const pending = await missing(database.pool, parts.migrations).then(
+    const pending = await missing(database.pool, deps.migrations).then(
       (list) => list.length,
       () => undefined,
     );
@@ -132,7 +132,7 @@ export function createApp(config: Config, parts: AppParts): App {
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
       redis: counters.reachable() ? ('ok' as const) : ('unreachable' as const),
       draining,
-      ...workReported(await workSeen(database.db, later.queues).catch(() => undefined)),
+      ...workReported(await queueHealth(database.db, later.queues).catch(() => undefined)),
     };
   };
 
@@ -148,7 +148,7 @@ export function createApp(config: Config, parts: AppParts): App {
     baseUrl: config.BASE_URL,
     secureCookie,
   });
-  const rooms: Room[] = [
+  const rooms: Feature[] = [
     accounts({
       mint,
       counters,
@@ -192,8 +192,8 @@ export function createApp(config: Config, parts: AppParts): App {
     }),
   ];
   const all: Route[] = rooms.flatMap((room) => room.routes);
-  bus.listen(rooms.flatMap((room) => room.listens ?? []));
-  const later: Later = {
+  bus.listen(rooms.flatMap((room) => room.listeners ?? []));
+  const later: BackgroundWork = {
     queues: rooms.flatMap((room) => room.queues ?? []),
     workflows: rooms.flatMap((room) => room.workflows ?? []),
     jobs: [
@@ -202,7 +202,7 @@ export function createApp(config: Config, parts: AppParts): App {
     ],
     dispatch: bus.dispatch,
   };
-  const routes = parts.routes?.(all) ?? all;
+  const routes = deps.routes?.(all) ?? all;
 
   const server = createServer(routes, {
     db: database.db,
@@ -253,7 +253,7 @@ export function createApp(config: Config, parts: AppParts): App {
   return {
     server,
     routes,
-    later,
+    background: later,
     publish: bus.publish,
     wake,
     engine,
@@ -265,7 +265,7 @@ export function createApp(config: Config, parts: AppParts): App {
 }
 
 /** Null where it could not be read, or nobody has worked yet: a lag of 0 would be a claim. */
-const workReported = (seen: Awaited<ReturnType<typeof workSeen>> | undefined) => ({
+const workReported = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined) => ({
   queue_lag_seconds: seen === undefined ? null : Math.max(0, Math.round(seen.lagSeconds * 1000) / 1000),
   worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
 });

@@ -3,7 +3,7 @@ import { type EventBus, listenersOf } from './kit/background/events/event-bus.ts
 import type { Db } from './tables.ts';
 
 /** A message as the world outside is told of it (docs/contract.md §4.4). */
-export interface ToldMessage {
+export interface MessageEvent {
   readonly workspace_id: string;
   readonly agent_id: string;
   readonly conversation_id: string;
@@ -23,7 +23,7 @@ export interface ToldMessage {
 }
 
 /** A change of an app's record as the world outside is told of it (docs/contract.md §5.10). */
-export interface ToldRecord {
+export interface RecordEvent {
   readonly workspace_id: string;
   readonly app_id: string;
   readonly entity_name: string;
@@ -40,13 +40,13 @@ export interface ToldRecord {
 
 export interface Events {
   /** A person's or an agent's message was added to a conversation. */
-  'message.created': ToldMessage;
+  'message.created': MessageEvent;
   /** An agent finished its reply: the same message, right after. */
-  'message.completed': ToldMessage;
+  'message.completed': MessageEvent;
   /** A record was created or restored, changed, deleted. */
-  'entity.created': ToldRecord;
-  'entity.updated': ToldRecord;
-  'entity.deleted': ToldRecord;
+  'entity.created': RecordEvent;
+  'entity.updated': RecordEvent;
+  'entity.deleted': RecordEvent;
   /** A member left the workspace or was removed. What they owned passes to its owner. */
   'member.removed': { readonly workspace_id: string; readonly user_id: string; readonly owner_id: string };
 }
@@ -54,7 +54,7 @@ export interface Events {
 export type Publish = EventBus<Events, Db>['publish'];
 
 /** For changes whose own statement inserts what they tell. */
-export type Telling = Pick<EventBus<Events, Db>, 'row' | 'told'>;
+export type EventWriter = Pick<EventBus<Events, Db>, 'newRow' | 'published'>;
 
 /** Listens in the transaction of the change itself: both happen, or neither; or in a worker, once it is committed. */
 export const { inTransaction, after } = listenersOf<Events, Db>();

@@ -1,6 +1,6 @@
 // Owns the description of the API, OpenAPI 3.1, made from the same routes the server runs.
 import type { z } from 'zod';
-import { type Accepted, open } from './core/auth/credentials.ts';
+import { type AcceptedCredentials, open } from './core/auth/credentials.ts';
 import { type Limit, unlimited } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
 import { idempotencyRefusals } from './kit/http/idempotency.ts';
@@ -71,7 +71,7 @@ function operation(route: Route, schemas: Record<string, JsonSchema>): JsonSchem
   };
 }
 
-export function credentialsOf(accepted: Accepted): string[] {
+export function credentialsOf(accepted: AcceptedCredentials): string[] {
   return [
     accepted.session && 'session',
     accepted.token && 'personal_token:full_access',
@@ -83,7 +83,7 @@ export function credentialsOf(accepted: Accepted): string[] {
   ].filter((name): name is string => typeof name === 'string');
 }
 
-const securityOf = (accepted: Accepted): JsonSchema[] => [
+const securityOf = (accepted: AcceptedCredentials): JsonSchema[] => [
   ...(accepted.token || accepted.key || accepted.workspaceKey || accepted.appUser ? [{ bearer: [] }] : []),
   ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
   ...(accepted.session ? [{ session: [] }] : []),
@@ -181,7 +181,7 @@ export function refusalsOf(route: Route): Refusal[] {
 
 const takesInput = (route: Route): boolean => Boolean(route.body || route.query || route.idempotency);
 
-function credentialRefusals(accepted: Accepted, method: string): Refusal[] {
+function credentialRefusals(accepted: AcceptedCredentials, method: string): Refusal[] {
   const forbidden = [
     accepted.token !== 'read_only' && 'read_only_credential_route_not_allowed',
     !(accepted.session && accepted.token && accepted.key && accepted.appUser) && 'credential_kind_not_allowed',

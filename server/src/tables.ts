@@ -20,7 +20,7 @@ export interface Tables {
     turn_id: string;
     claim: number;
     seq: number;
-    piece: Json;
+    delta: Json;
     created_date: Date;
   };
   agent_memories: {
@@ -54,13 +54,13 @@ export interface Tables {
     message_id: string;
     reply_id: string | null;
     reservation_id: string;
-    may_teach: boolean;
+    may_save_memories: boolean;
     created_date: Date;
     ended_date: Date | null;
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;
-    interruptions: Generated<number>;
+    crash_count: Generated<number>;
     claimed_slot: number | null;
     claimed_epoch: number | null;
     last_error: string | null;
@@ -245,7 +245,7 @@ export interface Tables {
     entity_name: string;
     ready: string[];
     building_since: Date | null;
-    reached: string | null;
+    built_up_to: string | null;
   };
   entity_keys: {
     app_id: string;
@@ -290,12 +290,12 @@ export interface Tables {
     credit_limit: number | null;
     expires_at: Date | null;
   };
-  event_turn: {
-    one: Generated<boolean>;
-    begun: Generated<boolean>;
-    deaths: Generated<number>;
+  event_dispatch_state: {
+    is_singleton: Generated<boolean>;
+    in_progress: Generated<boolean>;
+    crash_count: Generated<number>;
     event_id: string | null;
-    event_deaths: Generated<number>;
+    event_crash_count: Generated<number>;
   };
   events: {
     id: string;
@@ -434,7 +434,7 @@ export interface Tables {
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;
-    interruptions: Generated<number>;
+    crash_count: Generated<number>;
     claimed_slot: number | null;
     claimed_epoch: number | null;
     last_error: string | null;
@@ -473,17 +473,17 @@ export interface Tables {
     kind: Generated<'scheduled' | 'manual' | 'replay'>;
     scheduled_attempts: Generated<number>;
     resume_at: Date | null;
-    counted: Generated<boolean>;
+    failure_counted: Generated<boolean>;
     attempts_made: Generated<number>;
     attempts: ColumnType<unknown, string | undefined, string>;
     last_status_code: number | null;
     created_date: Date;
     delivered_at: Date | null;
-    lane: string;
+    concurrency_key: string;
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;
-    interruptions: Generated<number>;
+    crash_count: Generated<number>;
     claimed_slot: number | null;
     claimed_epoch: number | null;
     last_error: string | null;
@@ -504,7 +504,7 @@ export interface Tables {
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;
-    interruptions: Generated<number>;
+    crash_count: Generated<number>;
     claimed_slot: number | null;
     claimed_epoch: number | null;
     last_error: string | null;
@@ -521,13 +521,13 @@ export interface Tables {
     description: string | null;
     secret: string | null;
     previous_secret: string | null;
-    previous_until: Date | null;
+    previous_secret_expires_at: Date | null;
     last_trigger_time: Date | null;
     last_error: Json | null;
     consecutive_failures: Generated<number>;
     disabled_at: Date | null;
     replay_until: Date | null;
-    unsettled: Generated<boolean>;
+    resync_pending: Generated<boolean>;
     created_date: Date;
     updated_date: Date;
   };
@@ -536,13 +536,13 @@ export interface Tables {
     epoch: Generated<number>;
     holder: Generated<string>;
     heartbeat_at: Date | null;
-    settled_epoch: Generated<number>;
+    recovered_epoch: Generated<number>;
   };
-  workflow_marks: {
+  workflow_run_state: {
     workflow_id: string;
-    interruptions: Generated<number>;
+    crash_count: Generated<number>;
     steps: Generated<number>;
-    counted_for: string | null;
+    last_crash_id: string | null;
     waiting: Generated<boolean>;
     cancelled_at: Date | null;
     cancel_pending: Generated<boolean>;

@@ -3,8 +3,8 @@
 import { createServer } from 'node:http';
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
-import { type HeldSlot, holdSlot } from '../kit/background/workers/slots.ts';
-import { work } from '../kit/background/workers/worker.ts';
+import { acquireSlot, type WorkerSlot } from '../kit/background/workers/slots.ts';
+import { startWorker } from '../kit/background/workers/worker.ts';
 import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, type Log, logged } from '../kit/log.ts';
@@ -14,7 +14,7 @@ export async function worker(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.LOG_LEVEL);
   const stop = stopAsked();
-  const slot = await holdSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS }, stop);
+  const slot = await acquireSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS }, stop);
   if (slot === undefined) return;
   try {
     await workIn(slot, config, log, stop);
@@ -26,7 +26,7 @@ export async function worker(): Promise<void> {
   }
 }
 
-async function workIn(slot: HeldSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
+async function workIn(slot: WorkerSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
   void slot.lost.then((reason) => {
     log.fatal({ slot: slot.slot, reason }, 'slot lost');
     process.exit(1); // at once: somebody else may be doing the same work by now
@@ -36,7 +36,7 @@ async function workIn(slot: HeldSlot, config: Config, log: Log, stop: AbortSigna
     migrations: await readMigrations(migrationsFolder),
     sessionName: slot.sessionName,
   });
-  const working = await work(app.later, slot, {
+  const working = await startWorker(app.background, slot, {
     url: config.DATABASE_URL,
     db: app.database.db,
     clock: systemClock,
@@ -47,7 +47,7 @@ async function workIn(slot: HeldSlot, config: Config, log: Log, stop: AbortSigna
     onSettled: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
   });
   serveMetrics(app, config, log);
-  log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.later.jobs.map((job) => job.name) }, 'working');
+  log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'working');
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
   log.info('stopping');
   await working.stop();

@@ -1,7 +1,7 @@
 // Owns the figures a process counts about itself, for Prometheus.
 import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { LaterFigures } from './background/metrics.ts';
+import type { BackgroundMetrics } from './background/metrics.ts';
 
 /** Whether this is the bearer token, in a time that does not tell how much of it is right. */
 export function isBearer(authorization: string | undefined, token: string): boolean {
@@ -17,7 +17,7 @@ export interface Metrics {
 }
 
 /** `later` is read from the database when the figures are asked for. */
-export function createMetrics(later: () => Promise<LaterFigures>): Metrics {
+export function createMetrics(later: () => Promise<BackgroundMetrics>): Metrics {
   const registry = new Registry();
   // The default looks 100 times a second at the event loop: a process with nothing to do would spend its time on that.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 500 });
@@ -72,7 +72,7 @@ export function createMetrics(later: () => Promise<LaterFigures>): Metrics {
 }
 
 /** What waits, how old, what failed, and who works. Without an answer of the database they are absent, not 0. */
-function laterGauges(registry: Registry): (figures: LaterFigures | undefined) => void {
+function laterGauges(registry: Registry): (figures: BackgroundMetrics | undefined) => void {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const depth = gauge('plinth_queue_depth', 'Rows of a queue by state: due, running, failed', ['queue', 'state']);

@@ -65,7 +65,7 @@ export class Problem extends Error {
 }
 
 /** What the caller named is not there, or not for them: said in the code's own noun. */
-export const noSuch = (code: string): Problem =>
+export const notFound = (code: string): Problem =>
   new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
 
 /** A count cap was met (contract §0.4: always this code). */

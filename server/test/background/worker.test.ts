@@ -12,7 +12,7 @@ import { cloneTemplate } from '../support/template.ts';
 const cloned = await cloneTemplate();
 const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 4 });
 await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null, due_at timestamptz,
-  claims integer not null default 0, failures integer not null default 0, interruptions integer not null default 0,
+  claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
   claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
 await sql`create table effects (what text not null)`.execute(db);
 
@@ -108,7 +108,7 @@ it('one that is asked to stop ends what it does, and leaves nothing behind', asy
   first.child.kill('SIGTERM');
   await expect.poll(() => first.said, { timeout: 25_000 }).toContainEqual({ stopped: 0 });
   expect(await effects()).toEqual(['waits']);
-  expect((await sql`select 1 from worker_slots where settled_epoch < epoch`.execute(db)).rows).toEqual([]);
+  expect((await sql`select 1 from worker_slots where recovered_epoch < epoch`.execute(db)).rows).toEqual([]);
 });
 
 /** As a supervisor does: one that ends is started again. */
@@ -123,7 +123,7 @@ it('a job that kills its process is tried ever more rarely; its neighbours are d
   keep();
   await add('kills', ...Array.from({ length: 30 }, () => 'good'));
   await expect.poll(effects, { timeout: 60_000 }).toHaveLength(30);
-  const { rows } = await sql`select interruptions, last_error from jobs where what = 'kills'`.execute(db);
+  const { rows } = await sql`select crash_count, last_error from jobs where what = 'kills'`.execute(db);
   expect(rows[0]).toMatchObject({ last_error: expect.stringMatching(/^its process ended while it ran, \d+ times$/) });
 }, 70_000);
 

@@ -1,9 +1,9 @@
 // A worker with poison in it, for the tests of what workers survive: `worker.ts URL SLOTS`. Says what it does in JSON lines.
 import { sql } from 'kysely';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
-import { holdSlot } from '../../src/kit/background/workers/slots.ts';
-import { openWake } from '../../src/kit/background/workers/wake.ts';
-import { work } from '../../src/kit/background/workers/worker.ts';
+import { acquireSlot } from '../../src/kit/background/workers/slots.ts';
+import { openWakeUps } from '../../src/kit/background/workers/wake.ts';
+import { startWorker } from '../../src/kit/background/workers/worker.ts';
 import { openWorkflows } from '../../src/kit/background/workflows/workflows.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openDatabase } from '../../src/kit/db/database.ts';
@@ -27,18 +27,18 @@ const jobs: Queue<QueueRow & { what: string }> = {
 };
 
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
-const slot = await holdSlot({ url, slots: Number(slots), leaseMs, spareMs: 100 }, new AbortController().signal);
+const slot = await acquireSlot({ url, slots: Number(slots), leaseMs, spareMs: 100 }, new AbortController().signal);
 if (slot === undefined) process.exit(0);
 void slot.lost.then((reason) => {
   say({ lost: reason });
   process.exit(1);
 });
 const { db, pool } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
-const working = await work({ queues: [jobs as Queue], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
+const working = await startWorker({ queues: [jobs as Queue], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
   url,
   db,
   clock: systemClock,
-  wake: openWake('redis://127.0.0.1:1', 'none:'),
+  wake: openWakeUps('redis://127.0.0.1:1', 'none:'),
   engine: openWorkflows(pool, url),
   leaseMs,
   onError: (what, error) => console.error(what, error),

@@ -1,7 +1,7 @@
 // Every route is what the register of operations says it is: method, path, credentials, role, limit, idempotency.
 import { describe, expect, it } from 'vitest';
 import { describedRoutes } from '../../describe/routes.ts';
-import { type Accepted, open } from '../../src/core/auth/credentials.ts';
+import { type AcceptedCredentials, open } from '../../src/core/auth/credentials.ts';
 import { type Limit, unlimited } from '../../src/core/auth/limits.ts';
 import type { Route } from '../../src/core/auth/route.ts';
 import { refusalsOf } from '../../src/openapi.ts';
@@ -59,7 +59,7 @@ describe.each(routes.filter((route) => !beside.has(route.name)).map((route) => [
     });
 
     it('accepts the credentials the register lists, and no other', () => {
-      const accepted = route.credentials === open ? {} : (route.credentials as Accepted);
+      const accepted = route.credentials === open ? {} : (route.credentials as AcceptedCredentials);
       expect({
         isOpen: route.credentials === open,
         session: accepted.session === true,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
 import { type QueueRun, runQueue } from '../../src/kit/background/queues/run.ts';
-import { openWake } from '../../src/kit/background/workers/wake.ts';
+import { openWakeUps } from '../../src/kit/background/workers/wake.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openDatabase } from '../../src/kit/db/database.ts';
 import { newId } from '../../src/kit/ids.ts';
@@ -12,7 +12,7 @@ import { cloneTemplate } from './template.ts';
 export interface TestJob extends QueueRow {
   readonly what: string;
   readonly owner_id: string;
-  readonly lane: string;
+  readonly concurrency_key: string;
   readonly note: string | null;
   readonly tries: number;
 }
@@ -20,9 +20,9 @@ export interface TestJob extends QueueRow {
 export async function startJobs() {
   const cloned = await cloneTemplate();
   const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 12 });
-  const wake = openWake('redis://127.0.0.1:6379', `test:${process.pid}:`);
+  const wake = openWakeUps('redis://127.0.0.1:6379', `test:${process.pid}:`);
   await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null,
-    lane text not null default '', note text, tries integer not null default 0, due_at timestamptz,
+    concurrency_key text not null default '', note text, tries integer not null default 0, due_at timestamptz,
     claims integer not null default 0, failures integer not null default 0, interruptions integer not null default 0,
     claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
   await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
@@ -70,12 +70,12 @@ export async function startJobs() {
       runs.push(run);
       return run;
     },
-    async add(what: string, more: { owner?: string; inMs?: number; lane?: string } = {}) {
-      const { owner = owners[0], inMs = 0, lane = '' } = more;
+    async add(what: string, more: { owner?: string; inMs?: number; concurrency_key?: string } = {}) {
+      const { owner = owners[0], inMs = 0, concurrency_key = '' } = more;
       const due = new Date(Date.now() + inMs);
-      await sql`insert into jobs (id, owner_id, what, lane, due_at)
-        values (${newId()}, ${owner}, ${what}, ${lane}, ${due})`.execute(db);
-      wake.tell('jobs');
+      await sql`insert into jobs (id, owner_id, what, concurrency_key, due_at)
+        values (${newId()}, ${owner}, ${what}, ${concurrency_key}, ${due})`.execute(db);
+      wake.notify('jobs');
     },
     effects: async () =>
       (await sql<{ what: string }>`select what from effects order by at`.execute(db)).rows.map((row) => row.what),

@@ -5,8 +5,8 @@ import { afterAll, expect } from 'vitest';
 import { type Authority, makeAuthority } from '../../../sandbox/src/certificates.ts';
 import { type Behaving, type Heard, type HookSandbox, startHookSandbox } from '../../../sandbox/src/hooks.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
-import type { Events, ToldMessage, ToldRecord } from '../../src/events.ts';
-import { lockOnce, transaction } from '../../src/kit/db/database.ts';
+import type { Events, MessageEvent, RecordEvent } from '../../src/events.ts';
+import { takeAdvisoryLock, transaction } from '../../src/kit/db/database.ts';
 import { newId } from '../../src/kit/ids.ts';
 import type { Got, Sent } from './client.ts';
 import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
@@ -132,13 +132,13 @@ export async function startHookScene(options: WorldOptions = {}): Promise<HookSc
       hurry: async () => {
         await sql`update webhook_deliveries set due_at = clock_timestamp()
           where webhook_id = ${id} and due_at is not null and claimed_slot is null`.execute(world.db);
-        world.app.wake.tell('webhook_deliveries');
+        world.app.wake.notify('webhook_deliveries');
       },
     } satisfies Hook;
   }
   const whileNoneBegins: HookScene['whileNoneBegins'] = (look) =>
     transaction(world.db, async (db) => {
-      await lockOnce(db, 'claim webhook_deliveries');
+      await takeAdvisoryLock(db, 'claim webhook_deliveries');
       return look();
     });
   return { ...hooks, owner, workspace, token, hook, whileNoneBegins };
@@ -150,7 +150,7 @@ export const publish = <Name extends keyof Events>({ app, clock }: World, name: 
 
 const when = '2026-11-14T09:30:00.123Z';
 
-export const toldMessage = ({ workspace_id, id }: AppRow, content = 'hello'): ToldMessage => ({
+export const toldMessage = ({ workspace_id, id }: AppRow, content = 'hello'): MessageEvent => ({
   workspace_id,
   agent_id: id,
   conversation_id: newId(),
@@ -160,7 +160,7 @@ export const toldMessage = ({ workspace_id, id }: AppRow, content = 'hello'): To
   },
 });
 
-export const toldRecord = ({ workspace_id, id }: AppRow, entity_name = 'Order'): ToldRecord => ({
+export const toldRecord = ({ workspace_id, id }: AppRow, entity_name = 'Order'): RecordEvent => ({
   workspace_id,
   app_id: id,
   entity_name,

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { type Insertable, sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { type DnsZone, startDnsSandbox } from '../../../sandbox/src/dns.ts';
-import { type App, type AppParts, createApp, migrationsFolder } from '../../src/app.ts';
+import { type App, type AppDeps, createApp, migrationsFolder } from '../../src/app.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { issueProof } from '../../src/core/auth/issue-proof.ts';
@@ -22,8 +22,8 @@ import {
   insertWorkspace,
   type NewCredential,
 } from '../../src/core/identity/users.ts';
-import { type HeldSlot, holdSlot } from '../../src/kit/background/workers/slots.ts';
-import { work } from '../../src/kit/background/workers/worker.ts';
+import { acquireSlot, type WorkerSlot } from '../../src/kit/background/workers/slots.ts';
+import { startWorker } from '../../src/kit/background/workers/worker.ts';
 import { openDatabase } from '../../src/kit/db/database.ts';
 import { readMigrations } from '../../src/kit/db/migrate.ts';
 import { newId } from '../../src/kit/ids.ts';
@@ -43,7 +43,7 @@ export interface Person {
 
 export interface WorldOptions {
   readonly environment?: Record<string, string>;
-  readonly routes?: AppParts['routes'];
+  readonly routes?: AppDeps['routes'];
   /** Where the app looks for its database, when not at the world's own. */
   readonly databaseUrl?: string;
   /** What names outside lead to. Otherwise example.com and what is under it is public, and nothing else exists. */
@@ -85,8 +85,8 @@ export class World {
 
   /** Starts a worker in this process, on this world's app; it stops with the world. Once per file: the engine is one. */
   async startWorker(): Promise<void> {
-    const slot = await holdSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
-    const working = await work(this.app.later, slot as HeldSlot, {
+    const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
+    const working = await startWorker(this.app.background, slot as WorkerSlot, {
       url: this.config.DATABASE_URL,
       db: this.app.database.db,
       clock: this.clock,

@@ -3,7 +3,7 @@
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { Asker, DataAccess, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
+import type { AnyCaller, DataAccess, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
 
 export interface AuditedChange {
   /** As the contract lists them: `folder.created`, `token.revoked`, … */
@@ -83,7 +83,7 @@ export const auditService = (db: Db, workspace_id: string | null, change: Audite
 /** Records a refusal by role, plan or owner protection. */
 export const auditRefusal = (
   db: Db,
-  asker: Asker,
+  asker: AnyCaller,
   workspace_id: string | null,
   change: AuditedChange,
   now: Date,
@@ -110,14 +110,14 @@ interface Circumstances {
 
 const anonymous = { kind: 'anonymous', id: null, email: null } as const;
 
-const by = (asker: Asker) => ({
+const by = (asker: AnyCaller) => ({
   actor: actorOf(asker),
   credential_id: asker.credential_id,
   request_id: asker.request_id,
   ip: asker.ip,
 });
 
-function actorOf({ kind, credential_id, user_id, app_user_id, email }: Asker): Circumstances['actor'] {
+function actorOf({ kind, credential_id, user_id, app_user_id, email }: AnyCaller): Circumstances['actor'] {
   if (kind === 'anonymous') return anonymous;
   if (kind === 'workspace_key') return { kind, id: credential_id, email: null };
   if (kind === 'app_user_token') return { kind: 'app_user', id: app_user_id, email };

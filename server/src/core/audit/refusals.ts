@@ -3,8 +3,8 @@
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Db } from '../../tables.ts';
 import type { Counters } from '../auth/counters.ts';
-import type { Found } from '../auth/lookup.ts';
-import { askerOf } from '../auth/resource-guards.ts';
+import type { LookupResult } from '../auth/lookup.ts';
+import { anyCallerOf } from '../auth/resource-guards.ts';
 import type { Route } from '../auth/route.ts';
 import { auditRefusal } from './audit.ts';
 
@@ -13,10 +13,10 @@ const recorded = new Set(['role_required', 'plan_required', 'owner_protected']);
 export async function recordRefusal(db: Db, counters: Counters, exchange: Exchange): Promise<void> {
   const { refusal, actor, operation } = exchange;
   if (refusal === undefined || !actor?.id || !recorded.has(refusal)) return;
-  const { credential_id } = actor.found as Found;
+  const { credential_id } = actor.found as LookupResult;
   const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;
-  const asker = askerOf(actor.found as Found, exchange);
+  const asker = anyCallerOf(actor.found as LookupResult, exchange);
   const { param } = (operation as Route).access;
   const target = {
     kind: param?.replace(/_id$/, '') ?? 'workspace',

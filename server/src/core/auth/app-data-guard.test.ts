@@ -5,8 +5,8 @@ import type { Sent } from '../../../test/support/client.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { body, optional } from '../../kit/http/shapes.ts';
 import { audit } from '../audit/audit.ts';
-import { dataOf } from './app-data-guard.ts';
-import { changing, reading } from './credentials.ts';
+import { appData } from './app-data-guard.ts';
+import { readCredentials, writeCredentials } from './credentials.ts';
 import { perMinute } from './limits.ts';
 import type { DataAccess } from './proofs.ts';
 import { type Route, route } from './route.ts';
@@ -28,8 +28,8 @@ const probes: Route[] = [
     path: '/api/apps/{app_id}/around',
     origin: 'N',
     summary: 'Says who is asking',
-    credentials: { ...reading, appUser: true },
-    access: dataOf(),
+    credentials: { ...readCredentials, appUser: true },
+    access: appData(),
     limit: perMinute(7, 'caller+app'),
     answers: { 200: z.unknown() },
     handle: ({ access }) => shown(access),
@@ -40,8 +40,8 @@ const probes: Route[] = [
     path: '/api/apps/{app_id}/around',
     origin: 'N',
     summary: 'Leaves an entry in the audit log',
-    credentials: { ...changing, appUser: true },
-    access: dataOf(),
+    credentials: { ...writeCredentials, appUser: true },
+    access: appData(),
     limit: perMinute(7, 'caller+app'),
     idempotency: 'optional',
     body: body({ note: optional(z.string()) }),

@@ -3,55 +3,62 @@
 
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
-import { noSuch } from '../../kit/problem.ts';
+import { notFound } from '../../kit/problem.ts';
 import { issueProof } from './issue-proof.ts';
-import { appOf, type FoundData, type FoundWithin, findAtData, findOpenApp, findWithinData } from './lookup.ts';
+import {
+  type AppDataLookup,
+  type AppDataResourceLookup,
+  appOf,
+  lookUpAppData,
+  lookUpAppDataResource,
+  lookUpOpenApp,
+} from './lookup.ts';
 import type { Principal } from './principal.ts';
 import type { DataAccess } from './proofs.ts';
-import { appAs, askerOf, type Guard } from './resource-guards.ts';
+import { anyCallerOf, appAs, type Guard } from './resource-guards.ts';
 import type { AppRole } from './roles.ts';
 
 const managed = appAs('viewer');
 
 /** Over the data of the app named in the path. */
-export const dataOf = (): Guard<DataAccess> => ({
+export const appData = (): Guard<DataAccess> => ({
   needs: 'rules',
   choosesWorkspace: managed.choosesWorkspace,
   param: managed.param,
   refusals: managed.refusals,
-  find: findAtData,
-  findOpen: findOpenApp,
+  find: lookUpAppData,
+  findOpen: lookUpOpenApp,
   idOf: managed.idOf,
   decide: (found, exchange) =>
     found.kind === 'app_user_token' || found.kind === 'anonymous'
-      ? asUser(found as FoundData, exchange)
-      : asManager(found as FoundData, exchange),
+      ? asUser(found as AppDataLookup, exchange)
+      : asManager(found as AppDataLookup, exchange),
 });
 
 /**
  * The same, and the row of a feature's own table that `param` names comes with the look-up, so that an operation on it begins
  * with it: null when there is none, undefined when it was not looked for (a caller without credentials).
  */
-export function dataWith<Noun extends string, Row>(noun: Noun, table: string, param: string) {
+export function appDataWith<Noun extends string, Row>(noun: Noun, table: string, param: string) {
   type Proof = DataAccess & { readonly [N in Noun]?: Row | null };
-  const { inner: _, ...guard } = dataOf();
-  const find = findWithinData<Row>(table);
+  const { inner: _, ...guard } = appData();
+  const find = lookUpAppDataResource<Row>(table);
   const within: Guard<Proof> = {
     ...guard,
     find: (db, hash, id, exchange) => find(db, hash, id, idOrNull(exchange.params[param])),
     decide: (found, exchange) =>
-      ({ ...guard.decide(found, exchange), [noun]: (found as Partial<FoundWithin<Row>>).thing }) as Proof,
+      ({ ...guard.decide(found, exchange), [noun]: (found as Partial<AppDataResourceLookup<Row>>).thing }) as Proof,
   };
   return within;
 }
 
-function asManager(found: FoundData, exchange: Exchange): DataAccess {
+function asManager(found: AppDataLookup, exchange: Exchange): DataAccess {
   const { caller, workspace_id, plan, app, app_role } = managed.decide(found, exchange);
   return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role, principal: personOf(found, app_role) });
 }
 
 /** A workspace key acts for no person, so the rules know nobody. */
-function personOf({ user_id, email, full_name, app_user }: FoundData, app_role: AppRole | null): Principal {
+function personOf({ user_id, email, full_name, app_user }: AppDataLookup, app_role: AppRole | null): Principal {
   if (user_id === null || app_role === null) return { kind: 'anonymous' };
   return {
     kind: 'signed_in',
@@ -63,18 +70,18 @@ function personOf({ user_id, email, full_name, app_user }: FoundData, app_role: 
   };
 }
 
-function asUser(found: FoundData, exchange: Exchange): DataAccess {
+function asUser(found: AppDataLookup, exchange: Exchange): DataAccess {
   const app = appOf(found);
   const { workspace_id, plan } = found;
   const principal = userOf(found);
-  if (!app || !workspace_id || !plan || !principal) throw noSuch('app_not_found');
+  if (!app || !workspace_id || !plan || !principal) throw notFound('app_not_found');
   const email = principal.kind === 'signed_in' ? principal.email : null;
-  const caller = { ...askerOf(found, exchange), email };
+  const caller = { ...anyCallerOf(found, exchange), email };
   return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal });
 }
 
 /** Undefined for the user of another app. */
-function userOf({ kind, app_user_id, app_user }: FoundData): Principal | undefined {
+function userOf({ kind, app_user_id, app_user }: AppDataLookup): Principal | undefined {
   if (kind === 'anonymous') return { kind };
   if (app_user_id === null || app_user === null) return undefined;
   const { email, full_name, role, data } = app_user;

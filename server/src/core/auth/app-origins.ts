@@ -5,7 +5,7 @@ import type { CrossOrigin } from '../../kit/http/cross-origin.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import { open } from './credentials.ts';
-import type { FoundApp } from './lookup.ts';
+import type { AppLookup } from './lookup.ts';
 import type { Route } from './route.ts';
 
 const readOrigins = prepared<{ public_origins: string[] }, [id: string | null]>(
@@ -22,5 +22,5 @@ export const originsOfApps = (db: Db): CrossOrigin => ({
   originsOf: async (params, found) =>
     found === undefined
       ? ((await readOrigins(db, idOrNull(params.app_id)))[0]?.public_origins ?? [])
-      : ((found as FoundApp).app_public_origins ?? []),
+      : ((found as AppLookup).app_public_origins ?? []),
 });

@@ -2,12 +2,12 @@
 // under the newest pepper.
 import type { Kysely } from 'kysely';
 import type { Tables } from '../../tables.ts';
-import type { Found } from './lookup.ts';
+import type { LookupResult } from './lookup.ts';
 
 const everyMs = 60_000;
 
 /** Written at most once a minute per credential, beside the request; a failed write costs a minute of precision. */
-export function markUsed(db: Kysely<Tables>, found: Found, choseWorkspace: boolean, now: Date): void {
+export function markUsed(db: Kysely<Tables>, found: LookupResult, choseWorkspace: boolean, now: Date): void {
   if (found.kind === 'app_user_token') return; // they are many, short-lived and never listed
   const movedTo = found.kind === 'session' && choseWorkspace && found.role !== null && found.workspace_id;
   const moved = movedTo && movedTo !== found.credential_workspace_id;
@@ -22,7 +22,7 @@ export function markUsed(db: Kysely<Tables>, found: Found, choseWorkspace: boole
 }
 
 /** That a member was in this workspace; folded into the members' directory later. */
-function noteSeen(db: Kysely<Tables>, { user_id, workspace_id, role }: Found, now: Date): void {
+function noteSeen(db: Kysely<Tables>, { user_id, workspace_id, role }: LookupResult, now: Date): void {
   if (user_id === null || workspace_id === null || role === null) return;
   const seen = { workspace_id, user_id, noted_at: now, seen_at: now };
   db.insertInto('member_activity')

@@ -2,7 +2,7 @@
 // scope are accepted by the route (403). What a route does not list is refused.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { Problem } from '../../kit/problem.ts';
-import type { Found } from './lookup.ts';
+import type { LookupResult } from './lookup.ts';
 import { type CredentialKind, kindOfToken } from './tokens.ts';
 
 export const keyScopes = [
@@ -17,7 +17,7 @@ export const keyScopes = [
 ] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
-export interface Accepted {
+export interface AcceptedCredentials {
   readonly session?: true;
   /** `read_only`: tokens of either permission. `full_access`: only those. Personal keys have a permission too. */
   readonly token?: 'read_only' | 'full_access';
@@ -32,38 +32,38 @@ export interface Accepted {
 export const open = 'open';
 
 /** The credentials of a person that reads, and of one that changes things. */
-export const reading: Accepted = { session: true, token: 'read_only', key: true };
-export const changing: Accepted = { session: true, token: 'full_access', key: true };
+export const readCredentials: AcceptedCredentials = { session: true, token: 'read_only', key: true };
+export const writeCredentials: AcceptedCredentials = { session: true, token: 'full_access', key: true };
 
-export const bySessionOrToken = { session: true, token: 'full_access' } as const satisfies Accepted;
+export const sessionOrToken = { session: true, token: 'full_access' } as const satisfies AcceptedCredentials;
 
-export interface Presented {
+export interface PresentedCredential {
   readonly text: string;
   readonly kind: CredentialKind;
   readonly viaApiKeyHeader: boolean;
 }
 
 /** Authorization beats api_key beats the cookie; the loser is not looked at. Undefined when there is none of them. */
-export function presented(exchange: Exchange, cellCode: string): Presented | undefined {
+export function readCredential(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
   const authorization = exchange.header('authorization');
   const apiKey = exchange.header('api_key');
   if (authorization !== undefined) return checked(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', cellCode, false);
   if (apiKey !== undefined) return checked(apiKey, cellCode, true);
   const session = cookie(exchange, 'plinth_session');
   if (session === undefined) return undefined;
-  const known = presentedSession(exchange, cellCode);
+  const known = readSession(exchange, cellCode);
   if (known === undefined) throw invalidCredentials();
   return known;
 }
 
 /** The browser session alone, whatever else was sent; undefined when there is none of ours. */
-export function presentedSession(exchange: Exchange, cellCode: string): Presented | undefined {
+export function readSession(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
   const text = cookie(exchange, 'plinth_session');
   if (text === undefined || kindOfToken(text, cellCode) !== 'session') return undefined;
   return { text, kind: 'session', viaApiKeyHeader: false };
 }
 
-function checked(text: string, cellCode: string, viaApiKeyHeader: boolean): Presented {
+function checked(text: string, cellCode: string, viaApiKeyHeader: boolean): PresentedCredential {
   const kind = kindOfToken(text, cellCode);
   const isMisplaced = kind === 'session' || (kind === 'app_user_token' && viaApiKeyHeader);
   if (kind === undefined || isMisplaced) throw invalidCredentials();
@@ -81,24 +81,24 @@ function cookie(exchange: Exchange, name: string): string | undefined {
 }
 
 /** 401: unknown or past its time. */
-export function refuseUnknown(found: Found | undefined, now: Date): asserts found is Found {
+export function refuseUnknown(found: LookupResult | undefined, now: Date): asserts found is LookupResult {
   if (found === undefined) throw invalidCredentials();
-  if (isOver(found, now)) throw expired();
+  if (isExpired(found, now)) throw expired();
 }
 
 /** Past its time, or a session that nobody used for too long. */
-export const isOver = (found: Found, now: Date): boolean =>
+export const isExpired = (found: LookupResult, now: Date): boolean =>
   (found.expires_at !== null && new Date(found.expires_at) <= now) || (found.kind === 'session' && isIdle(found, now));
 
 const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
 
-const isIdle = ({ last_used_at }: Found, now: Date): boolean =>
+const isIdle = ({ last_used_at }: LookupResult, now: Date): boolean =>
   last_used_at !== null && now.getTime() - Date.parse(last_used_at) > sessionIdleMs;
 
 /** 403 by kind, permission and scope: undefined when the route accepts the credential. */
 export function refusalOfKind(
-  accepted: Accepted,
-  found: Pick<Found, 'kind' | 'permission' | 'scopes'>,
+  accepted: AcceptedCredentials,
+  found: Pick<LookupResult, 'kind' | 'permission' | 'scopes'>,
 ): Problem | undefined {
   if (found.kind === 'workspace_key') return refusalOfWorkspaceKey(accepted.workspaceKey, found.scopes ?? []);
   if (

@@ -7,14 +7,14 @@ import type { Tables } from '../../tables.ts';
 import type { Count, Counters } from './counters.ts';
 import { markUsed, rehash } from './credential-usage.ts';
 import {
-  type Accepted,
+  type AcceptedCredentials,
   expired,
-  isOver,
+  isExpired,
   missingCredentials,
   open,
-  type Presented,
-  presented,
-  presentedSession,
+  type PresentedCredential,
+  readCredential,
+  readSession,
   refusalOfKind,
   refuseForeignOrigin,
   refuseUnknown,
@@ -29,7 +29,7 @@ import {
   secondsLeft,
   unlimited,
 } from './limits.ts';
-import type { Found } from './lookup.ts';
+import type { LookupResult } from './lookup.ts';
 import { planFault } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Pepper } from './tokens.ts';
@@ -53,7 +53,7 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
       const found = route.access.recognises && (await recognised(exchange, route, options));
       return within(exchange, route, route.access.decide(found || nobody, exchange), options);
     }
-    const credential = presented(exchange, options.cellCode);
+    const credential = readCredential(exchange, options.cellCode);
     if (credential === undefined) return anonymous(exchange, route, options);
     const hash = hashToken(credential.text, currentPepper(options));
     const early = counted.countEarly(hash, exchange, route, options);
@@ -81,12 +81,13 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
   };
 }
 
-const nobody = {} as Found;
+const nobody = {} as LookupResult;
 
 /** Without credentials: refused, but where the path names something that is open to everybody. */
 async function anonymous(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
   const { access, credentials } = route;
-  const found = (credentials as Accepted).appUser && (await access.findOpen?.(options.db, access.idOf(exchange)));
+  const found =
+    (credentials as AcceptedCredentials).appUser && (await access.findOpen?.(options.db, access.idOf(exchange)));
   if (!found) throw missingCredentials();
   exchange.actor = { id: null, workspaceId: found.workspace_id, reach: '', found };
   await limit(exchange, anonymousLimit, undefined, countFor(exchange, anonymousLimit, undefined, options));
@@ -100,18 +101,24 @@ const within = (exchange: Exchange, route: Route, access: unknown, { db }: Guard
   route.access.inner === undefined ? access : route.access.inner(db, access, exchange);
 
 /** Who a browser is signed in as, where nobody has to be: a session that is over is no session. */
-async function recognised(exchange: Exchange, route: Route, options: GuardOptions): Promise<Found | undefined> {
-  const session = presentedSession(exchange, options.cellCode);
+async function recognised(exchange: Exchange, route: Route, options: GuardOptions): Promise<LookupResult | undefined> {
+  const session = readSession(exchange, options.cellCode);
   if (session === undefined) return undefined;
   const found = await find(exchange, route, session, hashToken(session.text, currentPepper(options)), options);
-  if (found === undefined || isOver(found, exchange.now)) return undefined;
+  if (found === undefined || isExpired(found, exchange.now)) return undefined;
   refuseForeignOrigin(exchange, options.baseOrigin);
   return found;
 }
 
 const currentPepper = ({ peppers }: GuardOptions): Pepper => peppers[0] as Pepper;
 
-async function find(exchange: Exchange, route: Route, credential: Presented, hash: Buffer, options: GuardOptions) {
+async function find(
+  exchange: Exchange,
+  route: Route,
+  credential: PresentedCredential,
+  hash: Buffer,
+  options: GuardOptions,
+) {
   const id = route.access.idOf(exchange);
   const found = await route.access.find(options.db, hash, id, exchange);
   if (found !== undefined || options.peppers.length === 1) return found;
@@ -128,9 +135,9 @@ const personalKeysDeprecatedAt = '@1792022400'; // 15 October 2026
 
 function permit(
   exchange: Exchange,
-  accepted: Accepted,
-  credential: Presented,
-  found: Found,
+  accepted: AcceptedCredentials,
+  credential: PresentedCredential,
+  found: LookupResult,
   options: GuardOptions,
 ): void {
   if (found.kind === 'personal_key') {
@@ -145,7 +152,7 @@ function permit(
 }
 
 /** Those who use an app are counted apart from those who manage it. */
-const limitOf = (route: Route, { kind }: Pick<Found, 'kind'>): Route['limit'] =>
+const limitOf = (route: Route, { kind }: Pick<LookupResult, 'kind'>): Route['limit'] =>
   kind === 'app_user_token' ? appUserLimit : route.limit;
 
 function countFor(
@@ -163,7 +170,7 @@ function countFor(
 async function limit(
   exchange: Exchange,
   limit: Route['limit'],
-  found: Found | undefined,
+  found: LookupResult | undefined,
   counting: Promise<Count> | undefined,
 ): Promise<void> {
   if (limit === unlimited || counting === undefined) return;
@@ -185,19 +192,22 @@ async function limit(
   );
 }
 
-function refusePlan(route: Route, found: Found): void {
+function refusePlan(route: Route, found: LookupResult): void {
   const fault = route.plan && found.plan && planFault(found.plan, route.plan);
   if (fault) throw fault;
 }
 
-const belongs = (found: Found): boolean => found.role !== null || found.user_id === null;
+const belongs = (found: LookupResult): boolean => found.role !== null || found.user_id === null;
 
 /** Nobody counts in a workspace they do not belong to. */
-const countedAs = (found: Found): Counted => ({ ...found, workspace_id: belongs(found) ? found.workspace_id : null });
+const countedAs = (found: LookupResult): Counted => ({
+  ...found,
+  workspace_id: belongs(found) ? found.workspace_id : null,
+});
 
 const mostHints = 50_000;
 
-type Hint = Counted & Pick<Found, 'permission' | 'scopes' | 'expires_at'>;
+type Hint = Counted & Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'>;
 
 /**
  * Remembers, per credential, only what never changes about it, to name its counter before the read has answered.
@@ -208,12 +218,13 @@ class Hints {
 
   countEarly(hash: Buffer, exchange: Exchange, route: Route, options: GuardOptions): Promise<Count> | undefined {
     const hint = this.#known.get(hash.toString('latin1'));
-    if (hint === undefined || refusalOfKind(route.credentials as Accepted, hint) !== undefined) return undefined;
+    if (hint === undefined || refusalOfKind(route.credentials as AcceptedCredentials, hint) !== undefined)
+      return undefined;
     if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
     return countFor(exchange, limitOf(route, hint), hint, options);
   }
 
-  remember(hash: Buffer, found: Found): void {
+  remember(hash: Buffer, found: LookupResult): void {
     const {
       kind,
       credential_id,

@@ -3,12 +3,12 @@
 import type { Kysely } from 'kysely';
 import { prepared } from '../../kit/db/database.ts';
 import type { Plan } from './plans.ts';
-import type { AppRow, Asker } from './proofs.ts';
+import type { AnyCaller, AppRow } from './proofs.ts';
 import type { WorkspaceRole } from './roles.ts';
 
-export interface Found {
+export interface LookupResult {
   credential_id: string;
-  kind: Asker['kind'];
+  kind: AnyCaller['kind'];
   user_id: string | null;
   app_user_id: string | null;
   credential_workspace_id: string | null;
@@ -52,7 +52,7 @@ const statement = (columns: string, place: string, workspace: string) => `/* rea
   left join memberships m on m.workspace_id = w.id and m.user_id = c.user_id
   where c.hash = $1 and c.revoked_at is null) x`;
 
-const lookUp = <Row extends Found>(name: string, text: string) => {
+const lookUp = <Row extends LookupResult>(name: string, text: string) => {
   const read = prepared<{ found: Row }, Values>(name, text);
   // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
   return async (db: Kysely<any>, hash: Buffer, id: string | null): Promise<Row | undefined> =>
@@ -62,7 +62,7 @@ const lookUp = <Row extends Found>(name: string, text: string) => {
 type Values = readonly [hash: Buffer, id: string | null];
 
 /** In a workspace: the credential's own, else the one asked for (`$2`), else the last used, else the first joined. */
-export const findInWorkspace = lookUp<Found>(
+export const lookUpWorkspace = lookUp<LookupResult>(
   'access_in_workspace',
   statement('', '', `${ownWorkspace}, $2::uuid, ${lastUsedOrFirst}`),
 );
@@ -86,7 +86,7 @@ const appColumns = [
   'deleted_date',
 ] as const;
 
-export type FoundApp = Found & { share_role: 'editor' | 'viewer' | null; app_owner_email: string | null } & {
+export type AppLookup = LookupResult & { share_role: 'editor' | 'viewer' | null; app_owner_email: string | null } & {
   [C in (typeof appColumns)[number] as `app_${C}`]: (AppRow[C] extends Date ? string : AppRow[C]) | null;
 };
 
@@ -102,14 +102,14 @@ const atAppText = (isDeleted: 'null' | 'not null', columns: string, joins: strin
     `${ownWorkspace}, a.workspace_id`,
   );
 
-const atApp = <Row extends FoundApp>(name: string, isDeleted: 'null' | 'not null', columns = '', joins = '') =>
+const atApp = <Row extends AppLookup>(name: string, isDeleted: 'null' | 'not null', columns = '', joins = '') =>
   lookUp<Row>(name, atAppText(isDeleted, columns, joins));
 
 /** At an app (`$2`): the app comes along, so that reading one app is this one statement. */
-export const findAtApp = atApp('access_at_app', 'null');
-export const findAtTrashedApp = atApp('access_at_trashed_app', 'not null');
+export const lookUpApp = atApp('access_at_app', 'null');
+export const lookUpTrashedApp = atApp('access_at_trashed_app', 'not null');
 
-export type FoundData = FoundApp & {
+export type AppDataLookup = AppLookup & {
   full_name: string | null;
   /** Whose token it is; of a person, the app's user with their e-mail address. */
   app_user: { email: string; full_name: string; role: string; data: Record<string, unknown> } | null;
@@ -120,9 +120,9 @@ const dataJoins = `left join app_users own on own.app_id = a.id and own.id = c.a
      left join app_users alike on alike.app_id = a.id and alike.email = u.email`;
 
 /** At an app's data (`$2`): whom the rules see comes along too. */
-export const findAtData = atApp<FoundData>('access_at_data', 'null', dataColumns, dataJoins);
+export const lookUpAppData = atApp<AppDataLookup>('access_at_data', 'null', dataColumns, dataJoins);
 
-const readOpenApp = prepared<{ found: FoundData }, [id: string | null]>(
+const readOpenApp = prepared<{ found: AppDataLookup }, [id: string | null]>(
   'access_at_open_app',
   `/* reach */
   select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
@@ -135,37 +135,37 @@ const readOpenApp = prepared<{ found: FoundData }, [id: string | null]>(
 
 /** At an app that is open without login. Any other is not found, so that it cannot be told from one that never was. */
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export const findOpenApp = async (db: Kysely<any>, id: string | null): Promise<FoundData | undefined> =>
+export const lookUpOpenApp = async (db: Kysely<any>, id: string | null): Promise<AppDataLookup | undefined> =>
   (await readOpenApp(db, id))[0]?.found;
 
-export type FoundWithin<Row> = FoundData & { thing: Row | null };
+export type AppDataResourceLookup<Row> = AppDataLookup & { thing: Row | null };
 
 /** At an app's data, with a row of a feature's own table in it (`$3`), which must have the columns `app_id` and `id`. */
-export function findWithinData<Row>(table: string) {
+export function lookUpAppDataResource<Row>(table: string) {
   const text = atAppText(
     'null',
     `${dataColumns}, r as thing`,
     `${dataJoins} left join ${table} r on r.app_id = a.id and r.id = $3::uuid`,
   );
-  const read = prepared<{ found: FoundWithin<Row> }, readonly [hash: Buffer, id: string | null, thing: string | null]>(
-    `access_within_data_${table}`,
-    text,
-  );
+  const read = prepared<
+    { found: AppDataResourceLookup<Row> },
+    readonly [hash: Buffer, id: string | null, thing: string | null]
+  >(`access_within_data_${table}`, text);
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   return async (db: Kysely<any>, hash: Buffer, id: string | null, thing: string | null) =>
     (await read(db, hash, id, thing))[0]?.found;
 }
 
-export type FoundThing<Row> = Found & { thing: Row | null };
+export type ResourceLookup<Row> = LookupResult & { thing: Row | null };
 
 /** At a thing of a feature's own table (`$2`), which must have the columns `id` and `workspace_id`. */
-export const findAtThing = <Row>(table: string) =>
-  lookUp<FoundThing<Row>>(
+export const lookUpResource = <Row>(table: string) =>
+  lookUp<ResourceLookup<Row>>(
     `access_at_${table}`,
     statement(', r as thing', `left join ${table} r on r.id = $2::uuid`, `${ownWorkspace}, r.workspace_id`),
   );
 
-export function appOf(found: FoundApp): AppRow | undefined {
+export function appOf(found: AppLookup): AppRow | undefined {
   if (found.app_id === null) return undefined;
   return {
     id: found.app_id,

@@ -10,7 +10,7 @@ import type { CredentialKind } from './tokens.ts';
 export declare const proof: unique symbol;
 
 /** Whoever asks, also those who use an app without being of the workspace. */
-export interface Asker {
+export interface AnyCaller {
   readonly kind: CredentialKind | 'anonymous';
   readonly credential_id: string | null;
   /** A person's; null for a workspace key, which acts for no person, and for those who use an app. */
@@ -21,7 +21,7 @@ export interface Asker {
   readonly ip: string;
 }
 
-export interface Caller extends Asker {
+export interface Caller extends AnyCaller {
   readonly kind: Exclude<CredentialKind, 'app_user_token'>;
   readonly credential_id: string;
   readonly is_operator: boolean;
@@ -41,7 +41,7 @@ export interface Visitor {
 }
 
 /** Someone who needs no credential, and who they are if a browser session says so. */
-export interface Recognised extends Visitor {
+export interface OptionalUserAccess extends Visitor {
   readonly person: { readonly id: string; readonly email: string } | null;
 }
 
@@ -66,7 +66,7 @@ export interface AppAccess extends WorkspaceAccess {
 /** To an app's data, of which the app's rules decide what `principal` may do. */
 export interface DataAccess {
   readonly [proof]: string;
-  readonly caller: Asker;
+  readonly caller: AnyCaller;
   readonly workspace_id: string;
   readonly plan: Plan;
   readonly app: AppRow;

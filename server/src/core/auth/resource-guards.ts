@@ -4,20 +4,28 @@ import type { Kysely } from 'kysely';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Refusal } from '../../kit/http/operation.ts';
 import { idOrNull } from '../../kit/ids.ts';
-import { noSuch, Problem } from '../../kit/problem.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { issueProof } from './issue-proof.ts';
 import {
+  type AppLookup,
   appOf,
-  type Found,
-  type FoundApp,
-  type FoundThing,
-  findAtApp,
-  findAtThing,
-  findAtTrashedApp,
-  findInWorkspace,
+  type LookupResult,
+  lookUpApp,
+  lookUpResource,
+  lookUpTrashedApp,
+  lookUpWorkspace,
+  type ResourceLookup,
 } from './lookup.ts';
-import type { AppAccess, Asker, Caller, Recognised, SelfAccess, Visitor, WorkspaceAccess } from './proofs.ts';
+import type {
+  AnyCaller,
+  AppAccess,
+  Caller,
+  OptionalUserAccess,
+  SelfAccess,
+  Visitor,
+  WorkspaceAccess,
+} from './proofs.ts';
 import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
@@ -31,13 +39,13 @@ export interface Guard<Proof> {
   /** On an open route: look whose the browser session is, if there is one. */
   readonly recognises?: true;
   // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
-  find(db: Kysely<any>, hash: Buffer, id: string | null, exchange: Exchange): Promise<Found | undefined>;
+  find(db: Kysely<any>, hash: Buffer, id: string | null, exchange: Exchange): Promise<LookupResult | undefined>;
   /** What to look up beside the credential. */
   idOf(exchange: Exchange): string | null;
-  decide(found: Found, exchange: Exchange): Proof;
+  decide(found: LookupResult, exchange: Exchange): Proof;
   /** For who sends no credentials: what the path names, where that is open to them (contract §1.7). */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
-  findOpen?(db: Kysely<any>, id: string | null): Promise<Found | undefined>;
+  findOpen?(db: Kysely<any>, id: string | null): Promise<LookupResult | undefined>;
   /** Finds the inner things the path names, outside in, once the outer ones were let through. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   inner?(db: Kysely<any>, proof: Proof, exchange: Exchange): Promise<Proof>;
@@ -54,15 +62,15 @@ export const anyone: Guard<Visitor> = {
 };
 
 /** No credential needed, but a browser's session is known for whose it is. */
-export const anyoneRecognised: Guard<Recognised> = {
+export const anyoneWithSession: Guard<OptionalUserAccess> = {
   needs: anyone.needs,
   choosesWorkspace: false,
   recognises: true,
   refusals: [{ status: 403, code: 'origin_not_allowed' }],
-  find: findInWorkspace,
+  find: lookUpWorkspace,
   idOf: () => null,
   decide: ({ user_id, email }, exchange) =>
-    issueProof<Recognised>({
+    issueProof<OptionalUserAccess>({
       request_id: exchange.requestId,
       ip: exchange.address,
       person: user_id && email ? { id: user_id, email } : null,
@@ -74,7 +82,7 @@ export const self: Guard<SelfAccess> = {
   needs: 'self',
   choosesWorkspace: false,
   refusals: [],
-  find: findInWorkspace,
+  find: lookUpWorkspace,
   idOf: () => null,
   decide: (found, exchange) => issueProof<SelfAccess>({ caller: callerOf(found, exchange) }),
 };
@@ -108,7 +116,7 @@ export const operator: Guard<SelfAccess> = unlimitedToken({
 });
 
 /** A thing inside what another guard lets through, named in the path by `<noun>_id`, `<noun>_name` or `param`. */
-export function within<Proof, Noun extends string, Row>(
+export function nestedResource<Proof, Noun extends string, Row>(
   guard: Guard<Proof>,
   noun: Noun,
   find: (db: Db, access: Proof, id: string, now: Date) => Promise<Row | undefined>,
@@ -124,7 +132,7 @@ export function within<Proof, Noun extends string, Row>(
       const access = guard.inner === undefined ? proof : await guard.inner(db, proof, exchange); // outside in
       const id = exchange.params[param] ?? exchange.params[`${noun}_name`] ?? '';
       const row = await find(db, access, id, exchange.now);
-      if (row === undefined) throw noSuch(code);
+      if (row === undefined) throw notFound(code);
       return { ...access, [noun]: row } as Inner;
     },
   };
@@ -141,7 +149,7 @@ export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
       { status: 403, code: 'member_blocked' },
       ...(required === 'guest' ? [] : [{ status: 403, code: 'role_required' }]),
     ],
-    find: findInWorkspace,
+    find: lookUpWorkspace,
     idOf: requestedWorkspace,
     decide: (found, exchange) => {
       refuseMismatch(found, requestedWorkspace(exchange));
@@ -151,14 +159,14 @@ export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
 }
 
 /** Over an app in the trash. */
-export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({ ...appAs(required), find: findAtTrashedApp });
+export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({ ...appAs(required), find: lookUpTrashedApp });
 
 /** Over the app named in the path, with at least this app role. */
-export const appAs = (required: AppRole): Guard<AppAccess> => over('app', required);
+export const appAs = (required: AppRole): Guard<AppAccess> => appGuard('app', required);
 
 /** Over the agent named in the path: an app of another kind is refused once the caller may see it (contract §0.5). */
 export function agentAs(required: AppRole): Guard<AppAccess> {
-  const guard = over('agent', required);
+  const guard = appGuard('agent', required);
   return {
     ...guard,
     refusals: [...guard.refusals, { status: 400, code: 'not_an_agent' }],
@@ -170,21 +178,21 @@ export function agentAs(required: AppRole): Guard<AppAccess> {
   };
 }
 
-function over(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
-  const notFound = `${noun}_not_found`;
+function appGuard(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
+  const notFoundCode = `${noun}_not_found`;
   const param = `${noun}_id`;
   return {
     needs: `a:${required}`,
     choosesWorkspace: false,
     param,
     refusals: [
-      { status: 404, code: notFound },
+      { status: 404, code: notFoundCode },
       { status: 403, code: 'member_blocked' },
       ...(required === 'viewer' ? [] : [{ status: 403, code: 'role_required' }]),
     ],
-    find: findAtApp,
+    find: lookUpApp,
     idOf: (exchange) => idOrNull(exchange.params[param]),
-    decide: (found, exchange) => atApp(found as FoundApp, exchange, required, notFound),
+    decide: (found, exchange) => atApp(found as AppLookup, exchange, required, notFoundCode),
   };
 }
 
@@ -192,29 +200,30 @@ function over(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
  * Through a thing of a feature's own table, `<noun>_id` in the path. The feature says which role this thing needs of
  * this caller, or undefined when they cannot see it.
  */
-export function through<Noun extends string, Row extends { workspace_id: string }>(
+export function resourceGuard<Noun extends string, Row extends { workspace_id: string }>(
   noun: Noun,
   table: string,
   needs: string,
   requiredRole: (thing: Row, caller: Caller) => WorkspaceRole | undefined,
 ): Guard<WorkspaceAccess & { readonly [N in Noun]: Row }> {
-  const notFound = `${noun}_not_found`;
+  const notFoundCode = `${noun}_not_found`;
   return {
     needs,
     choosesWorkspace: false,
     param: `${noun}_id`,
     refusals: [
-      { status: 404, code: notFound },
+      { status: 404, code: notFoundCode },
       { status: 403, code: 'member_blocked' },
       { status: 403, code: 'role_required' },
     ],
-    find: findAtThing<Row>(table),
+    find: lookUpResource<Row>(table),
     idOf: (exchange) => idOrNull(exchange.params[`${noun}_id`]),
     decide: (found, exchange) => {
-      const thing = revived((found as FoundThing<Row>).thing);
+      const thing = revived((found as ResourceLookup<Row>).thing);
       const required = thing === null ? undefined : requiredRole(thing, callerOf(found, exchange));
-      if (thing === null || required === undefined || thing.workspace_id !== found.workspace_id) throw noSuch(notFound);
-      const access = inWorkspace(found, exchange, required, notFound);
+      if (thing === null || required === undefined || thing.workspace_id !== found.workspace_id)
+        throw notFound(notFoundCode);
+      const access = inWorkspace(found, exchange, required, notFoundCode);
       return { ...access, [noun]: thing } as WorkspaceAccess & { readonly [N in Noun]: Row };
     },
   };
@@ -230,11 +239,11 @@ function revived<Row extends object>(thing: Row | null): Row | null {
   return Object.fromEntries(dated) as Row;
 }
 
-function atApp(found: FoundApp, exchange: Exchange, required: AppRole, notFound: string): AppAccess {
+function atApp(found: AppLookup, exchange: Exchange, required: AppRole, notFoundCode: string): AppAccess {
   const app = appOf(found);
   const limitedElsewhere = found.app_ids !== null && app !== undefined && !found.app_ids.includes(app.id);
-  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw noSuch(notFound);
-  const access = inWorkspace(found, exchange, 'guest', notFound);
+  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw notFound(notFoundCode);
+  const access = inWorkspace(found, exchange, 'guest', notFoundCode);
   if (access.role === null) return issueProof<AppAccess>({ ...access, app, app_role: null });
   const app_role = roleOverApp({
     workspace_role: access.role,
@@ -242,17 +251,22 @@ function atApp(found: FoundApp, exchange: Exchange, required: AppRole, notFound:
     is_app_owner: app.owner_id === found.user_id,
     share_role: found.share_role,
   });
-  if (app_role === undefined) throw noSuch(notFound);
+  if (app_role === undefined) throw notFound(notFoundCode);
   if (!appRoleReaches(app_role, required)) throw roleRequired(required);
   return issueProof<AppAccess>({ ...access, app, app_role });
 }
 
-function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, notFound: string): WorkspaceAccess {
+function inWorkspace(
+  found: LookupResult,
+  exchange: Exchange,
+  required: WorkspaceRole,
+  notFoundCode: string,
+): WorkspaceAccess {
   const { workspace_id, plan } = found;
-  if (workspace_id === null || plan === null) throw noSuch(notFound);
+  if (workspace_id === null || plan === null) throw notFound(notFoundCode);
   const caller = callerOf(found, exchange);
   if (found.kind === 'workspace_key') return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
-  if (found.role === null) throw noSuch(notFound);
+  if (found.role === null) throw notFound(notFoundCode);
   if (found.access_state === 'blocked') {
     throw new Problem('forbidden', 'member_blocked', 'An admin of this workspace has blocked your access to it.');
   }
@@ -260,9 +274,9 @@ function inWorkspace(found: Found, exchange: Exchange, required: WorkspaceRole, 
   return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: found.role });
 }
 
-const isBound = ({ kind }: Found): boolean => kind !== 'session' && kind !== 'personal_key';
+const isBound = ({ kind }: LookupResult): boolean => kind !== 'session' && kind !== 'personal_key';
 
-function refuseMismatch(found: Found, requested: string | null): void {
+function refuseMismatch(found: LookupResult, requested: string | null): void {
   if (isBound(found) && requested !== null && requested !== found.credential_workspace_id) {
     throw new Problem(
       'forbidden',
@@ -282,7 +296,7 @@ function requestedWorkspace(exchange: Exchange): string | null {
   return idOrNull(typeof asked === 'string' ? asked : undefined) ?? nowhere;
 }
 
-export const askerOf = (found: Found, exchange: Exchange): Asker => ({
+export const anyCallerOf = (found: LookupResult, exchange: Exchange): AnyCaller => ({
   kind: found.kind,
   credential_id: found.credential_id,
   user_id: found.user_id,
@@ -292,8 +306,8 @@ export const askerOf = (found: Found, exchange: Exchange): Asker => ({
   ip: exchange.address,
 });
 
-const callerOf = (found: Found, exchange: Exchange): Caller => ({
-  ...askerOf(found, exchange),
+const callerOf = (found: LookupResult, exchange: Exchange): Caller => ({
+  ...anyCallerOf(found, exchange),
   kind: found.kind as Caller['kind'], // app users are let in by the guard of data alone, which makes no caller of them
   credential_id: found.credential_id,
   is_operator: found.is_operator ?? false,

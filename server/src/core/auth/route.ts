@@ -3,13 +3,13 @@
 import type { z } from 'zod';
 import type { Answers, Operation, OperationSpec } from '../../kit/http/operation.ts';
 import type { Tables } from '../../tables.ts';
-import type { Accepted, open } from './credentials.ts';
+import type { AcceptedCredentials, open } from './credentials.ts';
 import type { Limit, unlimited } from './limits.ts';
 import type { GatedFeature } from './plans.ts';
 import type { Guard } from './resource-guards.ts';
 
 interface Guarded<Proof> {
-  readonly credentials: Accepted | typeof open;
+  readonly credentials: AcceptedCredentials | typeof open;
   readonly access: Guard<Proof>;
   readonly plan?: GatedFeature;
   readonly limit: Limit | typeof unlimited;

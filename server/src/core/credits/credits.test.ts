@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { type Person, startWorld } from '../../../test/support/world.ts';
-import { getStanding, monthOf } from './pool.ts';
+import { getPoolBalance, monthOf } from './pool.ts';
 import {
   adoptLimit,
   forgetReservations,
@@ -43,7 +43,7 @@ const act = (workspace_id: string, amount: number, person: Person | null = null)
   leaseMs: 60_000,
 });
 const standing = (workspace: string, person: Person | null = null, now = new Date()) =>
-  getStanding(db, workspace, person?.id ?? null, monthOf(now));
+  getPoolBalance(db, workspace, person?.id ?? null, monthOf(now));
 const ledger = (workspace_id: string) =>
   world.db.selectFrom('credit_ledger').where('workspace_id', '=', workspace_id).orderBy('id').selectAll().execute();
 const kinds = async (workspace: string) => (await ledger(workspace)).map(({ kind, amount }) => `${kind} ${amount}`);
@@ -120,7 +120,7 @@ describe('a spender that is killed', () => {
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
     await once(child, 'exit');
-    const release = world.app.later.jobs.find((job) => job.name === 'release expired reservations');
+    const release = world.app.background.jobs.find((job) => job.name === 'release expired reservations');
     expect(await release?.run(db, new Date())).toBe(0);
     expect(await standing(workspace, editor)).toMatchObject({ reserved: 7, remaining: 3 });
     await release?.run(db, new Date(Date.now() + 61_000));
@@ -466,7 +466,7 @@ it('after any sequence the ledger adds up to the balance, and the balance is the
         where workspace_id = ${workspace} and period_start = ${period}`.execute(world.db);
       if (rows.length > 0) await expectSummed(workspace, period, balance);
     }
-    const check = world.app.later.jobs.find((job) => job.name === 'check credit pools');
+    const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
     while (((await check?.run(db, new Date(Date.now() + day))) ?? 0) > 0);
     expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
   };

@@ -9,7 +9,7 @@ import type { LedgerKind, LedgerRow } from './ledger.ts';
 export const monthOf = (now: Date, months = 0): Date =>
   new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
 
-export interface Standing {
+export interface PoolBalance {
   readonly monthly_limit: number | null;
   readonly default_member_credit_limit: number | null;
   readonly granted: number;
@@ -29,17 +29,17 @@ export interface Standing {
 }
 
 /** How a workspace and one of its people stand in a month. The default limit is not for owner, viewers and guests (§2.2). */
-export async function getStanding(
+export async function getPoolBalance(
   db: Db,
   workspace_id: string,
   user_id: string | null,
   period_start: Date,
-): Promise<Standing> {
+): Promise<PoolBalance> {
   const [standing] = await readStanding(db, workspace_id, period_start, user_id);
-  return standing as Standing;
+  return standing as PoolBalance;
 }
 
-const readStanding = prepared<Standing, [workspaceId: string, periodStart: Date, userId: string | null]>(
+const readStanding = prepared<PoolBalance, [workspaceId: string, periodStart: Date, userId: string | null]>(
   'credits_standing',
   `select monthly_limit, default_member_credit_limit, granted, used, reserved,
       trunc(monthly_limit + granted - used - reserved, 4) as remaining,
@@ -71,7 +71,7 @@ export const lockPool = prepared<object, [workspaceId: string, periodStart: Date
  * Locks this month's pool, made when it is not there yet, and reads it after: what was read before the lock may be old.
  * A limit that the ledger does not know yet is written into it first.
  */
-export async function holdPool(db: Db, workspace_id: string, user_id: string | null, now: Date): Promise<Standing> {
+export async function holdPool(db: Db, workspace_id: string, user_id: string | null, now: Date): Promise<PoolBalance> {
   const period_start = monthOf(now);
   if ((await lockPool(db, workspace_id, period_start)).length === 0) {
     await db
@@ -81,7 +81,7 @@ export async function holdPool(db: Db, workspace_id: string, user_id: string | n
       .execute();
     await lockPool(db, workspace_id, period_start);
   }
-  const standing = await getStanding(db, workspace_id, user_id, period_start);
+  const standing = await getPoolBalance(db, workspace_id, user_id, period_start);
   if (standing.limit_change === null) return standing;
   await db
     .updateTable('credit_pools')
@@ -91,7 +91,7 @@ export async function holdPool(db: Db, workspace_id: string, user_id: string | n
     .execute();
   const about = { workspace_id, period_start, user_id: null, app_id: null, reference_id: null, note: null };
   await record(db, { ...about, operation: 'monthlyLimit', kind: 'reset', amount: standing.limit_change }, now);
-  return getStanding(db, workspace_id, user_id, period_start);
+  return getPoolBalance(db, workspace_id, user_id, period_start);
 }
 
 type Movement = Omit<LedgerRow, 'id' | 'created_date' | 'balance_after'> & {

@@ -6,7 +6,7 @@ import { newId } from '../../kit/ids.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { LedgerRow } from './ledger.ts';
-import { getStanding, holdPool, lockPool, monthOf, record } from './pool.ts';
+import { getPoolBalance, holdPool, lockPool, monthOf, record } from './pool.ts';
 
 export interface Spend {
   readonly workspace_id: string;
@@ -134,7 +134,7 @@ export async function forgetReservations(db: Db, now: Date): Promise<number> {
 /** What the pool and the member's limit let an act take now. */
 async function coverFor(db: Db, { workspace_id, user_id, period_start }: Held): Promise<number> {
   await lockPool(db, workspace_id, period_start);
-  const { available, own_left } = await getStanding(db, workspace_id, user_id, period_start);
+  const { available, own_left } = await getPoolBalance(db, workspace_id, user_id, period_start);
   return Math.max(0, Math.min(available ?? Number.POSITIVE_INFINITY, own_left ?? Number.POSITIVE_INFINITY));
 }
 

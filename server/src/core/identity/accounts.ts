@@ -5,7 +5,7 @@ import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import type { Pepper } from '../auth/tokens.ts';
-import { insertCredential, type Mint } from './users.ts';
+import { insertCredential, type TokenKeys } from './users.ts';
 
 const sessionDays = 30;
 
@@ -16,7 +16,7 @@ export const getUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 /** Begins a browser session; gives the cookie's value, which exists nowhere else. */
-export async function beginSession(db: Db, mint: Mint, user_id: string, now: Date): Promise<string> {
+export async function beginSession(db: Db, mint: TokenKeys, user_id: string, now: Date): Promise<string> {
   const expires_at = new Date(now.getTime() + sessionDays * 24 * 60 * 60 * 1000);
   const { id, token } = await insertCredential(
     db,

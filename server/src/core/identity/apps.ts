@@ -1,7 +1,7 @@
 // Owns the apps' identity rows: making one, and the set a caller can see. What an app contains belongs to its features.
 import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import { idOrNull, newId } from '../../kit/ids.ts';
-import { noSuch, Problem } from '../../kit/problem.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
 
@@ -101,7 +101,7 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
     if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
     throw new Problem('conflict', 'slug_taken', 'Another app of this installation has this slug.');
   }
-  throw noSuch('app_not_found'); // gone since the caller was let in
+  throw notFound('app_not_found'); // gone since the caller was let in
 }
 
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>

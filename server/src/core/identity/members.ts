@@ -1,6 +1,6 @@
 // Owns memberships: finding, changing and ending them, with all that hangs on one in this room (apps, shares, tokens).
 import { sql, type Updateable } from 'kysely';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { WorkspaceAccess } from '../auth/proofs.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
@@ -10,9 +10,13 @@ import { type Invitation, listOpenInvitations } from './invitations.ts';
 type Place = Pick<WorkspaceAccess, 'workspace_id'>;
 
 /** Runs one change of a workspace's people at a time: "one owner" and "member or invited" are rules over many rows. */
-export const inTurn = <Result>(db: Db, { workspace_id }: Place, work: (db: Db) => Promise<Result>): Promise<Result> =>
+export const withMembersLock = <Result>(
+  db: Db,
+  { workspace_id }: Place,
+  work: (db: Db) => Promise<Result>,
+): Promise<Result> =>
   transaction(db, async (db) => {
-    await lockOnce(db, `members of ${workspace_id}`);
+    await takeAdvisoryLock(db, `members of ${workspace_id}`);
     return work(db);
   });
 

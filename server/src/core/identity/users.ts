@@ -6,7 +6,7 @@ import { monthlyCredits, type Plan } from '../auth/plans.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
 import { type CredentialKind, hashToken, mintToken, type Pepper } from '../auth/tokens.ts';
 
-export interface Mint {
+export interface TokenKeys {
   readonly peppers: readonly Pepper[];
   readonly cellCode: string;
 }
@@ -68,7 +68,7 @@ export interface NewCredential {
 /** Makes a credential and gives its text, which exists nowhere else. */
 export async function insertCredential(
   db: Db,
-  mint: Mint,
+  mint: TokenKeys,
   credential: NewCredential,
   now: Date,
 ): Promise<{ id: string; token: string }> {

@@ -2,13 +2,13 @@
 // somebody to write to; and a mail that was promised must survive a crash.
 import { getUser, makeResetLink } from '../../core/identity/accounts.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
-import type { PasswordParts } from './password.ts';
+import type { PasswordDeps } from './password.ts';
 
 interface ResetMail extends QueueRow {
   readonly user_id: string;
 }
 
-export const resetMails = ({ mail, pepper, baseUrl }: PasswordParts): Queue<ResetMail> => ({
+export const resetMails = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<ResetMail> => ({
   name: 'reset_mails',
   owner: 'user_id',
   concurrency: 8,

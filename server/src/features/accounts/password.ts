@@ -7,7 +7,7 @@ import type { Pepper } from '../../core/auth/tokens.ts';
 import { endSessions, findUserByEmail, getUser, hashOneTimeText } from '../../core/identity/accounts.ts';
 import { findPassword, hashPassword, passwordMatches, savePassword } from '../../core/identity/passwords.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
-import type { Wake } from '../../kit/background/workers/wake.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -15,12 +15,12 @@ import { insertResetMail, useReset } from './store.ts';
 
 const mailsPerHour = 3;
 
-export interface PasswordParts {
+export interface PasswordDeps {
   readonly counters: Counters;
   readonly pepper: Pepper;
   readonly mail: Mail;
   readonly baseUrl: string;
-  readonly wake: Pick<Wake, 'tell'>;
+  readonly wake: Pick<WakeUps, 'notify'>;
 }
 
 const done = { success: true } as const;
@@ -52,7 +52,7 @@ export async function changePassword(
 }
 
 /** Always the same answer: whether the address has an account shows only in its inbox. */
-export async function forgotPassword(db: Db, visitor: Visitor, email: string, parts: PasswordParts, now: Date) {
+export async function forgotPassword(db: Db, visitor: Visitor, email: string, deps: PasswordDeps, now: Date) {
   const user = await findUserByEmail(db, email);
   await auditVisitor(
     db,
@@ -62,10 +62,10 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, pa
     now,
   );
   // A person can ask again, but nobody can fill their inbox.
-  const asked = await parts.counters.add(`forgot:${email}`, 60 * 60);
-  if (user === undefined || !parts.mail.configured || asked.count > mailsPerHour) return done;
+  const asked = await deps.counters.add(`forgot:${email}`, 60 * 60);
+  if (user === undefined || !deps.mail.configured || asked.count > mailsPerHour) return done;
   await insertResetMail(db, user.id, now);
-  afterCommit(db, () => parts.wake.tell('reset_mails'));
+  afterCommit(db, () => deps.wake.notify('reset_mails'));
   return done;
 }
 
@@ -73,12 +73,12 @@ export async function resetPassword(
   db: Db,
   visitor: Visitor,
   input: { reset_token: string; new_password: string },
-  parts: PasswordParts,
+  deps: PasswordDeps,
   now: Date,
 ) {
   const hash = await hashPassword(input.new_password);
   return transaction(db, async (db) => {
-    const reset = await useReset(db, hashOneTimeText(input.reset_token, parts.pepper), now);
+    const reset = await useReset(db, hashOneTimeText(input.reset_token, deps.pepper), now);
     if (reset === undefined)
       throw new Problem('gone', 'reset_link_expired', 'This link was used, is older than an hour, or was never made.');
     await savePassword(db, reset.user_id, hash, now);

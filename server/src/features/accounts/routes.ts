@@ -1,7 +1,7 @@
 // Owns the HTTP contract of coming in and being someone; that of tokens and keys is in token-routes.ts.
 
 import { auditSelf } from '../../core/audit/audit.ts';
-import { bySessionOrToken, open, reading } from '../../core/auth/credentials.ts';
+import { open, readCredentials, sessionOrToken } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
 import { anyone, self } from '../../core/auth/resource-guards.ts';
@@ -26,22 +26,22 @@ import {
   SignIn,
 } from './contract.ts';
 import { resetPasswordPage } from './pages.ts';
-import { changePassword, forgotPassword, type PasswordParts, resetPassword } from './password.ts';
-import { type SignInParts, setUp, signIn, signOut } from './sign-in.ts';
+import { changePassword, forgotPassword, type PasswordDeps, resetPassword } from './password.ts';
+import { type SignInDeps, setUp, signIn, signOut } from './sign-in.ts';
 import { saveName } from './store.ts';
 import { tokenRoutes } from './token-routes.ts';
 
-export type AccountParts = SignInParts & PasswordParts;
+export type AccountDeps = SignInDeps & PasswordDeps;
 
 const bySession = { session: true } as const;
 
-export const accountRoutes = (parts: AccountParts): Route[] => [
-  ...comingIn(parts),
+export const accountRoutes = (deps: AccountDeps): Route[] => [
+  ...comingIn(deps),
   ...beingSomeone,
-  ...tokenRoutes(parts.mint),
+  ...tokenRoutes(deps.mint),
 ];
 
-const comingIn = (parts: AccountParts): Route[] => [
+const comingIn = (deps: AccountDeps): Route[] => [
   route({
     name: 'getSetup',
     method: 'GET',
@@ -71,7 +71,7 @@ const comingIn = (parts: AccountParts): Route[] => [
       { status: 401, code: 'credentials_invalid' },
       { status: 409, code: 'already_initialised' },
     ],
-    handle: ({ db, access, body, now }) => setUp(db, access, body, parts, now),
+    handle: ({ db, access, body, now }) => setUp(db, access, body, deps, now),
   }),
   route({
     name: 'signIn',
@@ -88,7 +88,7 @@ const comingIn = (parts: AccountParts): Route[] => [
     audits: ['auth.sign_in', 'auth.sign_in.failed'],
     answers: { 200: SignedIn },
     refusals: [{ status: 401, code: 'sign_in_failed' }],
-    handle: ({ db, access, body, now }) => signIn(db, access, body, parts, now),
+    handle: ({ db, access, body, now }) => signIn(db, access, body, deps, now),
   }),
   route({
     name: 'signOut',
@@ -116,7 +116,7 @@ const comingIn = (parts: AccountParts): Route[] => [
     body: ForgottenPassword,
     audits: ['auth.password_reset_asked'],
     answers: { 200: Success },
-    handle: ({ db, access, body, now }) => forgotPassword(db, access, body.email, parts, now),
+    handle: ({ db, access, body, now }) => forgotPassword(db, access, body.email, deps, now),
   }),
   route({
     name: 'resetPasswordPage',
@@ -144,7 +144,7 @@ const comingIn = (parts: AccountParts): Route[] => [
     audits: ['auth.password_reset'],
     answers: { 200: Success },
     refusals: [{ status: 410, code: 'reset_link_expired' }],
-    handle: ({ db, access, body, now }) => resetPassword(db, access, body, parts, now),
+    handle: ({ db, access, body, now }) => resetPassword(db, access, body, deps, now),
   }),
 ];
 
@@ -155,7 +155,7 @@ const beingSomeone: Route[] = [
     path: '/api/auth/me',
     origin: 'N',
     summary: 'Who am I, by which credential, and in which workspaces?',
-    credentials: reading,
+    credentials: readCredentials,
     access: self,
     limit: perMinute(300, 'caller'),
     answers: { 200: Me },
@@ -167,7 +167,7 @@ const beingSomeone: Route[] = [
     path: '/api/auth/me',
     origin: 'N',
     summary: 'Change my name',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: self,
     limit: perMinute(30, 'caller'),
     body: MeChange,

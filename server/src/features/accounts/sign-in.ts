@@ -22,16 +22,16 @@ import {
   savePassword,
 } from '../../core/identity/passwords.ts';
 import { presentUser } from '../../core/identity/shapes.ts';
-import { insertUser, insertWorkspace, type Mint } from '../../core/identity/users.ts';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { insertUser, insertWorkspace, type TokenKeys } from '../../core/identity/users.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { noted } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { SetUp } from './contract.ts';
 import { findSetupToken, removeSetupTokens } from './store.ts';
 
-export interface SignInParts {
-  readonly mint: Mint;
+export interface SignInDeps {
+  readonly mint: TokenKeys;
   readonly counters: Counters;
   /** From the environment; a printed one is kept as a hash in the database. */
   readonly setupToken: string | undefined;
@@ -40,13 +40,13 @@ export interface SignInParts {
   readonly secureCookie: boolean;
 }
 
-export async function setUp(db: Db, visitor: Visitor, input: SetUp, parts: SignInParts, now: Date) {
+export async function setUp(db: Db, visitor: Visitor, input: SetUp, deps: SignInDeps, now: Date) {
   const password = await hashPassword(input.password);
   return transaction(db, async (db) => {
-    await lockOnce(db, 'first set-up');
+    await takeAdvisoryLock(db, 'first set-up');
     if (await isInitialised(db))
       throw new Problem('conflict', 'already_initialised', 'This installation has been set up.', { retrySafe: false });
-    if (!(await isSetupToken(db, input.setup_token, parts)))
+    if (!(await isSetupToken(db, input.setup_token, deps)))
       throw unauthenticated(
         'credentials_invalid',
         'The set-up token is not right. It is in the log of the server’s first start.',
@@ -55,7 +55,7 @@ export async function setUp(db: Db, visitor: Visitor, input: SetUp, parts: SignI
     await savePassword(db, user_id, password, now);
     const workspace_id = await insertWorkspace(
       db,
-      { name: input.workspace_name, plan: parts.defaultPlan, owner_id: user_id },
+      { name: input.workspace_name, plan: deps.defaultPlan, owner_id: user_id },
       now,
     );
     await removeSetupTokens(db);
@@ -66,12 +66,12 @@ export async function setUp(db: Db, visitor: Visitor, input: SetUp, parts: SignI
     };
     await auditVisitor(db, visitor, { id: user_id, email: input.email }, change, now, workspace_id);
     const user = await getUser(db, user_id);
-    const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: parts.defaultPlan };
-    return withSession({ user: presentUser(user), workspace }, await beginSession(db, parts.mint, user_id, now), parts);
+    const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: deps.defaultPlan };
+    return withSession({ user: presentUser(user), workspace }, await beginSession(db, deps.mint, user_id, now), deps);
   });
 }
 
-async function isSetupToken(db: Db, text: string, { setupToken, mint }: SignInParts): Promise<boolean> {
+async function isSetupToken(db: Db, text: string, { setupToken, mint }: SignInDeps): Promise<boolean> {
   const [pepper] = mint.peppers;
   if (pepper === undefined) return false;
   const hash = hashOneTimeText(text, pepper);
@@ -88,15 +88,15 @@ export async function signIn(
   db: Db,
   visitor: Visitor,
   input: { email: string; password: string },
-  parts: SignInParts,
+  deps: SignInDeps,
   now: Date,
 ) {
   const email = input.email.trim().toLowerCase();
   const failures = `sign-in:${email.slice(0, 254)}:${visitor.ip}`;
-  await slowDown(parts.counters, email, failures);
+  await slowDown(deps.counters, email, failures);
   const stored = await findPassword(db, email);
   if (!(await passwordMatches(input.password, stored?.hash)) || stored === undefined) {
-    await parts.counters.add(failures, failuresWindow);
+    await deps.counters.add(failures, failuresWindow);
     await auditVisitor(
       db,
       visitor,
@@ -110,11 +110,11 @@ export async function signIn(
     // Changed while it was being checked: then it was the old one.
     if (!(await isStillPassword(db, stored.user_id, stored.hash))) throw notRight();
     const user = await getUser(db, stored.user_id);
-    const token = await beginSession(db, parts.mint, user.id, now);
+    const token = await beginSession(db, deps.mint, user.id, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
-    return withSession({ user: presentUser(user), workspaces }, token, parts);
+    return withSession({ user: presentUser(user), workspaces }, token, deps);
   });
 }
 
@@ -141,7 +141,7 @@ export async function signOut(db: Db, access: SelfAccess, now: Date) {
   });
 }
 
-function withSession<Body>(body: Body, token: string, { secureCookie }: SignInParts) {
+function withSession<Body>(body: Body, token: string, { secureCookie }: SignInDeps) {
   return noted(body, { headers: sessionCookie(token, secureCookie) });
 }
 

@@ -1,10 +1,10 @@
 // Owns the HTTP contract of the credentials people hand out: personal tokens and keys, and the workspace's keys.
 import { z } from 'zod';
-import { bySessionOrToken } from '../../core/auth/credentials.ts';
+import { sessionOrToken } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { self, selfInWorkspace, unlimitedToken, within, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { nestedResource, self, selfInWorkspace, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import type { Mint } from '../../core/identity/users.ts';
+import type { TokenKeys } from '../../core/identity/users.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
 import {
@@ -42,19 +42,19 @@ import {
   revokeWorkspaceKey,
 } from './tokens.ts';
 
-export const tokenRoutes = (mint: Mint): Route[] => [...personal(mint), ...ofWorkspace(mint)];
+export const tokenRoutes = (mint: TokenKeys): Route[] => [...personal(mint), ...ofWorkspace(mint)];
 
-const ownToken = within(unlimitedToken(selfInWorkspace), 'token', findToken);
-const ownKey = within(unlimitedToken(self), 'key', findApiKey);
+const ownToken = nestedResource(unlimitedToken(selfInWorkspace), 'token', findToken);
+const ownKey = nestedResource(unlimitedToken(self), 'key', findApiKey);
 
-const personal = (mint: Mint): Route[] => [
+const personal = (mint: TokenKeys): Route[] => [
   route({
     name: 'listTokens',
     method: 'GET',
     path: '/api/auth/tokens',
     origin: 'N',
     summary: 'List my personal access tokens in the workspace',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: selfInWorkspace,
     limit: perMinute(60, 'caller'),
     answers: { 200: z.array(Token) },
@@ -68,7 +68,7 @@ const personal = (mint: Mint): Route[] => [
     summary: 'Create a personal access token',
     description:
       'The text is in this answer only. A token made by a token can reach no more, do no more and live no longer than it.',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: selfInWorkspace,
     limit: perMinute(20, 'user'),
     idempotency: 'optional',
@@ -89,7 +89,7 @@ const personal = (mint: Mint): Route[] => [
     path: '/api/auth/tokens/{token_id}',
     origin: 'N',
     summary: 'Rename one of my tokens',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: ownToken,
     limit: perMinute(60, 'caller'),
     body: TokenChange,
@@ -103,7 +103,7 @@ const personal = (mint: Mint): Route[] => [
     path: '/api/auth/tokens/{token_id}',
     origin: 'N',
     summary: 'Revoke one of my tokens, and those made by it',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: ownToken,
     limit: perMinute(60, 'caller'),
     audits: ['token.revoked'],
@@ -116,7 +116,7 @@ const personal = (mint: Mint): Route[] => [
     path: '/api/auth/api-keys',
     origin: 'N',
     summary: 'List my personal API keys',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: self,
     limit: perMinute(60, 'caller'),
     answers: { 200: z.array(ApiKey) },
@@ -128,7 +128,7 @@ const personal = (mint: Mint): Route[] => [
     path: '/api/auth/api-keys',
     origin: 'R',
     summary: 'Retired: create a personal access token instead',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: { ...self, needs: '– (410)' },
     limit: perMinute(60, 'caller'),
     audits: 'nothing',
@@ -148,7 +148,7 @@ const personal = (mint: Mint): Route[] => [
     path: '/api/auth/api-keys/{key_id}',
     origin: 'N',
     summary: 'Revoke one of my personal API keys',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: ownKey,
     limit: perMinute(60, 'caller'),
     audits: ['api_key.revoked'],
@@ -158,17 +158,17 @@ const personal = (mint: Mint): Route[] => [
 ];
 
 const admin = unlimitedToken(workspaceAs('admin'));
-const workspaceToken = within(admin, 'token', findWorkspaceToken);
-const workspaceKey = within(admin, 'key', findWorkspaceKey);
+const workspaceToken = nestedResource(admin, 'token', findWorkspaceToken);
+const workspaceKey = nestedResource(admin, 'key', findWorkspaceKey);
 
-const ofWorkspace = (mint: Mint): Route[] => [
+const ofWorkspace = (mint: TokenKeys): Route[] => [
   route({
     name: 'listWorkspaceTokens',
     method: 'GET',
     path: '/api/workspace/tokens',
     origin: 'N',
     summary: 'List every member’s tokens in the workspace, never their text',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: workspaceAs('admin'),
     limit: perMinute(60, 'workspace'),
     answers: { 200: z.array(WorkspaceToken) },
@@ -184,7 +184,7 @@ const ofWorkspace = (mint: Mint): Route[] => [
     path: '/api/workspace/tokens/{token_id}',
     origin: 'N',
     summary: 'Revoke a member’s token, and those made by it',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: workspaceToken,
     limit: perMinute(60, 'workspace'),
     audits: ['token.revoked'],
@@ -197,7 +197,7 @@ const ofWorkspace = (mint: Mint): Route[] => [
     path: '/api/workspace/api-keys',
     origin: 'N',
     summary: 'List the workspace’s API keys',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: workspaceAs('admin'),
     limit: perMinute(60, 'workspace'),
     answers: { 200: z.array(WorkspaceKey) },
@@ -211,7 +211,7 @@ const ofWorkspace = (mint: Mint): Route[] => [
     summary: 'Create a workspace API key',
     description:
       'It acts for the workspace by its scopes, for no person, and survives whoever made it. The text is in this answer only.',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: admin,
     limit: perMinute(10, 'workspace'),
     idempotency: 'optional',
@@ -231,7 +231,7 @@ const ofWorkspace = (mint: Mint): Route[] => [
     path: '/api/workspace/api-keys/{key_id}',
     origin: 'N',
     summary: 'Change a workspace key’s name or description; its scopes are fixed',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: workspaceKey,
     limit: perMinute(60, 'workspace'),
     body: WorkspaceKeyChange,
@@ -245,7 +245,7 @@ const ofWorkspace = (mint: Mint): Route[] => [
     path: '/api/workspace/api-keys/{key_id}',
     origin: 'N',
     summary: 'Revoke a workspace key',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: workspaceKey,
     limit: perMinute(60, 'workspace'),
     audits: ['workspace_key.revoked'],

@@ -6,9 +6,9 @@ import { invalidCredentials } from '../../core/auth/credentials.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { revoke } from '../../core/identity/accounts.ts';
 import { listReachableApps } from '../../core/identity/apps.ts';
-import { insertCredential, type Mint } from '../../core/identity/users.ts';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
-import { limitReached, noSuch, Problem } from '../../kit/problem.ts';
+import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type CredentialRow,
@@ -24,7 +24,7 @@ const maxKeys = 10;
 const defaultDays = 90;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export async function createToken(db: Db, access: WorkspaceAccess, input: NewToken, mint: Mint, now: Date) {
+export async function createToken(db: Db, access: WorkspaceAccess, input: NewToken, mint: TokenKeys, now: Date) {
   const { caller, workspace_id } = access;
   const days = input.expires_in_days === undefined ? defaultDays : input.expires_in_days;
   const wanted = {
@@ -35,7 +35,7 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   const parent = caller.kind === 'personal_token' ? caller : null;
   if (parent !== null) refuseWider(parent, wanted);
   return transaction(db, async (db) => {
-    await lockOnce(db, tokensOf(access));
+    await takeAdvisoryLock(db, tokensOf(access));
     if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw invalidCredentials(); // revoked meanwhile
     if ((await listTokens(db, access, now)).length >= maxTokens)
       throw limitReached(maxTokens, 'tokens', tooMany(maxTokens));
@@ -85,7 +85,7 @@ function refuseWider(parent: Caller, wanted: Reach): void {
 async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string[] | null): Promise<void> {
   if (ids === null) return;
   const found = await listReachableApps(db, access, ids);
-  if (new Set(found.map((app) => app.id)).size < new Set(ids).size) throw noSuch('app_not_found');
+  if (new Set(found.map((app) => app.id)).size < new Set(ids).size) throw notFound('app_not_found');
 }
 
 export async function renameToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, name: string, now: Date) {
@@ -105,7 +105,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
 /** At once and for good, with everything made by it. */
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
-    await lockOnce(db, tokensOf(access));
+    await takeAdvisoryLock(db, tokensOf(access));
     const revoked = await revoke(db, access, access.token.id, now);
     const before = { name: access.token.name, permission: access.token.permission };
     await audit(
@@ -135,12 +135,12 @@ export async function createWorkspaceKey(
   db: Db,
   access: WorkspaceAccess,
   input: NewWorkspaceKey,
-  mint: Mint,
+  mint: TokenKeys,
   now: Date,
 ) {
   const { caller, workspace_id } = access;
   return transaction(db, async (db) => {
-    await lockOnce(db, `keys of ${workspace_id}`);
+    await takeAdvisoryLock(db, `keys of ${workspace_id}`);
     if ((await listWorkspaceKeys(db, access, now)).length >= maxKeys)
       throw limitReached(maxKeys, 'workspace_keys', tooMany(maxKeys));
     await requireApps(db, access, input.app_ids ?? null);

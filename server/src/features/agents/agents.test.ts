@@ -555,7 +555,7 @@ describe('sendAgentMessage', () => {
     const spend = { ...act, reference_id: message_id, amount: 1, leaseMs: 60_000 };
     const reservation = await reserve(world.db, spend, new Date());
     const turn = { workspace_id: workspace, conversation_id: idIn(path), reservation_id: reservation.id };
-    const due = { due_at: new Date(), created_date: new Date(), may_teach: false };
+    const due = { due_at: new Date(), created_date: new Date(), may_save_memories: false };
     await world.db
       .insertInto('agent_turns')
       .values({ id, message_id, ...turn, ...due })
@@ -647,7 +647,7 @@ describe('sendAgentMessage', () => {
     };
     expect(await count('agent_deltas')).toBeGreaterThan(0);
     const later = new Date(Date.now() + 3 * 24 * 60 * 60 * 1000);
-    for (const job of world.app.later.jobs.filter(({ name }) => name.startsWith('forget agent'))) {
+    for (const job of world.app.background.jobs.filter(({ name }) => name.startsWith('forget agent'))) {
       while ((await job.run(world.app.database.db, later)) > 0);
     }
     expect([await count('agent_deltas'), await count('agent_turns')]).toEqual([0, 0]);

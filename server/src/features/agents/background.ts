@@ -12,7 +12,7 @@ import { newId } from '../../kit/ids.ts';
 import { keepable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { AgentOwn, ConversationRow, MemoryRow } from './contract.ts';
-import { creditsFor, recent, type TurnParts, tokensOf, told, turnQueue } from './conversation.ts';
+import { creditsFor, recent, type TurnDeps, tokensOf, told, turnQueue } from './conversation.ts';
 import { openNotebook } from './memory.ts';
 import { topicOf } from './reply.ts';
 import {
@@ -29,29 +29,29 @@ import {
   type TurnRow,
 } from './store.ts';
 
-export interface AnsweringParts extends TurnParts {
+export interface AnsweringDeps extends TurnDeps {
   readonly model: LanguageModel;
   readonly clock: Clock;
 }
 
 const timeoutMs = 10 * 60 * 1000;
 
-export const turns = (parts: AnsweringParts): Queue<TurnRow> => ({
+export const turns = (deps: AnsweringDeps): Queue<TurnRow> => ({
   name: turnQueue,
   owner: 'workspace_id',
   // A reply is waited for more than it is worked on.
   concurrency: 128,
-  suspectAfter: 5, // minutes long: two unrelated crashes must not make all replies wait for each other
+  quarantineAfter: 5, // minutes long: two unrelated crashes must not make all replies wait for each other
   perOwner: 32,
   timeoutMs,
   retryMs: retries(500, 2_000, 5_000),
   async run(turn, { db, signal }) {
     const setting = await settingOf(db, turn);
     if (setting === undefined) return { error: 'the message was deleted' };
-    const notebook = openNotebook(setting.conversation, setting.memories, turn.may_teach);
-    const pieces = sendPieces(db, turn, parts);
+    const notebook = openNotebook(setting.conversation, setting.memories, turn.may_save_memories);
+    const pieces = sendPieces(db, turn, deps);
     const asked = { ...setting, model: setting.agent.model, tools: notebook.tools, signal };
-    const answer = await parts.model.reply(asked, pieces.add);
+    const answer = await deps.model.reply(asked, pieces.add);
     await pieces.end();
     // Told to the person, who may send again.
     if (answer.outcome === 'unavailable') return { error: `the model is unavailable: ${answer.reason}` };
@@ -59,18 +59,18 @@ export const turns = (parts: AnsweringParts): Queue<TurnRow> => ({
     const cost = creditsFor(tokensIn(reply, setting));
     return {
       record: async (db) => {
-        const now = parts.clock.now();
-        await storeReply(db, turn, setting, reply, parts, now);
+        const now = deps.clock.now();
+        await storeReply(db, turn, setting, reply, deps, now);
         await settle(db, reservationOf(turn), cost, now);
         await notebook.save(db, now);
       },
     };
   },
-  async givenUp(db, turn) {
-    const now = parts.clock.now();
+  async onDeadLetter(db, turn) {
+    const now = deps.clock.now();
     await endTurn(db, turn, null, now);
     await refund(db, reservationOf(turn), now);
-    afterCommit(db, () => parts.wake.tell(topicOf(turn.id)));
+    afterCommit(db, () => deps.wake.notify(topicOf(turn.id)));
   },
 });
 
@@ -131,7 +131,7 @@ async function storeReply(
   turn: TurnRow,
   { conversation }: Setting,
   reply: Completed,
-  parts: AnsweringParts,
+  deps: AnsweringDeps,
   now: Date,
 ): Promise<void> {
   const message = await insertMessage(
@@ -150,10 +150,10 @@ async function storeReply(
   );
   const { id, email } = await getUser(db, conversation.user_id);
   const event = told(conversation, message, { id, email });
-  await parts.publish(db, 'message.created', event, now);
-  await parts.publish(db, 'message.completed', event, now);
+  await deps.publish(db, 'message.created', event, now);
+  await deps.publish(db, 'message.completed', event, now);
   await endTurn(db, turn, message.id, now);
-  afterCommit(db, () => parts.wake.tell(topicOf(turn.id)));
+  afterCommit(db, () => deps.wake.notify(topicOf(turn.id)));
 }
 
 /** A model may say what the database cannot keep. */
@@ -174,7 +174,7 @@ const gatherMs = 150;
  * Writes pieces down as they come, a few times a second, and tells whoever watches. When that fails, who watches gets the
  * reply at its end: it is not worth failing for.
  */
-function sendPieces(db: AnyDb, turn: TurnRow, { wake, clock }: AnsweringParts) {
+function sendPieces(db: AnyDb, turn: TurnRow, { wake, clock }: AnsweringDeps) {
   const ended = new AbortController();
   const waiting: Piece[] = [];
   let seq = 0;
@@ -185,7 +185,7 @@ function sendPieces(db: AnyDb, turn: TurnRow, { wake, clock }: AnsweringParts) {
     const pieces = waiting.splice(0);
     await insertDeltas(db, turn, seq, storable(pieces), clock.now());
     seq += pieces.length;
-    wake.tell(topicOf(turn.id));
+    wake.notify(topicOf(turn.id));
   };
   const next = () => {
     writing ??= write()

@@ -3,8 +3,8 @@
 
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { type Reservation, reserve } from '../../core/credits/reservations.ts';
-import type { Publish, ToldMessage } from '../../events.ts';
-import type { Wake } from '../../kit/background/workers/wake.ts';
+import type { MessageEvent, Publish } from '../../events.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { newId } from '../../kit/ids.ts';
@@ -53,9 +53,9 @@ export async function deleteMessage(db: Db, access: ConversationAccess, id: stri
 
 // ---- turns
 
-export interface TurnParts {
+export interface TurnDeps {
   readonly publish: Publish;
-  readonly wake: Pick<Wake, 'tell' | 'listen' | 'pollMs'>;
+  readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
 }
 
 /** What is needed to begin a turn: the conversation, and whether the model answers, asked before any transaction. */
@@ -70,7 +70,7 @@ export const recent = { messages: 40, characters: 60_000 };
 // Longer than a turn can take.
 const leaseMs = 15 * 60 * 1000;
 
-export function beginTurn(db: Db, access: SendAccess, sent: NewMessage, { publish, wake }: TurnParts, now: Date) {
+export function beginTurn(db: Db, access: SendAccess, sent: NewMessage, { publish, wake }: TurnDeps, now: Date) {
   const { conversation, caller } = access;
   const { content, file_urls = [] } = sent;
   return transaction(db, async (db) => {
@@ -80,14 +80,14 @@ export function beginTurn(db: Db, access: SendAccess, sent: NewMessage, { publis
     const message = await insertMessage(db, conversation, { id, role: 'user', content, file_urls }, now);
     const user = { id: conversation.user_id, email: caller.email as string };
     await publish(db, 'message.created', told(conversation, message, user), now);
-    const turn = { message_id: id, reservation_id: reservation.id, may_teach: mayTeach(access) };
-    afterCommit(db, () => wake.tell(turnQueue));
+    const turn = { message_id: id, reservation_id: reservation.id, may_save_memories: mayTeach(access) };
+    afterCommit(db, () => wake.notify(turnQueue));
     return insertTurn(db, conversation, turn, now);
   });
 }
 
 /** The turn that was begun under an Idempotency-Key: as it is, or, where it failed, once more for the same message. */
-export function takeUpTurn(db: Db, access: SendAccess, turnId: string, { wake }: TurnParts, now: Date) {
+export function takeUpTurn(db: Db, access: SendAccess, turnId: string, { wake }: TurnDeps, now: Date) {
   const { conversation } = access;
   return transaction(db, async (db) => {
     await holdConversation(db, conversation);
@@ -97,8 +97,8 @@ export function takeUpTurn(db: Db, access: SendAccess, turnId: string, { wake }:
     const message = await findMessage(db, conversation, turn.message_id);
     if (message === undefined) throw messageGone();
     const reservation = await admit(db, access, message.id, message.content, now);
-    afterCommit(db, () => wake.tell(turnQueue));
-    return restartTurn(db, turn, { reservation_id: reservation.id, may_teach: mayTeach(access) });
+    afterCommit(db, () => wake.notify(turnQueue));
+    return restartTurn(db, turn, { reservation_id: reservation.id, may_save_memories: mayTeach(access) });
   });
 }
 
@@ -143,7 +143,11 @@ export const messageGone = () => new Problem('not_found', 'message_not_found', '
 const maxEventBytes = 255 * 1024; // of 256 KiB, with room for the event's own id, type and time
 
 /** The message as an event carries it: frozen, and cut where it is too long. */
-export function told(conversation: ConversationRow, row: MessageRow, user: { id: string; email: string }): ToldMessage {
+export function told(
+  conversation: ConversationRow,
+  row: MessageRow,
+  user: { id: string; email: string },
+): MessageEvent {
   const message = {
     id: row.id,
     role: row.role as 'user' | 'assistant',
@@ -153,7 +157,7 @@ export function told(conversation: ConversationRow, row: MessageRow, user: { id:
     updated_date: row.updated_date.toISOString(),
   };
   const { workspace_id, app_id, id } = conversation;
-  const whole: ToldMessage = { workspace_id, agent_id: app_id, conversation_id: id, data: { message, user } };
+  const whole: MessageEvent = { workspace_id, agent_id: app_id, conversation_id: id, data: { message, user } };
   const tooLong = bytesOf(whole) - maxEventBytes;
   if (tooLong <= 0) return whole;
   const content = cut(message.content, bytesOf(message.content) - tooLong);

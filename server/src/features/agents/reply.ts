@@ -10,10 +10,10 @@ import { Invalid } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type Message, type NewMessage, presentMessage } from './contract.ts';
-import { messageGone, modelUnavailable, type TurnParts } from './conversation.ts';
+import { messageGone, modelUnavailable, type TurnDeps } from './conversation.ts';
 import { type ConversationAccess, findMessage, findProgress, findTurn, type Place, type TurnRow } from './store.ts';
 
-export interface WatchingParts extends TurnParts {
+export interface WatchingDeps extends TurnDeps {
   readonly clock: Clock;
   /** This process ends: who watches is sent elsewhere. */
   readonly ending: AbortSignal;
@@ -36,25 +36,20 @@ export interface Watched {
 }
 
 /** The answer in the form the caller asked for. */
-export const answerTo = (
-  db: AnyDb,
-  accept: unknown,
-  watched: Watched,
-  parts: WatchingParts,
-): Promise<Answer<Message>> =>
-  String(accept ?? '').includes('text/event-stream') ? streamed(db, watched, parts) : held(db, watched, parts);
+export const answerTo = (db: AnyDb, accept: unknown, watched: Watched, deps: WatchingDeps): Promise<Answer<Message>> =>
+  String(accept ?? '').includes('text/event-stream') ? streamed(db, watched, deps) : held(db, watched, deps);
 
-async function held(db: AnyDb, watched: Watched, parts: WatchingParts): Promise<Answer<Message>> {
-  for await (const told of follow(db, watched, parts, new AbortController().signal)) {
+async function held(db: AnyDb, watched: Watched, deps: WatchingDeps): Promise<Answer<Message>> {
+  for await (const told of follow(db, watched, deps, new AbortController().signal)) {
     if ('problem' in told) throw told.problem;
     if (told.event === 'message.completed') return new Answer(told.data as Message);
   }
   throw new Error('a turn ended without an end');
 }
 
-async function streamed(db: AnyDb, watched: Watched, parts: WatchingParts): Promise<Answer<Message>> {
+async function streamed(db: AnyDb, watched: Watched, deps: WatchingDeps): Promise<Answer<Message>> {
   const gone = new AbortController();
-  const body = Readable.from(written(follow(db, watched, parts, gone.signal), watched), { objectMode: false });
+  const body = Readable.from(written(follow(db, watched, deps, gone.signal), watched), { objectMode: false });
   body.once('close', () => gone.abort());
   return eventStream(body);
 }
@@ -87,7 +82,7 @@ const start: Place = { claim: 0, seq: 0 };
 async function* follow(
   db: Db,
   { turn, from, access, keyed }: Watched,
-  { wake, clock, ending }: WatchingParts,
+  { wake, clock, ending }: WatchingDeps,
   gone: AbortSignal,
 ): AsyncGenerator<Told | Failed> {
   const rest = new Rest();

@@ -1,8 +1,8 @@
 // Owns the HTTP contract of agents, conversations and memories.
 import { z } from 'zod';
-import { changing, reading } from '../../core/auth/credentials.ts';
+import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { agentAs, type Guard, within, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { agentAs, type Guard, nestedResource, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { positionOf } from '../../core/identity/app-list.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
@@ -36,7 +36,7 @@ import {
   takeUpTurn,
 } from './conversation.ts';
 import { deleteMemory } from './memory.ts';
-import { answerTo, placeOf, rejoinTurn, type WatchingParts } from './reply.ts';
+import { answerTo, placeOf, rejoinTurn, type WatchingDeps } from './reply.ts';
 import {
   type ConversationAccess,
   findConversation,
@@ -48,20 +48,20 @@ import {
   type TurnRow,
 } from './store.ts';
 
-export interface AgentParts extends WatchingParts {
+export interface AgentDeps extends WatchingDeps {
   readonly cursors: Cursors;
   readonly model: LanguageModel;
 }
 
-export const agentRoutes = (parts: AgentParts): Route[] => [
-  ...lives(parts.cursors),
-  ...conversations(parts),
-  ...memories(parts.cursors),
+export const agentRoutes = (deps: AgentDeps): Route[] => [
+  ...lives(deps.cursors),
+  ...conversations(deps),
+  ...memories(deps.cursors),
 ];
 
 const own = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs: 'a:viewer, own' });
-const ownConversation = own(within(agentAs('viewer'), 'conversation', findConversation));
-const ownMemory = own(within(agentAs('viewer'), 'memory', findMemory));
+const ownConversation = own(nestedResource(agentAs('viewer'), 'conversation', findConversation));
+const ownMemory = own(nestedResource(agentAs('viewer'), 'memory', findMemory));
 
 /** Asked here, after every guard and before any transaction: a model that is away must not hold one open. */
 const knowingTheModel = (guard: Guard<ConversationAccess>, model: LanguageModel): Guard<SendAccess> => ({
@@ -83,7 +83,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/agents',
     origin: 'N',
     summary: 'List the agents of the workspace that the caller can see',
-    credentials: changing,
+    credentials: writeCredentials,
     access: workspaceAs('guest'),
     limit: perMinute(60, 'caller'),
     query: AgentQuery,
@@ -104,7 +104,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/agents',
     origin: 'N',
     summary: 'Create an agent',
-    credentials: changing,
+    credentials: writeCredentials,
     access: workspaceAs('editor'),
     limit: perMinute(5, 'workspace', { group: 'create' }),
     idempotency: 'optional',
@@ -119,7 +119,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/agents/{agent_id}',
     origin: 'N',
     summary: 'Read one agent',
-    credentials: changing,
+    credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(120, 'caller'),
     answers: { 200: Agent },
@@ -132,7 +132,7 @@ const lives = (cursors: Cursors): Route[] => [
     origin: 'N',
     summary: 'Change an agent; what is left out stays',
     description: 'What an agent has as any app does (slug, visibility, owner, …) is changed by `updateApp`.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: agentAs('editor'),
     limit: perMinute(60, 'caller'),
     body: AgentChange,
@@ -147,7 +147,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/agents/{agent_id}',
     origin: 'N',
     summary: 'Put an agent in the trash; it can be restored for 30 days',
-    credentials: changing,
+    credentials: writeCredentials,
     access: agentAs('owner'),
     limit: perMinute(30, 'caller'),
     audits: ['app.deleted'],
@@ -157,7 +157,7 @@ const lives = (cursors: Cursors): Route[] => [
   }),
 ];
 
-const conversations = (parts: AgentParts): Route[] => [
+const conversations = (deps: AgentDeps): Route[] => [
   route({
     name: 'createConversation',
     method: 'POST',
@@ -166,7 +166,7 @@ const conversations = (parts: AgentParts): Route[] => [
     summary: 'Begin the caller’s conversation with an agent',
     description:
       'There is one per person and agent: a repeat gives it as it is (`X-Changed: false`), with the metadata of the first call.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
     body: NewConversation,
@@ -180,7 +180,7 @@ const conversations = (parts: AgentParts): Route[] => [
     path: '/api/agents/{agent_id}/conversations',
     origin: 'N',
     summary: 'List the caller’s own conversations with an agent, without their messages',
-    credentials: changing,
+    credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
     answers: { 200: z.array(ListedConversation) },
@@ -192,21 +192,21 @@ const conversations = (parts: AgentParts): Route[] => [
     path: '/api/agents/{agent_id}/conversations/{conversation_id}',
     origin: 'R',
     summary: 'Read the caller’s own conversation: its newest messages, or those before one, oldest first',
-    credentials: reading,
+    credentials: readCredentials,
     access: ownConversation,
     limit: perMinute(120, 'caller'),
     query: ConversationQuery,
     answers: { 200: Conversation },
     handle: ({ db, access, query }) => getConversation(db, access, query),
   }),
-  sendAgentMessage(parts),
+  sendAgentMessage(deps),
   route({
     name: 'deleteAgentMessage',
     method: 'DELETE',
     path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages/{message_id}',
     origin: 'N',
     summary: 'Delete a message of the caller’s own conversation',
-    credentials: changing,
+    credentials: writeCredentials,
     access: ownConversation,
     limit: perMinute(60, 'caller'),
     audits: 'nothing',
@@ -215,11 +215,11 @@ const conversations = (parts: AgentParts): Route[] => [
   }),
 ];
 
-function sendAgentMessage(parts: AgentParts): Route {
+function sendAgentMessage(deps: AgentDeps): Route {
   type Headers = Readonly<Record<string, string | string[] | undefined>>;
   const watching = (turn: TurnRow, access: SendAccess, headers: Headers, from: Place | undefined) => {
     const keyed = headers['idempotency-key'] !== undefined;
-    return resumable({ turn_id: turn.id }, (db) => answerTo(db, headers.accept, { turn, from, access, keyed }, parts));
+    return resumable({ turn_id: turn.id }, (db) => answerTo(db, headers.accept, { turn, from, access, keyed }, deps));
   };
   return route({
     name: 'sendAgentMessage',
@@ -229,8 +229,8 @@ function sendAgentMessage(parts: AgentParts): Route {
     summary: 'Say something to an agent, and get its reply',
     description:
       'Held open until the reply is whole, at most 5 minutes. With `Accept: text/event-stream` the reply is streamed: `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply begins again: forget what came), `message.completed` or `error`. Cut off, send the same again with `Last-Event-ID`, or with the same `Idempotency-Key`: nothing is said twice.',
-    credentials: changing,
-    access: knowingTheModel(ownConversation, parts.model),
+    credentials: writeCredentials,
+    access: knowingTheModel(ownConversation, deps.model),
     limit: perMinute(20, 'caller'),
     idempotency: 'optional',
     body: NewMessage,
@@ -248,14 +248,14 @@ function sendAgentMessage(parts: AgentParts): Route {
       const left = placeOf(headers['last-event-id']);
       const turn =
         left === undefined
-          ? await beginTurn(db, access, body, parts, now)
+          ? await beginTurn(db, access, body, deps, now)
           : await rejoinTurn(db, access, left.turnId, body, now);
       return watching(turn, access, headers, left?.place);
     },
     resume: async ({ db, access, headers, now }, begun) => {
       const { turn_id } = begun as { turn_id: string };
       const left = placeOf(headers['last-event-id'], turn_id); // before anything is taken up, and paid for, again
-      return watching(await takeUpTurn(db, access, turn_id, parts, now), access, headers, left?.place);
+      return watching(await takeUpTurn(db, access, turn_id, deps, now), access, headers, left?.place);
     },
   });
 }
@@ -267,7 +267,7 @@ const memories = (cursors: Cursors): Route[] => [
     path: '/api/agents/{agent_id}/memory',
     origin: 'N',
     summary: 'List what an agent remembers of the caller, and for everybody',
-    credentials: changing,
+    credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
     query: MemoryQuery,
@@ -285,7 +285,7 @@ const memories = (cursors: Cursors): Route[] => [
     path: '/api/agents/{agent_id}/memory/{memory_id}',
     origin: 'N',
     summary: 'Have an agent forget something about the caller',
-    credentials: changing,
+    credentials: writeCredentials,
     access: ownMemory,
     limit: perMinute(60, 'caller'),
     audits: 'nothing',

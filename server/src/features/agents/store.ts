@@ -189,7 +189,7 @@ const atOnce = sql<Date>`clock_timestamp()`;
 export const insertTurn = (
   db: Db,
   conversation: InWorkspace,
-  turn: { message_id: string; reservation_id: string; may_teach: boolean },
+  turn: { message_id: string; reservation_id: string; may_save_memories: boolean },
   now: Date,
 ) =>
   db
@@ -206,7 +206,11 @@ export const insertTurn = (
     .executeTakeFirstOrThrow();
 
 /** Has a turn that failed run again, as if it had not run. */
-export async function restartTurn(db: Db, turn: TurnRow, again: { reservation_id: string; may_teach: boolean }) {
+export async function restartTurn(
+  db: Db,
+  turn: TurnRow,
+  again: { reservation_id: string; may_save_memories: boolean },
+) {
   await db
     .deleteFrom('agent_deltas')
     .where('workspace_id', '=', turn.workspace_id)
@@ -221,7 +225,7 @@ export async function restartTurn(db: Db, turn: TurnRow, again: { reservation_id
       failed_at: null,
       last_error: null,
       failures: 0,
-      interruptions: 0,
+      crash_count: 0,
     })
     .where('workspace_id', '=', turn.workspace_id)
     .where('id', '=', turn.id)
@@ -269,7 +273,7 @@ export interface Progress {
 const progress = prepared<Progress, [workspaceId: string, id: string, claim: number, seq: number]>(
   'agent_progress',
   `select claims, due_at is not null as running, reply_id, coalesce((
-     select json_agg(json_build_object('seq', seq, 'piece', piece) order by seq) from agent_deltas d
+     select json_agg(json_build_object('seq', seq, 'piece', d.delta) order by seq) from agent_deltas d
      where d.workspace_id = $1 and d.turn_id = t.id and d.claim = t.claims
        and seq > case when t.claims = $3 then $4 else 0 end), '[]') as pieces
    from agent_turns t where workspace_id = $1 and id = $2`,
@@ -280,7 +284,7 @@ export const findProgress = async (db: Db, { workspace_id, id }: InWorkspace, { 
 
 const insertPieces = prepared<never, unknown[]>(
   'agent_deltas',
-  `insert into agent_deltas (workspace_id, turn_id, claim, seq, piece, created_date)
+  `insert into agent_deltas (workspace_id, turn_id, claim, seq, delta, created_date)
    select $1, $2, $3, $4::int + place, piece, $6
    from jsonb_array_elements($5::jsonb) with ordinality pieces(piece, place)`,
 );

@@ -3,11 +3,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { audit, concealed } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { insertCredential, type Mint } from '../../core/identity/users.ts';
+import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { parse } from '../../kit/http/faults.ts';
-import { noSuch, Problem } from '../../kit/problem.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
   type AppUserChange,
@@ -66,7 +66,7 @@ export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
   });
 }
 
-export function createAppUserToken(db: Db, access: AppUserAccess, seconds: number, mint: Mint, now: Date) {
+export function createAppUserToken(db: Db, access: AppUserAccess, seconds: number, mint: TokenKeys, now: Date) {
   return transaction(db, async (db) => {
     const { id } = await held(db, access);
     const expires_at = new Date(now.getTime() + seconds * 1000);
@@ -93,7 +93,7 @@ export function createAppUserToken(db: Db, access: AppUserAccess, seconds: numbe
 /** As they are now; gone, if somebody deleted them since the caller was let in. */
 async function held(db: Db, access: AppUserAccess): Promise<AppUserRow> {
   const row = await lockAppUser(db, access, access.app_user.id);
-  if (row === undefined) throw noSuch('app_user_not_found');
+  if (row === undefined) throw notFound('app_user_not_found');
   return row;
 }
 

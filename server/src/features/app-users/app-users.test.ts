@@ -225,7 +225,7 @@ describe('tokens', () => {
     await forgetTokens(world.app.database.db, new Date(Date.now() + day + 61_000));
     expect(await credentialsOf(id)).toHaveLength(1);
     expect(await isKnown(old)).toBe('credentials_expired');
-    const sweep = world.app.later.jobs.find((job) => job.name === 'forget app user tokens');
+    const sweep = world.app.background.jobs.find((job) => job.name === 'forget app user tokens');
     expect(await sweep?.run(world.app.database.db, new Date(Date.now() + 3 * day))).toBeGreaterThan(0);
     expect(await credentialsOf(id)).toHaveLength(0);
   });

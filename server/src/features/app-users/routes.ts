@@ -1,9 +1,9 @@
 // Owns the HTTP contract of an app's users and their tokens.
-import { changing, reading } from '../../core/auth/credentials.ts';
+import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { appAs, within } from '../../core/auth/resource-guards.ts';
+import { appAs, nestedResource } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import type { Mint } from '../../core/identity/users.ts';
+import type { TokenKeys } from '../../core/identity/users.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import { changeAppUser, createAppUser, createAppUserToken, deleteAppUser } from './app-user.ts';
@@ -19,25 +19,25 @@ import {
 } from './contract.ts';
 import { findAppUser, listAppUsers } from './store.ts';
 
-export interface AppUserParts {
+export interface AppUserDeps {
   readonly cursors: Cursors;
-  readonly mint: Mint;
+  readonly mint: TokenKeys;
 }
 
 const editors = appAs('editor');
-const oneUser = within(editors, 'app_user', findAppUser, 'user_id');
+const oneUser = nestedResource(editors, 'app_user', findAppUser, 'user_id');
 const limit = perMinute(60, 'caller');
 const emailTaken = { status: 409, code: 'unique_conflict' } as const;
 const defaultSeconds = 3_600;
 
-export const appUserRoutes = ({ cursors, mint }: AppUserParts): Route[] => [
+export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
   route({
     name: 'listAppUsers',
     method: 'GET',
     path: '/api/apps/{app_id}/users',
     origin: 'N',
     summary: 'List the people who use an app, newest first',
-    credentials: reading,
+    credentials: readCredentials,
     access: editors,
     limit,
     query: AppUserQuery,
@@ -56,7 +56,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserParts): Route[] => [
     path: '/api/apps/{app_id}/users',
     origin: 'N',
     summary: 'Add someone who uses an app',
-    credentials: changing,
+    credentials: writeCredentials,
     access: editors,
     limit,
     idempotency: 'optional',
@@ -73,7 +73,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserParts): Route[] => [
     origin: 'N',
     summary: 'Change someone who uses an app; what is left out stays',
     description: 'Of `data` the keys that are sent change, and a key sent as null goes; the others stay.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: oneUser,
     limit,
     body: AppUserChange,
@@ -88,7 +88,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserParts): Route[] => [
     path: '/api/apps/{app_id}/users/{user_id}',
     origin: 'N',
     summary: 'Remove someone who uses an app; their tokens end at once, what they wrote stays',
-    credentials: changing,
+    credentials: writeCredentials,
     access: oneUser,
     limit,
     audits: ['app_user.deleted'],
@@ -102,7 +102,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserParts): Route[] => [
     origin: 'N',
     summary: 'Make a token under which someone who uses an app reaches its data',
     description: 'For the app’s own server, which has signed the person in. The token is good for this app only.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: oneUser,
     limit,
     body: NewAppUserToken,

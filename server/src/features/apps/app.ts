@@ -6,7 +6,7 @@ import { presentApp } from '../../core/identity/app-shapes.ts';
 import { insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { findMember } from '../../core/identity/members.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { noSuch, Problem } from '../../kit/problem.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { AppChange } from './contract.ts';
 
@@ -47,7 +47,7 @@ async function newOwner(db: Db, access: AppAccess, email: string): Promise<{ id:
     });
   }
   const member = await findMember(db, access, email);
-  if (member === undefined) throw noSuch('member_not_found');
+  if (member === undefined) throw notFound('member_not_found');
   if (member.role === 'viewer' || member.role === 'guest') {
     throw new Problem('bad_request', 'role_not_assignable', 'A viewer or guest cannot own an app.');
   }

@@ -5,7 +5,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { bumpRevision } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { Invalid } from '../../kit/http/faults.ts';
-import { limitReached, noSuch, Problem } from '../../kit/problem.ts';
+import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { FileContent, FileSync, StoredFile } from './contract.ts';
 import { findFile, listHashes, removeFiles, saveFiles, totalSize } from './store.ts';
@@ -16,7 +16,7 @@ const maxFiles = 5_000;
 
 export async function getAppFile(db: Db, access: AppAccess, path: string) {
   const file = await findFile(db, access, path);
-  if (file === undefined) throw noSuch('file_not_found');
+  if (file === undefined) throw notFound('file_not_found');
   const content = file.content.toString(file.encoding === 'utf-8' ? 'utf8' : 'base64');
   return { path, content, encoding: file.encoding, sha256: file.sha256, revision: access.app.revision };
 }
@@ -44,7 +44,7 @@ export async function putAppFile(db: Db, access: AppAccess, path: string, input:
 export async function deleteAppFile(db: Db, access: AppAccess, path: string, now: Date) {
   return transaction(db, async (db) => {
     const revision = await bumpRevision(db, access, now);
-    if ((await removeFiles(db, access, [path])) === 0) throw noSuch('file_not_found');
+    if ((await removeFiles(db, access, [path])) === 0) throw notFound('file_not_found');
     await auditFiles(db, access, revision, { created: [], updated: [], deleted: [path] }, now);
     return { success: true } as const;
   });

@@ -1,13 +1,13 @@
 // The door of apps: their life from making to purge, whom they are shared with, their files and their secrets.
 import { purgeApps } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import { type AppParts, appRoutes } from './routes.ts';
+import { type AppDeps, appRoutes } from './routes.ts';
 import { rewrapSecrets } from './secrets.ts';
 
-export const apps = (parts: AppParts & { masterKeyId: string }) => ({
-  routes: appRoutes(parts),
+export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
+  routes: appRoutes(deps),
   jobs: [
     { name: 'purge apps', everyMs: 60 * 60 * 1000, run: purgeApps },
-    { name: 'rewrap app secrets', everyMs: 60_000, run: (db) => rewrapSecrets(db, parts.secrets, parts.masterKeyId) },
+    { name: 'rewrap app secrets', everyMs: 60_000, run: (db) => rewrapSecrets(db, deps.secrets, deps.masterKeyId) },
   ] satisfies Job[],
 });

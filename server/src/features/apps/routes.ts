@@ -1,6 +1,6 @@
 // Owns the HTTP contract of apps: their life, their shares, their files and their secrets.
 import { z } from 'zod';
-import { changing, reading } from '../../core/auth/credentials.ts';
+import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
@@ -34,17 +34,17 @@ import { deleteAppSecret, putAppSecret } from './secrets.ts';
 import { deleteAppShare, type Guests, listAppShares, putAppShare } from './shares.ts';
 import { listApps, listFiles, listSecrets } from './store.ts';
 
-export interface AppParts {
+export interface AppDeps {
   readonly cursors: Cursors;
   readonly secrets: Secrets;
   readonly guests: Guests;
 }
 
-export const appRoutes = (parts: AppParts): Route[] => [
-  ...lives(parts.cursors),
-  ...shares(parts.guests),
-  ...files(parts.cursors),
-  ...secrets(parts),
+export const appRoutes = (deps: AppDeps): Route[] => [
+  ...lives(deps.cursors),
+  ...shares(deps.guests),
+  ...files(deps.cursors),
+  ...secrets(deps),
 ];
 
 const lives = (cursors: Cursors): Route[] => [
@@ -54,7 +54,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/apps',
     origin: 'N',
     summary: 'List the apps of the workspace that the caller can see',
-    credentials: { ...reading, workspaceKey: 'apps:read' },
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: workspaceAs('guest'),
     limit: perMinute(300, 'workspace'),
     query: AppQuery,
@@ -73,7 +73,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/apps',
     origin: 'N',
     summary: 'Create an app',
-    credentials: { ...changing, workspaceKey: 'apps:write' },
+    credentials: { ...writeCredentials, workspaceKey: 'apps:write' },
     access: workspaceAs('editor'),
     limit: perMinute(5, 'workspace', { group: 'create' }),
     idempotency: 'optional',
@@ -88,7 +88,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}',
     origin: 'N',
     summary: 'Read one app',
-    credentials: { ...reading, workspaceKey: 'apps:read' },
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: appAs('viewer'),
     limit: perMinute(300, 'workspace'),
     answers: { 200: App },
@@ -101,7 +101,7 @@ const lives = (cursors: Cursors): Route[] => [
     origin: 'N',
     summary: 'Change an app; what is left out stays',
     description: '`owner_email` hands the app over and needs owner rights.',
-    credentials: { ...changing, workspaceKey: 'apps:write' },
+    credentials: { ...writeCredentials, workspaceKey: 'apps:write' },
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     body: AppChange,
@@ -120,7 +120,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}',
     origin: 'N',
     summary: 'Put an app in the trash; it can be restored for 30 days',
-    credentials: changing,
+    credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
     audits: ['app.deleted'],
@@ -133,7 +133,7 @@ const lives = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}/restore',
     origin: 'N',
     summary: 'Fetch an app back from the trash',
-    credentials: changing,
+    credentials: writeCredentials,
     access: trashedAppAs('owner'),
     limit: perMinute(30, 'caller'),
     audits: ['app.restored'],
@@ -149,7 +149,7 @@ const shares = (guests: Guests): Route[] => [
     path: '/api/apps/{app_id}/shares',
     origin: 'N',
     summary: 'List whom an app is shared with',
-    credentials: reading,
+    credentials: readCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     answers: { 200: z.array(Share) },
@@ -162,7 +162,7 @@ const shares = (guests: Guests): Route[] => [
     origin: 'N',
     summary: 'Share an app with a person; who is outside the workspace is invited as a guest',
     description: '`X-Warning` says when a new invitation did not leave by mail; resend it to get its link.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
     body: ShareRole,
@@ -178,7 +178,7 @@ const shares = (guests: Guests): Route[] => [
     path: '/api/apps/{app_id}/shares/{email}',
     origin: 'N',
     summary: 'End a share; a guest without shares leaves the workspace',
-    credentials: changing,
+    credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
     audits: ['app.unshared'],
@@ -190,7 +190,7 @@ const shares = (guests: Guests): Route[] => [
 
 const mebibyte = 1024 * 1024;
 const fileChanges = perMinute(120, 'caller', { group: 'files' });
-const writer = { ...changing, workspaceKey: 'apps:write' } as const;
+const writer = { ...writeCredentials, workspaceKey: 'apps:write' } as const;
 const tooManyFiles = { status: 409, code: 'limit_reached' } as const;
 const conflict = { status: 409, code: 'revision_conflict' } as const;
 
@@ -201,7 +201,7 @@ const files = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}/files',
     origin: 'N',
     summary: 'List an app’s files, by path',
-    credentials: { ...reading, workspaceKey: 'apps:read' },
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: appAs('viewer'),
     limit: perMinute(300, 'caller'),
     query: FileQuery,
@@ -226,7 +226,7 @@ const files = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}/files/content',
     origin: 'N',
     summary: 'Read one file',
-    credentials: { ...reading, workspaceKey: 'apps:read' },
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: appAs('viewer'),
     limit: perMinute(600, 'caller'),
     query: FilePath,
@@ -284,14 +284,14 @@ const files = (cursors: Cursors): Route[] => [
   }),
 ];
 
-const secrets = ({ cursors, secrets }: AppParts): Route[] => [
+const secrets = ({ cursors, secrets }: AppDeps): Route[] => [
   route({
     name: 'listAppSecrets',
     method: 'GET',
     path: '/api/apps/{app_id}/secrets',
     origin: 'N',
     summary: 'List the names of an app’s secrets, never their values',
-    credentials: changing,
+    credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     query: FileQuery.omit({ prefix: true }),
@@ -310,7 +310,7 @@ const secrets = ({ cursors, secrets }: AppParts): Route[] => [
     path: '/api/apps/{app_id}/secrets/{secret_name}',
     origin: 'N',
     summary: 'Write a secret; its value is never shown again',
-    credentials: changing,
+    credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     body: SecretValue,
@@ -333,7 +333,7 @@ const secrets = ({ cursors, secrets }: AppParts): Route[] => [
     path: '/api/apps/{app_id}/secrets/{secret_name}',
     origin: 'N',
     summary: 'Delete a secret',
-    credentials: changing,
+    credentials: writeCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
     audits: ['app_secret.deleted'],

@@ -2,8 +2,8 @@
 // (docs/contract.md §3.2, §11.4).
 import { audit, concealed } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
-import { limitReached, noSuch } from '../../kit/problem.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { limitReached, notFound } from '../../kit/problem.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { countSecrets, findSecret, listSealedElsewhere, removeSecret, saveSealed, saveSecret } from './store.ts';
@@ -23,7 +23,7 @@ export async function putAppSecret(
 ) {
   const { app } = access;
   return transaction(db, async (db) => {
-    await lockOnce(db, `secrets of ${app.id}`);
+    await takeAdvisoryLock(db, `secrets of ${app.id}`);
     const before = await findSecret(db, access, name);
     if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
       throw limitReached(maxSecrets, 'secrets', `An app has at most ${maxSecrets} secrets.`);
@@ -43,7 +43,7 @@ export async function putAppSecret(
 
 export async function deleteAppSecret(db: Db, access: AppAccess, name: string, now: Date) {
   return transaction(db, async (db) => {
-    if (!(await removeSecret(db, access, name))) throw noSuch('secret_not_found');
+    if (!(await removeSecret(db, access, name))) throw notFound('secret_not_found');
     await audit(
       db,
       access,

@@ -4,7 +4,7 @@ import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { findShare, insertShare, listShares, removeShare } from '../../core/identity/apps.ts';
 import { listInvitedShares } from '../../core/identity/invitations.ts';
-import { findMember, inTurn, type Member } from '../../core/identity/members.ts';
+import { findMember, type Member, withMembersLock } from '../../core/identity/members.ts';
 import { type Answer, finishing, noted, unchanged } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -32,7 +32,7 @@ export const listAppShares = async (db: Db, access: AppAccess) => [
 ];
 
 export const putAppShare = (db: Db, access: AppAccess, email: string, role: Role, guests: Guests, now: Date) =>
-  inTurn(db, access, async (db) => {
+  withMembersLock(db, access, async (db) => {
     const member = await findMember(db, access, email);
     return member === undefined
       ? shareOutside(db, access, email, role, guests, now)
@@ -78,7 +78,7 @@ async function shareOutside(
 
 /** A guest who has no share left leaves the workspace, or is no longer invited to it. */
 export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: Guests, now: Date) =>
-  inTurn(db, access, async (db) => {
+  withMembersLock(db, access, async (db) => {
     const member = await findMember(db, access, email);
     const ended = member
       ? (await findShare(db, access, member.id))?.role

@@ -1,6 +1,6 @@
 // Owns the HTTP contract of the audit log: reading it, taking it along, and proving that nothing was changed.
 import { Readable } from 'node:stream';
-import { changing } from '../../core/auth/credentials.ts';
+import { writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
@@ -13,7 +13,7 @@ import { brokenAt } from './chain.ts';
 import { AuditEntry, AuditQuery, ExportQuery, presentEntry, Verified, VerifyQuery } from './contract.ts';
 import { countUnsealed, findChain, listEntries, listSealed } from './store.ts';
 
-const reader = { ...changing, workspaceKey: 'audit:read' } as const;
+const reader = { ...writeCredentials, workspaceKey: 'audit:read' } as const;
 const exportPage = 1_000;
 const verifiedAtMost = 100_000;
 const verifiedAtOnce = 1_000; // hashing more would keep other requests waiting

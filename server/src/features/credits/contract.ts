@@ -1,7 +1,7 @@
 // Owns the shapes of credits as a caller sees them (docs/contract.md §2.5).
 import { z } from 'zod';
 import { ledgerKinds } from '../../core/credits/ledger.ts';
-import { monthOf, type Standing } from '../../core/credits/pool.ts';
+import { monthOf, type PoolBalance } from '../../core/credits/pool.ts';
 import { answer, pageQuery, query, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
 
 export const Credits = answer('Credits', {
@@ -32,7 +32,7 @@ export const LedgerQuery = query({
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;
 
-export const presentCredits = (standing: Standing, isPerson: boolean, now: Date): z.input<typeof Credits> => ({
+export const presentCredits = (standing: PoolBalance, isPerson: boolean, now: Date): z.input<typeof Credits> => ({
   period_start: monthOf(now).toISOString(),
   period_end: monthOf(now, 1).toISOString(),
   monthly_limit: standing.monthly_limit,

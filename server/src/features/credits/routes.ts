@@ -1,10 +1,10 @@
 // Owns the HTTP contract of credits: how the workspace stands this month, and every movement.
-import { changing, reading } from '../../core/auth/credentials.ts';
+import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry, presentLedgerRow } from '../../core/credits/ledger.ts';
-import { getStanding, monthOf } from '../../core/credits/pool.ts';
+import { getPoolBalance, monthOf } from '../../core/credits/pool.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
 import { Credits, LedgerQuery, presentCredits } from './contract.ts';
@@ -17,12 +17,16 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     path: '/api/workspace/credits',
     origin: 'N',
     summary: 'How the workspace and the caller stand this month',
-    credentials: { ...reading, workspaceKey: 'usage:read' },
+    credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: workspaceAs('viewer'),
     limit: perMinute(60, 'workspace'),
     answers: { 200: Credits },
     handle: async ({ db, access: { workspace_id, caller }, now }) =>
-      presentCredits(await getStanding(db, workspace_id, caller.user_id, monthOf(now)), caller.user_id !== null, now),
+      presentCredits(
+        await getPoolBalance(db, workspace_id, caller.user_id, monthOf(now)),
+        caller.user_id !== null,
+        now,
+      ),
   }),
   route({
     name: 'listCreditLedger',
@@ -31,7 +35,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     origin: 'N',
     summary: 'List what was granted, reserved and spent, newest first',
     description: 'Owners, admins and workspace keys see every row; others their own.',
-    credentials: { ...changing, workspaceKey: 'usage:read' },
+    credentials: { ...writeCredentials, workspaceKey: 'usage:read' },
     access: { ...workspaceAs('viewer'), needs: 'w:viewer (own rows), w:admin (all)' },
     limit: perMinute(60, 'workspace'),
     query: LedgerQuery,

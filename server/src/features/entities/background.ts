@@ -14,7 +14,7 @@ import {
   purgeApp,
   purgeTrashed,
   saveBuilt,
-  saveReached,
+  saveProgress,
   sweepKeys,
 } from './store.ts';
 
@@ -47,14 +47,14 @@ async function buildSome(db: Db, entity: Building, since: Date): Promise<boolean
   const held = await lockBuilding(db, entity, since);
   if (held === undefined) return false;
   // Swept before anything is built, and once: nobody who still writes the old ones is at work.
-  if (held.reached === null && (await sweepKeys(db, entity, held.keys, recordsPerBatch)) > 0) return true;
+  if (held.built_up_to === null && (await sweepKeys(db, entity, held.keys, recordsPerBatch)) > 0) return true;
   const missing = keysFor(storedSchema(held.document), 0, held.keys).filter(({ name }) => !held.ready.includes(name));
-  const records = missing.length > 0 ? await lockNext(db, entity, held.reached, recordsPerBatch) : [];
+  const records = missing.length > 0 ? await lockNext(db, entity, held.built_up_to, recordsPerBatch) : [];
   const rows = records.flatMap((record) => keyRowsOf(missing, record).map((key) => ({ record, key })));
   await insertKeys(db, entity, rows);
   const last = records.at(-1);
   const hasMore = last !== undefined && records.length === recordsPerBatch;
-  if (hasMore) await saveReached(db, entity, last.id);
+  if (hasMore) await saveProgress(db, entity, last.id);
   else await saveBuilt(db, entity, held.keys);
   return hasMore;
 }

@@ -1,5 +1,5 @@
 // The door of entities: the schemas of an app's data, and the records under their rules.
-import type { Telling } from '../../events.ts';
+import type { EventWriter } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { buildKeys, purgeRecords } from './background.ts';
@@ -8,7 +8,7 @@ import { throwAwayWith } from './records/trash.ts';
 import { schemaRoutes } from './schemas/routes.ts';
 import { knownEntities } from './schemas/schema-cache.ts';
 
-export function entities({ cursors, telling }: { cursors: Cursors; telling: Telling }) {
+export function entities({ cursors, telling }: { cursors: Cursors; telling: EventWriter }) {
   const find = knownEntities();
   return {
     routes: [...schemaRoutes({ throwAway: throwAwayWith(telling, find) }), ...recordRoutes({ cursors, telling, find })],

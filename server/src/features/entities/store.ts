@@ -13,14 +13,14 @@ export interface Building {
 /** Entities of all apps whose keys are to be built: first those not begun, then those that wait longest. */
 export async function listBuilding(db: Db, since: Date, limit: number): Promise<Building[]> {
   const { rows } = await sql<Building>`/* service */ select app_id, entity_name from entity_key_states
-    where building_since <= ${since} order by reached is not null, building_since limit ${limit}`.execute(db);
+    where building_since <= ${since} order by built_up_to is not null, building_since limit ${limit}`.execute(db);
   return rows;
 }
 
 /** Held, so that nobody else builds or changes it; undefined when somebody does, or it is no longer to be built. */
 export async function lockBuilding(db: Db, { app_id, entity_name }: Building, since: Date) {
-  const { rows } = await sql<{ document: unknown; keys: string[]; ready: string[]; reached: string | null }>`
-    select s.document, s.keys, k.ready, k.reached from entity_key_states k
+  const { rows } = await sql<{ document: unknown; keys: string[]; ready: string[]; built_up_to: string | null }>`
+    select s.document, s.keys, k.ready, k.built_up_to from entity_key_states k
     join entity_schemas s on s.app_id = k.app_id and s.name = k.entity_name
     where k.app_id = ${app_id} and k.entity_name = ${entity_name} and k.building_since <= ${since}
     for update of k skip locked`.execute(db);
@@ -84,10 +84,10 @@ export async function insertKeys(
     on conflict (app_id, entity_name, key, value, created_date, record_id) do nothing`.execute(db);
 }
 
-export async function saveReached(db: Db, { app_id, entity_name }: Building, reached: string): Promise<void> {
+export async function saveProgress(db: Db, { app_id, entity_name }: Building, built_up_to: string): Promise<void> {
   await db
     .updateTable('entity_key_states')
-    .set({ reached })
+    .set({ built_up_to })
     .where('app_id', '=', app_id)
     .where('entity_name', '=', entity_name)
     .execute();
@@ -96,7 +96,7 @@ export async function saveReached(db: Db, { app_id, entity_name }: Building, rea
 export async function saveBuilt(db: Db, { app_id, entity_name }: Building, keys: readonly string[]): Promise<void> {
   await db
     .updateTable('entity_key_states')
-    .set({ ready: [...keys], building_since: null, reached: null })
+    .set({ ready: [...keys], building_since: null, built_up_to: null })
     .where('app_id', '=', app_id)
     .where('entity_name', '=', entity_name)
     .execute();

@@ -2,13 +2,13 @@
 
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { roleRequired, through } from '../../core/auth/resource-guards.ts';
+import { resourceGuard, roleRequired } from '../../core/auth/resource-guards.ts';
 import { roleReaches, type WorkspaceRole } from '../../core/auth/roles.ts';
 import { listReachableApps } from '../../core/identity/apps.ts';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged } from '../../kit/http/answer.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
-import { limitReached, noSuch, Problem } from '../../kit/problem.ts';
+import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type FolderChange, type FolderRow, type NewFolder, presentFolder } from './contract.ts';
 import {
@@ -29,7 +29,7 @@ const maxLevels = 20;
 
 /** One change of a workspace's folders at a time: depth, cycles, the cap and "in one folder" are rules over many rows. */
 const lockTree = (db: Db, { workspace_id }: Pick<WorkspaceAccess, 'workspace_id'>) =>
-  lockOnce(db, `folders of ${workspace_id}`);
+  takeAdvisoryLock(db, `folders of ${workspace_id}`);
 
 /** Runs a change of one folder in turn with all others, on the folder as it is then: it may be gone by now. */
 const changing = <Result>(
@@ -40,14 +40,14 @@ const changing = <Result>(
   transaction(db, async (db) => {
     await lockTree(db, access);
     const folder = await findFolder(db, access, access.folder.id);
-    if (folder === undefined) throw noSuch('folder_not_found');
+    if (folder === undefined) throw notFound('folder_not_found');
     return work(db, folder);
   });
 
 const roleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
 
 /** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
-export const changeableFolder = through('folder', 'folders', 'as createFolder', (folder: FolderRow, caller) =>
+export const changeableFolder = resourceGuard('folder', 'folders', 'as createFolder', (folder: FolderRow, caller) =>
   folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : roleFor(folder.scope),
 );
 
@@ -107,7 +107,7 @@ async function requireParent(
   const parent = id === null ? undefined : await findFolder(db, access, id);
   const fits =
     parent?.scope === folder.scope && parent.app_type === folder.app_type && parent.owner_id === folder.owner_id;
-  if (parent === undefined || !fits) throw noSuch('folder_not_found');
+  if (parent === undefined || !fits) throw notFound('folder_not_found');
   const { ancestors } = await lineageOf(db, access, parent.id);
   if (parent.id === folder.id || ancestors.includes(folder.id)) {
     throw new Problem('conflict', 'folder_cycle', 'A folder cannot be placed inside itself.');
@@ -160,7 +160,7 @@ export async function removeAppFromFolder(
 ): Promise<Removed | Answer<Removed>> {
   const id = idOrNull(appId);
   const isReachable = id !== null && (await listReachableApps(db, access, [id])).length > 0;
-  if (!isReachable && access.caller.app_ids !== null) throw noSuch('folder_not_found');
+  if (!isReachable && access.caller.app_ids !== null) throw notFound('folder_not_found');
   const removed: Removed = { unlinked: true, folder_id: access.folder.id, app_id: appId };
   if (!isReachable) return unchanged(removed);
   return changing(db, access, async (db, folder) => {

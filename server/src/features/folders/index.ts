@@ -7,5 +7,5 @@ import { folderRoutes } from './routes.ts';
 
 export const folders = ({ cursors }: { cursors: Cursors }) => ({
   routes: folderRoutes(cursors),
-  listens: [inTransaction('member.removed', forgetMember)],
+  listeners: [inTransaction('member.removed', forgetMember)],
 });

@@ -1,5 +1,5 @@
 // Owns the HTTP contract of folders.
-import { changing, reading } from '../../core/auth/credentials.ts';
+import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
@@ -33,7 +33,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     origin: 'R',
     summary: 'List the workspace folders and the caller’s own',
     description: 'A flat list ordered by position, then name; `parent_folder_id` makes it a tree.',
-    credentials: reading,
+    credentials: readCredentials,
     access: workspaceAs('viewer'),
     limit: perMinute(300, 'workspace'),
     query: FolderQuery,
@@ -52,7 +52,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     origin: 'N',
     summary: 'Create a folder',
     description: 'A personal folder needs the role viewer, a workspace folder the role editor.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: workspaceAs('viewer'),
     limit: folderChanges,
     idempotency: 'optional',
@@ -68,7 +68,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     path: '/api/app-folders/{folder_id}',
     origin: 'N',
     summary: 'Change a folder',
-    credentials: changing,
+    credentials: writeCredentials,
     access: changeableFolder,
     limit: folderChanges,
     body: FolderChange,
@@ -83,7 +83,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     path: '/api/app-folders/{folder_id}',
     origin: 'N',
     summary: 'Delete a folder and its sub-folders; the apps stay',
-    credentials: changing,
+    credentials: writeCredentials,
     access: changeableFolder,
     limit: folderChanges,
     audits: ['folder.deleted'],
@@ -98,7 +98,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     summary: 'Put apps in a folder',
     description:
       'An app sits in one workspace folder and, per person, in one personal folder: adding moves it. Ids the caller cannot reach are listed in `ignored_app_ids`.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: changeableFolder,
     limit: folderChanges,
     body: NewItems,
@@ -114,7 +114,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     origin: 'S',
     summary: 'Remove an app from a folder; the app stays in the workspace',
     description: 'Removing an app that is not in the folder succeeds and changes nothing (`X-Changed: false`).',
-    credentials: changing,
+    credentials: writeCredentials,
     access: changeableFolder,
     limit: perMinute(600, 'workspace', { scaledBy: 'override' }),
     audits: ['folder.app_removed'],

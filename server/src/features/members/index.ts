@@ -5,17 +5,17 @@ import { forgetAccepted } from '../../core/identity/invitations.ts';
 import type { Member } from '../../core/identity/members.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
-import { type ChangeParts, expel } from './changes/change.ts';
+import { type ChangeDeps, expel } from './changes/change.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { clearPastMonths, refreshCopies, sumTallies } from './directory-refresh.ts';
-import type { AcceptParts } from './invitations/accept.ts';
+import type { AcceptDeps } from './invitations/accept.ts';
 import { inviteGuest, uninviteGuest } from './invitations/invitation.ts';
 import { invitationRoutes } from './invitations/routes.ts';
-import type { MembersParts } from './list.ts';
+import type { MembersDeps } from './list.ts';
 import { memberRoutes } from './routes.ts';
 
-export const members = (parts: MembersParts & ChangeParts & AcceptParts) => ({
-  routes: [...memberRoutes(parts), ...changeRoutes(parts), ...invitationRoutes(parts)],
+export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
+  routes: [...memberRoutes(deps), ...changeRoutes(deps), ...invitationRoutes(deps)],
   jobs: [
     { name: 'refresh members’ copies', everyMs: 15_000, run: refreshCopies },
     { name: 'sum members’ tallies', everyMs: 30_000, run: sumTallies },
@@ -25,9 +25,8 @@ export const members = (parts: MembersParts & ChangeParts & AcceptParts) => ({
   /** What sharing an app means for people outside the workspace. */
   guests: {
     invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>
-      inviteGuest(db, access, email, role, parts, now),
+      inviteGuest(db, access, email, role, deps, now),
     uninvite: uninviteGuest,
-    leave: (db: Db, access: WorkspaceAccess, member: Member, now: Date) =>
-      expel(db, access, member, parts.publish, now),
+    leave: (db: Db, access: WorkspaceAccess, member: Member, now: Date) => expel(db, access, member, deps.publish, now),
   },
 });

@@ -10,7 +10,7 @@ import { findPosition, type Page, readPage } from './store.ts';
 
 const maxAgeMs = 60_000;
 
-export interface MembersParts {
+export interface MembersDeps {
   /** Signs cursors. */
   readonly signingKey: Buffer;
   /** Guests with an address there are the operator's own people: not listed. */
@@ -20,7 +20,7 @@ export interface MembersParts {
 export async function listMembers(
   db: Db,
   access: WorkspaceAccess,
-  { signingKey, staffEmailDomains }: MembersParts,
+  { signingKey, staffEmailDomains }: MembersDeps,
   query: MemberQuery,
   now: Date,
 ) {

@@ -1,12 +1,12 @@
 // Owns the HTTP contract of the members list.
-import { changing } from '../../core/auth/credentials.ts';
+import { writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { MemberList, MemberQuery } from './contract.ts';
-import { listMembers, type MembersParts } from './list.ts';
+import { listMembers, type MembersDeps } from './list.ts';
 
-export const memberRoutes = (parts: MembersParts): Route[] => [
+export const memberRoutes = (deps: MembersDeps): Route[] => [
   route({
     name: 'listMembers',
     method: 'POST',
@@ -15,12 +15,12 @@ export const memberRoutes = (parts: MembersParts): Route[] => [
     summary: 'List one page of members and pending invitations',
     description:
       'A member must match every filter that is set. `credits_used`, `last_active` and `last_seen` come from a copy whose time is in `X-Data-As-Of`. A cursor that is not this list’s starts again from the first page (`X-Cursor: reset`).',
-    credentials: changing,
+    credentials: writeCredentials,
     access: workspaceAs('guest'),
     limit: perMinute(30, 'workspace', { scaledBy: 'override' }),
     body: MemberQuery,
     audits: 'nothing',
     answers: { 200: MemberList },
-    handle: ({ db, access, body, now }) => listMembers(db, access, parts, body, now),
+    handle: ({ db, access, body, now }) => listMembers(db, access, deps, body, now),
   }),
 ];

@@ -4,14 +4,14 @@ import { planFault } from '../../core/auth/plans.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { WorkspaceRole } from '../../core/auth/roles.ts';
 import type { Listed } from '../../core/identity/members.ts';
-import { noSuch, Problem } from '../../kit/problem.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 
 /** Who asks, and what their workspace may. */
 export type Asking = Pick<WorkspaceAccess, 'plan'> & { readonly caller: { readonly user_id: string | null } };
 
 export type Assignable = Exclude<WorkspaceRole, 'owner' | 'guest'>;
 
-export const noSuchMember = () => noSuch('member_not_found');
+export const noSuchMember = () => notFound('member_not_found');
 
 const ownerProtected = () =>
   new Problem(

@@ -25,7 +25,7 @@ export interface Attempted {
   readonly retryAfterMs: number;
 }
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly outbound: Outbound;
   readonly signer: Signer;
 }
@@ -34,8 +34,11 @@ const longestMs = 10_000;
 const bodyBytes = 512;
 
 export async function attempt(
-  { outbound, signer }: AttemptParts,
-  webhook: Pick<WebhookRow, 'id' | 'workspace_id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_until'>,
+  { outbound, signer }: AttemptDeps,
+  webhook: Pick<
+    WebhookRow,
+    'id' | 'workspace_id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'
+  >,
   sending: Sending,
   now: Date,
   signal?: AbortSignal,

@@ -5,14 +5,14 @@ import { listStewards } from '../../core/identity/members.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import type { Wake } from '../../kit/background/workers/wake.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { newId } from '../../kit/ids.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
-import { type AttemptParts, attempt, errorOf } from './attempt.ts';
+import { type AttemptDeps, attempt, errorOf } from './attempt.ts';
 import type { DeliveryRow, WebhookRow } from './contract.ts';
 import { advance, changedColumns, deliveryQueue } from './delivery.ts';
-import { laneOf } from './fan-out.ts';
+import { concurrencyKeyOf } from './fan-out.ts';
 import { type Attempted, type Judged, standingAfter, turnedOffAt } from './health.ts';
 import { placeOf } from './signing.ts';
 import {
@@ -48,13 +48,13 @@ interface Result extends Attempted {
 
 const minuteMs = 60 * 1000;
 
-export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> => ({
+export const deliveries = (deps: AttemptDeps & { mail: Mail }): Queue<Loaded> => ({
   name: deliveryQueue,
   owner: 'webhook_id',
   concurrency: 1_024, // endpoints that hang hold their places for ten seconds: there must be some for others
   perOwner: 4,
-  everywhere: { lane: 'lane', perLane: 16 },
-  hurried: true,
+  globalLimits: { concurrencyKey: 'concurrency_key', perKey: 16 },
+  asyncCommit: true,
   timeoutMs: 15_000,
   sets: changedColumns,
   // Only what goes wrong on our side: an endpoint that fails has the schedule of its delivery.
@@ -71,20 +71,21 @@ export const deliveries = (parts: AttemptParts & { mail: Mail }): Queue<Loaded> 
     if (target === undefined) return {};
     if (target.app_deleted) return { againInMs: 60 * minuteMs }; // until it is restored, or gone for good
     if (target.disabled_at !== null) return { againInMs: 0, record: (db) => holdWhileOff(db, target.id) };
-    const lane = laneOf(target);
-    if (lane !== delivery.lane) return { againInMs: 0, set: { ...columnsOf(delivery), lane } }; // its URL was changed
+    const concurrency_key = concurrencyKeyOf(target);
+    if (concurrency_key !== delivery.concurrency_key)
+      return { againInMs: 0, set: { ...columnsOf(delivery), concurrency_key } }; // its URL was changed
     if (body === undefined) throw new Error('what was to be told is no longer kept');
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
     const sending = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
-    const made = await attempt(parts, target, sending, now, signal);
+    const made = await attempt(deps, target, sending, now, signal);
     const { set, againInMs } = advance(delivery, made, now);
     const error = made.ok ? null : errorOf(made);
-    const counts = !made.ok && !delivery.counted;
+    const counts = !made.ok && !delivery.failure_counted;
     const result: Result = { webhook_id: target.id, attempted_at: made.attempted_at, error, counts };
     return { set, againInMs, result };
   },
-  recordAll: (db, results: readonly Result[]) => noteAttempts(db, results, parts.mail),
-  givenUp: (db, { id }) => failDelivery(db, id),
+  recordAll: (db, results: readonly Result[]) => noteAttempts(db, results, deps.mail),
+  onDeadLetter: (db, { id }) => failDelivery(db, id),
 });
 
 const columnsOf = (delivery: DeliveryRow) =>
@@ -166,13 +167,13 @@ const wordsFailing = (failures: number): string =>
   `${failures} deliveries in a row have failed. At ${turnedOffAt} the webhook is turned off.`;
 const wordsOff = `${turnedOffAt} deliveries in a row have failed, so the webhook was turned off. Nothing is lost: what waits is held for 7 days, what happens from now on is kept as missed for 30. Turn it on again ({"enabled": true}) once the endpoint works, and replay what it missed.`;
 
-export interface WebhookJobParts {
-  readonly wake: Pick<Wake, 'tell'>;
+export interface WebhookJobDeps {
+  readonly wake: Pick<WakeUps, 'notify'>;
   readonly secrets: Secrets;
   readonly masterKeyId: string;
 }
 
-export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobParts): Job[] => [
+export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobDeps): Job[] => [
   { name: 'settle webhooks turned on or off', everyMs: 1_000, run: (db, now) => settleNext(db, wake, now) },
   { name: 'forget old webhook secrets', everyMs: 60_000, run: forgetOldSecrets },
   { name: 'remove logs of deleted webhooks', everyMs: 10_000, run: sweepDeleted },

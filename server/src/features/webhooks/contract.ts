@@ -103,13 +103,13 @@ export interface WebhookRow {
   readonly description: string | null;
   readonly secret: string | null;
   readonly previous_secret: string | null;
-  readonly previous_until: Date | null;
+  readonly previous_secret_expires_at: Date | null;
   readonly last_trigger_time: Date | null;
   readonly last_error: LastError | null;
   readonly consecutive_failures: number;
   readonly disabled_at: Date | null;
   readonly replay_until: Date | null;
-  readonly unsettled: boolean;
+  readonly resync_pending: boolean;
   readonly created_date: Date;
   readonly updated_date: Date;
 }
@@ -223,7 +223,7 @@ export interface DeliveryRow {
   readonly kind: (typeof kinds)[number];
   readonly scheduled_attempts: number;
   readonly resume_at: Date | null;
-  readonly counted: boolean;
+  readonly failure_counted: boolean;
   readonly attempts_made: number;
   readonly attempts: readonly Attempt[];
   readonly last_status_code: number | null;
@@ -231,7 +231,7 @@ export interface DeliveryRow {
   readonly delivered_at: Date | null;
   readonly due_at: Date | null;
   readonly claimed_slot: number | null;
-  readonly lane: string;
+  readonly concurrency_key: string;
 }
 
 export const presentDelivery = (delivery: Omit<DeliveryRow, 'attempts'>): z.input<typeof Delivery> => ({

@@ -238,7 +238,7 @@ describe('rotation', () => {
       return { signers, count: headers['webhook-signature']?.split(' ').length, own };
     };
     expect(await lastSigned()).toEqual({ signers: [secret, made.secret], count: 2, own: true });
-    await sql`update webhooks set previous_until = now() where id = ${made.id}`.execute(world.db);
+    await sql`update webhooks set previous_secret_expires_at = now() where id = ${made.id}`.execute(world.db);
     expect(await lastSigned()).toEqual({ signers: [secret], count: 1, own: true });
     await made.patch({ signing: 'rotate' });
     await made.patch({ signing: 'disable' });

@@ -2,9 +2,9 @@
 // (docs/contract.md §4.3, §4.5).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import type { Wake } from '../../kit/background/workers/wake.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
-import { noSuch, Problem } from '../../kit/problem.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { Attempted } from './attempt.ts';
 import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
@@ -32,12 +32,12 @@ export interface Advance {
     | 'kind'
     | 'scheduled_attempts'
     | 'resume_at'
-    | 'counted'
+    | 'failure_counted'
     | 'attempts_made'
     | 'attempts'
     | 'last_status_code'
     | 'delivered_at'
-    | 'lane'
+    | 'concurrency_key'
   >;
   readonly againInMs?: number;
 }
@@ -47,12 +47,12 @@ export const changedColumns = {
   kind: 'text',
   scheduled_attempts: 'integer',
   resume_at: 'timestamptz',
-  counted: 'boolean',
+  failure_counted: 'boolean',
   attempts_made: 'integer',
   attempts: 'jsonb',
   last_status_code: 'integer',
   delivered_at: 'timestamptz',
-  lane: 'text',
+  concurrency_key: 'text',
 } as const;
 
 export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Advance {
@@ -71,12 +71,12 @@ export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Adva
     kind: 'scheduled',
     scheduled_attempts: delivery.scheduled_attempts + (delivery.kind === 'manual' ? 0 : 1),
     resume_at: null,
-    counted: delivery.counted || !ok,
+    failure_counted: delivery.failure_counted || !ok,
     attempts_made: number,
     attempts: [...delivery.attempts, attempt].slice(-mostAttemptsKept),
     last_status_code: status_code,
     delivered_at: ok ? attempted_at : delivery.delivered_at,
-    lane: delivery.lane,
+    concurrency_key: delivery.concurrency_key,
   } as const;
   if (ok) return { set: { ...common, status: 'delivered' } };
   const againInMs = nextIn(delivery, common.scheduled_attempts, made.retryAfterMs, now);
@@ -100,7 +100,7 @@ function nextIn(
 // ---- by hand
 
 type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
-type Waking = Pick<Wake, 'tell'>;
+type Waking = Pick<WakeUps, 'notify'>;
 
 const webhookOff = () =>
   new Problem('conflict', 'webhook_off', 'This webhook is off. Turn it on first: {"enabled": true}.');
@@ -108,7 +108,7 @@ const webhookOff = () =>
 /** Holds the webhook's row, so that it is not turned off meanwhile. */
 async function requireOn(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
   const held = await holdWebhook(db, webhook);
-  if (held === undefined) throw noSuch('webhook_not_found');
+  if (held === undefined) throw notFound('webhook_not_found');
   if (held.disabled_at !== null) throw webhookOff();
   return held;
 }
@@ -122,7 +122,7 @@ export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRo
     const target = { kind: 'webhook', id: webhook.id };
     const after = { delivery_id: delivery.id, sequence: delivery.sequence };
     await audit(db, access, { type: 'webhook.redelivered', target, app_id: app.id, after }, now);
-    afterCommit(db, () => wake.tell(deliveryQueue));
+    afterCommit(db, () => wake.notify(deliveryQueue));
     return { delivery_id: delivery.id, queued: true } as const;
   });
 
@@ -136,7 +136,7 @@ export const replay = (db: Db, access: WebhookAccess, asked: Replay, wake: Wakin
     const queued = await queueReplay(db, webhook, asked, from, replayedEveryMs);
     if (queued.length > 0) {
       await saveWebhook(db, webhook, { replay_until: new Date(from.getTime() + queued.length * replayedEveryMs) });
-      afterCommit(db, () => wake.tell(deliveryQueue));
+      afterCommit(db, () => wake.notify(deliveryQueue));
     }
     const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };
     const target = { kind: 'webhook', id: webhook.id };

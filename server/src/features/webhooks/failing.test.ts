@@ -323,7 +323,7 @@ it('what a worker was about to hold goes on when its webhook is turned on just t
     await sql`update webhook_deliveries set status = 'pending', due_at = now() where webhook_id = ${made.id}`.execute(
       world.db,
     );
-    world.app.wake.tell('webhook_deliveries');
+    world.app.wake.notify('webhook_deliveries');
     // The worker has read that it is off, and wants to hold what it claimed.
     await expect.poll(waiting).toBe(1);
   });

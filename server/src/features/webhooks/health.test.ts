@@ -72,7 +72,7 @@ const delivery: DeliveryRow = {
   kind: 'scheduled',
   scheduled_attempts: 0,
   resume_at: null,
-  counted: false,
+  failure_counted: false,
   attempts_made: 0,
   attempts: [],
   last_status_code: null,
@@ -80,7 +80,7 @@ const delivery: DeliveryRow = {
   delivered_at: null,
   due_at: at(0),
   claimed_slot: 1,
-  lane: 'workspace host',
+  concurrency_key: 'workspace host',
 };
 const made: Made = {
   ok: false,
@@ -131,7 +131,12 @@ describe('an attempt', () => {
       { ...made, ok: true, status_code: 204 },
       at(1),
     );
-    expect(set).toMatchObject({ status: 'delivered', delivered_at: at(1), last_status_code: 204, counted: false });
+    expect(set).toMatchObject({
+      status: 'delivered',
+      delivered_at: at(1),
+      last_status_code: 204,
+      failure_counted: false,
+    });
     expect(set.attempts).toMatchObject([{ status_code: 204, response_body: null }]);
     expect(againInMs).toBeUndefined();
   });

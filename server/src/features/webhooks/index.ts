@@ -3,25 +3,25 @@ import { after } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import { afterCommit } from '../../kit/db/database.ts';
-import { deliveries, type WebhookJobParts, warningMails, webhookJobs } from './background.ts';
+import { deliveries, type WebhookJobDeps, warningMails, webhookJobs } from './background.ts';
 import { eventsOf } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
 import { fanOut } from './fan-out.ts';
-import { type WebhookParts, webhookRoutes } from './routes.ts';
+import { type WebhookDeps, webhookRoutes } from './routes.ts';
 import { signerWith } from './signing.ts';
 
-type Parts = Omit<WebhookParts, 'signer'> & WebhookJobParts & { readonly mail: Mail; readonly baseUrl: string };
+type Parts = Omit<WebhookDeps, 'signer'> & WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string };
 
 export function webhooks(given: Parts) {
-  const parts = { ...given, signer: signerWith(given.secrets) };
+  const deps = { ...given, signer: signerWith(given.secrets) };
   return {
-    routes: webhookRoutes(parts),
-    listens: [
+    routes: webhookRoutes(deps),
+    listeners: [
       after([...eventsOf.agent, ...eventsOf.app], async (db, events, now) => {
-        if ((await fanOut(db, events, now)) > 0) afterCommit(db, () => parts.wake.tell(deliveryQueue));
+        if ((await fanOut(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(deliveryQueue));
       }),
     ],
-    queues: [deliveries(parts) as Queue, warningMails(parts) as Queue],
-    jobs: webhookJobs(parts),
+    queues: [deliveries(deps) as Queue, warningMails(deps) as Queue],
+    jobs: webhookJobs(deps),
   };
 }

@@ -9,10 +9,10 @@ await world.startWorker();
 /** So many more deliveries, as if they had been told before. */
 const log = async (id: string, count: number, status: string, dueInHours: number | null = null) => {
   await sql`with first as (
-      select workspace_id, webhook_id, event_id, event_type, lane from webhook_deliveries where webhook_id = ${id} limit 1),
+      select workspace_id, webhook_id, event_id, event_type, concurrency_key from webhook_deliveries where webhook_id = ${id} limit 1),
     made as (
-      insert into webhook_deliveries (id, workspace_id, webhook_id, event_id, event_type, lane, sequence, status, created_date, due_at)
-      select gen_random_uuid(), workspace_id, webhook_id, event_id, event_type, lane, 1 + n, ${status}, now(),
+      insert into webhook_deliveries (id, workspace_id, webhook_id, event_id, event_type, concurrency_key, sequence, status, created_date, due_at)
+      select gen_random_uuid(), workspace_id, webhook_id, event_id, event_type, concurrency_key, 1 + n, ${status}, now(),
         now() + ${dueInHours}::float * interval '1 hour'
       from first, generate_series(1, ${sql.lit(count)}) n)
     update webhook_sequences set last_sequence = 1 + ${sql.lit(count)} where webhook_id = ${id}`.execute(world.db);
@@ -84,9 +84,9 @@ it('a new URL is where waiting deliveries go, and are counted', async () => {
   await made.patch({ target_url: url(`/${made.id}`, 'other') });
   await made.hurry();
   await expect.poll(() => statuses(made.id)).toEqual({ delivered: 21 });
-  const { rows } = await sql<{ lane: string }>`select distinct lane from webhook_deliveries
+  const { rows } = await sql<{ concurrency_key: string }>`select distinct concurrency_key from webhook_deliveries
     where webhook_id = ${made.id} and sequence > 1`.execute(world.db);
-  expect(rows).toEqual([{ lane: `${made.of.workspace_id} other.outside.test` }]);
+  expect(rows).toEqual([{ concurrency_key: `${made.of.workspace_id} other.outside.test` }]);
 });
 
 it('the log is found by time without reading it, and by no event that there is not', async () => {
@@ -124,8 +124,10 @@ it('an old secret is not kept past its day', async () => {
     (await sql`select 1 from webhooks where id = ${made.id} and previous_secret is not null`.execute(world.db)).rows
       .length;
   expect(await old()).toBe(1);
-  await sql`update webhooks set previous_until = now() - interval '1 second' where id = ${made.id}`.execute(world.db);
-  await world.app.later.jobs
+  await sql`update webhooks set previous_secret_expires_at = now() - interval '1 second' where id = ${made.id}`.execute(
+    world.db,
+  );
+  await world.app.background.jobs
     .find((job) => job.name === 'forget old webhook secrets')
     ?.run(world.app.database.db, new Date());
   expect(await old()).toBe(0);

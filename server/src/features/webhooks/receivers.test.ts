@@ -108,7 +108,7 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
     expect(await verdict(made.secret, during)).toBe('genuine');
     expect(await verdict(newSecret(), during)).toBe('webhook-signature does not match');
     expect(await verdict(made.secret, { ...during, body: '{}' })).toBe('webhook-signature does not match');
-    await sql`update webhooks set previous_until = now() where id = ${made.id}`.execute(world.db);
+    await sql`update webhooks set previous_secret_expires_at = now() where id = ${made.id}`.execute(world.db);
     const after = await delivered(made);
     expect(await verdict(secret, after)).toBe('genuine');
     expect(await verdict(made.secret, after)).toBe('webhook-signature does not match');

@@ -1,17 +1,17 @@
 // Owns the HTTP contract of webhooks: ten operations on those of an agent, and the same ten on those of an app.
 
 import { z } from 'zod';
-import { changing } from '../../core/auth/credentials.ts';
+import { writeCredentials } from '../../core/auth/credentials.ts';
 import { type Limit, perMinute } from '../../core/auth/limits.ts';
 import type { GatedFeature } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { agentAs, appAs, type Guard, within } from '../../core/auth/resource-guards.ts';
+import { agentAs, appAs, type Guard, nestedResource } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import type { Wake } from '../../kit/background/workers/wake.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
-import type { AttemptParts } from './attempt.ts';
+import type { AttemptDeps } from './attempt.ts';
 import {
   AppWebhook,
   AppWebhookChange,
@@ -34,10 +34,10 @@ import { redeliver, replay } from './delivery.ts';
 import { findDelivery, findWebhook, getBody, listDeliveries, listWebhooks } from './store.ts';
 import { changeWebhook, createWebhook, deleteWebhook, testWebhook, vetTarget } from './webhook.ts';
 
-export interface WebhookParts extends AttemptParts {
+export interface WebhookDeps extends AttemptDeps {
   readonly cursors: Cursors;
   readonly secrets: Secrets;
-  readonly wake: Pick<Wake, 'tell'>;
+  readonly wake: Pick<WakeUps, 'notify'>;
 }
 
 /** What differs between the two. */
@@ -81,24 +81,24 @@ const appSide: Side = {
   shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Side['shapes'],
 };
 
-export const webhookRoutes = (parts: WebhookParts): Route[] =>
-  [agentSide, appSide].flatMap((side) => [...lives(side, parts), ...log(side, parts)]);
+export const webhookRoutes = (deps: WebhookDeps): Route[] =>
+  [agentSide, appSide].flatMap((side) => [...lives(side, deps), ...log(side, deps)]);
 
 const webhookIn = ({ guard, scope }: Side) =>
-  within(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));
+  nestedResource(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));
 
 const gone = { status: 404, code: 'webhook_not_found' } as const;
 const off = { status: 409, code: 'webhook_off' } as const;
 const hookWrites = perMinute(20, 'caller', { group: 'hook' });
 
-const lives = (side: Side, parts: WebhookParts): Route[] => [
+const lives = (side: Side, deps: WebhookDeps): Route[] => [
   route({
     name: `list${side.noun}Webhooks`,
     method: 'GET',
     path: side.base,
     origin: 'N',
     summary: `List the webhooks of ${side.whose}, newest first`,
-    credentials: changing,
+    credentials: writeCredentials,
     access: side.guard,
     limit: perMinute(100, 'caller'),
     answers: { 200: z.array(side.shapes.webhook) },
@@ -113,7 +113,7 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     summary: `Create a webhook on ${side.whose}`,
     description:
       'Deliveries are signed unless `generate_secret` is false; `secret` is in this answer and never shown again.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: side.guard,
     plan: side.plan,
     limit: hookWrites,
@@ -123,8 +123,8 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     audits: ['webhook.created'],
     answers: { 200: side.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
-    vet: ({ body }) => vetTarget(parts.outbound, body.target_url),
-    handle: ({ db, access, body, now }) => createWebhook(db, access, side.scope, body, parts.secrets, now),
+    vet: ({ body }) => vetTarget(deps.outbound, body.target_url),
+    handle: ({ db, access, body, now }) => createWebhook(db, access, side.scope, body, deps.secrets, now),
   }),
   route({
     name: `get${side.noun}Webhook`,
@@ -132,7 +132,7 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     path: `${side.base}/{webhook_id}`,
     origin: 'N',
     summary: 'Read one webhook',
-    credentials: changing,
+    credentials: writeCredentials,
     access: webhookIn(side),
     limit: perMinute(100, 'caller'),
     answers: { 200: side.shapes.webhook },
@@ -146,7 +146,7 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     summary: 'Change a webhook; what is left out stays',
     description:
       '`enabled: true` turns it on, resets `consecutive_failures` and sends what was held; `X-Webhook-Held` and `X-Webhook-Missed` say how many deliveries go on and how many were missed while it was off (send those with a replay). `signing: rotate` makes a new secret, shown once in `secret`; the old one signs beside it for 24 hours. All of a body is applied, or nothing.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: webhookIn(side),
     plan: side.plan,
     limit: side.updates,
@@ -155,8 +155,8 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: side.shapes.webhook },
     refusals: [gone],
-    vet: ({ body }) => vetTarget(parts.outbound, body.target_url),
-    handle: ({ db, access, body, now }) => changeWebhook(db, access, body, parts, now),
+    vet: ({ body }) => vetTarget(deps.outbound, body.target_url),
+    handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
   }),
   route({
     name: `delete${side.noun}Webhook`,
@@ -164,7 +164,7 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     path: `${side.base}/{webhook_id}`,
     origin: 'N',
     summary: 'Delete a webhook; its events stop at once, its log goes with it',
-    credentials: changing,
+    credentials: writeCredentials,
     access: webhookIn(side),
     limit: hookWrites,
     audits: ['webhook.deleted'],
@@ -178,17 +178,17 @@ const lives = (side: Side, parts: WebhookParts): Route[] => [
     origin: 'N',
     summary: 'Send a sample now, and say what came back',
     description: 'Works while the webhook is off, takes no number in its sequence, and changes nothing on it.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: webhookIn(side),
     plan: side.plan,
     limit: perMinute(10, 'caller'),
     audits: 'nothing',
     answers: { 200: Tested },
-    handle: ({ access, now }) => testWebhook(access, parts, now),
+    handle: ({ access, now }) => testWebhook(access, deps, now),
   }),
 ];
 
-const log = (side: Side, parts: WebhookParts): Route[] => [
+const log = (side: Side, deps: WebhookDeps): Route[] => [
   route({
     name: `list${side.noun}Deliveries`,
     method: 'GET',
@@ -197,7 +197,7 @@ const log = (side: Side, parts: WebhookParts): Route[] => [
     summary: 'List the deliveries of a webhook',
     description:
       'By their number in the sequence, newest first; oldest first when `after_seq` is sent. Kept for 30 days.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: webhookIn(side),
     limit: perMinute(100, 'caller'),
     query: DeliveryQuery,
@@ -206,8 +206,8 @@ const log = (side: Side, parts: WebhookParts): Route[] => [
     handle: async ({ db, access, query, now }) => {
       const { limit, cursor, ...filters } = query;
       const binding = ['listDeliveries', access.webhook.id, access.caller.credential_id, filters];
-      const rows = await listDeliveries(db, access.webhook, query, parts.cursors.open(cursor, binding, now));
-      return parts.cursors.page(rows, limit, binding, now, presentDelivery, (row) => [row.sequence]);
+      const rows = await listDeliveries(db, access.webhook, query, deps.cursors.open(cursor, binding, now));
+      return deps.cursors.page(rows, limit, binding, now, presentDelivery, (row) => [row.sequence]);
     },
   }),
   route({
@@ -216,8 +216,8 @@ const log = (side: Side, parts: WebhookParts): Route[] => [
     path: `${side.base}/{webhook_id}/deliveries/{delivery_id}`,
     origin: 'N',
     summary: 'Read one delivery, with what was sent and every attempt',
-    credentials: changing,
-    access: within(webhookIn(side), 'delivery', findDelivery),
+    credentials: writeCredentials,
+    access: nestedResource(webhookIn(side), 'delivery', findDelivery),
     limit: perMinute(100, 'caller'),
     answers: { 200: DeliveryInFull },
     handle: async ({ db, access: { delivery } }) => ({
@@ -233,15 +233,15 @@ const log = (side: Side, parts: WebhookParts): Route[] => [
     origin: 'N',
     summary: 'Attempt a delivery again at once, outside of its schedule',
     description: 'Same delivery id, sequence and body.',
-    credentials: changing,
-    access: within(webhookIn(side), 'delivery', findDelivery),
+    credentials: writeCredentials,
+    access: nestedResource(webhookIn(side), 'delivery', findDelivery),
     plan: side.plan,
     limit: perMinute(60, 'caller'),
     idempotency: 'optional',
     audits: ['webhook.redelivered'],
     answers: { 200: Redelivered },
     refusals: [gone, off, { status: 409, code: 'delivery_in_progress' }],
-    handle: ({ db, access, now }) => redeliver(db, access, parts.wake, now),
+    handle: ({ db, access, now }) => redeliver(db, access, deps.wake, now),
   }),
   route({
     name: `replay${side.noun}Webhook`,
@@ -251,7 +251,7 @@ const log = (side: Side, parts: WebhookParts): Route[] => [
     summary: 'Send failed and missed deliveries again, in their order',
     description:
       'At most ten a second; same delivery ids, sequence numbers and bodies. Each begins its schedule anew. `statuses` may also name delivered and expired ones.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: webhookIn(side),
     plan: side.plan,
     limit: perMinute(6, 'caller'),
@@ -260,6 +260,6 @@ const log = (side: Side, parts: WebhookParts): Route[] => [
     audits: ['webhook.replayed'],
     answers: { 200: Replayed },
     refusals: [gone, off],
-    handle: ({ db, access, body, now }) => replay(db, access, body, parts.wake, now),
+    handle: ({ db, access, body, now }) => replay(db, access, body, deps.wake, now),
   }),
 ];

@@ -8,12 +8,12 @@ const secrets = secretsUnder([{ id: 'one', key: randomBytes(32) }]);
 const signer = signerWith(secrets);
 const now = new Date(1614265330 * 1000);
 const day = 24 * 60 * 60 * 1000;
-const unsigned = { id: 'webhook', secret: null, previous_secret: null, previous_until: null };
+const unsigned = { id: 'webhook', secret: null, previous_secret: null, previous_secret_expires_at: null };
 const signed = (secret: string) => ({ ...unsigned, secret: secrets.seal(secret, placeOf('webhook', 'secret')) });
-const rotated = (secret: string, previous: string, previous_until: Date) => ({
+const rotated = (secret: string, previous: string, previous_secret_expires_at: Date) => ({
   ...signed(secret),
   previous_secret: secrets.seal(previous, placeOf('webhook', 'previous_secret')),
-  previous_until,
+  previous_secret_expires_at,
 });
 const standard = (secret: string, text: string) =>
   `v1,${createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
@@ -73,7 +73,11 @@ describe('secrets', () => {
   it('do not open in another row or column', () => {
     const webhook = signed(newSecret());
     expect(() => signerWith(secrets).headersFor({ ...webhook, id: 'another' }, 'id', 'body', now)).toThrow();
-    const moved = { ...webhook, previous_secret: webhook.secret, previous_until: new Date(now.getTime() + 1) };
+    const moved = {
+      ...webhook,
+      previous_secret: webhook.secret,
+      previous_secret_expires_at: new Date(now.getTime() + 1),
+    };
     expect(() => signerWith(secrets).headersFor(moved, 'id', 'body', now)).toThrow();
   });
 });

@@ -21,7 +21,7 @@ interface Keys {
   readonly inner: KeyObject;
 }
 
-type Signed = Pick<WebhookRow, 'id' | 'secret' | 'previous_secret' | 'previous_until'>;
+type Signed = Pick<WebhookRow, 'id' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'>;
 
 export interface Signer {
   /** The headers that sign `body` as the attempt at `now` of a delivery; none for an unsigned webhook. */
@@ -52,14 +52,14 @@ export function signerWith(secrets: Secrets): Signer {
   }
 
   return {
-    headersFor({ id, secret, previous_secret, previous_until }, delivery_id, body, now) {
+    headersFor({ id, secret, previous_secret, previous_secret_expires_at }, delivery_id, body, now) {
       const timestamp = Math.floor(now.getTime() / 1000).toString();
       const named = { 'webhook-id': delivery_id, 'webhook-timestamp': timestamp };
       if (secret === null) return named;
       const current = keysOf(id, 'secret', secret);
       const signed = `${delivery_id}.${timestamp}.${body}`;
       const signatures = [standard(current, signed)];
-      if (previous_secret !== null && previous_until !== null && now < previous_until)
+      if (previous_secret !== null && previous_secret_expires_at !== null && now < previous_secret_expires_at)
         signatures.push(standard(keysOf(id, 'previous_secret', previous_secret), signed));
       return {
         ...named,

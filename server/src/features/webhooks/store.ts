@@ -116,17 +116,17 @@ export interface NewDelivery {
   readonly webhook: Subscriber;
   readonly event: { readonly id: string; readonly name: string };
   readonly sequence: number;
-  readonly lane: string;
+  readonly concurrency_key: string;
 }
 
 const insertDeliveryRows = prepared<object, [Date, string]>(
   'insert webhook deliveries',
   `insert into webhook_deliveries
-     (id, workspace_id, webhook_id, event_id, event_type, sequence, lane, status, created_date, due_at)
-   select d.id, d.workspace_id, d.webhook_id, d.event_id, d.event_type, d.sequence, d.lane,
+     (id, workspace_id, webhook_id, event_id, event_type, sequence, concurrency_key, status, created_date, due_at)
+   select d.id, d.workspace_id, d.webhook_id, d.event_id, d.event_type, d.sequence, d.concurrency_key,
      case when d.is_off then 'missed' else 'pending' end, $1, case when d.is_off then null else clock_timestamp() end
    from json_to_recordset($2::json) as d(id uuid, workspace_id uuid, webhook_id uuid, event_id uuid, event_type text,
-     sequence bigint, lane text, is_off boolean)`,
+     sequence bigint, concurrency_key text, is_off boolean)`,
 );
 
 /** To a webhook that is off they are numbered and kept all the same, as missed: it can ask for them later. */
@@ -135,14 +135,14 @@ export const insertDeliveries = (db: Db, deliveries: readonly NewDelivery[], now
     db,
     now,
     JSON.stringify(
-      deliveries.map(({ id, webhook, event, sequence, lane }) => ({
+      deliveries.map(({ id, webhook, event, sequence, concurrency_key }) => ({
         id,
         workspace_id: webhook.workspace_id,
         webhook_id: webhook.id,
         event_id: event.id,
         event_type: event.name,
         sequence,
-        lane,
+        concurrency_key,
         is_off: webhook.disabled_at !== null,
       })),
     ),
@@ -153,12 +153,12 @@ export const insertDeliveries = (db: Db, deliveries: readonly NewDelivery[], now
 /** What an attempt needs of the webhook. `app_deleted`: its app is in the trash. */
 export type Target = Pick<
   WebhookRow,
-  'workspace_id' | 'id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_until' | 'disabled_at'
+  'workspace_id' | 'id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at' | 'disabled_at'
 > & { readonly app_deleted: boolean };
 
 const targets = prepared<Target, [readonly string[]]>(
   'list targets of deliveries',
-  `/* service */ select w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_until, w.disabled_at,
+  `/* service */ select w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at, w.disabled_at,
      a.deleted_date is not null as app_deleted
    from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id where w.id = any($1::uuid[])`,
 );
@@ -187,7 +187,7 @@ const saveStandingRows = prepared<object, [string]>(
   'save standings of webhooks',
   `/* service */ update webhooks w set last_trigger_time = s.last_trigger_time, last_error = s.last_error,
      consecutive_failures = s.consecutive_failures, disabled_at = s.disabled_at,
-     unsettled = w.unsettled or (w.disabled_at is null and s.disabled_at is not null)
+     resync_pending = w.resync_pending or (w.disabled_at is null and s.disabled_at is not null)
    from json_to_recordset($1::json) as s(id uuid, last_trigger_time timestamptz, last_error jsonb,
      consecutive_failures integer, disabled_at timestamptz) where w.id = s.id`,
 );
@@ -332,8 +332,8 @@ export async function resumeHeld(db: Db, { workspace_id, id }: Place, oldest: Da
 }
 
 const unsettledOnes = prepared<WebhookRow, []>(
-  'hold an unsettled webhook',
-  '/* service */ select * from webhooks where unsettled order by id limit 1 for no key update skip locked',
+  'hold an resync_pending webhook',
+  '/* service */ select * from webhooks where resync_pending order by id limit 1 for no key update skip locked',
 );
 
 /** A webhook whose deliveries are still to be held or sent on their way, held until the transaction ends. */
@@ -434,8 +434,9 @@ export async function listSealedElsewhere(db: Db, keyId: string, limit: number):
 
 /** Old secrets whose day is over are kept no longer. */
 export async function forgetOldSecrets(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ update webhooks set previous_secret = null, previous_until = null
-    where previous_until <= ${now}`.execute(db);
+  const { numAffectedRows } =
+    await sql`/* service */ update webhooks set previous_secret = null, previous_secret_expires_at = null
+    where previous_secret_expires_at <= ${now}`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 

@@ -1,17 +1,17 @@
 // Owns the life of a webhook: made, changed, turned on and off, tried, deleted (docs/contract.md §4.3).
 import { audit, concealed } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import type { Wake } from '../../kit/background/workers/wake.ts';
-import { afterCommit, lockOnce, transaction } from '../../kit/db/database.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { noted, unchanged } from '../../kit/http/answer.ts';
 import { Invalid } from '../../kit/http/faults.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { urlFaults } from '../../kit/outbound/url.ts';
-import { limitReached, noSuch } from '../../kit/problem.ts';
+import { limitReached, notFound } from '../../kit/problem.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
-import { type AttemptParts, attempt } from './attempt.ts';
+import { type AttemptDeps, attempt } from './attempt.ts';
 import {
   eventsOf,
   type NewWebhook,
@@ -50,7 +50,7 @@ const maxEach = 20;
 export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: NewWebhook, secrets: Secrets, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
-    await lockOnce(db, `webhooks of ${app.id}`);
+    await takeAdvisoryLock(db, `webhooks of ${app.id}`);
     if ((await listWebhooks(db, access, scope)).length >= maxEach)
       throw limitReached(maxEach, 'webhooks', `At most ${maxEach} webhooks at once.`);
     const id = newId();
@@ -66,13 +66,13 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: Ne
       description: asked.description ?? null,
       secret: secret === undefined ? null : secrets.seal(secret, placeOf(id, 'secret')),
       previous_secret: null,
-      previous_until: null,
+      previous_secret_expires_at: null,
       last_trigger_time: null,
       last_error: null,
       consecutive_failures: 0,
       disabled_at: null,
       replay_until: null,
-      unsettled: false,
+      resync_pending: false,
       created_date: now,
       updated_date: now,
     };
@@ -88,12 +88,12 @@ export function changeWebhook(
   db: Db,
   access: WebhookAccess,
   asked: WebhookChange,
-  { secrets, wake }: { secrets: Secrets; wake: Pick<Wake, 'tell'> },
+  { secrets, wake }: { secrets: Secrets; wake: Pick<WakeUps, 'notify'> },
   now: Date,
 ) {
   return transaction(db, async (db) => {
     const before = await holdWebhook(db, access.webhook);
-    if (before === undefined) throw noSuch('webhook_not_found');
+    if (before === undefined) throw notFound('webhook_not_found');
     const secret = asked.signing === 'rotate' ? newSecret() : undefined;
     const change = {
       ...plainChange(asked),
@@ -101,9 +101,9 @@ export function changeWebhook(
         disabled_at: null,
         consecutive_failures: 0,
         replay_until: null,
-        unsettled: true,
+        resync_pending: true,
       }),
-      ...(asked.enabled === false && { disabled_at: before.disabled_at ?? now, unsettled: true }),
+      ...(asked.enabled === false && { disabled_at: before.disabled_at ?? now, resync_pending: true }),
       ...signingChange(asked, before, secret, secrets, now),
     };
     if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
@@ -116,7 +116,7 @@ export function changeWebhook(
     if (asked.enabled === undefined) return shown;
     const headers = asked.enabled ? await waiting(db, webhook, now) : {};
     await settle(db, webhook, now);
-    afterCommit(db, () => wake.tell(deliveryQueue));
+    afterCommit(db, () => wake.notify(deliveryQueue));
     return noted(shown, { headers });
   });
 }
@@ -147,16 +147,16 @@ async function settle(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
     webhook.disabled_at === null
       ? await resumeHeld(db, webhook, oldestHeld(now))
       : await holdDeliveries(db, [webhook.id]);
-  if (webhook.unsettled !== more) await saveWebhook(db, webhook, { unsettled: more });
+  if (webhook.resync_pending !== more) await saveWebhook(db, webhook, { resync_pending: more });
 }
 
 /** Goes on with one webhook that was turned on or off; gives 1 when there was one. */
-export const settleNext = (db: Db, wake: Pick<Wake, 'tell'>, now: Date): Promise<number> =>
+export const settleNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
   transaction(db, async (db) => {
     const webhook = await holdUnsettled(db);
     if (webhook === undefined) return 0;
     await settle(db, webhook, now);
-    afterCommit(db, () => wake.tell(deliveryQueue));
+    afterCommit(db, () => wake.notify(deliveryQueue));
     return 1;
   });
 
@@ -175,13 +175,13 @@ function signingChange(
   secrets: Secrets,
   now: Date,
 ) {
-  if (signing === 'disable') return { secret: null, previous_secret: null, previous_until: null };
+  if (signing === 'disable') return { secret: null, previous_secret: null, previous_secret_expires_at: null };
   if (secret === undefined) return {};
   const was = openedOrNone(before, secrets);
   return {
     secret: secrets.seal(secret, placeOf(before.id, 'secret')),
     previous_secret: was === null ? null : secrets.seal(was, placeOf(before.id, 'previous_secret')),
-    previous_until: was === null ? null : new Date(now.getTime() + overlapMs),
+    previous_secret_expires_at: was === null ? null : new Date(now.getTime() + overlapMs),
   };
 }
 
@@ -216,12 +216,12 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
   });
 
 /** One sample, sent at once, also while the webhook is off. It leaves no trace on the webhook. */
-export async function testWebhook({ webhook }: WebhookAccess, parts: AttemptParts, now: Date) {
+export async function testWebhook({ webhook }: WebhookAccess, deps: AttemptDeps, now: Date) {
   const delivery_id = newId();
   const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? eventsOf.app[0]);
   const body = JSON.stringify(sampleOf(webhook, event_type, now));
   const sending = { delivery_id, event_type, attempt: 1, body };
-  const { ok, status_code, error_type, response_body, duration_ms } = await attempt(parts, webhook, sending, now);
+  const { ok, status_code, error_type, response_body, duration_ms } = await attempt(deps, webhook, sending, now);
   return { ok, delivery_id, status_code, error_type, response_body, duration_ms };
 }
 

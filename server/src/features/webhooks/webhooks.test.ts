@@ -168,7 +168,7 @@ describe('the secret', () => {
     const rotated = await startBeside(world, {
       environment: { MASTER_KEYS: `new:${key.toString('base64')},${old?.id}:${old?.key.toString('base64')}` },
     });
-    const job = rotated.app.later.jobs.find(({ name }) => name === 'rewrap webhook secrets');
+    const job = rotated.app.background.jobs.find(({ name }) => name === 'rewrap webhook secrets');
     expect(await job?.run(rotated.app.database.db, new Date())).toBeGreaterThan(0);
     expect(await job?.run(rotated.app.database.db, new Date())).toBe(0);
     const { rows } = await sql<WebhookRow>`select * from webhooks where id = ${made.id}`.execute(world.db);

@@ -21,7 +21,7 @@ const as = await world.token(owner, workspace);
 const send = async (method: string, path: string, body?: object) => (await world.call(method, path, { as, body })).body;
 const asExported = { defaultPlan: 'enterprise', keepPlan: true } as const;
 const runJobs = async () => {
-  for (const job of world.app.later.jobs) await job.run(world.app.database.db, world.clock.now());
+  for (const job of world.app.background.jobs) await job.run(world.app.database.db, world.clock.now());
 };
 
 // A workspace with something in every part.
@@ -322,7 +322,7 @@ it('an imported workspace stands as it stood, and gives back what acts elsewhere
   while ((await releaseExpired(world.db, new Date(Date.now() + 31 * day))) > 0);
   const later = (await world.call('GET', '/api/workspace/credits', { as: token })).body;
   expect(later).toMatchObject({ reserved: 0, remaining: before.remaining + 1 });
-  const check = world.app.later.jobs.find((job) => job.name === 'check credit pools');
+  const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
   while (((await check?.run(world.app.database.db, new Date(Date.now() + 2 * day))) ?? 0) > 0);
   expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
 });
@@ -358,7 +358,7 @@ it('webhooks come back off and unsigned, their secrets stay behind, and their nu
   const told = { workspace_id, agent_id: agent.id, conversation_id: newId() };
   const data = { message, user: { id: owner.id, email: owner.email } };
   await world.app.publish(world.app.database.db, 'message.created', { ...told, data }, new Date());
-  while ((await world.app.later.dispatch(world.app.database.db, new Date())) > 0);
+  while ((await world.app.background.dispatch(world.app.database.db, new Date())) > 0);
   const log = (await world.call('GET', `${path}/${webhook.id}/deliveries`, { as: token })).body.items;
   expect(log).toMatchObject([{ sequence: 42, status: 'missed' }]);
 });

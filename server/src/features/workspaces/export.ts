@@ -9,7 +9,7 @@ import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
 import { withdrawGrants } from '../../core/credits/reservations.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
-import { lockOnce, transaction } from '../../kit/db/database.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
@@ -50,7 +50,7 @@ const noSuchExport = () => new Problem('not_found', 'export_not_found', 'There i
 export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
   const id = newId();
   return transaction(db, async (db) => {
-    await lockOnce(db, `exports of ${access.workspace_id}`);
+    await takeAdvisoryLock(db, `exports of ${access.workspace_id}`);
     if ((await countLiveExports(db, access, now)) >= maxLive) {
       throw limitReached(maxLive, 'exports', `At most ${maxLive} exports are kept at once.`);
     }

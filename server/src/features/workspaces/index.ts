@@ -5,16 +5,16 @@ import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import { forgetExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
-import type { WorkspaceParts } from './workspace.ts';
+import type { WorkspaceDeps } from './workspace.ts';
 
 export { importWorkspace } from './export.ts';
 
 /** `seal` comes from the audit log: an export holds every entry up to its own moment. */
-export const workspaces = (parts: WorkspaceParts & { cursors: Cursors; seal(db: Db): Promise<number> }) => ({
-  routes: workspaceRoutes(parts),
+export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; seal(db: Db): Promise<number> }) => ({
+  routes: workspaceRoutes(deps),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
-    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, parts.exportsFolder, parts.seal, now) },
-    { name: 'forget exports', everyMs: 60 * 60 * 1000, run: (db, now) => forgetExports(db, parts.exportsFolder, now) },
+    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps.exportsFolder, deps.seal, now) },
+    { name: 'forget exports', everyMs: 60 * 60 * 1000, run: (db, now) => forgetExports(db, deps.exportsFolder, now) },
   ] satisfies Job[],
 });

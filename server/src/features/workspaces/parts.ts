@@ -48,7 +48,7 @@ export const parts: readonly Part[] = [
     table: 'webhooks',
     owner: 'workspace_id',
     order: 'id',
-    without: ['secret', 'previous_secret', 'previous_until'],
+    without: ['secret', 'previous_secret', 'previous_secret_expires_at'],
   },
   { table: 'webhook_sequences', owner: 'workspace_id', order: 'webhook_id' },
   {

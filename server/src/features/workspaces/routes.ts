@@ -1,8 +1,8 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
-import { bySessionOrToken, changing, reading } from '../../core/auth/credentials.ts';
+import { readCredentials, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../core/auth/plans.ts';
-import { operator, self, unlimitedToken, within, workspaceAs } from '../../core/auth/resource-guards.ts';
+import { nestedResource, operator, self, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry } from '../../core/credits/ledger.ts';
 import { listWorkspacesOf } from '../../core/identity/accounts.ts';
@@ -35,27 +35,27 @@ import {
   deleteWorkspace,
   grantCredits,
   operateWorkspace,
-  type WorkspaceParts,
+  type WorkspaceDeps,
 } from './workspace.ts';
 
-const operated = within(operator, 'workspace', findOperated);
+const operated = nestedResource(operator, 'workspace', findOperated);
 
 /** A short list that is always one page. */
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
-export const workspaceRoutes = (parts: WorkspaceParts & { cursors: Cursors }): Route[] => [
-  ...own(parts),
-  ...operators(parts.cursors),
+export const workspaceRoutes = (deps: WorkspaceDeps & { cursors: Cursors }): Route[] => [
+  ...own(deps),
+  ...operators(deps.cursors),
 ];
 
-const own = (parts: WorkspaceParts): Route[] => [
+const own = (deps: WorkspaceDeps): Route[] => [
   route({
     name: 'listWorkspaces',
     method: 'GET',
     path: '/api/workspaces',
     origin: 'N',
     summary: 'List the caller’s workspaces',
-    credentials: reading,
+    credentials: readCredentials,
     access: self,
     limit: perMinute(60, 'caller'),
     answers: { 200: items(Workspace) },
@@ -68,7 +68,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     path: '/api/workspaces',
     origin: 'N',
     summary: 'Create a workspace; the caller becomes its owner',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: unlimitedToken({ ...self, needs: '–' }),
     limit: perMinute(5, 'user'),
     idempotency: 'optional',
@@ -76,7 +76,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     audits: ['workspace.created'],
     answers: { 200: Workspace },
     refusals: [{ status: 403, code: 'operator_required' }],
-    handle: ({ db, access, body, now }) => createWorkspace(db, access, body, parts, now),
+    handle: ({ db, access, body, now }) => createWorkspace(db, access, body, deps, now),
   }),
   route({
     name: 'getWorkspace',
@@ -84,7 +84,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     path: '/api/workspace',
     origin: 'N',
     summary: 'Read the current workspace',
-    credentials: { ...reading, workspaceKey: 'usage:read' },
+    credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: workspaceAs('viewer'),
     limit: perMinute(60, 'workspace'),
     answers: { 200: Workspace },
@@ -96,7 +96,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     path: '/api/workspace',
     origin: 'N',
     summary: 'Change the current workspace',
-    credentials: changing,
+    credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(30, 'workspace'),
     body: WorkspaceChange,
@@ -124,7 +124,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     path: '/api/workspace/export',
     origin: 'N',
     summary: 'Begin an export of everything the workspace owns',
-    credentials: changing,
+    credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(2, 'workspace'),
     idempotency: 'optional',
@@ -140,16 +140,16 @@ const own = (parts: WorkspaceParts): Route[] => [
     origin: 'N',
     summary: 'How far an export is; with `download=true` the archive itself',
     description: 'A gzipped tar: JSON lines per table and a manifest with counts and hashes. Kept for a week.',
-    credentials: reading,
+    credentials: readCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(60, 'workspace'),
     query: ExportQuery,
     answers: { 200: Export },
     refusals: [{ status: 404, code: 'export_not_found' }],
     handle: async ({ db, access, params, query, now }) => {
-      const found = await getExport(db, access, params.export_id, parts.baseUrl, now);
+      const found = await getExport(db, access, params.export_id, deps.baseUrl, now);
       if (!query.download || found.state !== 'ready') return found;
-      const archive = await openArchive(archivePath(parts.exportsFolder, found.export_id));
+      const archive = await openArchive(archivePath(deps.exportsFolder, found.export_id));
       return attachment(archive, 'application/gzip', `plinth-${found.export_id}.tar.gz`);
     },
   }),
@@ -159,7 +159,7 @@ const own = (parts: WorkspaceParts): Route[] => [
     path: '/api/plans',
     origin: 'N',
     summary: 'List the plans and what each gives',
-    credentials: { ...reading, workspaceKey: 'usage:read' },
+    credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: { ...self, needs: '–' },
     limit: perMinute(60, 'caller'),
     answers: { 200: items(PlanRow) },
@@ -184,7 +184,7 @@ const operators = (cursors: Cursors): Route[] => [
     path: '/api/operator/workspaces',
     origin: 'N',
     summary: 'List every workspace of the installation',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: operator,
     limit: perMinute(60, 'caller'),
     query: OperatorQuery,
@@ -202,7 +202,7 @@ const operators = (cursors: Cursors): Route[] => [
     path: '/api/operator/workspaces/{workspace_id}',
     origin: 'N',
     summary: 'Set a workspace’s plan, credits, rate multiplier, switches or billing hold',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: operated,
     limit: perMinute(60, 'caller'),
     body: OperatorChange,
@@ -216,7 +216,7 @@ const operators = (cursors: Cursors): Route[] => [
     path: '/api/operator/workspaces/{workspace_id}/credits',
     origin: 'N',
     summary: 'Grant credits to a workspace, or take some back',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: operated,
     limit: perMinute(60, 'caller'),
     idempotency: 'optional',

@@ -20,7 +20,7 @@ import {
 } from './contract.ts';
 import { findOperated } from './store.ts';
 
-export interface WorkspaceParts {
+export interface WorkspaceDeps {
   readonly defaultPlan: Plan;
   readonly onlyOperatorsCreate: boolean;
   readonly baseUrl: string;
@@ -32,20 +32,16 @@ export async function createWorkspace(
   db: Db,
   access: SelfAccess,
   input: { name: string; country_code?: string },
-  parts: WorkspaceParts,
+  deps: WorkspaceDeps,
   now: Date,
 ) {
   const { caller } = access;
-  if (parts.onlyOperatorsCreate && !caller.is_operator) {
+  if (deps.onlyOperatorsCreate && !caller.is_operator) {
     throw new Problem('forbidden', 'operator_required', 'Here only an operator creates workspaces.');
   }
   return transaction(db, async (db) => {
-    const id = await insertWorkspace(
-      db,
-      { ...input, plan: parts.defaultPlan, owner_id: caller.user_id as string },
-      now,
-    );
-    const owner = issueForNewWorkspace(access, id, parts.defaultPlan);
+    const id = await insertWorkspace(db, { ...input, plan: deps.defaultPlan, owner_id: caller.user_id as string }, now);
+    const owner = issueForNewWorkspace(access, id, deps.defaultPlan);
     await audit(db, owner, { type: 'workspace.created', target: { kind: 'workspace', id }, after: input }, now);
     return presentWorkspace(await getWorkspaceRow(db, owner), 'owner');
   });

@@ -243,7 +243,7 @@ describe('the clock moved 31 days', () => {
       .values({ id: newId(), user_id: person.id, hash: Buffer.from('x'), expires_at: new Date(Date.now() + day) })
       .execute();
     world.clock.aheadMs = 31 * day;
-    for (const job of world.app.later.jobs) await job.run(world.app.database.db, world.clock.now());
+    for (const job of world.app.background.jobs) await job.run(world.app.database.db, world.clock.now());
     world.clock.aheadMs = 0;
     const ids = async (table: 'apps' | 'workspaces' | 'credentials', among: string[]) =>
       (await world.db.selectFrom(table).where('id', 'in', among).select('id').execute()).map((row) => row.id);

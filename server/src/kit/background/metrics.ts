@@ -5,18 +5,18 @@ import type { AnyDb } from '../db/database.ts';
 import { type Depth, depthOf, type Queue } from './queues/queue.ts';
 import { defaultLeaseMs } from './workers/slots.ts';
 
-export interface QueueFigures extends Depth {
+export interface QueueMetrics extends Depth {
   readonly queue: string;
 }
 
-export interface LaterFigures {
+export interface BackgroundMetrics {
   /** One for each queue table, and `events` for those not heard yet. */
-  readonly queues: readonly QueueFigures[];
+  readonly queues: readonly QueueMetrics[];
   readonly workflows: readonly { name: string; state: string; count: number }[];
   readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
 }
 
-export async function laterFigures(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<LaterFigures> {
+export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<BackgroundMetrics> {
   const depths = await Promise.all(queues.map(async (queue) => ({ queue: queue.name, ...(await depthOf(queue, db)) })));
   return {
     queues: [await eventFigures(db), ...depths],
@@ -25,25 +25,25 @@ export async function laterFigures(db: AnyDb, queues: readonly Pick<Queue, 'name
   };
 }
 
-async function eventFigures(db: AnyDb): Promise<QueueFigures> {
-  const { rows } = await sql<QueueFigures>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
+async function eventFigures(db: AnyDb): Promise<QueueMetrics> {
+  const { rows } = await sql<QueueMetrics>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
       count(*) filter (where failures > 0)::int as failed,
       coalesce(extract(epoch from clock_timestamp() - min(occurred_at) filter (where failures = 0)), 0)::float
         as "oldestSeconds"
     from events where dispatched_at is null`.execute(db);
-  return rows[0] as QueueFigures;
+  return rows[0] as QueueMetrics;
 }
 
-async function workflowFigures(db: AnyDb): Promise<LaterFigures['workflows']> {
+async function workflowFigures(db: AnyDb): Promise<BackgroundMetrics['workflows']> {
   const { rows } = await sql<{ name: string; state: string; count: number }>`
     select name, lower(status) as state, count(*)::int as count from dbos.workflow_status
     where status in ('ENQUEUED', 'DELAYED', 'PENDING', 'ERROR') group by name, status`.execute(db);
   return rows;
 }
 
-async function slotFigures(db: AnyDb): Promise<LaterFigures['slots']> {
-  const { rows } = await sql<LaterFigures['slots'][number]>`select
-      case when settled_epoch = epoch then 'free'
+async function slotFigures(db: AnyDb): Promise<BackgroundMetrics['slots']> {
+  const { rows } = await sql<BackgroundMetrics['slots'][number]>`select
+      case when recovered_epoch = epoch then 'free'
         when heartbeat_at < clock_timestamp() - ${defaultLeaseMs} * interval '1 ms' then 'silent'
         else 'held' end as state
     from worker_slots where epoch > 0`.execute(db);
@@ -51,7 +51,7 @@ async function slotFigures(db: AnyDb): Promise<LaterFigures['slots']> {
 }
 
 /** How long the oldest thing that could be done by now has waited, and when anybody last worked: cheap at any depth. */
-export async function workSeen(
+export async function queueHealth(
   db: AnyDb,
   queues: readonly Pick<Queue, 'name'>[],
 ): Promise<{ lagSeconds: number; heartbeatAt: Date | null }> {

@@ -111,7 +111,7 @@ export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void 
 }
 
 /** Waits until nobody else holds this name, until the transaction ends: for rules over more than one row. */
-export async function lockOnce<Tables>(db: Kysely<Tables>, name: string): Promise<void> {
+export async function takeAdvisoryLock<Tables>(db: Kysely<Tables>, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
 }
 

@@ -18,10 +18,10 @@ const cutShort = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code;
 
 /** A statement was given up because it took too long: it would only take as long again. */
-export const tookTooLong = (error: unknown): boolean => codeOf(error) === '57014';
+export const isTimeout = (error: unknown): boolean => codeOf(error) === '57014';
 
 /** Somebody holds what it needs, or it took too long: others that ran beside it need not wait for that. */
-export const isHeldUp = (error: unknown): boolean => tookTooLong(error) || codeOf(error) === '55P03';
+export const isHeldUp = (error: unknown): boolean => isTimeout(error) || codeOf(error) === '55P03';
 
 /**
  * `not_begun`: nothing was changed, and it is honest to say so.

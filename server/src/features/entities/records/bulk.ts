@@ -1,7 +1,7 @@
 // Owns changes of many records that a filter or a key finds: deleted by a query, created or updated by their key
 // (docs/contract.md §5.3).
-import type { Telling } from '../../../events.ts';
-import { lockOnce, transaction } from '../../../kit/db/database.ts';
+import type { EventWriter } from '../../../events.ts';
+import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { type Fault, Invalid } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -26,7 +26,7 @@ const batch = 500;
 
 export function deleteRecords(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   { query = {}, all = false }: { query?: Sent | undefined; all?: boolean | undefined },
   now: Date,
@@ -67,11 +67,11 @@ export interface UpsertInput {
 }
 
 /** Records whose key is there are changed, others made; all or nothing. Upserts of an entity take turns. */
-export function upsertRecords(db: Db, telling: Telling, access: RecordAccess, input: UpsertInput, now: Date) {
+export function upsertRecords(db: Db, telling: EventWriter, access: RecordAccess, input: UpsertInput, now: Date) {
   const keys = keysSent(access, input);
   return noticed(db, access, now, (db) =>
     transaction(db, async (db) => {
-      await lockOnce(db, `upsert ${access.app.id} ${access.entity.name}`);
+      await takeAdvisoryLock(db, `upsert ${access.app.id} ${access.entity.name}`);
       const found = await heldByKey(db, access, input, keys);
       const items = input.records.map((sent, index) => ({
         sent,

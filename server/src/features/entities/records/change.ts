@@ -3,7 +3,7 @@
 import type { Fault } from '../../../kit/http/faults.ts';
 import { Invalid } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
-import { noSuch, Problem } from '../../../kit/problem.ts';
+import { notFound, Problem } from '../../../kit/problem.ts';
 import { decidedFor } from '../rules/decide.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import { rulesOver } from '../rules/field-rules.ts';
@@ -137,4 +137,4 @@ function refuseLarge(data: Sent, loc: Loc, found: Findings): void {
 export const ruleDenied = () =>
   new Problem('forbidden', 'rule_denied', 'The rules of this entity do not let you do this.');
 
-export const noSuchRecord = () => noSuch('record_not_found');
+export const noSuchRecord = () => notFound('record_not_found');

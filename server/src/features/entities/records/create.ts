@@ -1,9 +1,9 @@
 // Owns the making of records, one or many (docs/contract.md §5.3).
 
-import type { Telling } from '../../../events.ts';
+import type { EventWriter } from '../../../events.ts';
 import { type Answer, noted } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
-import { noSuch } from '../../../kit/problem.ts';
+import { notFound } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { newData, newRecord, refuseClosed, refuseCreation, type Sent, settled } from './change.ts';
 import { presentChanged, type RecordAccess, type Shown } from './record.ts';
@@ -12,7 +12,7 @@ import { noticed, stored, writeOf } from './write.ts';
 
 export async function createRecord(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   sent: Sent,
   now: Date,
@@ -23,7 +23,7 @@ export async function createRecord(
 
 export async function createRecords(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   all: readonly Sent[],
   now: Date,
@@ -36,7 +36,7 @@ export async function createRecords(
 /** One that is refused refuses all. */
 export async function createAll(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   items: readonly { sent: Sent; loc: Fault['loc'] }[],
   now: Date,
@@ -51,7 +51,7 @@ export async function createAll(
   if (writes.length > 0) {
     await noticed(db, access, now, (db) =>
       stored(db, telling, access, writes, async (db) => {
-        if (!(await insertRecords(db, access, writes))) throw noSuch('entity_not_found');
+        if (!(await insertRecords(db, access, writes))) throw notFound('entity_not_found');
       }),
     );
   }

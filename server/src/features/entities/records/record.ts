@@ -1,7 +1,7 @@
 // Owns a record as a caller sees it, and as the world outside is told of it.
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess, AppRow, DataAccess } from '../../../core/auth/proofs.ts';
-import type { Telling, ToldRecord } from '../../../events.ts';
+import type { EventWriter, RecordEvent } from '../../../events.ts';
 import type { EventRow } from '../../../kit/background/events/event-bus.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { FieldRules } from '../rules/field-rules.ts';
@@ -99,14 +99,14 @@ export type EntityEvent = 'entity.created' | 'entity.updated' | 'entity.deleted'
 
 /** What is told of a change: whole records, unfiltered, because the receiver is the app's own back end. */
 export function eventOf(
-  { row }: Telling,
+  { newRow: row }: EventWriter,
   access: RecordAccess | BuilderAccess,
   name: EntityEvent,
   change: { before: Subject | null; after: Subject | null; changed: readonly string[] },
   now: Date,
 ): EventRow {
   const { app, entity, workspace_id } = access;
-  const told: ToldRecord = {
+  const told: RecordEvent = {
     workspace_id,
     app_id: app.id,
     entity_name: entity.name,
@@ -123,7 +123,7 @@ export function eventOf(
   return row(name, { ...told, data: null, old_data: null, payload_too_large: true }, now);
 }
 
-function actorOf(access: RecordAccess | BuilderAccess): ToldRecord['actor'] {
+function actorOf(access: RecordAccess | BuilderAccess): RecordEvent['actor'] {
   if ('principal' in access)
     return access.principal.kind === 'anonymous' ? null : { id: access.principal.id, email: access.principal.email };
   const { user_id, email } = access.caller;

@@ -1,7 +1,7 @@
 // Records beside their update: made, read, changed in bulk, thrown away, fetched back, purged (docs/contract.md §5.3).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
-import type { ToldRecord } from '../../../events.ts';
+import type { RecordEvent } from '../../../events.ts';
 import { newId } from '../../../kit/ids.ts';
 
 const world = await startWorld();
@@ -21,7 +21,7 @@ const ask = (method: string, path: string, body?: unknown, as: string | null = t
   world.call(method, at(path), { ...(as !== null && { as }), ...(body !== undefined && { body }) });
 const toldOf = async (id: string) => {
   const rows = await world.db.selectFrom('events').selectAll().orderBy('id').execute();
-  return rows.map((row) => ({ name: row.name, ...(row.payload as ToldRecord) })).filter((e) => e.entity_id === id);
+  return rows.map((row) => ({ name: row.name, ...(row.payload as RecordEvent) })).filter((e) => e.entity_id === id);
 };
 
 await define('Task', {

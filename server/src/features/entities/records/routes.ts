@@ -1,11 +1,11 @@
 // Owns the HTTP contract of records.
 import { z } from 'zod';
-import { dataOf, dataWith } from '../../../core/auth/app-data-guard.ts';
-import { changing, reading } from '../../../core/auth/credentials.ts';
+import { appData, appDataWith } from '../../../core/auth/app-data-guard.ts';
+import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
 import { type Limit, perMinute } from '../../../core/auth/limits.ts';
-import { appAs, type Guard, within } from '../../../core/auth/resource-guards.ts';
+import { appAs, type Guard, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
-import type { Telling } from '../../../events.ts';
+import type { EventWriter } from '../../../events.ts';
 import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items, Success } from '../../../kit/http/shapes.ts';
 import {
@@ -30,16 +30,16 @@ import type { RecordFound } from './store/records.ts';
 import { deleteRecord, purgeRecord, restoreRecord } from './trash.ts';
 import { updateRecord, updateRecords } from './update.ts';
 
-export interface RecordParts {
+export interface RecordDeps {
   readonly cursors: Cursors;
-  readonly telling: Telling;
+  readonly telling: EventWriter;
   readonly find: FindEntity;
 }
 
 const perApp = (quota: number, windowSeconds = 60): Limit => ({ ...perMinute(quota, 'caller+app'), windowSeconds });
 const lists = perMinute(100, 'caller+app', { group: 'entread' });
-const readers = { ...reading, appUser: true } as const;
-const writers = { ...changing, appUser: true } as const;
+const readers = { ...readCredentials, appUser: true } as const;
+const writers = { ...writeCredentials, appUser: true } as const;
 const audits = { sometimes: ['record.user_entity_written'] } as const;
 const bulkBytes = 10 * 1024 * 1024;
 
@@ -49,11 +49,11 @@ const fieldDenied = { status: 403, code: 'field_rule_denied' } as const;
 const notUnique = { status: 409, code: 'unique_conflict' } as const;
 
 /** A record that comes with the look-up: one statement less for what begins by reading it. */
-const recordOf = () => dataWith<'record', RecordFound>('record', 'entity_records', 'entity_id');
+const recordOf = () => appDataWith<'record', RecordFound>('record', 'entity_records', 'entity_id');
 
 /** The entity that the path names. Who works with `User` is told, whatever the answer, that it is not the app's users. */
 function entityIn<Proof extends AtApp>(guard: Guard<Proof>, find: FindEntity) {
-  const inner = within(guard, 'entity', find, 'entity_name');
+  const inner = nestedResource(guard, 'entity', find, 'entity_name');
   const warned: typeof inner = {
     ...inner,
     inner: (db, proof, exchange) => {
@@ -64,9 +64,9 @@ function entityIn<Proof extends AtApp>(guard: Guard<Proof>, find: FindEntity) {
   return warned;
 }
 
-export const recordRoutes = (parts: RecordParts): Route[] => [...reads(parts), ...writes(parts), ...ends(parts)];
+export const recordRoutes = (deps: RecordDeps): Route[] => [...reads(deps), ...writes(deps), ...ends(deps)];
 
-const reads = ({ cursors, find }: RecordParts): Route[] => [
+const reads = ({ cursors, find }: RecordDeps): Route[] => [
   route({
     name: 'listRecords',
     method: 'GET',
@@ -76,7 +76,7 @@ const reads = ({ cursors, find }: RecordParts): Route[] => [
     description:
       '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields. A page ends early where its data would be more than 8 MiB.',
     credentials: readers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: lists,
     query: ListQuery,
     answers: { 200: items(EntityRecord) },
@@ -90,7 +90,7 @@ const reads = ({ cursors, find }: RecordParts): Route[] => [
     origin: 'N',
     summary: 'Count the records that the caller may read',
     credentials: readers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: lists,
     query: CountQuery,
     answers: { 200: Counted },
@@ -111,7 +111,7 @@ const reads = ({ cursors, find }: RecordParts): Route[] => [
   }),
 ];
 
-const writes = ({ telling, find }: RecordParts): Route[] => [
+const writes = ({ telling, find }: RecordDeps): Route[] => [
   route({
     name: 'createRecord',
     method: 'POST',
@@ -119,7 +119,7 @@ const writes = ({ telling, find }: RecordParts): Route[] => [
     origin: 'N',
     summary: 'Create a record',
     credentials: writers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: perApp(100),
     idempotency: 'optional',
     body: RecordBody,
@@ -135,7 +135,7 @@ const writes = ({ telling, find }: RecordParts): Route[] => [
     origin: 'N',
     summary: 'Create up to 500 records, all or nothing',
     credentials: writers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: perApp(30),
     idempotency: 'optional',
     body: NewRecords,
@@ -169,7 +169,7 @@ const writes = ({ telling, find }: RecordParts): Route[] => [
     origin: 'N',
     summary: 'Merge fields into up to 500 records, all or nothing',
     credentials: writers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: perApp(30),
     body: RecordChanges,
     bodyLimitBytes: bulkBytes,
@@ -185,7 +185,7 @@ const writes = ({ telling, find }: RecordParts): Route[] => [
     origin: 'N',
     summary: 'Update the records that have the sent keys, and create the others; all or nothing',
     credentials: writers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: perApp(30),
     idempotency: 'optional',
     body: Upsert,
@@ -197,7 +197,7 @@ const writes = ({ telling, find }: RecordParts): Route[] => [
   }),
 ];
 
-const ends = ({ telling, find }: RecordParts): Route[] => [
+const ends = ({ telling, find }: RecordDeps): Route[] => [
   route({
     name: 'deleteRecord',
     method: 'DELETE',
@@ -205,7 +205,7 @@ const ends = ({ telling, find }: RecordParts): Route[] => [
     origin: 'N',
     summary: 'Put a record in the trash; builders can restore it for 30 days',
     credentials: writers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: perApp(100, 30),
     audits,
     answers: { 200: Success },
@@ -220,7 +220,7 @@ const ends = ({ telling, find }: RecordParts): Route[] => [
     summary: 'Put the records that a query finds in the trash, up to 5,000',
     description: 'Only records that the delete rule covers. `X-Truncated` says that there are more.',
     credentials: writers,
-    access: entityIn(dataOf(), find),
+    access: entityIn(appData(), find),
     limit: perApp(10),
     body: DeleteFilter,
     audits,
@@ -234,7 +234,7 @@ const ends = ({ telling, find }: RecordParts): Route[] => [
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/restore',
     origin: 'N',
     summary: 'Fetch a record back from the trash; rules do not apply',
-    credentials: changing,
+    credentials: writeCredentials,
     access: entityIn(appAs('editor'), find),
     limit: perApp(60),
     audits,
@@ -248,7 +248,7 @@ const ends = ({ telling, find }: RecordParts): Route[] => [
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/permanent',
     origin: 'N',
     summary: 'Delete a record for good; rules do not apply',
-    credentials: changing,
+    credentials: writeCredentials,
     access: entityIn(appAs('editor'), find),
     limit: perApp(60),
     audits: ['record.purged', ...audits.sometimes],

@@ -1,7 +1,7 @@
 // Owns the end of records: into the trash for 30 days, back from it, and for good (docs/contract.md §5.3).
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
-import type { Telling } from '../../../events.ts';
+import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { FindEntity } from '../schemas/schema-cache.ts';
@@ -10,7 +10,7 @@ import { type BuilderAccess, type RecordAccess, type Stored, wholeRecord } from 
 import { lockRecord, lockSome, lockTrashed, removeRecord, saveRecords, trashRecords } from './store/records.ts';
 import { noticed, stored, writeOf } from './write.ts';
 
-export function deleteRecord(db: Db, telling: Telling, access: RecordAccess, id: string, now: Date) {
+export function deleteRecord(db: Db, telling: EventWriter, access: RecordAccess, id: string, now: Date) {
   return noticed(db, access, now, (db) =>
     transaction(db, async (db) => {
       const record = await lockRecord(db, access, id);
@@ -25,7 +25,7 @@ export function deleteRecord(db: Db, telling: Telling, access: RecordAccess, id:
 /** Puts records that are held in the trash. */
 export async function trashHeld(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess | BuilderAccess,
   records: readonly Stored[],
   now: Date,
@@ -35,7 +35,7 @@ export async function trashHeld(
 }
 
 /** Comes back as it was, told as created. */
-export function restoreRecord(db: Db, telling: Telling, access: BuilderAccess, id: string, now: Date) {
+export function restoreRecord(db: Db, telling: EventWriter, access: BuilderAccess, id: string, now: Date) {
   return noticed(db, access, now, (db) =>
     transaction(db, async (db) => {
       const record = await lockTrashed(db, access, id);
@@ -49,7 +49,7 @@ export function restoreRecord(db: Db, telling: Telling, access: BuilderAccess, i
 }
 
 /** For good, from the trash or past it. */
-export function purgeRecord(db: Db, telling: Telling, access: BuilderAccess, id: string, now: Date) {
+export function purgeRecord(db: Db, telling: EventWriter, access: BuilderAccess, id: string, now: Date) {
   return noticed(db, access, now, (db) =>
     transaction(db, async (db) => {
       const record = await lockRecord(db, access, id);
@@ -66,7 +66,7 @@ const batch = 500;
 
 /** All records of an entity whose schema is to go. */
 export const throwAwayWith =
-  (telling: Telling, find: FindEntity) =>
+  (telling: EventWriter, find: FindEntity) =>
   async (db: Db, access: AppAccess, name: string, now: Date): Promise<void> => {
     const entity = await find(db, access, name, now);
     if (entity === undefined) return;

@@ -1,7 +1,7 @@
 // The update of a record: the specification's six rules, the steps of docs/contract.md §5.5 and what happens at once.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
-import type { ToldRecord } from '../../../events.ts';
+import type { RecordEvent } from '../../../events.ts';
 import { newId } from '../../../kit/ids.ts';
 
 const world = await startWorld();
@@ -53,7 +53,7 @@ const put = (as: string, id: string, body: unknown, entity = 'Task') =>
 const read = async (id: string) => (await world.call('GET', at(`/entities/Task/${id}`), { as: token })).body;
 const toldOf = async (id: string) => {
   const rows = await world.db.selectFrom('events').selectAll().orderBy('id').execute();
-  const told = rows.map((row) => ({ name: row.name, ...(row.payload as ToldRecord) }));
+  const told = rows.map((row) => ({ name: row.name, ...(row.payload as RecordEvent) }));
   return told.filter((event) => event.entity_id === id);
 };
 

@@ -1,6 +1,6 @@
 // Owns the changing of records (docs/contract.md §5.5). What is left out stays; of two changes of one field at once, the
 // one that commits later stands; changes of different fields both do.
-import type { Telling } from '../../../events.ts';
+import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, noted } from '../../../kit/http/answer.ts';
 import { Invalid } from '../../../kit/http/faults.ts';
@@ -25,7 +25,7 @@ const optimisticTries = 3;
 
 export function updateRecord(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess & { readonly record?: RecordFound | null },
   id: string,
   sent: Sent,
@@ -51,7 +51,7 @@ export function updateRecord(
 /** Undefined when the record has moved on since it was read. */
 async function updateOnce(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   before: Stored | undefined,
   sent: Sent,
@@ -81,7 +81,7 @@ const changed = (before: Subject, data: Subject['data'], now: Date): Subject => 
 /** All or nothing; each step is taken for every record before the next. */
 export function updateRecords(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   items: readonly Sent[],
   now: Date,
@@ -113,7 +113,7 @@ export interface Target {
 /** Changes records that are held and covered: the same steps as for one, each for all of them. */
 export async function changeHeld(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess,
   targets: readonly Target[],
   now: Date,

@@ -1,6 +1,6 @@
 // Owns the storing of decided changes: the record, its keys and what is told of it, together or not at all.
 import { audit } from '../../../core/audit/audit.ts';
-import type { Telling } from '../../../events.ts';
+import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
@@ -18,7 +18,7 @@ export interface Change {
 }
 
 export function writeOf(
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess | BuilderAccess,
   name: EntityEvent,
   { before, after }: Change,
@@ -34,7 +34,7 @@ export function writeOf(
 /** Runs the statements of a change, and says in the contract's words which fields were not unique. */
 export async function stored<T>(
   db: Db,
-  telling: Telling,
+  telling: EventWriter,
   access: RecordAccess | BuilderAccess,
   writes: readonly Write[],
   work: (db: Db) => Promise<T>,
@@ -42,7 +42,7 @@ export async function stored<T>(
   await refuseUnbuilt(db, access, writes);
   try {
     const result = await work(db);
-    telling.told(db);
+    telling.published(db);
     return result;
   } catch (error) {
     const { constraint, detail = '' } = error as { constraint?: string; detail?: string };

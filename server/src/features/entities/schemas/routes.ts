@@ -1,8 +1,8 @@
 // Owns the HTTP contract of entity schemas.
 import { z } from 'zod';
-import { changing, reading } from '../../../core/auth/credentials.ts';
+import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { appAs, within } from '../../../core/auth/resource-guards.ts';
+import { appAs, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { parse } from '../../../kit/http/faults.ts';
 import { Success } from '../../../kit/http/shapes.ts';
@@ -26,7 +26,7 @@ import {
 } from './schema.ts';
 import { findSchema } from './store.ts';
 
-const writer = { ...changing, workspaceKey: 'schemas:write' } as const;
+const writer = { ...writeCredentials, workspaceKey: 'schemas:write' } as const;
 const tooMany = { status: 409, code: 'limit_reached' } as const;
 
 export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] => [
@@ -36,7 +36,7 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     path: '/api/apps/{app_id}/entity-schemas',
     origin: 'N',
     summary: 'List the schemas of an app’s entities, by name',
-    credentials: { ...reading, workspaceKey: 'apps:read' },
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: appAs('viewer'),
     limit: perMinute(120, 'caller'),
     answers: { 200: z.array(Schema) },
@@ -65,7 +65,7 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     origin: 'N',
     summary: 'Read one schema',
-    credentials: { ...reading, workspaceKey: 'apps:read' },
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: schemaOf('viewer'),
     limit: perMinute(120, 'caller'),
     answers: { 200: Schema },
@@ -109,5 +109,5 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
 ];
 
 function schemaOf(role: 'viewer' | 'editor') {
-  return within(appAs(role), 'entity', findSchema, 'entity_name');
+  return nestedResource(appAs(role), 'entity', findSchema, 'entity_name');
 }

@@ -3,10 +3,10 @@ import canonicalize from 'canonicalize';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { bumpRevision } from '../../../core/identity/apps.ts';
-import { lockOnce, transaction } from '../../../kit/db/database.ts';
+import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { type Fault, Invalid } from '../../../kit/http/faults.ts';
-import { limitReached, noSuch, Problem } from '../../../kit/problem.ts';
+import { limitReached, notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
@@ -132,7 +132,7 @@ export async function deleteEntitySchema(
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const row = await findSchema(db, access, access.entity.name);
-    if (row === undefined) throw noSuch('entity_not_found'); // another was first
+    if (row === undefined) throw notFound('entity_not_found'); // another was first
     await refuseInUse(db, access, [row], throwAway === undefined ? 0 : mostThrownAway);
     await throwAway?.(db, access, row.name, now);
     await remove(db, access, row, await bumpRevision(db, access, now), now);
@@ -141,7 +141,7 @@ export async function deleteEntitySchema(
 }
 
 /** Schemas of an app change in turns. */
-const lockSchemas = (db: Db, { app }: AppAccess) => lockOnce(db, `entity schemas of ${app.id}`);
+const lockSchemas = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `entity schemas of ${app.id}`);
 
 /** All that can be wrong with the documents, at once. */
 function readAll(sent: readonly { document: Document; loc: Fault['loc'] }[], named?: string): EntitySchema[] {

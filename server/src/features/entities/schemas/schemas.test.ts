@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { untilOneWaits } from '../../../../test/support/waiting.ts';
 import { startBeside, startWorld } from '../../../../test/support/world.ts';
-import { lockOnce } from '../../../kit/db/database.ts';
+import { takeAdvisoryLock } from '../../../kit/db/database.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -342,7 +342,7 @@ describe('deleteEntitySchema', () => {
     const before = await revision();
     let second: ReturnType<typeof schemas> | undefined;
     await world.db.transaction().execute(async (db) => {
-      await lockOnce(db, `entity schemas of ${app.id}`);
+      await takeAdvisoryLock(db, `entity schemas of ${app.id}`);
       await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
       second = schemas('DELETE', '/Task');
       await untilOneWaits(db);

@@ -1,13 +1,13 @@
 // Owns the bulk forms of member changes: all are checked before anyone is changed (docs/contract.md §2.3).
 
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import { findListed, inTurn, type Listed } from '../../../core/identity/members.ts';
+import { findListed, type Listed, withMembersLock } from '../../../core/identity/members.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { type Assignable, limitFault, removalFault, roleFault } from '../rules.ts';
-import { applyLimit, applyRemoval, applyRole, type ChangeParts } from './change.ts';
+import { applyLimit, applyRemoval, applyRole, type ChangeDeps } from './change.ts';
 
 export const setRoles = (
   db: Db,
@@ -43,7 +43,7 @@ export const removeMembers = (
   db: Db,
   access: WorkspaceAccess,
   emails: readonly string[],
-  { publish }: ChangeParts,
+  { publish }: ChangeDeps,
   now: Date,
 ) =>
   changeAll(
@@ -65,7 +65,7 @@ async function changeAll<Item extends { readonly email: string }>(
   const emails = items.map(({ email }) => email);
   const found = await findListed(db, access, emails);
   rejectFaults(items.map((item) => ({ email: item.email, fault: faultOf(found.get(item.email), item) })));
-  return inTurn(db, access, async (db) => {
+  return withMembersLock(db, access, async (db) => {
     const current = await findListed(db, access, emails);
     const results: { email: string; status: 'success' | 'skipped' }[] = [];
     for (const item of items) {

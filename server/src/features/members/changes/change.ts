@@ -10,10 +10,10 @@ import {
   findListed,
   findMember,
   getOwner,
-  inTurn,
   type Listed,
   type Member,
   saveMember,
+  withMembersLock,
 } from '../../../core/identity/members.ts';
 import { getWorkspaceRow, saveWorkspace } from '../../../core/identity/workspaces.ts';
 import type { Publish } from '../../../events.ts';
@@ -31,7 +31,7 @@ import {
   roleFault,
 } from '../rules.ts';
 
-export interface ChangeParts {
+export interface ChangeDeps {
   readonly publish: Publish;
 }
 
@@ -47,7 +47,7 @@ async function changing(
   now: Date,
 ) {
   const { email } = access.member;
-  return inTurn(db, access, async (db) => {
+  return withMembersLock(db, access, async (db) => {
     const who = (await findListed(db, access, [email])).get(email);
     const fault = await faultOf(who, db);
     if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
@@ -124,7 +124,7 @@ export async function applyLimit(
 }
 
 export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number | null, now: Date) =>
-  inTurn(db, access, async (db) => {
+  withMembersLock(db, access, async (db) => {
     const workspace = await getWorkspaceRow(db, access);
     const fault = poolFault(limit, workspace.monthly_limit);
     if (fault !== undefined) throw fault;
@@ -137,8 +137,8 @@ export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number |
     return after;
   });
 
-export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeParts, now: Date) =>
-  inTurn(db, access, async (db) => {
+export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeDeps, now: Date) =>
+  withMembersLock(db, access, async (db) => {
     const who = (await findListed(db, access, [access.member.email])).get(access.member.email);
     const fault = removalFault(who, access);
     if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
@@ -184,7 +184,7 @@ export async function cancel(
 
 /** To a joined, active member. The old owner becomes an admin, on every plan: a workspace must be able to change hands. */
 export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string, now: Date) =>
-  inTurn(db, access, async (db) => {
+  withMembersLock(db, access, async (db) => {
     const owner = await getOwner(db, access);
     if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // handed over since they were let in
     const heir = await findMember(db, access, email);

@@ -271,7 +271,7 @@ describe('setMemberCreditLimit', () => {
       .insertInto('credit_ledger')
       .values(used.map((each) => ({ ...row, ...each, id: newId() })))
       .execute();
-    const copies = world.app.later.jobs.find((job) => job.name === 'refresh members’ copies');
+    const copies = world.app.background.jobs.find((job) => job.name === 'refresh members’ copies');
     await copies?.run(world.app.database.db, world.clock.now());
     const { body } = await setLimit(here.asAdmin, person.email, 10);
     expect(body).toMatchObject({ credits_used: 2.5, last_active: now.toISOString().slice(0, -1) });

@@ -1,8 +1,8 @@
 // Owns the HTTP contract of member changes.
-import { bySessionOrToken, changing } from '../../../core/auth/credentials.ts';
+import { sessionOrToken, writeCredentials } from '../../../core/auth/credentials.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import { unlimitedToken, within, workspaceAs } from '../../../core/auth/resource-guards.ts';
+import { nestedResource, unlimitedToken, workspaceAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { findListed, findMember } from '../../../core/identity/members.ts';
 import { Success } from '../../../kit/http/shapes.ts';
@@ -10,7 +10,7 @@ import type { Db } from '../../../tables.ts';
 import { MemberEntry } from '../contract.ts';
 import { removeMembers, setCreditLimits, setRoles } from './bulk.ts';
 import {
-  type ChangeParts,
+  type ChangeDeps,
   removeMember,
   setAccess,
   setCreditLimit,
@@ -37,8 +37,8 @@ const listed = async (db: Db, access: WorkspaceAccess, email: string) =>
   (await findListed(db, access, [email.toLowerCase()])).get(email.toLowerCase());
 
 /** Somebody of the members list: joined or invited. */
-const listedPerson = within(admin, 'member', listed, 'email');
-const joinedMember = within(admin, 'member', findMember, 'email');
+const listedPerson = nestedResource(admin, 'member', listed, 'email');
+const joinedMember = nestedResource(admin, 'member', findMember, 'email');
 
 const memberChanges = perMinute(30, 'workspace', { group: 'member' });
 const rejected = { status: 400, code: 'bulk_rejected' } as const;
@@ -47,9 +47,9 @@ const notOneself = { status: 403, code: 'self_change_not_allowed' } as const;
 const abovePool = { status: 400, code: 'limit_above_pool' } as const;
 const planRequired = { status: 402, code: 'plan_required' } as const;
 
-export const changeRoutes = (parts: ChangeParts): Route[] => [...one(parts), ...many(parts), ...ofWorkspace];
+export const changeRoutes = (deps: ChangeDeps): Route[] => [...one(deps), ...many(deps), ...ofWorkspace];
 
-const one = (parts: ChangeParts): Route[] => [
+const one = (deps: ChangeDeps): Route[] => [
   route({
     name: 'setMemberRole',
     method: 'PUT',
@@ -57,7 +57,7 @@ const one = (parts: ChangeParts): Route[] => [
     origin: 'N',
     summary: 'Change the role of a member, or of an invitation',
     description: 'Who becomes a viewer loses a credit limit of their own, and edits nothing that was shared with them.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: listedPerson,
     limit: memberChanges,
     body: RoleChange,
@@ -73,7 +73,7 @@ const one = (parts: ChangeParts): Route[] => [
     origin: 'N',
     summary: 'Block a member, or let them in again',
     description: 'Nothing of theirs ends; each request of a blocked member into the workspace is refused.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: joinedMember,
     limit: memberChanges,
     body: AccessChange,
@@ -88,7 +88,7 @@ const one = (parts: ChangeParts): Route[] => [
     path: '/api/workspace/members/{email}/credit-limit',
     origin: 'N',
     summary: 'Set a member’s own limit of credits a month; null removes it',
-    credentials: changing,
+    credentials: writeCredentials,
     access: joinedMember,
     plan: 'member_credit_limits',
     limit: memberChanges,
@@ -106,24 +106,24 @@ const one = (parts: ChangeParts): Route[] => [
     summary: 'Remove a member, or cancel an invitation',
     description:
       'Apps and agents pass to the workspace’s owner; tokens, shares and personal folders of the member end.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: listedPerson,
     limit: memberChanges,
     audits: ['member.removed', 'invitation.cancelled'],
     answers: { 200: Success },
     refusals: [notOneself, ownerProtected],
-    handle: ({ db, access, now }) => removeMember(db, access, parts, now),
+    handle: ({ db, access, now }) => removeMember(db, access, deps, now),
   }),
 ];
 
-const many = (parts: ChangeParts): Route[] => [
+const many = (deps: ChangeDeps): Route[] => [
   route({
     name: 'setMemberRoles',
     method: 'PUT',
     path: '/api/workspace/members/bulk/role',
     origin: 'N',
     summary: 'Change the roles of up to 200 people, all or nobody',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     limit: memberChanges,
     body: RoleChanges,
@@ -138,7 +138,7 @@ const many = (parts: ChangeParts): Route[] => [
     path: '/api/workspace/members/bulk/credit-limit',
     origin: 'N',
     summary: 'Set the credit limits of up to 200 members, all or nobody',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     plan: 'member_credit_limits',
     limit: memberChanges,
@@ -154,14 +154,14 @@ const many = (parts: ChangeParts): Route[] => [
     path: '/api/workspace/members/bulk/remove',
     origin: 'N',
     summary: 'Remove up to 200 people, all or nobody',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     limit: memberChanges,
     body: Removals,
     audits: ['member.removed', 'invitation.cancelled'],
     answers: { 200: BulkResult },
     refusals: [rejected],
-    handle: ({ db, access, body, now }) => removeMembers(db, access, body.emails, parts, now),
+    handle: ({ db, access, body, now }) => removeMembers(db, access, body.emails, deps, now),
   }),
 ];
 
@@ -172,7 +172,7 @@ const ofWorkspace: Route[] = [
     path: '/api/workspace/default-credit-limit',
     origin: 'N',
     summary: 'Set the limit of members who have none of their own; null removes it',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     plan: 'member_credit_limits',
     limit: memberChanges,
@@ -188,7 +188,7 @@ const ofWorkspace: Route[] = [
     path: '/api/workspace/transfer-ownership',
     origin: 'N',
     summary: 'Make another member the owner; the old owner becomes an admin',
-    credentials: bySessionOrToken,
+    credentials: sessionOrToken,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(5, 'workspace'),
     body: Transfer,

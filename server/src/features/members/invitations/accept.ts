@@ -1,54 +1,42 @@
 // Owns how a person who was asked comes in: with a new account, or with the one they have (docs/contract.md §1.3).
 
 import { auditVisitor } from '../../../core/audit/audit.ts';
-import type { Recognised } from '../../../core/auth/proofs.ts';
+import type { OptionalUserAccess } from '../../../core/auth/proofs.ts';
 import { beginSession, findUserByEmail, getUser, sessionCookie } from '../../../core/identity/accounts.ts';
 import { acceptInvitation, findByLink, type Opened } from '../../../core/identity/invitations.ts';
-import { findMember, inTurn } from '../../../core/identity/members.ts';
+import { findMember, withMembersLock } from '../../../core/identity/members.ts';
 import { hashPassword, savePassword } from '../../../core/identity/passwords.ts';
 import { presentUser } from '../../../core/identity/shapes.ts';
 import { insertUser } from '../../../core/identity/users.ts';
-import { lockOnce } from '../../../kit/db/database.ts';
+import { takeAdvisoryLock } from '../../../kit/db/database.ts';
 import { noted, unchanged } from '../../../kit/http/answer.ts';
 import { Invalid } from '../../../kit/http/faults.ts';
-import { noSuch, Problem } from '../../../kit/problem.ts';
+import { notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
-import type { InvitationParts } from './invitation.ts';
+import type { InvitationDeps } from './invitation.ts';
 
-export interface AcceptParts extends InvitationParts {
+export interface AcceptDeps extends InvitationDeps {
   /** True when the site is served over https: the cookie is then never sent without. */
   readonly secureCookie: boolean;
 }
 
 /** What a link leads to, while it is good. */
-export async function openLink(
-  db: Db,
-  text: string,
-  { mint }: InvitationParts,
-  now: Date,
-): Promise<Opened | undefined> {
+export async function openLink(db: Db, text: string, { mint }: InvitationDeps, now: Date): Promise<Opened | undefined> {
   const opened = await findByLink(db, text, mint.peppers);
   if (opened === undefined || opened.expires_at > now) return opened;
   throw new Problem('gone', 'invitation_expired', 'This invitation is older than 60 days. Ask for a new one.');
 }
 
-export type LinkAccess = Recognised & { readonly invitation: Opened };
+export type LinkAccess = OptionalUserAccess & { readonly invitation: Opened };
 
-export async function accept(
-  db: Db,
-  access: LinkAccess,
-  link: string,
-  sent: Acceptance,
-  parts: AcceptParts,
-  now: Date,
-) {
+export async function accept(db: Db, access: LinkAccess, link: string, sent: Acceptance, deps: AcceptDeps, now: Date) {
   const { person, invitation } = access;
   if (person !== null && person.email !== invitation.email) throw mismatch();
   if (person === null && invitation.user_id !== null) throw mismatch();
   const newcomer = person === null ? await newcomerOf(sent) : undefined;
-  return inTurn(db, invitation, async (db) => {
-    const current = await openLink(db, link, parts, now);
+  return withMembersLock(db, invitation, async (db) => {
+    const current = await openLink(db, link, deps, now);
     if (current === undefined) throw gone(); // cancelled, or a new link was sent
     if (current.accepted_at !== null) {
       if (person?.id !== current.accepted_by) throw mismatch();
@@ -61,8 +49,8 @@ export async function accept(
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
     const body = await welcome(db, current);
     if (newcomer === undefined) return body;
-    const session = await beginSession(db, parts.mint, user_id, now);
-    return noted(body, { headers: sessionCookie(session, parts.secureCookie) });
+    const session = await beginSession(db, deps.mint, user_id, now);
+    return noted(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
 }
 
@@ -80,7 +68,7 @@ async function newcomerOf({ full_name, password }: Acceptance): Promise<Newcomer
 }
 
 async function insertNewcomer(db: Db, { email }: Opened, newcomer: Newcomer, now: Date): Promise<string> {
-  await lockOnce(db, `account of ${email}`);
+  await takeAdvisoryLock(db, `account of ${email}`);
   if ((await findUserByEmail(db, email)) !== undefined) throw mismatch(); // made by another invitation meanwhile
   const user_id = await insertUser(db, { email, full_name: newcomer.full_name }, now);
   await savePassword(db, user_id, newcomer.password, now);
@@ -96,7 +84,7 @@ async function welcome(db: Db, { workspace_id, workspace_name, plan, email }: Op
   };
 }
 
-const gone = () => noSuch('invitation_not_found');
+const gone = () => notFound('invitation_not_found');
 
 const mismatch = () =>
   new Problem(

@@ -13,8 +13,8 @@ import {
   renewInvitation,
   saveInvitedShare,
 } from '../../../core/identity/invitations.ts';
-import { findListed, inTurn, type Listed } from '../../../core/identity/members.ts';
-import type { Mint } from '../../../core/identity/users.ts';
+import { findListed, type Listed, withMembersLock } from '../../../core/identity/members.ts';
+import type { TokenKeys } from '../../../core/identity/users.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
 import { type Answer, finishing, noted, unchanged } from '../../../kit/http/answer.ts';
@@ -25,8 +25,8 @@ import { cancel } from '../changes/change.ts';
 import { type Assignable, adminFault } from '../rules.ts';
 import { linkTo, type MailState, presentInvitation } from './contract.ts';
 
-export interface InvitationParts {
-  readonly mint: Mint;
+export interface InvitationDeps {
+  readonly mint: TokenKeys;
   readonly mail: Mail;
   readonly baseUrl: string;
 }
@@ -36,18 +36,18 @@ interface Asked {
   readonly role: Assignable;
 }
 
-const pepperOf = ({ mint }: InvitationParts): Pepper => mint.peppers[0] as Pepper;
+const pepperOf = ({ mint }: InvitationDeps): Pepper => mint.peppers[0] as Pepper;
 
-export async function inviteMember(db: Db, access: WorkspaceAccess, asked: Asked, parts: InvitationParts, now: Date) {
+export async function inviteMember(db: Db, access: WorkspaceAccess, asked: Asked, deps: InvitationDeps, now: Date) {
   const fault = adminFault(asked.role, access);
   if (fault !== undefined) throw fault;
-  const made = await inTurn(db, access, async (db) => {
+  const made = await withMembersLock(db, access, async (db) => {
     const known = (await findListed(db, access, [asked.email])).get(asked.email);
     const conflict = conflictOf(known, now);
     if (conflict !== undefined) throw conflict;
-    return invite(db, access, asked, known, parts, now);
+    return invite(db, access, asked, known, deps, now);
   });
-  return mailing(db, access, [made], parts, ([only]) => only as Presented);
+  return mailing(db, access, [made], deps, ([only]) => only as Presented);
 }
 
 /** A role that is not to be had refuses all; what stands in one person's way fails that one. */
@@ -55,13 +55,13 @@ export async function inviteMembers(
   db: Db,
   access: WorkspaceAccess,
   all: readonly Asked[],
-  parts: InvitationParts,
+  deps: InvitationDeps,
   now: Date,
 ) {
   rejectFaults(all.map(({ email, role }) => ({ email, fault: adminFault(role, access) })));
   const made: Linked[] = [];
   const failed: { email: string; code: string }[] = [];
-  await inTurn(db, access, async (db) => {
+  await withMembersLock(db, access, async (db) => {
     const known = await findListed(
       db,
       access,
@@ -70,10 +70,10 @@ export async function inviteMembers(
     for (const asked of all) {
       const conflict = conflictOf(known.get(asked.email), now);
       if (conflict !== undefined) failed.push({ email: asked.email, code: conflict.code });
-      else made.push(await invite(db, access, asked, known.get(asked.email), parts, now));
+      else made.push(await invite(db, access, asked, known.get(asked.email), deps, now));
     }
   });
-  return mailing(db, access, made, parts, (invited) => ({ invited, failed }));
+  return mailing(db, access, made, deps, (invited) => ({ invited, failed }));
 }
 
 /** A new link and new 60 days for who has not joined; the old link is dead. */
@@ -81,20 +81,20 @@ export async function resendInvitations(
   db: Db,
   access: WorkspaceAccess,
   emails: readonly string[],
-  parts: InvitationParts,
+  deps: InvitationDeps,
   now: Date,
 ) {
   const made: Linked[] = [];
   const failed: { email: string; code: string }[] = [];
-  await inTurn(db, access, async (db) => {
+  await withMembersLock(db, access, async (db) => {
     const known = await findListed(db, access, emails);
     for (const email of emails) {
       const who = known.get(email);
-      if (who?.joined === false) made.push(await renew(db, access, who, {}, parts, now));
+      if (who?.joined === false) made.push(await renew(db, access, who, {}, deps, now));
       else failed.push({ email, code: who === undefined ? 'invitation_not_found' : 'member_exists' });
     }
   });
-  return mailing(db, access, made, parts, (resent) => ({ resent, failed }));
+  return mailing(db, access, made, deps, (resent) => ({ resent, failed }));
 }
 
 function conflictOf(known: Listed | undefined, now: Date): Problem | undefined {
@@ -112,23 +112,23 @@ async function invite(
   access: WorkspaceAccess,
   asked: Asked,
   expired: Listed | undefined,
-  parts: InvitationParts,
+  deps: InvitationDeps,
   now: Date,
 ): Promise<Linked> {
   const direct = { ...asked, assigned_via: 'direct' as const };
-  if (expired?.joined !== false) return create(db, access, direct, parts, now);
+  if (expired?.joined !== false) return create(db, access, direct, deps, now);
   if (asked.role === 'viewer') await capInvitedShares(db, expired);
-  return renew(db, access, expired, direct, parts, now);
+  return renew(db, access, expired, direct, deps, now);
 }
 
 async function create(
   db: Db,
   access: WorkspaceAccess,
   asked: Pick<Linked, 'email' | 'role' | 'assigned_via'>,
-  parts: InvitationParts,
+  deps: InvitationDeps,
   now: Date,
 ): Promise<Linked> {
-  const made = await insertInvitation(db, access, asked, pepperOf(parts), now);
+  const made = await insertInvitation(db, access, asked, pepperOf(deps), now);
   const after = { email: made.email, role: made.role, expires_at: made.expires_at };
   await audit(db, access, { type: 'invitation.created', target: { kind: 'invitation', id: made.id }, after }, now);
   return made;
@@ -139,10 +139,10 @@ async function renew(
   access: WorkspaceAccess,
   open: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
   change: Partial<Pick<Linked, 'role' | 'assigned_via'>>,
-  parts: InvitationParts,
+  deps: InvitationDeps,
   now: Date,
 ): Promise<Linked> {
-  const made = await renewInvitation(db, access, open, change, pepperOf(parts), now);
+  const made = await renewInvitation(db, access, open, change, pepperOf(deps), now);
   const [before, after] = [open, made].map(({ email, role, expires_at }) => ({ email, role, expires_at }));
   const target = { kind: 'invitation', id: made.id };
   await audit(db, access, { type: 'invitation.resent', target, before, after }, now);
@@ -157,7 +157,7 @@ export async function inviteGuest(
   access: AppAccess,
   email: string,
   role: 'editor' | 'viewer',
-  parts: InvitationParts,
+  deps: InvitationDeps,
   now: Date,
 ): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailState>) | null }> {
   const [open] = await listOpenInvitations(db, access, [email]);
@@ -167,14 +167,14 @@ export async function inviteGuest(
   const asGuest = { email, role: 'guest' as const, assigned_via: 'app_share' as const };
   const linked =
     open === undefined
-      ? await create(db, access, asGuest, parts, now)
-      : open.expires_at <= now && (await renew(db, access, open, {}, parts, now));
+      ? await create(db, access, asGuest, deps, now)
+      : open.expires_at <= now && (await renew(db, access, open, {}, deps, now));
   const invitation = open ?? (linked as Linked);
   const share = await findInvitedShare(db, access, invitation);
   if (share?.role !== role) await saveInvitedShare(db, access, invitation, role, now);
   if (linked === false) return { before: share?.role ?? null, notify: null };
   const from = await senderOf(db, access);
-  return { before: share?.role ?? null, notify: () => send(linked, from, parts) };
+  return { before: share?.role ?? null, notify: () => send(linked, from, deps) };
 }
 
 /** Ends the share of one app with a person who has not joined; a guest with none left is no longer invited. */
@@ -204,15 +204,15 @@ async function mailing<Body>(
   db: Db,
   access: WorkspaceAccess,
   made: readonly Linked[],
-  parts: InvitationParts,
+  deps: InvitationDeps,
   bodyOf: (invitations: Presented[]) => Body,
 ): Promise<Body | Answer<Body>> {
   const say = (states: readonly MailState[]) =>
-    bodyOf(made.map((each, i) => presentInvitation(each, states[i] as MailState, parts.baseUrl)));
+    bodyOf(made.map((each, i) => presentInvitation(each, states[i] as MailState, deps.baseUrl)));
   if (made.length === 0) return unchanged(say([]));
-  if (!parts.mail.configured) return say(made.map(() => 'off'));
+  if (!deps.mail.configured) return say(made.map(() => 'off'));
   const from = await senderOf(db, access);
-  return finishing(say(made.map(() => 'failed')), async () => noted(say(await sendAll(made, from, parts)), {}));
+  return finishing(say(made.map(() => 'failed')), async () => noted(say(await sendAll(made, from, deps)), {}));
 }
 
 interface Sender {
@@ -227,15 +227,15 @@ const senderOf = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
 
 const atOnce = 10;
 
-async function sendAll(made: readonly Linked[], from: Sender, parts: InvitationParts): Promise<MailState[]> {
+async function sendAll(made: readonly Linked[], from: Sender, deps: InvitationDeps): Promise<MailState[]> {
   const states: MailState[] = [];
   for (let at = 0; at < made.length; at += atOnce) {
-    states.push(...(await Promise.all(made.slice(at, at + atOnce).map((each) => send(each, from, parts)))));
+    states.push(...(await Promise.all(made.slice(at, at + atOnce).map((each) => send(each, from, deps)))));
   }
   return states;
 }
 
-const send = (made: Linked, { workspace, inviter }: Sender, { mail, baseUrl }: InvitationParts): Promise<MailState> =>
+const send = (made: Linked, { workspace, inviter }: Sender, { mail, baseUrl }: InvitationDeps): Promise<MailState> =>
   mail.send({
     to: made.email,
     subject: `Join ${workspace} on Plinth`,

@@ -384,7 +384,7 @@ describe('acceptInvitation', () => {
     const email = someone();
     await invite(here.as, { email });
     await accept(mailed(email), { full_name: 'Kept', password });
-    const job = world.app.later.jobs.find(({ name }) => name === 'forget accepted invitations');
+    const job = world.app.background.jobs.find(({ name }) => name === 'forget accepted invitations');
     const kept = () => world.db.selectFrom('invitations').select('id').where('workspace_id', '=', here.id).execute();
     await job?.run(world.app.database.db, new Date());
     expect(await kept()).toHaveLength(1);

@@ -1,12 +1,18 @@
 // Owns the HTTP contract of invitations: sending them, opening one, accepting it, and the page a link leads to.
-import { changing, open } from '../../../core/auth/credentials.ts';
+import { open, writeCredentials } from '../../../core/auth/credentials.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
-import { anyone, anyoneRecognised, unlimitedToken, within, workspaceAs } from '../../../core/auth/resource-guards.ts';
+import {
+  anyone,
+  anyoneWithSession,
+  nestedResource,
+  unlimitedToken,
+  workspaceAs,
+} from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { noted } from '../../../kit/http/answer.ts';
 import { media } from '../../../kit/http/operation.ts';
 import type { Db } from '../../../tables.ts';
-import { type AcceptParts, accept, openLink } from './accept.ts';
+import { type AcceptDeps, accept, openLink } from './accept.ts';
 import {
   Acceptance,
   Accepted,
@@ -27,9 +33,9 @@ const invitations = perMinute(6, 'workspace', { group: 'invite' });
 const planRequired = { status: 402, code: 'plan_required' } as const;
 const expired = { status: 410, code: 'invitation_expired' } as const;
 
-export const invitationRoutes = (parts: AcceptParts): Route[] => [...sending(parts), ...comingIn(parts)];
+export const invitationRoutes = (deps: AcceptDeps): Route[] => [...sending(deps), ...comingIn(deps)];
 
-const sending = (parts: AcceptParts): Route[] => [
+const sending = (deps: AcceptDeps): Route[] => [
   route({
     name: 'inviteMember',
     method: 'POST',
@@ -37,7 +43,7 @@ const sending = (parts: AcceptParts): Route[] => [
     origin: 'N',
     summary: 'Invite a person by e-mail',
     description: 'The link works for 60 days. Without mail, or when it failed, the answer carries it as `accept_url`.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     limit: invitations,
     idempotency: 'optional',
@@ -46,7 +52,7 @@ const sending = (parts: AcceptParts): Route[] => [
     audits: ['invitation.created', 'invitation.resent'],
     answers: { 200: Invitation },
     refusals: [planRequired, { status: 409, code: 'member_exists' }, { status: 409, code: 'invitation_pending' }],
-    handle: ({ db, access, body, now }) => inviteMember(db, access, body, parts, now),
+    handle: ({ db, access, body, now }) => inviteMember(db, access, body, deps, now),
   }),
   route({
     name: 'inviteMembers',
@@ -55,7 +61,7 @@ const sending = (parts: AcceptParts): Route[] => [
     origin: 'N',
     summary: 'Invite up to 50 people',
     description: 'A role that the plan does not give refuses all; who is a member or invited is listed in `failed`.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     limit: invitations,
     idempotency: 'optional',
@@ -64,7 +70,7 @@ const sending = (parts: AcceptParts): Route[] => [
     audits: ['invitation.created', 'invitation.resent'],
     answers: { 200: Invited },
     refusals: [{ status: 400, code: 'bulk_rejected' }],
-    handle: ({ db, access, body, now }) => inviteMembers(db, access, body.invitations, parts, now),
+    handle: ({ db, access, body, now }) => inviteMembers(db, access, body.invitations, deps, now),
   }),
   route({
     name: 'resendInvitation',
@@ -73,18 +79,18 @@ const sending = (parts: AcceptParts): Route[] => [
     origin: 'N',
     summary: 'Send up to 50 invitations again, with new links',
     description: 'Pending or expired; the old links are dead.',
-    credentials: changing,
+    credentials: writeCredentials,
     access: admin,
     limit: invitations,
     body: Resend,
     audits: ['invitation.resent'],
     answers: { 200: Resent },
-    handle: ({ db, access, body, now }) => resendInvitations(db, access, body.emails, parts, now),
+    handle: ({ db, access, body, now }) => resendInvitations(db, access, body.emails, deps, now),
   }),
 ];
 
-const comingIn = (parts: AcceptParts): Route[] => {
-  const findLink = (db: Db, _access: unknown, text: string, now: Date) => openLink(db, text, parts, now);
+const comingIn = (deps: AcceptDeps): Route[] => {
+  const findLink = (db: Db, _access: unknown, text: string, now: Date) => openLink(db, text, deps, now);
   return [
     route({
       name: 'getInvitation',
@@ -93,7 +99,7 @@ const comingIn = (parts: AcceptParts): Route[] => {
       origin: 'N',
       summary: 'What an invitation is to, and for whom',
       credentials: open,
-      access: within(anyone, 'invitation', findLink, 'invitation_token'),
+      access: nestedResource(anyone, 'invitation', findLink, 'invitation_token'),
       limit: perMinute(30, 'address'),
       answers: { 200: OpenedInvitation },
       refusals: [expired],
@@ -108,13 +114,13 @@ const comingIn = (parts: AcceptParts): Route[] => {
       description:
         'A new person sends a name and a password and gets a session; who has an account is signed in as that person.',
       credentials: open,
-      access: within(anyoneRecognised, 'invitation', findLink, 'invitation_token'),
+      access: nestedResource(anyoneWithSession, 'invitation', findLink, 'invitation_token'),
       limit: perMinute(10, 'address'),
       body: Acceptance,
       audits: ['invitation.accepted'],
       answers: { 200: Accepted },
       refusals: [expired, { status: 403, code: 'invitation_email_mismatch' }],
-      handle: ({ db, access, params, body, now }) => accept(db, access, params.invitation_token, body, parts, now),
+      handle: ({ db, access, params, body, now }) => accept(db, access, params.invitation_token, body, deps, now),
     }),
     route({
       name: 'invitationPage',

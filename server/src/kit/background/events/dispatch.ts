@@ -2,7 +2,7 @@
 // cannot be heard (its listener throws, or ends its process) is set aside with its reason, and the others go on.
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
-import { failureOf, tookTooLong } from '../../db/failures.ts';
+import { failureOf, isTimeout } from '../../db/failures.ts';
 import { reasonOf } from '../error-text.ts';
 
 export interface Event<Payload = unknown> {
@@ -17,7 +17,7 @@ export interface Listener<Db> {
   /** In the transaction that tells the event: database only, for what must never be seen undone. */
   readonly inTransaction?: (db: Db, payload: never, now: Date) => Promise<void>;
   /** In a worker, once for each batch: everything it writes commits together with the batch being done. */
-  readonly after?: (db: Db, events: readonly Event<never>[], now: Date) => Promise<void>;
+  readonly afterCommit?: (db: Db, events: readonly Event<never>[], now: Date) => Promise<void>;
 }
 
 interface Dispatch {
@@ -28,27 +28,27 @@ interface Dispatch {
 }
 
 const batchSize = 1_000;
-const mostDeaths = 3;
+const maxCrashes = 3;
 
 /** Gives how many events were heard. */
 export async function dispatch(of: Dispatch): Promise<number> {
   const [waiting] = await lookAhead(of.db);
   if (!waiting?.any) return 0; // the usual answer, and the cheapest question
-  if (waiting.deaths >= mostDeaths) return oneByOne(of); // something in the batch ends the process that hears it
+  if (waiting.crash_count >= maxCrashes) return oneByOne(of); // something in the batch ends the process that hears it
   try {
     return await hearBatch(of);
   } catch (error) {
     // A batch that takes too long would take too long again; otherwise nothing is wrong with the events.
-    if (failureOf(error) !== undefined && !tookTooLong(error)) throw error;
+    if (failureOf(error) !== undefined && !isTimeout(error)) throw error;
     return oneByOne(of);
   }
 }
 
-const lookAhead = prepared<{ any: boolean; deaths: number }, []>(
+const lookAhead = prepared<{ any: boolean; crash_count: number }, []>(
   'any waiting event',
-  `/* service */ select deaths, exists (select 1 from events where dispatched_at is null and retry_at is null)
+  `/* service */ select crash_count, exists (select 1 from events where dispatched_at is null and retry_at is null)
      or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp()) as any
-   from event_turn`,
+   from event_dispatch_state`,
 );
 const claimTurn = prepared<{ mine: boolean }, []>(
   'claim the turn to dispatch',
@@ -75,18 +75,18 @@ const markDispatched = prepared<object, [readonly string[]]>(
 const beginBatch = prepared<object, []>(
   'begin to hear a batch',
   `/* service */ with hurry as (select set_config('synchronous_commit', 'off', true))
-   update event_turn set begun = true, event_id = null, deaths = case when begun then deaths + 1 else 0 end from hurry`,
+   update event_dispatch_state set in_progress = true, event_id = null, crash_count = case when in_progress then crash_count + 1 else 0 end from hurry`,
 );
-const beginAlone = prepared<{ event_deaths: number }, [string]>(
+const beginAlone = prepared<{ event_crash_count: number }, [string]>(
   'begin to hear one event',
   `/* service */ with hurry as (select set_config('synchronous_commit', 'off', true))
-   update event_turn set begun = true, event_id = $1,
-     event_deaths = case when begun and event_id = $1 then event_deaths + 1 else 0 end
-   from hurry returning event_deaths`,
+   update event_dispatch_state set in_progress = true, event_id = $1,
+     event_crash_count = case when in_progress and event_id = $1 then event_crash_count + 1 else 0 end
+   from hurry returning event_crash_count`,
 );
 const endTurn = prepared<object, [boolean]>(
   'end to hear events',
-  '/* service */ update event_turn set begun = false, event_id = null, deaths = case when $1 then 0 else deaths end',
+  '/* service */ update event_dispatch_state set in_progress = false, event_id = null, crash_count = case when $1 then 0 else crash_count end',
 );
 
 function hearBatch({ db: outer, listeners, now }: Dispatch): Promise<number> {
@@ -112,7 +112,7 @@ async function hear(
   events: readonly Event[],
   now: Date,
 ): Promise<void> {
-  for (const { names, after } of listeners) {
+  for (const { names, afterCommit: after } of listeners) {
     if (after === undefined) continue;
     const heard = events.filter((event) => names.includes(event.name));
     if (heard.length > 0) await after(db, heard as unknown as readonly Event<never>[], now);
@@ -139,7 +139,8 @@ function hearAlone({ db: outer, listeners, now }: Dispatch, event: Event): Promi
     const [turn] = await claimTurn(db);
     if (!turn?.mine || !(await stillWaits(db, event.id))) return 0;
     const [begun] = await beginAlone(outer, event.id);
-    if ((begun?.event_deaths ?? 0) >= mostDeaths) throw new Error('the process that heard it ended, again and again');
+    if ((begun?.event_crash_count ?? 0) >= maxCrashes)
+      throw new Error('the process that heard it ended, again and again');
     await hear(db, listeners, [event], now);
     await markDispatched(db, [event.id]);
     await endTurn(db, false);

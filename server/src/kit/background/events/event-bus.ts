@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
-import type { Wake } from '../workers/wake.ts';
+import type { WakeUps } from '../workers/wake.ts';
 import { dispatch, type Event, type Listener } from './dispatch.ts';
 
 /** Makes listeners whose payloads have the types of the catalogue. */
@@ -16,7 +16,7 @@ export const listenersOf = <Events extends { [Name in keyof Events]: object }, D
   after: <Name extends keyof Events & string>(
     names: Name | readonly Name[],
     listen: (db: Db, events: readonly Event<Events[Name]>[], now: Date) => Promise<void>,
-  ): Listener<Db> => ({ names: [names].flat() as string[], after: listen as Listener<Db>['after'] }),
+  ): Listener<Db> => ({ names: [names].flat() as string[], afterCommit: listen as Listener<Db>['afterCommit'] }),
 });
 
 /** An event as it stands in the table. */
@@ -33,9 +33,9 @@ export interface EventBus<Events, Db> {
    * An event for a statement that makes a change and inserts what it tells, at once; `told` must follow. Nobody can listen
    * in the transaction of such an event: there is no moment for it.
    */
-  row<Name extends keyof Events & string>(name: Name, payload: Events[Name], now: Date): EventRow;
+  newRow<Name extends keyof Events & string>(name: Name, payload: Events[Name], now: Date): EventRow;
   /** Wakes the dispatcher once what was inserted is committed. */
-  told(db: Db): void;
+  published(db: Db): void;
   /** Called once, when every feature is there. */
   listen(listeners: readonly Listener<Db>[]): void;
   /** Lets the `after` listeners hear one batch of what waits; gives how many events were done. */
@@ -51,11 +51,11 @@ const insertEvent = prepared<object, [string, string, string, Date]>(
 );
 
 export function eventBus<Events extends { [Name in keyof Events]: object }, Db extends AnyDb>(
-  wake: Pick<Wake, 'tell'>,
+  wake: Pick<WakeUps, 'notify'>,
   onFailure: (event: Event, error: unknown) => void,
 ): EventBus<Events, Db> {
   let all: readonly Listener<Db>[] = [];
-  const told = (db: Db) => afterCommit(db, () => wake.tell(eventsTopic));
+  const told = (db: Db) => afterCommit(db, () => wake.notify(eventsTopic));
   return {
     async publish(db, name, payload, now) {
       await insertEvent(db, newId(), name, JSON.stringify(payload), now);
@@ -64,12 +64,12 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
       }
       told(db);
     },
-    row(name, payload, now) {
+    newRow(name, payload, now) {
       if (all.some((listener) => listener.inTransaction && listener.names.includes(name)))
         throw new Error(`${name} is told by the statement that causes it: nobody can listen in its transaction`);
       return { id: newId(), name, payload: JSON.stringify(payload), occurred_at: now };
     },
-    told,
+    published: told,
     listen: (listeners) => {
       all = listeners;
     },

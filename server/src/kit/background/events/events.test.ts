@@ -20,14 +20,14 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await sql`truncate events, heard`.execute(db);
-  await sql`update event_turn set begun = false, deaths = 0, event_id = null`.execute(db);
+  await sql`update event_dispatch_state set in_progress = false, crash_count = 0, event_id = null`.execute(db);
 });
 
 const { inTransaction, after } = listenersOf<Told, AnyDb>();
 const failures: string[] = [];
 const woken: string[] = [];
 function busOf(...listeners: Listener<AnyDb>[]) {
-  const bus = eventBus<Told, AnyDb>({ tell: (topic) => woken.push(topic) }, (event, error) =>
+  const bus = eventBus<Told, AnyDb>({ notify: (topic) => woken.push(topic) }, (event, error) =>
     failures.push(`${event.name} ${(error as Error).message}`),
   );
   bus.listen(listeners);

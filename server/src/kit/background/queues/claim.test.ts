@@ -30,7 +30,7 @@ describe('everywhere', () => {
   it('two processes together run no more of an owner than its share', async () => {
     for (let n = 0; n < 60; n += 1) await add(String(n), { owner: owners[n % 2] as string });
     const { most, run } = meter(({ owner_id }) => owner_id);
-    const queue = { concurrency: 10, perOwner: 3, everywhere: { lane: 'lane', perLane: 100 }, run };
+    const queue = { concurrency: 10, perOwner: 3, everywhere: { concurrencyKey: 'concurrency_key', perKey: 100 }, run };
     start(queueOf(queue), 0);
     start(queueOf(queue), 1);
     await expect.poll(done).toBe(0);
@@ -47,13 +47,13 @@ describe('everywhere', () => {
     expect(most.get(owners[0])).toBeLessThanOrEqual(6);
   });
 
-  it('two processes together run no more in a lane than fit, whoever they are of; another lane is not held up', async () => {
-    for (let n = 0; n < 80; n += 1) await add(`busy ${n}`, { owner: newId(), lane: 'busy' });
-    await add('free', { lane: 'free' });
-    const { most, run } = meter(({ lane }) => lane);
+  it('two processes together run no more in a concurrency_key than fit, whoever they are of; another concurrency_key is not held up', async () => {
+    for (let n = 0; n < 80; n += 1) await add(`busy ${n}`, { owner: newId(), concurrency_key: 'busy' });
+    await add('free', { concurrency_key: 'free' });
+    const { most, run } = meter(({ concurrency_key }) => concurrency_key);
     const seen: string[] = [];
     const queue = {
-      everywhere: { lane: 'lane', perLane: 4 },
+      everywhere: { concurrencyKey: 'concurrency_key', perKey: 4 },
       run: async (job: TestJob) => {
         const outcome = await run(job);
         seen.push(job.what);
@@ -68,11 +68,11 @@ describe('everywhere', () => {
     expect(seen.indexOf('free')).toBeLessThan(60);
   });
 
-  it('what another process has claimed counts in its lane, until it is given back', async () => {
-    for (let n = 0; n < 5; n += 1) await add(String(n), { lane: 'lane' });
+  it('what another process has claimed counts in its concurrency_key, until it is given back', async () => {
+    for (let n = 0; n < 5; n += 1) await add(String(n), { concurrency_key: 'concurrency_key' });
     await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what in ('0', '1')`.execute(db);
-    start(queueOf({ everywhere: { lane: 'lane', perLane: 2 } }), 0);
-    await add('other', { lane: 'another', owner: owners[1] });
+    start(queueOf({ globalLimits: { concurrencyKey: 'concurrency_key', perKey: 2 } }), 0);
+    await add('other', { concurrency_key: 'another', owner: owners[1] });
     await expect.poll(effects).toEqual(['other']);
     await sql`update jobs set claimed_slot = null, claimed_epoch = null`.execute(db);
     await expect.poll(async () => (await effects()).length).toBe(6);
@@ -115,7 +115,7 @@ describe('load', () => {
       }),
     );
     await expect.poll(effects).toEqual(['patient']);
-    const { rows } = await sql`select failures, interruptions, failed_at from jobs`.execute(db);
-    expect(rows).toEqual([{ failures: 0, interruptions: 0, failed_at: null }]);
+    const { rows } = await sql`select failures, crash_count, failed_at from jobs`.execute(db);
+    expect(rows).toEqual([{ failures: 0, crash_count: 0, failed_at: null }]);
   });
 });

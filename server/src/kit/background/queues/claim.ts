@@ -2,12 +2,12 @@
 // may have running at once.
 import { type RawBuilder, sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
-import type { Claim } from '../workers/slots.ts';
-import { type Queue, type QueueRow, suspectAfterOf } from './queue.ts';
+import type { SlotEpoch } from '../workers/slots.ts';
+import { type Queue, type QueueRow, quarantineAfterOf } from './queue.ts';
 
-export interface ClaimParts {
+export interface ClaimDeps {
   readonly db: AnyDb;
-  readonly claim: Claim;
+  readonly claim: SlotEpoch;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface ClaimParts {
  */
 export async function claimRows(
   queue: Queue,
-  parts: ClaimParts,
+  deps: ClaimDeps,
   room: number,
   claimed: QueueRow[],
   over: ReadonlySet<QueueRow>,
@@ -27,13 +27,13 @@ export async function claimRows(
     over: [...over].map((row) => row.id),
     owners: [...byOwner.keys()],
     counts: [...byOwner.values()].map((rows) => rows.length),
-    suspects: running.some((row) => row.interruptions >= suspectAfterOf(queue)) ? 0 : 1,
+    suspects: running.some((row) => row.crash_count >= quarantineAfterOf(queue)) ? 0 : 1,
   };
   const round = rounds.get(queue) ?? { isNext: false, owner: firstOwner };
   rounds.set(queue, round);
   round.isNext = !round.isNext && shares.owners.length > 0; // with nothing running nobody is in anybody's way
-  const first = await (round.isNext ? claimRound : claimOldest)(queue, parts, room, shares);
-  return first.length > 0 ? first : (round.isNext ? claimOldest : claimRound)(queue, parts, room, shares);
+  const first = await (round.isNext ? claimRound : claimOldest)(queue, deps, room, shares);
+  return first.length > 0 ? first : (round.isNext ? claimOldest : claimRound)(queue, deps, room, shares);
 }
 
 // Whether the next claim is a round over the owners, and where it goes on.
@@ -56,20 +56,21 @@ interface Shares {
 type Fragment = RawBuilder<unknown>;
 
 /** What runs side by side is counted by this; without `everywhere` all rows are in one lane, as wide as may be. */
-const laneOf = ({ everywhere }: Queue): Fragment => (everywhere === undefined ? sql`''` : sql.ref(everywhere.lane));
+const concurrencyKeyOf = ({ globalLimits: everywhere }: Queue): Fragment =>
+  everywhere === undefined ? sql`''` : sql.ref(everywhere.concurrencyKey);
 
-const claimOldest = (queue: Queue, parts: ClaimParts, room: number, shares: Shares): Promise<QueueRow[]> =>
+const claimOldest = (queue: Queue, deps: ClaimDeps, room: number, shares: Shares): Promise<QueueRow[]> =>
   claimOf(
     queue,
-    parts,
+    deps,
     room,
     shares,
-    sql`select id, ${sql.ref(queue.owner)} as owner, ${laneOf(queue)} as lane, due_at, interruptions
+    sql`select id, ${sql.ref(queue.owner)} as owner, ${concurrencyKeyOf(queue)} as lane, due_at, crash_count
       from ${sql.table(queue.name)}
       where claimed_slot is null and due_at <= statement_timestamp() order by due_at limit ${room * 2}`,
   );
 
-async function claimRound(queue: Queue, parts: ClaimParts, room: number, shares: Shares): Promise<QueueRow[]> {
+async function claimRound(queue: Queue, deps: ClaimDeps, room: number, shares: Shares): Promise<QueueRow[]> {
   const table = sql.table(queue.name);
   const owner = sql.ref(queue.owner);
   const round = rounds.get(queue) as { owner: string };
@@ -80,29 +81,29 @@ async function claimRound(queue: Queue, parts: ClaimParts, room: number, shares:
       union all
       select next.owner, next.due_at, round.step + 1 from round, lateral (${next(sql`round.owner`)}) next
       where round.step < ${ownersARound})
-    select owner, due_at <= statement_timestamp() as is_due from round`.execute(parts.db);
+    select owner, due_at <= statement_timestamp() as is_due from round`.execute(deps.db);
   round.owner = rows.length < ownersARound ? firstOwner : (rows.at(-1)?.owner ?? firstOwner);
   const owners = rows.filter((row) => row.is_due).map((row) => row.owner);
   if (owners.length === 0) return [];
-  const due = sql`select d.id, o.owner, d.lane, d.due_at, d.interruptions
+  const due = sql`select d.id, o.owner, d.lane, d.due_at, d.crash_count
     from unnest(${owners}::uuid[]) o(owner), lateral (
-      select id, ${laneOf(queue)} as lane, due_at, interruptions from ${table} where ${owner} = o.owner
+      select id, ${concurrencyKeyOf(queue)} as lane, due_at, crash_count from ${table} where ${owner} = o.owner
         and claimed_slot is null and due_at <= statement_timestamp() order by due_at limit ${queue.perOwner}) d`;
-  return claimOf(queue, parts, room, shares, due);
+  return claimOf(queue, deps, room, shares, due);
 }
 
 /** How many run already, of each owner and in each lane. */
 function busyOf(queue: Queue, { owners, counts, over }: Shares): { owners: Fragment; lanes: Fragment } {
   const claimed = sql`from ${sql.table(queue.name)} where claimed_slot is not null and id <> all(${over}::uuid[])
     group by 1`;
-  if (queue.everywhere === undefined)
+  if (queue.globalLimits === undefined)
     return {
       owners: sql`select * from unnest(${owners}::uuid[], ${counts}::int[]) u(owner, running)`,
       lanes: sql`select '' as lane, 0 as running`,
     };
   return {
     owners: sql`select ${sql.ref(queue.owner)} as owner, count(*) as running ${claimed}`,
-    lanes: sql`select ${laneOf(queue)} as lane, count(*) as running ${claimed}`,
+    lanes: sql`select ${concurrencyKeyOf(queue)} as lane, count(*) as running ${claimed}`,
   };
 }
 
@@ -114,38 +115,38 @@ const inTurn = prepared<object, [name: string, synchronousCommit: string]>(
      set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`,
 );
 
-async function claimOf(queue: Queue, parts: ClaimParts, room: number, shares: Shares, due: Fragment) {
-  const { db, claim } = parts;
+async function claimOf(queue: Queue, deps: ClaimDeps, room: number, shares: Shares, due: Fragment) {
+  const { db, claim } = deps;
   const busy = busyOf(queue, shares);
   const statement = sql<QueueRow>`/* service */ with due as materialized (${due}),
     turns as (
-      select id, lane, due_at, interruptions, row_number() over (partition by due.owner order by due_at)
+      select id, lane, due_at, crash_count, row_number() over (partition by due.owner order by due_at)
         + coalesce(busy.running, 0) as turn
       from due left join (${busy.owners}) busy on busy.owner = due.owner),
     lanes as (
-      select id, due_at, interruptions, turn, row_number() over (partition by turns.lane order by turn, due_at)
+      select id, due_at, crash_count, turn, row_number() over (partition by turns.lane order by turn, due_at)
         + coalesce(busy.running, 0) as lane_turn
       from turns left join (${busy.lanes}) busy on busy.lane = turns.lane
       where turn <= ${queue.perOwner}),
-    fair as (select * from lanes where lane_turn <= ${queue.everywhere?.perLane ?? widest}),
+    fair as (select * from lanes where lane_turn <= ${queue.globalLimits?.perKey ?? widest}),
     suspects as (
-      select id from fair where interruptions >= ${suspectAfterOf(queue)} order by due_at limit ${shares.suspects}),
+      select id from fair where crash_count >= ${quarantineAfterOf(queue)} order by due_at limit ${shares.suspects}),
     mine as (
       select id from ${sql.table(queue.name)}
       where id = any(array(
           select id from fair
-          where interruptions < ${suspectAfterOf(queue)} or id in (select id from suspects)
+          where crash_count < ${quarantineAfterOf(queue)} or id in (select id from suspects)
           order by turn, due_at limit ${room}))
         and claimed_slot is null and due_at <= statement_timestamp()
       for update skip locked)
     update ${sql.table(queue.name)}
     set claimed_slot = ${claim.slot}, claimed_epoch = ${claim.epoch}, claims = claims + 1
     where id = any(array(select id from mine)) returning *`;
-  if (queue.everywhere === undefined) return (await statement.execute(db)).rows;
+  if (queue.globalLimits === undefined) return (await statement.execute(db)).rows;
   // One process at a time: two that count at once would both take what only one may have. And by the indexes: a planner
   // whose statistics are of another day would read a table that has filled since.
   return transaction(db, async (db) => {
-    await inTurn(db, `claim ${queue.name}`, queue.hurried ? 'off' : 'on');
+    await inTurn(db, `claim ${queue.name}`, queue.asyncCommit ? 'off' : 'on');
     return (await statement.execute(db)).rows;
   });
 }

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { failureOf, isHeldUp } from '../../db/failures.ts';
 import { reasonOf } from '../error-text.ts';
-import { type Outcome, type Queue, type QueueRow, suspectAfterOf } from './queue.ts';
+import { type Outcome, type Queue, type QueueRow, quarantineAfterOf } from './queue.ts';
 
 export type Closed = 'done' | 'again' | 'given_up' | 'superseded';
 
@@ -83,13 +83,13 @@ function closing(queue: Queue) {
   const sets = columns.map(([name]) => `, ${name} = case when c.sets then c.${name} else q.${name} end`).join('');
   return prepared<{ id: string }, [string]>(
     `close ${queue.name}`,
-    `/* service */ ${queue.hurried ? "with hurry as (select set_config('synchronous_commit', 'off', true)) " : ''}update "${queue.name}" q
+    `/* service */ ${queue.asyncCommit ? "with hurry as (select set_config('synchronous_commit', 'off', true)) " : ''}update "${queue.name}" q
      set due_at = clock_timestamp() + c.again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
-       last_error = c.error, interruptions = 0, failures = q.failures + (c.error is not null)::int,
+       last_error = c.error, crash_count = 0, failures = q.failures + (c.error is not null)::int,
        failed_at = case when c.error is not null and c.again_ms is null then clock_timestamp() end${sets}
      from json_to_recordset($1::json) as c(id uuid, claims integer, again_ms float8, error text, sets boolean
        ${columns.map(([name, type]) => `, ${name} ${type}`).join('')})
-     ${queue.hurried ? 'cross join hurry ' : ''}where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null
+     ${queue.asyncCommit ? 'cross join hurry ' : ''}where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null
      returning q.id`,
   );
 }
@@ -111,7 +111,8 @@ function close(queue: Queue, statement: ReturnType<typeof closing>, ends: readon
     if (results.length > 0) await queue.recordAll?.(db, results as never[]);
     for (const { row, outcome } of closed) {
       await outcome.record?.(db);
-      if (outcome.error !== undefined && outcome.againInMs === undefined) await queue.givenUp?.(db, row, outcome.error);
+      if (outcome.error !== undefined && outcome.againInMs === undefined)
+        await queue.onDeadLetter?.(db, row, outcome.error);
     }
     return new Map(closed.map(({ row, outcome }) => [row.id, wordFor(outcome)]));
   });
@@ -123,7 +124,7 @@ function wordFor({ againInMs, error }: Outcome): Closed {
 }
 
 const longestInterruptedMs = 60_000;
-const mostInterruptions = 20;
+const maxCrashes = 20;
 
 /**
  * Gives back what was claimed under epochs that are over: called when a slot is taken over, and now and then. A row whose
@@ -135,24 +136,24 @@ export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
   const left = sql`claimed_slot is not null and not exists (
     select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
   const { numAffectedRows } = await sql`/* service */ update ${table} q
-    set claimed_slot = null, claimed_epoch = null, interruptions = interruptions + 1,
-      due_at = case when interruptions + 1 < ${suspectAfterOf(queue)} then due_at
-        else clock_timestamp() + least(power(2, interruptions) * 100, ${longestInterruptedMs}) * interval '1 ms' end,
-      last_error = 'its process ended while it ran, ' || interruptions + 1 || ' times'
-    where id in (select id from ${table} q where ${left} and interruptions + 1 < ${mostInterruptions}
+    set claimed_slot = null, claimed_epoch = null, crash_count = crash_count + 1,
+      due_at = case when crash_count + 1 < ${quarantineAfterOf(queue)} then due_at
+        else clock_timestamp() + least(power(2, crash_count) * 100, ${longestInterruptedMs}) * interval '1 ms' end,
+      last_error = 'its process ended while it ran, ' || crash_count + 1 || ' times'
+    where id in (select id from ${table} q where ${left} and crash_count + 1 < ${maxCrashes}
       for update skip locked)`.execute(db);
   const { rows } = await sql<QueueRow>`/* service */ select * from ${table} q where ${left}`.execute(db);
-  for (const row of rows) if (row.interruptions + 1 >= mostInterruptions) await giveUpDeadly(queue, row, db);
+  for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await giveUpDeadly(queue, row, db);
   return Number(numAffectedRows ?? 0);
 }
 
 async function giveUpDeadly(queue: Queue, row: QueueRow, db: AnyDb): Promise<void> {
-  const error = `its process ended while it ran, ${row.interruptions + 1} times`;
+  const error = `its process ended while it ran, ${row.crash_count + 1} times`;
   await transaction(db, async (db) => {
     const { rows } = await sql`/* service */ update ${sql.table(queue.name)}
-      set claimed_slot = null, claimed_epoch = null, due_at = null, interruptions = interruptions + 1,
+      set claimed_slot = null, claimed_epoch = null, due_at = null, crash_count = crash_count + 1,
         last_error = ${error}, failed_at = clock_timestamp()
       where id = ${row.id} and claims = ${row.claims} and claimed_slot is not null returning 1`.execute(db);
-    if (rows.length > 0) await queue.givenUp?.(db, row, error);
+    if (rows.length > 0) await queue.onDeadLetter?.(db, row, error);
   });
 }

@@ -12,7 +12,7 @@ export interface QueueRow {
   readonly claims: number;
   /** How often it was run and failed; and how often its process ended while it ran. */
   readonly failures: number;
-  readonly interruptions: number;
+  readonly crash_count: number;
   readonly claimed_slot: number | null;
   readonly claimed_epoch: number | null;
   readonly last_error: string | null;
@@ -43,19 +43,19 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   readonly concurrency: number;
   readonly perOwner: number;
   /**
-   * `perOwner`, and `perLane` of those with the same text in a column, hold over all processes together. An owner's rows
+   * `perOwner`, and `perKey` of those with the same text in a column, hold over all processes together. An owner's rows
    * are in one lane: those that wait for room in it use up the owner's share.
    */
-  readonly everywhere?: { readonly lane: string; readonly perLane: number };
+  readonly globalLimits?: { readonly concurrencyKey: string; readonly perKey: number };
   /**
    * Claims and closings are not waited for to be on disk: what a crash of the database's server takes along is run again.
    * For work that bears that, at a rate where the waiting would be most of it.
    */
-  readonly hurried?: true;
+  readonly asyncCommit?: true;
   /** A run that takes longer has failed. */
   readonly timeoutMs: number;
   /** After how many deaths of its process a row may be what ends them, and runs alone. More where runs take long. */
-  readonly suspectAfter?: number;
+  readonly quarantineAfter?: number;
   /** The columns that outcomes set, and their types in SQL. */
   readonly sets?: Readonly<Record<string, string>>;
   /** When it is run again after so many failures; undefined: it is given up. */
@@ -67,7 +67,7 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   /** What came of runs that ended about the same time, in the transaction that closes their claims. */
   recordAll?(db: AnyDb, results: readonly never[]): Promise<void>;
   /** Called in the transaction that gives a row up. */
-  givenUp?(db: AnyDb, row: Row, error: string): Promise<void>;
+  onDeadLetter?(db: AnyDb, row: Row, error: string): Promise<void>;
 }
 
 /** A wait before each next try; then it is given up. */
@@ -78,7 +78,7 @@ export const retries =
 
 const suspectAfterDefault = 2;
 
-export const suspectAfterOf = (queue: Queue): number => queue.suspectAfter ?? suspectAfterDefault;
+export const quarantineAfterOf = (queue: Queue): number => queue.quarantineAfter ?? suspectAfterDefault;
 
 export interface Depth {
   readonly due: number;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startJobs } from '../../../../test/support/queue-tables.ts';
 import { systemClock } from '../../clock.ts';
 import { newId } from '../../ids.ts';
-import { openWake } from '../workers/wake.ts';
+import { openWakeUps } from '../workers/wake.ts';
 import { releaseClaims } from './complete.ts';
 import { depthOf } from './queue.ts';
 import { runQueue } from './run.ts';
@@ -66,7 +66,7 @@ it('a stop waits a while for what runs, then gives it back uncounted, for anothe
   await expect.poll(async () => (await row('long')).claimed_slot).toBe(0);
   await hanging.stop(50);
   expect(stopped).toMatchObject([{ message: 'the worker stops' }]);
-  expect(await row('long')).toMatchObject({ claimed_slot: null, failures: 0, interruptions: 0, failed_at: null });
+  expect(await row('long')).toMatchObject({ claimed_slot: null, failures: 0, crash_count: 0, failed_at: null });
   start(queueOf(), 1);
   await expect.poll(effects).toEqual(['long']);
 });
@@ -158,7 +158,7 @@ describe('poison', () => {
           if (what === 'bad') throw new Error('cannot be done');
           return { record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)) };
         },
-        givenUp: async (_db, _row, error) => void given.push(error),
+        onDeadLetter: async (_db, _row, error) => void given.push(error),
       }),
     );
     await add('bad');
@@ -192,7 +192,7 @@ describe('poison', () => {
 
   it('what its process died under comes back, later each time, and is given up at last', async () => {
     const given: string[] = [];
-    const queue = queueOf({ givenUp: async (_db, _row, error) => void given.push(error) });
+    const queue = queueOf({ onDeadLetter: async (_db, _row, error) => void given.push(error) });
     await add('deadly');
     const claimAndDie = () => sql`update jobs set claimed_slot = 1, claimed_epoch = 0, claims = claims + 1`.execute(db);
     const waits: number[] = [];
@@ -203,7 +203,7 @@ describe('poison', () => {
     }
     expect(await row('deadly')).toMatchObject({
       due_at: null,
-      interruptions: 20,
+      crash_count: 20,
       last_error: 'its process ended while it ran, 20 times',
     });
     expect(given).toEqual(['its process ended while it ran, 20 times']);
@@ -230,14 +230,14 @@ describe('poison', () => {
 
   it('a row that ran well is no suspect any more', async () => {
     await add('cleared');
-    await sql`update jobs set interruptions = 5`.execute(db);
+    await sql`update jobs set crash_count = 5`.execute(db);
     start(queueOf({ run: async () => ({ againInMs: 60_000 }) }));
-    await expect.poll(async () => (await row('cleared')).interruptions).toBe(0);
+    await expect.poll(async () => (await row('cleared')).crash_count).toBe(0);
   });
 
   it('suspects run one at a time; the innocent among them are cleared', async () => {
     for (let n = 0; n < 12; n += 1) await add(String(n), { owner: newId() });
-    await sql`update jobs set interruptions = 2`.execute(db);
+    await sql`update jobs set crash_count = 2`.execute(db);
     let [now, most] = [0, 0];
     start(
       queueOf({
@@ -261,7 +261,7 @@ describe('poison', () => {
     await add('fails to close');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1 where what = 'stray'`.execute(db);
     await stopAll(1_000);
-    expect(await row('stray')).toMatchObject({ claimed_slot: null, interruptions: 0 });
+    expect(await row('stray')).toMatchObject({ claimed_slot: null, crash_count: 0 });
   });
 
   it('only claims of epochs that are over are given back', async () => {
@@ -272,9 +272,9 @@ describe('poison', () => {
 });
 
 it('without Redis the poll finds what there is, within half a second', async () => {
-  const deaf = openWake('redis://127.0.0.1:1', 'none:');
-  const parts = { db, clock: systemClock, claim: { slot: 0, epoch: 1 }, onError: () => {} };
-  const running = runQueue(queueOf(), { ...parts, wake: deaf });
+  const deaf = openWakeUps('redis://127.0.0.1:1', 'none:');
+  const deps = { db, clock: systemClock, claim: { slot: 0, epoch: 1 }, onError: () => {} };
+  const running = runQueue(queueOf(), { ...deps, wake: deaf });
   await new Promise((resolve) => setTimeout(resolve, 100));
   const waited: number[] = [];
   for (let n = 0; n < 4; n += 1) {

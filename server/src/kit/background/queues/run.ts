@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import type { Clock } from '../../clock.ts';
 import { prepared } from '../../db/database.ts';
 import { runLoop } from '../workers/loop.ts';
-import { Rest, type Wake } from '../workers/wake.ts';
-import { type ClaimParts, claimRows } from './claim.ts';
+import { Rest, type WakeUps } from '../workers/wake.ts';
+import { type ClaimDeps, claimRows } from './claim.ts';
 import { type Closed, closerOf, failed } from './complete.ts';
 import type { Outcome, Queue, QueueRow } from './queue.ts';
 
@@ -21,41 +21,41 @@ export interface QueueRun {
   stop(withinMs: number): Promise<void>;
 }
 
-export interface QueueParts extends ClaimParts {
+export interface QueueDeps extends ClaimDeps {
   readonly clock: Clock;
-  readonly wake: Pick<Wake, 'listen' | 'pollMs'>;
+  readonly wake: Pick<WakeUps, 'listen' | 'pollMs'>;
   readonly onError: (queue: string, error: unknown) => void;
   /** Told of every run that ended: for figures. */
   readonly onRun?: (queue: string, outcome: Closed, seconds: number) => void;
 }
 
 /** Runs one queue in this process until stopped. */
-export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
+export function runQueue(queue: Queue, deps: QueueDeps): QueueRun {
   const givenBack = new AbortController();
   const rest = new Rest();
   const running = new Map<Promise<void>, QueueRow>();
   /** Those that have run and are being closed: they are in nobody's way any more. */
   const over = new Set<QueueRow>();
   const nextDue = nextDueOf(queue);
-  const close = closerOf(queue, parts.db);
+  const close = closerOf(queue, deps.db);
   let sweptAt = performance.now();
   let ended = 0;
-  parts.wake.listen(queue.name, rest.wake);
+  deps.wake.listen(queue.name, rest.wake);
 
   const runOne = async (row: QueueRow) => {
     const startedAt = performance.now();
-    const outcome = await runInTime(queue, row, parts, givenBack.signal);
+    const outcome = await runInTime(queue, row, deps, givenBack.signal);
     over.add(row);
     ended += 1;
     // Woken for each row that ends, the claim would fetch one row at a time.
     if (ended >= endedAtOnce || running.size - over.size < endedAtOnce) rest.wake();
     const closed = await close(row, outcome);
-    parts.onRun?.(queue.name, closed, (performance.now() - startedAt) / 1000);
+    deps.onRun?.(queue.name, closed, (performance.now() - startedAt) / 1000);
   };
   const start = (row: QueueRow) => {
     const work = runOne(row)
       .catch((error: unknown) => {
-        parts.onError(queue.name, error);
+        deps.onError(queue.name, error);
         sweptAt = 0; // its claim may still stand
       })
       .finally(() => {
@@ -67,24 +67,24 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
   /** Gives how long there is nothing to do. */
   const turn = async (): Promise<number> => {
     if (performance.now() - sweptAt > strayMs) {
-      await releaseStrays(queue, parts, [...running.values()]);
+      await releaseStrays(queue, deps, [...running.values()]);
       sweptAt = performance.now();
     }
     const room = Math.min(queue.concurrency - (running.size - over.size), claimedAtOnce);
-    if (room <= 0) return parts.wake.pollMs();
+    if (room <= 0) return deps.wake.pollMs();
     ended = 0;
-    const [next] = await nextDue(parts.db);
+    const [next] = await nextDue(deps.db);
     if (next === undefined || next.in_ms > 0)
-      return Math.min(next?.in_ms ?? Number.POSITIVE_INFINITY, parts.wake.pollMs());
-    const rows = await claimRows(queue, parts, room, [...running.values()], over);
-    for (const row of (await queue.load?.(parts.db, rows)) ?? rows) start(row);
+      return Math.min(next?.in_ms ?? Number.POSITIVE_INFINITY, deps.wake.pollMs());
+    const rows = await claimRows(queue, deps, room, [...running.values()], over);
+    for (const row of (await queue.load?.(deps.db, rows)) ?? rows) start(row);
     if (rows.length === room) return 0;
     // Less than there is room for, though something is due: it is of owners who have their share, or somebody was first.
     return rows.length > 0 ? partlyMs : contendedMs;
   };
   const loop = runLoop(rest, () =>
     turn().catch((error: unknown) => {
-      parts.onError(queue.name, error);
+      deps.onError(queue.name, error);
       sweptAt = 0; // rows may have been claimed by a statement whose answer was lost
       return failedMs;
     }),
@@ -93,7 +93,7 @@ export function runQueue(queue: Queue, parts: QueueParts): QueueRun {
     async stop(withinMs) {
       await loop.stop();
       await Promise.race([Promise.all(running.keys()), sleep(withinMs)]);
-      await releaseStrays(queue, parts, []);
+      await releaseStrays(queue, deps, []);
       givenBack.abort(new Error('the worker stops'));
     },
   };
@@ -107,7 +107,7 @@ const nextDueOf = (queue: Queue) =>
   );
 
 /** Gives back what this worker has claimed and does not run: nobody else would, as long as it lives. */
-async function releaseStrays(queue: Queue, { db, claim }: QueueParts, running: readonly QueueRow[]): Promise<void> {
+async function releaseStrays(queue: Queue, { db, claim }: QueueDeps, running: readonly QueueRow[]): Promise<void> {
   await sql`/* service */ update ${sql.table(queue.name)} set claimed_slot = null, claimed_epoch = null
     where claimed_slot = ${claim.slot} and claimed_epoch = ${claim.epoch}
       and id <> all(${running.map((row) => row.id)}::uuid[])`.execute(db);
@@ -116,7 +116,7 @@ async function releaseStrays(queue: Queue, { db, claim }: QueueParts, running: r
 async function runInTime(
   queue: Queue,
   row: QueueRow,
-  { db, clock }: QueueParts,
+  { db, clock }: QueueDeps,
   givenBack: AbortSignal,
 ): Promise<Outcome> {
   const limit = new AbortController();

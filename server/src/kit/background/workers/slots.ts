@@ -15,18 +15,18 @@ export interface SlotOptions {
   readonly spareMs?: number;
 }
 
-export interface Claim {
+export interface SlotEpoch {
   readonly slot: number;
   readonly epoch: number;
 }
 
-export interface HeldSlot extends Claim {
+export interface WorkerSlot extends SlotEpoch {
   /** What this worker's other connections call themselves, so that whoever follows can end them. */
   readonly sessionName: string;
   /** Resolves with the reason when the slot is lost. The process must then end at once. */
   readonly lost: Promise<string>;
   /** Slots whose holder is gone and that nobody has taken yet: given to `settle` one at a time, under their lock. */
-  settleAbandoned(settle: (claim: Claim) => Promise<void>): Promise<number>;
+  settleAbandoned(settle: (claim: SlotEpoch) => Promise<void>): Promise<number>;
   /** Says that everything begun before this claim was given back. */
   settled(): Promise<void>;
   /** Lets go of the slot, with nothing left begun. */
@@ -41,10 +41,10 @@ const isSlotLock = `locktype = 'advisory' and classid = ${lockSpace} and objsubi
 const lockedSlots = `select objid::int from pg_locks where ${isSlotLock}`;
 
 /** What the sessions of one holder are called. */
-const sessionNameOf = ({ slot, epoch }: Claim): string => `plinth worker ${slot}.${epoch}`;
+const sessionNameOf = ({ slot, epoch }: SlotEpoch): string => `plinth worker ${slot}.${epoch}`;
 
 /** Waits until a slot is free, or `stop`. Gives undefined when stopped first. */
-export async function holdSlot(options: SlotOptions, stop: AbortSignal): Promise<HeldSlot | undefined> {
+export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Promise<WorkerSlot | undefined> {
   const leaseMs = options.leaseMs ?? defaultLeaseMs;
   const client = await connect(options.url, leaseMs, stop);
   if (client === undefined) return undefined;
@@ -101,7 +101,7 @@ async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise
   return undefined;
 }
 
-interface Unsettled extends Claim {
+interface Unsettled extends SlotEpoch {
   readonly locked: boolean;
   readonly silent: boolean;
 }
@@ -112,7 +112,7 @@ async function listUnsettled(client: pg.Client, leaseMs: number): Promise<Unsett
     name: 'list unsettled slots',
     text: `select slot, epoch::int as epoch, slot in (${lockedSlots}) as locked,
         heartbeat_at < clock_timestamp() - $1 * interval '1 ms' as silent
-      from worker_slots where settled_epoch < epoch`,
+      from worker_slots where recovered_epoch < epoch`,
     values: [leaseMs],
   });
   return rows;
@@ -138,7 +138,7 @@ async function endSilentHolders(client: pg.Client, unsettled: readonly Unsettled
 async function lockFreeSlot(client: pg.Client, slots: number): Promise<number | undefined> {
   const { rows } = await client.query<{ slot: number }>(
     `select slot from worker_slots where slot < $1 and slot not in (${lockedSlots})
-     order by settled_epoch = epoch, slot`,
+     order by recovered_epoch = epoch, slot`,
     [slots],
   );
   for (const { slot } of rows) if (await lock(client, slot)) return slot;
@@ -154,13 +154,13 @@ async function lock(client: pg.Client, slot: number): Promise<boolean> {
 }
 
 /** Counts the epoch up, and ends what the earlier holder still has open: nothing of it commits after this. */
-async function takeOver(client: pg.Client, slot: number): Promise<Claim> {
-  const { rows } = await client.query<Claim>(
+async function takeOver(client: pg.Client, slot: number): Promise<SlotEpoch> {
+  const { rows } = await client.query<SlotEpoch>(
     `update worker_slots set epoch = epoch + 1, holder = $2, heartbeat_at = clock_timestamp()
      where slot = $1 returning slot, epoch::int as epoch`,
     [slot, `${hostname()}:${process.pid}`],
   );
-  const claim = rows[0] as Claim;
+  const claim = rows[0] as SlotEpoch;
   await client.query(
     `select pg_terminate_backend(pid, 3000) from pg_stat_activity
      where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
@@ -169,7 +169,7 @@ async function takeOver(client: pg.Client, slot: number): Promise<Claim> {
   return claim;
 }
 
-async function hold(client: pg.Client, claim: Claim, leaseMs: number): Promise<HeldSlot> {
+async function hold(client: pg.Client, claim: SlotEpoch, leaseMs: number): Promise<WorkerSlot> {
   const sessionName = sessionNameOf(claim);
   await client.query("select set_config('application_name', $1, false)", [sessionName]);
   const lost = Promise.withResolvers<string>();
@@ -199,7 +199,7 @@ async function hold(client: pg.Client, claim: Claim, leaseMs: number): Promise<H
 /** Tells the database that this worker lives; and this worker that it does not, when that can no longer be told. */
 function beat(
   client: pg.Client,
-  held: readonly Claim[],
+  held: readonly SlotEpoch[],
   leaseMs: number,
   lost: (reason: string) => void,
 ): NodeJS.Timeout {
@@ -210,7 +210,7 @@ function beat(
     if (telling) return;
     telling = true;
     try {
-      const { rows } = await client.query<Claim>(
+      const { rows } = await client.query<SlotEpoch>(
         `update worker_slots s set heartbeat_at = clock_timestamp() from unnest($1::int[], $2::bigint[]) held(slot, epoch)
          where s.slot = held.slot and s.epoch = held.epoch returning s.slot`,
         [held.map(({ slot }) => slot), held.map(({ epoch }) => epoch)],
@@ -226,8 +226,8 @@ function beat(
   return setInterval(() => void tell(), leaseMs / 4);
 }
 
-async function settleUpTo(client: pg.Client, { slot, epoch }: Claim, settledEpoch: number): Promise<void> {
-  await client.query('update worker_slots set settled_epoch = $3 where slot = $1 and epoch = $2', [
+async function settleUpTo(client: pg.Client, { slot, epoch }: SlotEpoch, settledEpoch: number): Promise<void> {
+  await client.query('update worker_slots set recovered_epoch = $3 where slot = $1 and epoch = $2', [
     slot,
     epoch,
     settledEpoch,
@@ -236,9 +236,9 @@ async function settleUpTo(client: pg.Client, { slot, epoch }: Claim, settledEpoc
 
 async function settleAbandoned(
   client: pg.Client,
-  held: Claim[],
+  held: SlotEpoch[],
   unsettled: readonly Unsettled[],
-  settle: (claim: Claim) => Promise<void>,
+  settle: (claim: SlotEpoch) => Promise<void>,
 ): Promise<number> {
   let settled = 0;
   for (const { slot, locked } of unsettled) {

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { newId } from '../../ids.ts';
 
-export interface Wake {
+export interface WakeUps {
   /** Tells every worker that `topic` has something to do: at once, and what follows within milliseconds together. */
-  tell(topic: string): void;
+  notify(topic: string): void;
   /** Calls `heard` at each hint about `topic`, from this process or any other; gives the way to stop that. */
   listen(topic: string, heard: () => void): () => void;
   /** How long a loop that listens may rest: longer while hints come through. */
@@ -24,7 +24,7 @@ const options = {
   retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000),
 };
 
-export function openWake(url: string, prefix: string): Wake {
+export function openWakeUps(url: string, prefix: string): WakeUps {
   const channel = `${prefix}wake`;
   const self = newId();
   const listeners = new Map<string, Set<() => void>>();
@@ -45,7 +45,7 @@ export function openWake(url: string, prefix: string): Wake {
     timer = setTimeout(send, gatherMs);
   };
   return {
-    tell(topic) {
+    notify(topic) {
       tellHere(topic); // whoever listens in this process need not wait for the way there and back
       told.add(topic);
       if (timer === undefined) send();

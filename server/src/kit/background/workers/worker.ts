@@ -6,16 +6,16 @@ import type { AnyDb } from '../../db/database.ts';
 import { eventsTopic, forgetDispatched } from '../events/event-bus.ts';
 import { releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
-import { type QueueParts, runQueue } from '../queues/run.ts';
+import { type QueueDeps, runQueue } from '../queues/run.ts';
 import { executorOf, runWorkflows, type WorkflowRun } from '../workflows/engine.ts';
 import type { Workflow, Workflows } from '../workflows/workflows.ts';
 import { type Running, runLoop } from './loop.ts';
 import { type Job, runJobs } from './schedule.ts';
-import { type Claim, defaultLeaseMs, type HeldSlot } from './slots.ts';
-import { Rest, type Wake } from './wake.ts';
+import { defaultLeaseMs, type SlotEpoch, type WorkerSlot } from './slots.ts';
+import { Rest, type WakeUps } from './wake.ts';
 
 /** What a product does later. */
-export interface Later {
+export interface BackgroundWork {
   readonly queues: readonly Queue[];
   readonly workflows: readonly Workflow[];
   readonly jobs: readonly Job[];
@@ -23,21 +23,21 @@ export interface Later {
   dispatch(db: AnyDb, now: Date): Promise<number>;
 }
 
-export interface WorkerParts {
+export interface WorkerDeps {
   readonly url: string;
   readonly db: AnyDb;
   readonly clock: Clock;
-  readonly wake: Wake;
+  readonly wake: WakeUps;
   readonly engine: Workflows;
   /** As the slot's. */
   readonly leaseMs?: number;
   readonly onError: (what: string, error: unknown) => void;
-  readonly onRun?: QueueParts['onRun'];
+  readonly onRun?: QueueDeps['onRun'];
   /** Told when what a slot's earlier holder had begun was given back. */
   readonly onSettled?: (slot: number) => void;
 }
 
-export interface Working {
+export interface RunningWorker {
   /** Takes nothing new, lets what runs end, gives the rest back to others, and lets go of the slot. */
   stop(): Promise<void>;
 }
@@ -46,28 +46,28 @@ export interface Working {
 const drainMs = 10_000;
 const keptMs = 30 * 24 * 60 * 60 * 1000;
 
-export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Promise<Working> {
-  const { db, clock, onError } = parts;
+export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps: WorkerDeps): Promise<RunningWorker> {
+  const { db, clock, onError } = deps;
   const executor = executorOf(slot.slot);
-  const unwatch = watch(parts.leaseMs ?? defaultLeaseMs);
-  const settle = async ({ slot, epoch }: Claim) => {
+  const unwatch = watch(deps.leaseMs ?? defaultLeaseMs);
+  const settle = async ({ slot, epoch }: SlotEpoch) => {
     await releaseRows(later, db);
-    await parts.engine.recover(db, executorOf(slot), { death: `${slot}.${epoch}` });
-    parts.onSettled?.(slot);
+    await deps.engine.recover(db, executorOf(slot), { death: `${slot}.${epoch}` });
+    deps.onSettled?.(slot);
   };
   await settle(slot);
   await slot.settled();
   const running = await runWorkflows(later.workflows, {
-    url: parts.url,
+    url: deps.url,
     db,
     executor,
     sessionName: slot.sessionName,
     onWarning: (text) => onError('workflows', text),
   });
-  const dispatcher = runDispatcher(later, parts);
-  const queues = later.queues.map((queue) => runQueue(queue, { ...parts, claim: slot }));
+  const dispatcher = runDispatcher(later, deps);
+  const queues = later.queues.map((queue) => runQueue(queue, { ...deps, claim: slot }));
   const sweeps = [
-    ...sweepsOf(later, parts, executor, running),
+    ...sweepsOf(later, deps, executor, running),
     { name: 'settle abandoned slots', everyMs: 500, run: () => slot.settleAbandoned(settle) },
   ];
   const jobs = runJobs([...later.jobs, ...sweeps], db, clock, onError);
@@ -81,14 +81,14 @@ export async function work(later: Later, slot: HeldSlot, parts: WorkerParts): Pr
       ]);
       // A job in the middle of something long is cut: whatever it does is whole, or begun again.
       await Promise.race([stopped, sleep(drainMs + 2_000)]);
-      await parts.engine.recover(db, executor);
+      await deps.engine.recover(db, executor);
       await slot.release();
       await unwatch();
     },
   };
 }
 
-const sweepsOf = (later: Later, { engine }: WorkerParts, executor: string, running: WorkflowRun): Job[] => [
+const sweepsOf = (later: BackgroundWork, { engine }: WorkerDeps, executor: string, running: WorkflowRun): Job[] => [
   // Normally nothing: claims are given back when a slot changes hands. These heal what that missed.
   { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(later, db) },
   {
@@ -106,13 +106,13 @@ const sweepsOf = (later: Later, { engine }: WorkerParts, executor: string, runni
   },
 ];
 
-async function releaseRows(later: Later, db: AnyDb): Promise<number> {
+async function releaseRows(later: BackgroundWork, db: AnyDb): Promise<number> {
   let released = 0;
   for (const queue of later.queues) released += await releaseClaims(queue, db);
   return released;
 }
 
-function runDispatcher(later: Later, { db, clock, wake, onError }: WorkerParts): Running {
+function runDispatcher(later: BackgroundWork, { db, clock, wake, onError }: WorkerDeps): Running {
   const rest = new Rest();
   wake.listen(eventsTopic, rest.wake);
   return runLoop(rest, async () => {

@@ -12,7 +12,7 @@ import {
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type AnyDb, openDatabase, prepared, transaction } from '../../db/database.ts';
-import { failureOf, tookTooLong } from '../../db/failures.ts';
+import { failureOf, isTimeout } from '../../db/failures.ts';
 import { markWaiting } from './run-state.ts';
 import { type Flow, quiet, schema, version, type Workflow } from './workflows.ts';
 
@@ -42,7 +42,7 @@ export interface WorkflowRun {
   stop(withinMs: number): Promise<void>;
 }
 
-export interface EngineParts {
+export interface EngineDeps {
   readonly url: string;
   readonly db: AnyDb;
   /** The slot: whoever claims it next finds what this one left. */
@@ -55,15 +55,15 @@ export interface EngineParts {
 export const executorOf = (slot: number): string => `slot-${slot}`;
 
 /** Runs workflows in this process, as the executor it names. Once per process. */
-export async function runWorkflows(workflows: readonly Workflow[], parts: EngineParts): Promise<WorkflowRun> {
+export async function runWorkflows(workflows: readonly Workflow[], deps: EngineDeps): Promise<WorkflowRun> {
   if (workflows.length === 0) return { isRunning: () => false, applySchedules: async () => {}, stop: async () => {} };
-  registerDataSource(transactionsOn(parts.db));
+  registerDataSource(transactionsOn(deps.db));
   const running = new Map<string, number>();
-  const registered = workflows.map((workflow) => ({ workflow, run: register(workflow, parts.db, running) }));
+  const registered = workflows.map((workflow) => ({ workflow, run: register(workflow, deps.db, running) }));
   // Its own connections: a transaction step asks the engine something while it holds one of `db`'s.
-  const { pool } = openDatabase({ url: parts.url, poolSize: enginePoolSize, applicationName: parts.sessionName });
+  const { pool } = openDatabase({ url: deps.url, poolSize: enginePoolSize, applicationName: deps.sessionName });
   // Its own queues only: a run that this release does not know waits for one that does.
-  DBOS.setConfig({ ...engineConfig(parts, pool), listenQueues: workflows.map(({ name }) => name) });
+  DBOS.setConfig({ ...engineConfig(deps, pool), listenQueues: workflows.map(({ name }) => name) });
   await DBOS.launch();
   for (const { workflow } of registered) await registerQueue(workflow);
   await applySchedules(registered);
@@ -123,7 +123,7 @@ async function applySchedules(registered: readonly { workflow: Workflow; run: Re
   if (changed.length > 0) await DBOS.applySchedules(changed);
 }
 
-const engineConfig = ({ url, executor, onWarning }: EngineParts, pool: pg.Pool) => ({
+const engineConfig = ({ url, executor, onWarning }: EngineDeps, pool: pg.Pool) => ({
   name: version,
   systemDatabaseUrl: url,
   systemDatabasePool: pool,
@@ -232,7 +232,7 @@ async function retryLostConnections<T>(workflowId: string, attempt: () => Promis
       return await attempt();
     } catch (error) {
       const passes = failureOf(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
-      if (!passes || tookTooLong(error)) throw error;
+      if (!passes || isTimeout(error)) throw error;
       await sleep(waitMs);
       await ownedOrUnknown(workflowId);
     }

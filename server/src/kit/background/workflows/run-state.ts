@@ -4,39 +4,41 @@ import type { AnyDb } from '../../db/database.ts';
 
 export interface Mark {
   readonly workflow_id: string;
-  readonly interruptions: number;
+  readonly crash_count: number;
   readonly cancelled_at: Date | null;
 }
 
 // A run whose process ended under it so often, without it getting any further, may be what ends them.
-const mostInterruptions = 20;
+const maxCrashes = 20;
 
-export const isPoison = ({ interruptions }: Mark): boolean => interruptions >= mostInterruptions;
-export const poisonous = ({ interruptions }: Mark): string => `its process ended while it ran, ${interruptions} times`;
+export const isPoison = ({ crash_count }: Mark): boolean => crash_count >= maxCrashes;
+export const poisonous = ({ crash_count }: Mark): string => `its process ended while it ran, ${crash_count} times`;
 
 /** Counts a death against the runs that were under way: once for each death, not while they waited, anew after a step. */
 export async function countDeath(db: AnyDb, ids: readonly string[], death: string): Promise<void> {
-  await sql`insert into workflow_marks (workflow_id) select unnest(${ids}::text[])
+  await sql`insert into workflow_run_state (workflow_id) select unnest(${ids}::text[])
     on conflict (workflow_id) do nothing`.execute(db);
-  await sql`update workflow_marks m
-    set interruptions = case when run.steps > m.steps then 1 else m.interruptions + 1 end, steps = run.steps,
-      counted_for = ${death}, updated_date = clock_timestamp()
+  await sql`update workflow_run_state m
+    set crash_count = case when run.steps > m.steps then 1 else m.crash_count + 1 end, steps = run.steps,
+      last_crash_id = ${death}, updated_date = clock_timestamp()
     from (select id, (select count(*)::int from dbos.operation_outputs o where o.workflow_uuid = id) as steps
       from unnest(${ids}::text[]) id) run
-    where m.workflow_id = run.id and not m.waiting and m.counted_for is distinct from ${death}`.execute(db);
-  await sql`update workflow_marks set waiting = false where workflow_id = any(${ids}::text[]) and waiting`.execute(db);
+    where m.workflow_id = run.id and not m.waiting and m.last_crash_id is distinct from ${death}`.execute(db);
+  await sql`update workflow_run_state set waiting = false where workflow_id = any(${ids}::text[]) and waiting`.execute(
+    db,
+  );
 }
 
 export async function markWaiting(db: AnyDb, id: string, waiting: boolean): Promise<void> {
-  await sql`insert into workflow_marks (workflow_id, waiting) values (${id}, ${waiting})
+  await sql`insert into workflow_run_state (workflow_id, waiting) values (${id}, ${waiting})
     on conflict (workflow_id) do update set waiting = excluded.waiting, updated_date = clock_timestamp()`.execute(db);
 }
 
 /** False when there is no such run. */
 export async function markCancelled(db: AnyDb, id: string): Promise<boolean> {
-  const { rows } = await sql`insert into workflow_marks (workflow_id, cancelled_at, cancel_pending)
+  const { rows } = await sql`insert into workflow_run_state (workflow_id, cancelled_at, cancel_pending)
     select workflow_uuid, clock_timestamp(), true from dbos.workflow_status where workflow_uuid = ${id}
-    on conflict (workflow_id) do update set cancelled_at = coalesce(workflow_marks.cancelled_at, excluded.cancelled_at),
+    on conflict (workflow_id) do update set cancelled_at = coalesce(workflow_run_state.cancelled_at, excluded.cancelled_at),
       cancel_pending = true, updated_date = clock_timestamp()
     returning 1`.execute(db);
   return rows.length > 0;
@@ -44,20 +46,20 @@ export async function markCancelled(db: AnyDb, id: string): Promise<boolean> {
 
 export async function listToCancel(db: AnyDb): Promise<string[]> {
   const { rows } = await sql<{ workflow_id: string }>`
-    select workflow_id from workflow_marks where cancel_pending limit 500`.execute(db);
+    select workflow_id from workflow_run_state where cancel_pending limit 500`.execute(db);
   return rows.map((row) => row.workflow_id);
 }
 
 export async function markToldToCancel(db: AnyDb, ids: readonly string[]): Promise<void> {
-  await sql`update workflow_marks set cancel_pending = false where workflow_id = any(${ids}::text[])`.execute(db);
+  await sql`update workflow_run_state set cancel_pending = false where workflow_id = any(${ids}::text[])`.execute(db);
 }
 
 export async function marksOf(db: AnyDb, ids: readonly string[]): Promise<Mark[]> {
-  const { rows } = await sql<Mark>`select workflow_id, interruptions, cancelled_at from workflow_marks
+  const { rows } = await sql<Mark>`select workflow_id, crash_count, cancelled_at from workflow_run_state
     where workflow_id = any(${ids}::text[])`.execute(db);
   return rows;
 }
 
 export async function forgetMarks(db: AnyDb, ids: readonly string[]): Promise<void> {
-  await sql`delete from workflow_marks where workflow_id = any(${ids}::text[])`.execute(db);
+  await sql`delete from workflow_run_state where workflow_id = any(${ids}::text[])`.execute(db);
 }

@@ -5,10 +5,10 @@ import { cloneTemplate } from '../../../../test/support/template.ts';
 import { systemClock } from '../../clock.ts';
 import { type AnyDb, openDatabase, transaction } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
-import { laterFigures } from '../metrics.ts';
-import { type HeldSlot, holdSlot } from '../workers/slots.ts';
-import { openWake } from '../workers/wake.ts';
-import { work } from '../workers/worker.ts';
+import { queueMetrics } from '../metrics.ts';
+import { acquireSlot, type WorkerSlot } from '../workers/slots.ts';
+import { openWakeUps } from '../workers/wake.ts';
+import { startWorker } from '../workers/worker.ts';
 import { openWorkflows, type Scheduled, type Workflow } from './workflows.ts';
 
 const cloned = await cloneTemplate();
@@ -83,10 +83,10 @@ const endless: Workflow<object> = {
 };
 
 const engine = openWorkflows(pool, cloned.url);
-const slot = (await holdSlot({ url: cloned.url, slots: 1 }, new AbortController().signal)) as HeldSlot;
-const wake = openWake('redis://127.0.0.1:6379', `test:${process.pid}:`);
+const slot = (await acquireSlot({ url: cloned.url, slots: 1 }, new AbortController().signal)) as WorkerSlot;
+const wake = openWakeUps('redis://127.0.0.1:6379', `test:${process.pid}:`);
 const warnings: unknown[] = [];
-const working = await work(
+const working = await startWorker(
   {
     queues: [],
     workflows: [twoSteps, waiting, failing, limited, ticking, endless] as Workflow[],
@@ -175,7 +175,7 @@ describe('on the way', () => {
     const id = await transaction(db, (db) => engine.start(db, failing, {}));
     await ended(id, 'failed');
     expect((await engine.find(db, id))?.error).toContain('the outside said no');
-    const { workflows } = await laterFigures(db, []);
+    const { workflows } = await queueMetrics(db, []);
     expect(workflows).toContainEqual({ name: 'failing', state: 'error', count: 1 });
   });
 
@@ -222,13 +222,15 @@ it('many deaths of others do not end a run that only waits', async () => {
   const id = await transaction(db, (db) => engine.start(db, waiting, { name: 'patient' }));
   await ended(id, 'running');
   await expect
-    .poll(async () => (await sql`select 1 from workflow_marks where workflow_id = ${id} and waiting`.execute(db)).rows)
+    .poll(
+      async () => (await sql`select 1 from workflow_run_state where workflow_id = ${id} and waiting`.execute(db)).rows,
+    )
     .toHaveLength(1);
   for (let n = 0; n < 25; n += 1) {
     await sql`update dbos.workflow_status set status = 'PENDING', executor_id = 'slot-6' where workflow_uuid = ${id}`.execute(
       db,
     );
-    await sql`update workflow_marks set waiting = true where workflow_id = ${id}`.execute(db);
+    await sql`update workflow_run_state set waiting = true where workflow_id = ${id}`.execute(db);
     await engine.recover(db, 'slot-6', { death: `6.${n}` });
   }
   await transaction(db, (db) => engine.signal(db, id, 'word', 'at last'));
