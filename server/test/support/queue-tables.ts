@@ -23,7 +23,7 @@ export async function startJobs() {
   const wake = openWakeUps('redis://127.0.0.1:6379', `test:${process.pid}:`);
   await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null,
     concurrency_key text not null default '', note text, tries integer not null default 0, due_at timestamptz,
-    claims integer not null default 0, failures integer not null default 0, interruptions integer not null default 0,
+    claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
     claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
   await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
   await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
