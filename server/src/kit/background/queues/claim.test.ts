@@ -26,18 +26,23 @@ function meter(keyOf: (job: TestJob) => string, ms = 15) {
   return { most, run };
 }
 
-describe('everywhere', () => {
-  it('two processes together run no more of an owner than its share', async () => {
+describe('global limits', () => {
+  it('two processes together run no more rows of an owner than perOwner', async () => {
     for (let n = 0; n < 60; n += 1) await add(String(n), { owner: owners[n % 2] as string });
     const { most, run } = meter(({ owner_id }) => owner_id);
-    const queue = { concurrency: 10, perOwner: 3, everywhere: { concurrencyKey: 'concurrency_key', perKey: 100 }, run };
+    const queue = {
+      concurrency: 10,
+      perOwner: 3,
+      globalLimits: { concurrencyKey: 'concurrency_key', perKey: 100 },
+      run,
+    };
     start(queueOf(queue), 0);
     start(queueOf(queue), 1);
     await expect.poll(done).toBe(0);
     expect([...most.values()]).toEqual([3, 3]);
   });
 
-  it('without it the share is of each process', async () => {
+  it('without global limits, perOwner applies to each process', async () => {
     for (let n = 0; n < 60; n += 1) await add(String(n));
     const { most, run } = meter(({ owner_id }) => owner_id);
     start(queueOf({ perOwner: 3, run }), 0);
@@ -47,13 +52,13 @@ describe('everywhere', () => {
     expect(most.get(owners[0])).toBeLessThanOrEqual(6);
   });
 
-  it('two processes together run no more in a concurrency_key than fit, whoever they are of; another concurrency_key is not held up', async () => {
+  it('two processes together run no more of a concurrency key than its limit, whoever owns the rows; other keys are not delayed', async () => {
     for (let n = 0; n < 80; n += 1) await add(`busy ${n}`, { owner: newId(), concurrency_key: 'busy' });
     await add('free', { concurrency_key: 'free' });
     const { most, run } = meter(({ concurrency_key }) => concurrency_key);
     const seen: string[] = [];
     const queue = {
-      everywhere: { concurrencyKey: 'concurrency_key', perKey: 4 },
+      globalLimits: { concurrencyKey: 'concurrency_key', perKey: 4 },
       run: async (job: TestJob) => {
         const outcome = await run(job);
         seen.push(job.what);
@@ -68,7 +73,7 @@ describe('everywhere', () => {
     expect(seen.indexOf('free')).toBeLessThan(60);
   });
 
-  it('what another process has claimed counts in its concurrency_key, until it is given back', async () => {
+  it('a row claimed by another process counts towards its concurrency key until the claim is released', async () => {
     for (let n = 0; n < 5; n += 1) await add(String(n), { concurrency_key: 'concurrency_key' });
     await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what in ('0', '1')`.execute(db);
     start(queueOf({ globalLimits: { concurrencyKey: 'concurrency_key', perKey: 2 } }), 0);
