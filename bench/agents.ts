@@ -10,7 +10,7 @@ import { readConfig } from '../server/src/config.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
-import { call, type Streaming, stream } from '../server/test/support/client.ts';
+import { call, type EventStream, stream } from '../server/test/support/client.ts';
 import type { Bench } from './lib/bench.ts';
 import { median, rounded } from './lib/figures.ts';
 import { makeApp, makePerson, makeRoom, type Room } from './lib/rooms.ts';
@@ -144,7 +144,7 @@ async function measureStreams(
   model.behave('slow');
   const before = await memoryOf(url);
   const startedAt = performance.now();
-  const watched: Streaming[] = await Promise.all(talks.map(open));
+  const watched: EventStream[] = await Promise.all(talks.map(open));
   await Promise.all(watched.map((each) => each.until('message.delta')));
   const firstSeconds = (performance.now() - startedAt) / 1000;
   progress(`streams: all of ${streams} receive after ${rounded(firstSeconds)} s`);

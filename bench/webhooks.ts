@@ -17,7 +17,7 @@ import { createWebhook } from '../server/src/features/webhooks/webhook.ts';
 import { transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import { createLog } from '../server/src/kit/log.ts';
-import { secretsUnder } from '../server/src/kit/secrets.ts';
+import { createSecrets } from '../server/src/kit/secrets.ts';
 import type { Bench } from './lib/bench.ts';
 import { median, quantile, rounded } from './lib/figures.ts';
 import { startPostgres } from './lib/postgres.ts';
@@ -109,7 +109,7 @@ async function setStage(): Promise<Stage> {
 
   const { db } = app.database;
   const user_id = await makePerson(db);
-  const secrets = secretsUnder(config.MASTER_KEYS);
+  const secrets = createSecrets(config.MASTER_KEYS);
   const urlOf = (path: string) => `https://127.20.0.1:${receiver.port}${path}`;
   // Each in a workspace of its own: what runs at once is bounded per workspace and host.
   const agentWith = async (paths: readonly string[]): Promise<Agent> => {

@@ -6,7 +6,7 @@ import { newSecret, placeOf, signerWith } from '../../server/src/features/webhoo
 import { newId } from '../../server/src/kit/ids.ts';
 import { parseAllowed } from '../../server/src/kit/outbound/address.ts';
 import { openOutbound } from '../../server/src/kit/outbound/outbound.ts';
-import { secretsUnder } from '../../server/src/kit/secrets.ts';
+import { createSecrets } from '../../server/src/kit/secrets.ts';
 
 export interface Order {
   readonly urls: readonly string[];
@@ -20,7 +20,7 @@ export interface Order {
 type Webhook = Parameters<typeof attempt>[1];
 
 const outbound = openOutbound({ allow: parseAllowed('127.20.0.0/16') });
-const secrets = secretsUnder([{ id: 'one', key: Buffer.alloc(32, 1) }]);
+const secrets = createSecrets([{ id: 'one', key: Buffer.alloc(32, 1) }]);
 const parts = { outbound, signer: signerWith(secrets) };
 const none = { previous_secret: null, previous_secret_expires_at: null };
 let owners: Webhook[][] = [];

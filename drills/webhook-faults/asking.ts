@@ -2,9 +2,9 @@
 // there is an answer that stands.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../server/src/kit/ids.ts';
-import { call, type Got } from '../../server/test/support/client.ts';
+import { type CallResult, call } from '../../server/test/support/client.ts';
 
-export type Ask = (method: string, path: string, body?: object) => Promise<Got>;
+export type Ask = (method: string, path: string, body?: object) => Promise<CallResult>;
 
 /** Conflicts that pass, as the API says of them itself. */
 const passing = new Set(['idempotency_in_progress', 'conversation_busy']);

@@ -2,7 +2,7 @@
 import { open } from '../src/core/auth/credentials.ts';
 import { unlimited } from '../src/core/auth/limits.ts';
 import type { Route } from '../src/core/auth/route.ts';
-import { credentialsOf, refusalsOf } from '../src/openapi.ts';
+import { credentialsOf, listRefusals } from '../src/openapi.ts';
 
 export function describeCatalogue(routes: readonly Route[]): string {
   const rows = [...routes].sort((a, b) => a.path.localeCompare(b.path) || a.method.localeCompare(b.method)).map(row);
@@ -26,7 +26,7 @@ function row(route: Route): string {
     route.limit === unlimited
       ? 'none'
       : `${route.limit.quota} per ${route.limit.windowSeconds} s and ${route.limit.per}`;
-  const refusals = [...new Set(refusalsOf(route).map(({ status, code }) => `${status} ${code}`))].join(', ');
+  const refusals = [...new Set(listRefusals(route).map(({ status, code }) => `${status} ${code}`))].join(', ');
   const cells = [
     route.name,
     `\`${route.method} ${route.path}\``,

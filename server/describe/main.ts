@@ -6,7 +6,7 @@ import pg from 'pg';
 import { migrationsFolder } from '../src/app.ts';
 import { describedSettings } from '../src/config.ts';
 import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
-import { openApi } from '../src/openapi.ts';
+import { buildOpenApi } from '../src/openapi.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeConfiguration } from './configuration.ts';
 import { describedRoutes } from './routes.ts';
@@ -18,7 +18,7 @@ const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.
 const routes = await describedRoutes();
 const files: Record<string, string> = {
   'server/src/tables.ts': await tablesOfMigrations(),
-  'docs/generated/openapi.json': `${JSON.stringify(openApi(routes, '{base_url}'), null, 2)}\n`,
+  'docs/generated/openapi.json': `${JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2)}\n`,
   'docs/generated/catalogue.md': describeCatalogue(routes),
   'docs/configuration.md': describeConfiguration(describedSettings()),
 };

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { recordRefusal } from './core/audit/refusals.ts';
-import { originsOfApps } from './core/auth/app-origins.ts';
+import { createAppOrigins } from './core/auth/app-origins.ts';
 import { type Counters, openCounters } from './core/auth/counters.ts';
 import { createGuard } from './core/auth/guard.ts';
 import type { Route } from './core/auth/route.ts';
@@ -35,17 +35,17 @@ import type { BackgroundWork } from './kit/background/workers/worker.ts';
 import { openWorkflows, type Workflow, type Workflows } from './kit/background/workflows/workflows.ts';
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
-import { type Migration, missing } from './kit/db/migrate.ts';
-import { cursorsSignedWith } from './kit/http/cursor.ts';
+import { listPendingMigrations, type Migration } from './kit/db/migrate.ts';
+import { createCursors } from './kit/http/cursor.ts';
 import type { Exchange } from './kit/http/exchange.ts';
-import { forgetExpired } from './kit/http/idempotency.ts';
+import { removeExpiredKeys } from './kit/http/idempotency.ts';
 import type { Operation } from './kit/http/operation.ts';
-import { type Answered, createServer } from './kit/http/server.ts';
-import { createLog, type Log, logged } from './kit/log.ts';
+import { createServer, type RequestOutcome } from './kit/http/server.ts';
+import { createLog, describeError, type Log } from './kit/log.ts';
 import { createMetrics, type Metrics } from './kit/metrics.ts';
 import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
-import { secretsUnder } from './kit/secrets.ts';
-import { apiVersion, openApi } from './openapi.ts';
+import { createSecrets } from './kit/secrets.ts';
+import { apiVersion, buildOpenApi } from './openapi.ts';
 import type { Db, Tables } from './tables.ts';
 
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
@@ -103,11 +103,11 @@ export function createApp(config: Config, deps: AppDeps): App {
   const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
   const engine = openWorkflows(database.pool, config.DATABASE_URL);
   const bus = eventBus<Events, Db>(wake, (event, error) =>
-    log.error({ event: event.name, event_id: event.id, error: logged(error) }, 'event not heard'),
+    log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event not heard'),
   );
-  const cursors = cursorsSignedWith(config.SIGNING_KEY);
+  const cursors = createCursors(config.SIGNING_KEY);
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
-    log.error({ error: logged(error) }, 'mail not sent'),
+    log.error({ error: describeError(error) }, 'mail not sent'),
   );
   const model = openLanguageModel({ url: config.MODEL_URL, apiKey: config.MODEL_API_KEY, name: config.MODEL_NAME });
   const outbound = openOutbound({
@@ -115,7 +115,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     ownHosts: [new URL(config.BASE_URL).hostname],
     ...deps.outbound,
   });
-  const secrets = secretsUnder(config.MASTER_KEYS);
+  const secrets = createSecrets(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0]?.id ?? '';
   const metrics = createMetrics(() => queueMetrics(database.db, later.queues));
   let description: object | undefined;
@@ -123,14 +123,14 @@ export function createApp(config: Config, deps: AppDeps): App {
   const ending = new AbortController();
 
   const checks = async () => {
-    const pending = await missing(database.pool, deps.migrations).then(
+    const pending = await listPendingMigrations(database.pool, deps.migrations).then(
       (list) => list.length,
       () => undefined,
     );
     return {
       database: pending === undefined && !(await answers(database)) ? ('unreachable' as const) : ('ok' as const),
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
-      redis: counters.reachable() ? ('ok' as const) : ('unreachable' as const),
+      redis: counters.isConnected() ? ('ok' as const) : ('unreachable' as const),
       draining,
       ...workReported(await queueHealth(database.db, later.queues).catch(() => undefined)),
     };
@@ -179,9 +179,9 @@ export function createApp(config: Config, deps: AppDeps): App {
     auditLog,
     installation({
       checks,
-      metrics: metrics.text,
+      metrics: metrics.render,
       metricsToken: config.METRICS_TOKEN,
-      description: () => (description ??= openApi(all, config.BASE_URL)),
+      description: () => (description ??= buildOpenApi(all, config.BASE_URL)),
       info: () => ({
         name: 'Plinth',
         version,
@@ -198,7 +198,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     workflows: rooms.flatMap((room) => room.workflows ?? []),
     jobs: [
       ...rooms.flatMap((room) => room.jobs ?? []),
-      { name: 'forget idempotency keys', everyMs: 60_000, run: forgetExpired },
+      { name: 'forget idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
     ],
     dispatch: bus.dispatch,
   };
@@ -214,25 +214,25 @@ export function createApp(config: Config, deps: AppDeps): App {
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
-    crossOrigin: originsOfApps(database.db),
+    crossOrigin: createAppOrigins(database.db),
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     strictAnswers: config.STRICT_ANSWERS,
-    onAnswered: (answered) => {
-      metrics.answered(answered.operation, answered.status, answered.seconds);
+    onResponse: (answered) => {
+      metrics.countRequest(answered.operation, answered.status, answered.seconds);
       logAnswer(log, answered);
       if (answered.exchange?.refusal !== undefined) void noteRefusal(answered.exchange);
     },
     onError: (error, exchange) =>
       log.error(
-        { request_id: exchange?.requestId, operation: exchange?.operation.name, error: logged(error) },
+        { request_id: exchange?.requestId, operation: exchange?.operation.name, error: describeError(error) },
         'failed',
       ),
   });
 
   const noteRefusal = (exchange: Exchange) =>
     recordRefusal(database.db, counters, exchange).catch((error) =>
-      log.error({ error: logged(error) }, 'refusal not recorded'),
+      log.error({ error: describeError(error) }, 'refusal not recorded'),
     );
 
   const close = async () => {
@@ -279,7 +279,7 @@ const answers = (database: Database<Tables>): Promise<boolean> =>
     () => false,
   );
 
-function logAnswer(log: Log, { operation, status, seconds, requestId, exchange }: Answered): void {
+function logAnswer(log: Log, { operation, status, seconds, requestId, exchange }: RequestOutcome): void {
   if (!log.isLevelEnabled('info')) return;
   log.info(
     {

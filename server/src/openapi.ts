@@ -9,7 +9,7 @@ import { type AnswerShape, paramNames, type Refusal } from './kit/http/operation
 
 export const apiVersion = '1.0.0';
 
-export function openApi(routes: readonly Route[], baseUrl: string): JsonSchema {
+export function buildOpenApi(routes: readonly Route[], baseUrl: string): JsonSchema {
   const schemas: Record<string, JsonSchema> = { Problem: problemSchema, ValidationError: validationSchema };
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
@@ -64,7 +64,7 @@ function operation(route: Route, schemas: Record<string, JsonSchema>): JsonSchem
     ...(route.body && {
       requestBody: {
         required: !route.body.safeParse({}).success,
-        content: { 'application/json': { schema: hoisted(route.body, 'input', schemas) } },
+        content: { 'application/json': { schema: hoistSchemas(route.body, 'input', schemas) } },
       },
     }),
     responses: responsesOf(route, schemas),
@@ -99,7 +99,7 @@ const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): J
 });
 
 function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema[] {
-  const query = route.query ? hoisted(route.query, 'input', schemas) : {};
+  const query = route.query ? hoistSchemas(route.query, 'input', schemas) : {};
   const required = (query.required ?? []) as string[];
   const text = { type: 'string' };
   return [
@@ -135,8 +135,8 @@ function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSc
 
 function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
   const responses: Record<string, JsonSchema> = {};
-  for (const [status, shape] of Object.entries(route.answers)) responses[status] = answered(shape, schemas);
-  const refusals = Map.groupBy([...refusalsOf(route), ...always], (refusal) => refusal.status);
+  for (const [status, shape] of Object.entries(route.answers)) responses[status] = describeAnswer(shape, schemas);
+  const refusals = Map.groupBy([...listRefusals(route), ...always], (refusal) => refusal.status);
   for (const [status, group] of [...refusals].sort(([a], [b]) => a - b)) {
     if (responses[status] !== undefined) continue;
     const codes = [...new Set(group.map((refusal) => refusal.code))];
@@ -161,7 +161,7 @@ const always: readonly Refusal[] = [
 ];
 
 /** Everything an operation may refuse with: what its guards say, what its shape says, what it says itself. */
-export function refusalsOf(route: Route): Refusal[] {
+export function listRefusals(route: Route): Refusal[] {
   return [
     ...(route.credentials === open ? [] : credentialRefusals(route.credentials, route.method)),
     ...(route.limit === unlimited ? [] : [{ status: 429, code: 'rate_limited' }]),
@@ -194,22 +194,22 @@ function credentialRefusals(accepted: AcceptedCredentials, method: string): Refu
   ];
 }
 
-const answered = (shape: AnswerShape, schemas: Record<string, JsonSchema>): JsonSchema =>
+const describeAnswer = (shape: AnswerShape, schemas: Record<string, JsonSchema>): JsonSchema =>
   'media' in shape
     ? { description: shape.description, content: { [shape.media.split(';')[0] as string]: {} } }
-    : { description: 'done', content: { 'application/json': { schema: hoisted(shape, 'output', schemas) } } };
+    : { description: 'done', content: { 'application/json': { schema: hoistSchemas(shape, 'output', schemas) } } };
 
 /** The schema of a shape, with named shapes moved to the components they are referred to by. */
-function hoisted(shape: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
+function hoistSchemas(shape: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
   const { $defs, ...schema } = jsonSchemaOf(shape, io);
   for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
-    schemas[name] = pointed(definition, io) as JsonSchema;
-  return pointed(schema, io) as JsonSchema;
+    schemas[name] = rewriteRefs(definition, io) as JsonSchema;
+  return rewriteRefs(schema, io) as JsonSchema;
 }
 
 /** References point to the components; answers may gain fields within 1.x, so none is declared closed. */
-function pointed(node: unknown, io: 'input' | 'output'): unknown {
-  if (Array.isArray(node)) return node.map((item) => pointed(item, io));
+function rewriteRefs(node: unknown, io: 'input' | 'output'): unknown {
+  if (Array.isArray(node)) return node.map((item) => rewriteRefs(item, io));
   if (typeof node !== 'object' || node === null) return node;
   return Object.fromEntries(
     Object.entries(node)
@@ -220,7 +220,7 @@ function pointed(node: unknown, io: 'input' | 'output'): unknown {
       )
       .map(([key, value]) => [
         key,
-        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointed(value, io),
+        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : rewriteRefs(value, io),
       ]),
   );
 }

@@ -3,9 +3,9 @@
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Pepper } from '../core/auth/tokens.ts';
-import { offerSetup } from '../core/identity/accounts.ts';
+import { createSetupToken } from '../core/identity/accounts.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
-import { createLog, type Log, logged } from '../kit/log.ts';
+import { createLog, describeError, type Log } from '../kit/log.ts';
 
 export async function api(): Promise<void> {
   await serve(readConfig());
@@ -38,9 +38,9 @@ function stopOnSignal(app: App, log: Log): void {
 async function offerFirstSetup(app: App, config: Config, log: Log): Promise<void> {
   if (config.PLINTH_SETUP_TOKEN !== undefined) return;
   try {
-    const setupToken = await offerSetup(app.database.db, config.TOKEN_PEPPERS[0] as Pepper, new Date());
+    const setupToken = await createSetupToken(app.database.db, config.TOKEN_PEPPERS[0] as Pepper, new Date());
     if (setupToken) log.info({ setup_token: setupToken }, 'not set up yet: POST /api/setup with this token');
   } catch (error) {
-    log.warn({ error: logged(error) }, 'no set-up token could be made: is the database migrated?');
+    log.warn({ error: describeError(error) }, 'no set-up token could be made: is the database migrated?');
   }
 }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
 import type { Pepper } from '../core/auth/tokens.ts';
-import { findUserByEmail, makeResetLink } from '../core/identity/accounts.ts';
+import { createResetLink, findUserByEmail } from '../core/identity/accounts.ts';
 import { insertCredential } from '../core/identity/users.ts';
 import { saveWorkspace } from '../core/identity/workspaces.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
@@ -24,7 +24,7 @@ export const user = (args: string[]) =>
   forPerson('reset', args, async (db, config, person, now) => {
     const pepper = config.TOKEN_PEPPERS[0] as Pepper;
     await record(db, 'auth.password_reset_printed', person, now);
-    return makeResetLink(db, person.id, pepper, config.BASE_URL, now);
+    return createResetLink(db, person.id, pepper, config.BASE_URL, now);
   });
 
 /** Issues a personal API key, for integrations that cannot yet use tokens. */

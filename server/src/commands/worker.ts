@@ -7,8 +7,8 @@ import { acquireSlot, type WorkerSlot } from '../kit/background/workers/slots.ts
 import { startWorker } from '../kit/background/workers/worker.ts';
 import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
-import { createLog, type Log, logged } from '../kit/log.ts';
-import { isBearer } from '../kit/metrics.ts';
+import { createLog, describeError, type Log } from '../kit/log.ts';
+import { isBearerToken } from '../kit/metrics.ts';
 
 export async function worker(): Promise<void> {
   const config = readConfig();
@@ -21,7 +21,7 @@ export async function worker(): Promise<void> {
     process.exit(0);
   } catch (error) {
     // A process that goes on holding a slot without working in it would keep everybody else from it.
-    log.fatal({ error: logged(error) }, 'could not work');
+    log.fatal({ error: describeError(error) }, 'could not work');
     process.exit(1);
   }
 }
@@ -42,8 +42,8 @@ async function workIn(slot: WorkerSlot, config: Config, log: Log, stop: AbortSig
     clock: systemClock,
     wake: app.wake,
     engine: app.engine,
-    onError: (what, error) => log.error({ what, error: logged(error) }, 'failed'),
-    onRun: app.metrics.ran,
+    onError: (what, error) => log.error({ what, error: describeError(error) }, 'failed'),
+    onRun: app.metrics.countRun,
     onSettled: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
   });
   serveMetrics(app, config, log);
@@ -66,9 +66,9 @@ function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Co
   const server = createServer(async (request, response) => {
     if (request.url === '/healthz') response.end('{"status":"ok"}');
     else if (request.url !== '/metrics' || METRICS_TOKEN === undefined) response.writeHead(404).end();
-    else if (!isBearer(request.headers.authorization, METRICS_TOKEN)) response.writeHead(401).end();
-    else response.end(await app.metrics.text());
+    else if (!isBearerToken(request.headers.authorization, METRICS_TOKEN)) response.writeHead(401).end();
+    else response.end(await app.metrics.render());
   });
-  server.on('error', (error) => log.error({ error: logged(error) }, 'figures cannot be served'));
+  server.on('error', (error) => log.error({ error: describeError(error) }, 'figures cannot be served'));
   server.listen(WORKER_METRICS_PORT, HOST);
 }

@@ -58,7 +58,7 @@ export async function writeArchive(
 
 /** Reads an archive whole, or says what is wrong with it. */
 export async function readArchive(file: string): Promise<{ manifest: Manifest; tables: Map<string, Row[]> }> {
-  const files = await unpacked(file);
+  const files = await unpack(file);
   const described = files.get('manifest.json');
   if (described === undefined) throw new Error('this is not an export of Plinth: it has no manifest');
   const manifest = JSON.parse(described.toString('utf8')) as Manifest;
@@ -79,7 +79,7 @@ export async function readArchive(file: string): Promise<{ manifest: Manifest; t
   };
 }
 
-async function unpacked(file: string): Promise<Map<string, Buffer>> {
+async function unpack(file: string): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   const unpacking = extract();
   unpacking.on('entry', (header, stream, next) => {

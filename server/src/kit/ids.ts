@@ -4,7 +4,7 @@ import { v7 } from 'uuid';
 export const newId = (): string => v7();
 
 /** The least id of a time: those made before it sort below. */
-export function leastIdAt(time: Date): string {
+export function minIdAt(time: Date): string {
   const hex = time.getTime().toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

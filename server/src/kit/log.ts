@@ -15,7 +15,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 }
 
 /** An error as the log may hold it: no statement parameters, no request. */
-export function logged(error: unknown): Record<string, unknown> {
+export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack } = error;
   const code = (error as { code?: unknown }).code;

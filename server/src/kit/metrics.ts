@@ -4,16 +4,16 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { BackgroundMetrics } from './background/metrics.ts';
 
 /** Whether this is the bearer token, in a time that does not tell how much of it is right. */
-export function isBearer(authorization: string | undefined, token: string): boolean {
+export function isBearerToken(authorization: string | undefined, token: string): boolean {
   const given = Buffer.from(authorization ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 export interface Metrics {
-  answered(operation: string, status: number, seconds: number): void;
-  ran(queue: string, outcome: string, seconds: number): void;
-  text(): Promise<string>;
+  countRequest(operation: string, status: number, seconds: number): void;
+  countRun(queue: string, outcome: string, seconds: number): void;
+  render(): Promise<string>;
 }
 
 /** `later` is read from the database when the figures are asked for. */
@@ -53,18 +53,18 @@ export function createMetrics(later: () => Promise<BackgroundMetrics>): Metrics 
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
     registers: [registry],
   });
-  const setLater = laterGauges(registry);
+  const setLater = createBackgroundGauges(registry);
   return {
-    ran(queue, outcome, seconds) {
+    countRun(queue, outcome, seconds) {
       runs.inc({ queue, outcome });
       runDuration.observe({ queue }, seconds);
     },
-    answered(operation, status, seconds) {
+    countRequest(operation, status, seconds) {
       requests.inc({ operation, status });
       duration.observe({ operation }, seconds);
       if (status === 429) limited.inc({ operation });
     },
-    async text() {
+    async render() {
       setLater(await later().catch(() => undefined));
       return registry.metrics();
     },
@@ -72,7 +72,7 @@ export function createMetrics(later: () => Promise<BackgroundMetrics>): Metrics 
 }
 
 /** What waits, how old, what failed, and who works. Without an answer of the database they are absent, not 0. */
-function laterGauges(registry: Registry): (figures: BackgroundMetrics | undefined) => void {
+function createBackgroundGauges(registry: Registry): (figures: BackgroundMetrics | undefined) => void {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const depth = gauge('plinth_queue_depth', 'Rows of a queue by state: due, running, failed', ['queue', 'state']);

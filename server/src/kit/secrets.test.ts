@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { secretsUnder } from './secrets.ts';
+import { createSecrets } from './secrets.ts';
 
 const key = (id: string) => ({ id, key: randomBytes(32) });
 const [first, second] = [key('a'), key('b')];
 const place = ['app_secrets', 'app/NAME', 'sealed'] as const;
 
 describe('a sealed secret', () => {
-  const secrets = secretsUnder([first]);
+  const secrets = createSecrets([first]);
 
   it('opens to what was sealed, whatever that was', () => {
     fc.assert(
@@ -63,9 +63,9 @@ describe('a sealed secret', () => {
 });
 
 describe('rotating the master key', () => {
-  const before = secretsUnder([first]);
-  const during = secretsUnder([second, first]);
-  const after = secretsUnder([second]);
+  const before = createSecrets([first]);
+  const during = createSecrets([second, first]);
+  const after = createSecrets([second]);
 
   it('old secrets open under both keys; rewrapped they need only the new one', () => {
     const sealed = before.seal('kept', place);

@@ -9,20 +9,20 @@ export interface MasterKey {
 }
 
 /** The table, row and column a secret is stored in. */
-export type Place = readonly [table: string, row: string, column: string];
+export type SecretLocation = readonly [table: string, row: string, column: string];
 
 export interface Secrets {
-  seal(plain: string, place: Place): string;
-  open(sealed: string, place: Place): string;
+  seal(plain: string, place: SecretLocation): string;
+  open(sealed: string, place: SecretLocation): string;
   /** The same secret with its data key wrapped by the current master key; undefined when it already is. */
-  rewrap(sealed: string, place: Place): string | undefined;
+  rewrap(sealed: string, place: SecretLocation): string | undefined;
 }
 
 const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-export function secretsUnder(masterKeys: readonly MasterKey[]): Secrets {
+export function createSecrets(masterKeys: readonly MasterKey[]): Secrets {
   const [current] = masterKeys;
   if (current === undefined) throw new Error('at least one master key is needed');
   const keyOf = (id: string): Buffer => {
@@ -30,12 +30,13 @@ export function secretsUnder(masterKeys: readonly MasterKey[]): Secrets {
     if (found === undefined) throw new Error(`a secret is sealed under the master key ${id}, which is not configured`);
     return found.key;
   };
-  const unwrap = (sealed: string, place: Place) => {
+  const unwrap = (sealed: string, place: SecretLocation) => {
     const [version, keyId = '', wrapped = '', body = ''] = sealed.split('.');
     if (version !== 'v1') throw new Error('not a sealed secret');
     return { keyId, body, dataKey: decrypt(keyOf(keyId), bytes(wrapped), bound(place, 'key')) };
   };
-  const wrap = (dataKey: Buffer, place: Place): string => text(encrypt(current.key, dataKey, bound(place, 'key')));
+  const wrap = (dataKey: Buffer, place: SecretLocation): string =>
+    text(encrypt(current.key, dataKey, bound(place, 'key')));
   return {
     seal(plain, place) {
       const dataKey = randomBytes(32);
@@ -72,7 +73,7 @@ export async function rewrapEach<Row>(
   return rows.length;
 }
 
-const bound = (place: Place, part: 'key' | 'value'): Buffer => Buffer.from(JSON.stringify([...place, part]));
+const bound = (place: SecretLocation, part: 'key' | 'value'): Buffer => Buffer.from(JSON.stringify([...place, part]));
 const text = (value: Buffer): string => value.toString('base64url');
 const bytes = (value: string): Buffer => Buffer.from(value, 'base64url');
 

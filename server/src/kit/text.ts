@@ -1,10 +1,10 @@
 // Owns which texts the database can keep: well-formed ones, without the zero byte that PostgreSQL refuses; and which of them
 // are times.
 
-export const isKeepable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /** The same text without what cannot be kept. */
-export const keepable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
+export const toStorableText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 
@@ -12,7 +12,7 @@ const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\
  * The time that a text says, by contract §0.2: with `Z`, an offset or no zone, which is UTC; cut to milliseconds; from 1970
  * to 9999. Undefined when it says none.
  */
-export function timeOf(text: string): Date | undefined {
+export function parseTime(text: string): Date | undefined {
   const [, seconds = '', fraction = '', zone = 'Z'] = timeForm.exec(text) ?? [];
   const time = new Date(`${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}${zone}`);
   const year = time.getUTCFullYear();

@@ -2,7 +2,7 @@
 // log, not in an error's body, not in any table.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import type { Sent } from '../support/client.ts';
+import type { CallOptions } from '../support/client.ts';
 import { startWorld } from '../support/world.ts';
 
 const world = await startWorld({ environment: { METRICS_TOKEN: 'canary-metrics-token' } });
@@ -31,7 +31,7 @@ const told: string[] = [];
 for (const route of world.app.routes) {
   for (const canary of canaries) {
     const path = route.path.replace(/\{\w+\}/g, canary);
-    const sent: Sent[] = [
+    const sent: CallOptions[] = [
       { headers: { authorization: `Bearer ${canary}` } },
       { headers: { authorization: `Basic ${canary}`, api_key: canary, cookie: `plinth_session=${canary}` } },
       { headers: { api_key: canary, 'x-request-id': `${canary}!` } },
@@ -59,9 +59,9 @@ const without = (places: string) => {
 };
 
 it('finds no credential in the log, which did log every request and the failure', () => {
-  expect(world.logged.length).toBeGreaterThan(told.length);
-  expect(world.logged.some((line) => line.includes('"msg":"failed"'))).toBe(true);
-  without(world.logged.join('\n'));
+  expect(world.logLines.length).toBeGreaterThan(told.length);
+  expect(world.logLines.some((line) => line.includes('"msg":"failed"'))).toBe(true);
+  without(world.logLines.join('\n'));
 });
 
 it('finds no credential in any error’s body', () => {

@@ -7,8 +7,8 @@ import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
 import { inlined, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
 import { paramNames } from '../../src/kit/http/operation.ts';
-import { refusalsOf } from '../../src/openapi.ts';
-import type { Got, Sent } from '../support/client.ts';
+import { listRefusals } from '../../src/openapi.ts';
+import type { CallOptions, CallResult } from '../support/client.ts';
 import { publish, startHookWorld, toldMessage, toldRecord } from '../support/webhook-receiver.ts';
 
 const runs = 60;
@@ -232,7 +232,7 @@ function pathsOf(route: Route): fc.Arbitrary<string> {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
-const requestsOf = (route: Route): fc.Arbitrary<{ path: string; sent: Sent }> =>
+const requestsOf = (route: Route): fc.Arbitrary<{ path: string; sent: CallOptions }> =>
   fc.record({
     path: pathsOf(route),
     sent: fc.record({
@@ -261,10 +261,10 @@ const requestsOf = (route: Route): fc.Arbitrary<{ path: string; sent: Sent }> =>
     }),
   });
 
-function expectDeclared(route: Route, got: Got): void {
+function expectDeclared(route: Route, got: CallResult): void {
   const declared = new Set([
     ...Object.keys(route.answers).map(Number),
-    ...refusalsOf(route).map((refusal) => refusal.status),
+    ...listRefusals(route).map((refusal) => refusal.status),
     413,
     415,
   ]);

@@ -4,7 +4,7 @@ import { describedRoutes } from '../../describe/routes.ts';
 import { type AcceptedCredentials, open } from '../../src/core/auth/credentials.ts';
 import { type Limit, unlimited } from '../../src/core/auth/limits.ts';
 import type { Route } from '../../src/core/auth/route.ts';
-import { refusalsOf } from '../../src/openapi.ts';
+import { listRefusals } from '../../src/openapi.ts';
 import { contractCodes, type Registered, register } from './register.ts';
 
 const routes = await describedRoutes();
@@ -95,7 +95,7 @@ describe.each(routes.filter((route) => !beside.has(route.name)).map((route) => [
     });
 
     it('refuses only with codes of the contract', () => {
-      const unknown = refusalsOf(route).filter(
+      const unknown = listRefusals(route).filter(
         ({ status, code }) => status !== 422 && !contractCodes.get(status)?.has(code),
       );
       expect(unknown).toEqual([]);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newKeys } from '../../src/commands/keys.ts';
-import { call, type Sent } from '../support/client.ts';
+import { type CallOptions, call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
 
@@ -16,7 +16,7 @@ const token = (
   await plinth('bootstrap', '--email', 'First@Example.com', '--name', 'First', '--workspace', 'Ours')
 ).stdout.trim();
 const [a, b] = [await startApi(), await startApi()];
-const at = (api: { url: string }, method: string, path: string, sent: Sent = {}) =>
+const at = (api: { url: string }, method: string, path: string, sent: CallOptions = {}) =>
   call(api.url, method, path, { as: token, ...sent });
 
 describe('the command line', () => {

@@ -1,7 +1,7 @@
 // Owns the caller's side: plain HTTP on loopback, with nothing tidied up on the way.
 import { Agent, request } from 'node:http';
 
-export interface Sent {
+export interface CallOptions {
   /** A token's text, sent as a bearer. */
   readonly as?: string;
   /** Sent as JSON unless it is already text or bytes. */
@@ -9,7 +9,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Got {
+export interface CallResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
@@ -19,8 +19,8 @@ export interface Got {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-export function call(base: string, method: string, path: string, sent: Sent = {}): Promise<Got> {
-  const { promise, resolve, reject } = Promise.withResolvers<Got>();
+export function call(base: string, method: string, path: string, sent: CallOptions = {}): Promise<CallResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<CallResult>();
   const payload = payloadOf(sent.body);
   const { hostname, port } = new URL(base);
   const outgoing = request({ agent, method, hostname, port, path, headers: headersOf(sent, payload) }, (incoming) => {
@@ -50,7 +50,7 @@ export interface StreamedEvent {
   readonly data: any;
 }
 
-export interface Streaming {
+export interface EventStream {
   readonly status: number;
   /** What came so far: events, and comments as events named `:`. */
   readonly events: readonly StreamedEvent[];
@@ -58,12 +58,12 @@ export interface Streaming {
   until(event: string): Promise<StreamedEvent>;
   readonly ended: Promise<void>;
   /** Hangs up. */
-  leave(): void;
+  close(): void;
 }
 
 /** Asks for a stream of events, and reads it as it comes. */
-export function stream(base: string, path: string, sent: Sent): Promise<Streaming> {
-  const { promise, resolve, reject } = Promise.withResolvers<Streaming>();
+export function stream(base: string, path: string, sent: CallOptions): Promise<EventStream> {
+  const { promise, resolve, reject } = Promise.withResolvers<EventStream>();
   const payload = payloadOf(sent.body);
   const headers = { accept: 'text/event-stream', ...headersOf(sent, payload) };
   const { hostname, port } = new URL(base);
@@ -95,7 +95,7 @@ export function stream(base: string, path: string, sent: Sent): Promise<Streamin
       return found.promise;
     };
     const leave = () => outgoing.destroy();
-    resolve({ status: incoming.statusCode ?? 0, events, until, ended: ended.promise, leave });
+    resolve({ status: incoming.statusCode ?? 0, events, until, ended: ended.promise, close: leave });
   });
   outgoing.on('error', reject);
   outgoing.end(payload);
@@ -116,7 +116,7 @@ function payloadOf(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-function headersOf(sent: Sent, payload: Buffer | undefined): Record<string, string | number> {
+function headersOf(sent: CallOptions, payload: Buffer | undefined): Record<string, string | number> {
   return {
     ...(sent.as && { authorization: `Bearer ${sent.as}` }),
     ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Route } from '../../src/core/auth/route.ts';
-import { refusalsOf } from '../../src/openapi.ts';
+import { listRefusals } from '../../src/openapi.ts';
 
 export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', import.meta.url));
 
@@ -48,8 +48,11 @@ function faultsOf(routes: readonly Route[], observed: ReadonlySet<string>): stri
   return routes.flatMap((route) => {
     const mine = [...observed].filter((line) => line.startsWith(`${route.name} `)).map((line) => line.split(' '));
     const statuses = new Set(mine.map(([, status]) => Number(status)));
-    const declared = [...Object.keys(route.answers).map(Number), ...refusalsOf(route).map((refusal) => refusal.status)];
-    const codes = new Set(refusalsOf(route).map((refusal) => `${refusal.status} ${refusal.code}`));
+    const declared = [
+      ...Object.keys(route.answers).map(Number),
+      ...listRefusals(route).map((refusal) => refusal.status),
+    ];
+    const codes = new Set(listRefusals(route).map((refusal) => `${refusal.status} ${refusal.code}`));
     const unseen = [...new Set(declared)].filter((status) => !statuses.has(status));
     const undeclared = mine.filter(
       ([, status, code]) =>

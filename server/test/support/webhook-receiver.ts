@@ -8,7 +8,7 @@ import type { AppRow } from '../../src/core/auth/proofs.ts';
 import type { Events, MessageEvent, RecordEvent } from '../../src/events.ts';
 import { takeAdvisoryLock, transaction } from '../../src/kit/db/database.ts';
 import { newId } from '../../src/kit/ids.ts';
-import type { Got, Sent } from './client.ts';
+import type { CallOptions, CallResult } from './client.ts';
 import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
 
 export const outside = '127.20.0.1';
@@ -64,9 +64,9 @@ export interface Hook {
   heard(): Heard[];
   /** How its endpoint answers from now on. */
   behave(how: Behaving): void;
-  call(method: string, below?: string, sent?: Sent): Promise<Got>;
+  call(method: string, below?: string, sent?: CallOptions): Promise<CallResult>;
   get(): Promise<Seen>;
-  patch(body: object): Promise<Got>;
+  patch(body: object): Promise<CallResult>;
   /** So many things happen that the webhooks of its agent or app are told by default. */
   tell(count?: number): Promise<void>;
   /** Its deliveries, from the first. */
@@ -106,7 +106,7 @@ export async function startHookScene(options: WorldOptions = {}): Promise<HookSc
     const created = await world.call('POST', base, { as, body: { target_url: url(place), events, ...body } });
     expect(created.status, created.text).toBe(200);
     const { id, secret } = created.body;
-    const call = (method: string, below = '', sent: Sent = {}) =>
+    const call = (method: string, below = '', sent: CallOptions = {}) =>
       world.call(method, `${base}/${id}${below}`, { as, ...sent });
     const log = async () => (await call('GET', '/deliveries?after_seq=0&limit=100')).body.items;
     return {
@@ -119,7 +119,7 @@ export async function startHookScene(options: WorldOptions = {}): Promise<HookSc
       call,
       get: async () => (await call('GET')).body,
       patch: async (change) => {
-        await world.forgetCounts(); // no plan widens how often a webhook may be changed
+        await world.resetRateLimits(); // no plan widens how often a webhook may be changed
         return call('PATCH', '', { body: change });
       },
       tell: async (count = 1) => {

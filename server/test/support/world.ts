@@ -29,7 +29,7 @@ import { readMigrations } from '../../src/kit/db/migrate.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { createLog } from '../../src/kit/log.ts';
 import type { Db, Tables } from '../../src/tables.ts';
-import { call, type Got, type Sent } from './client.ts';
+import { type CallOptions, type CallResult, call } from './client.ts';
 import { type Change, changesOf, observe } from './observed.ts';
 import { cloneTemplate } from './template.ts';
 import { tenantCheck } from './tenant-check.ts';
@@ -51,16 +51,16 @@ export interface WorldOptions {
   /** Certificates that endpoints of this world may be signed by. */
   readonly extraCa?: string;
   /** Sees the text of every statement the app sends. */
-  readonly seeStatement?: (text: string) => void;
+  readonly onStatement?: (text: string) => void;
   /** The tests of this file take entries out of the audit log on purpose. */
-  readonly tampers?: true;
+  readonly tampersWithAuditLog?: true;
 }
 
 export class World {
   readonly app: App;
   readonly config: Config;
   readonly url: string;
-  readonly logged: string[];
+  readonly logLines: string[];
   /** Added to the real time; tests move it instead of waiting. */
   readonly clock: { aheadMs: number; now(): Date };
 
@@ -72,14 +72,14 @@ export class World {
     this.db = db;
     this.config = config;
     this.url = url;
-    this.logged = logged;
+    this.logLines = logged;
     this.clock = clock;
   }
 
   /** Stops the app, and checks what must hold over everything the tests of this file did. */
   end: () => Promise<void> = async () => {};
 
-  call(method: string, path: string, sent?: Sent): Promise<Got> {
+  call(method: string, path: string, sent?: CallOptions): Promise<CallResult> {
     return call(this.url, method, path, sent);
   }
 
@@ -92,8 +92,8 @@ export class World {
       clock: this.clock,
       wake: this.app.wake,
       engine: this.app.engine,
-      onError: (what, error) => this.logged.push(`${what}: ${String(error)}`),
-      onRun: this.app.metrics.ran,
+      onError: (what, error) => this.logLines.push(`${what}: ${String(error)}`),
+      onRun: this.app.metrics.countRun,
     });
     const end = this.end;
     this.end = async () => {
@@ -103,7 +103,7 @@ export class World {
   }
 
   /** Nobody has asked for anything yet. */
-  async forgetCounts(): Promise<void> {
+  async resetRateLimits(): Promise<void> {
     const redis = new Redis(this.config.REDIS_URL);
     const keys = await redis.keys(`${this.config.REDIS_PREFIX}*`);
     if (keys.length > 0) await redis.del(...keys);
@@ -213,7 +213,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** One more process's worth of app on the same database. */
-export async function startBeside(world: World, options: WorldOptions = {}): Promise<World> {
+export async function startSecondApp(world: World, options: WorldOptions = {}): Promise<World> {
   const beside = await startOn(world.config.DATABASE_URL, {
     ...options,
     environment: { ...keysOf(world), ...options.environment },
@@ -258,7 +258,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
     migrations: await readMigrations(migrationsFolder),
     // Noted as well as thrown: some callers of the database carry on after an error.
     onStatement: (text) => {
-      options.seeStatement?.(text);
+      options.onStatement?.(text);
       try {
         check.run(text);
       } catch (error) {
@@ -287,7 +287,7 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
     await app.close();
     dns.close();
     // Every change that any test made has left its entry, with who did it (contract §2.8).
-    if (!options.tampers) await expectAudited(db, changes);
+    if (!options.tampersWithAuditLog) await expectAudited(db, changes);
     await close();
     expect(refused, 'statements that left their tenant').toEqual([]);
   };

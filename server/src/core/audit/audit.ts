@@ -16,15 +16,20 @@ export interface AuditedChange {
 }
 
 /** What stands in place of a value that must not be in the log. */
-export const concealed = { changed: true } as const;
+export const redacted = { changed: true } as const;
 
 /** Records a change of a workspace's state, by whoever the proof names. */
 export const audit = (db: Db, access: WorkspaceAccess | DataAccess, change: AuditedChange, now: Date): Promise<void> =>
-  record(db, { ...by(access.caller), workspace_id: access.workspace_id, outcome: 'done' }, change, now);
+  insertEntry(
+    db,
+    { ...describeCaller(access.caller), workspace_id: access.workspace_id, outcome: 'done' },
+    change,
+    now,
+  );
 
 /** Records a change of a person's own things, in the installation's chain: it belongs to no workspace. */
 export const auditSelf = (db: Db, access: SelfAccess, change: AuditedChange, now: Date): Promise<void> =>
-  record(db, { ...by(access.caller), workspace_id: null, outcome: 'done' }, change, now);
+  insertEntry(db, { ...describeCaller(access.caller), workspace_id: null, outcome: 'done' }, change, now);
 
 /** Records what an operator did to a workspace: in its own chain, for its people to see, and in the installation's. */
 export async function auditOperator(
@@ -34,10 +39,10 @@ export async function auditOperator(
   change: AuditedChange,
   now: Date,
 ): Promise<void> {
-  const circumstances = by(access.caller);
+  const circumstances = describeCaller(access.caller);
   const actor = { ...circumstances.actor, kind: 'operator' as const };
   for (const chain of [workspace_id, null]) {
-    await record(db, { ...circumstances, actor, workspace_id: chain, outcome: 'done' }, change, now);
+    await insertEntry(db, { ...circumstances, actor, workspace_id: chain, outcome: 'done' }, change, now);
   }
 }
 
@@ -50,7 +55,7 @@ export const auditVisitor = (
   now: Date,
   workspace_id: string | null = null,
 ): Promise<void> =>
-  record(
+  insertEntry(
     db,
     {
       actor: person === null ? anonymous : { kind: 'user', id: person.id, email: person.email },
@@ -66,7 +71,7 @@ export const auditVisitor = (
 
 /** Records what the service or the command line did by itself. */
 export const auditService = (db: Db, workspace_id: string | null, change: AuditedChange, now: Date): Promise<void> =>
-  record(
+  insertEntry(
     db,
     {
       actor: { kind: 'service', id: null, email: null },
@@ -87,7 +92,7 @@ export const auditRefusal = (
   workspace_id: string | null,
   change: AuditedChange,
   now: Date,
-): Promise<void> => record(db, { ...by(asker), workspace_id, outcome: 'refused' }, change, now);
+): Promise<void> => insertEntry(db, { ...describeCaller(asker), workspace_id, outcome: 'refused' }, change, now);
 
 // Every change pays for this one, so it is prepared.
 const insertPending = prepared<never, [id: string, workspaceId: string | null, entry: string]>(
@@ -95,7 +100,7 @@ const insertPending = prepared<never, [id: string, workspaceId: string | null, e
   'insert into audit_pending (id, workspace_id, entry) values ($1, $2, $3)',
 );
 
-interface Circumstances {
+interface EntryContext {
   readonly actor: {
     kind: 'user' | 'app_user' | 'workspace_key' | 'service' | 'operator' | 'anonymous';
     id: string | null;
@@ -110,21 +115,21 @@ interface Circumstances {
 
 const anonymous = { kind: 'anonymous', id: null, email: null } as const;
 
-const by = (asker: AnyCaller) => ({
+const describeCaller = (asker: AnyCaller) => ({
   actor: actorOf(asker),
   credential_id: asker.credential_id,
   request_id: asker.request_id,
   ip: asker.ip,
 });
 
-function actorOf({ kind, credential_id, user_id, app_user_id, email }: AnyCaller): Circumstances['actor'] {
+function actorOf({ kind, credential_id, user_id, app_user_id, email }: AnyCaller): EntryContext['actor'] {
   if (kind === 'anonymous') return anonymous;
   if (kind === 'workspace_key') return { kind, id: credential_id, email: null };
   if (kind === 'app_user_token') return { kind: 'app_user', id: app_user_id, email };
   return { kind: 'user', id: user_id, email };
 }
 
-async function record(db: Db, circumstances: Circumstances, change: AuditedChange, now: Date): Promise<void> {
+async function insertEntry(db: Db, circumstances: EntryContext, change: AuditedChange, now: Date): Promise<void> {
   const { workspace_id, ...rest } = circumstances;
   const { app_id = null, before = null, after = null, type, target } = change;
   const id = newId();

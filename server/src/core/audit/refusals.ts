@@ -13,10 +13,10 @@ const recorded = new Set(['role_required', 'plan_required', 'owner_protected']);
 export async function recordRefusal(db: Db, counters: Counters, exchange: Exchange): Promise<void> {
   const { refusal, actor, operation } = exchange;
   if (refusal === undefined || !actor?.id || !recorded.has(refusal)) return;
-  const { credential_id } = actor.found as LookupResult;
+  const { credential_id } = actor.lookup as LookupResult;
   const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;
-  const asker = anyCallerOf(actor.found as LookupResult, exchange);
+  const asker = anyCallerOf(actor.lookup as LookupResult, exchange);
   const { param } = (operation as Route).access;
   const target = {
     kind: param?.replace(/_id$/, '') ?? 'workspace',

@@ -1,7 +1,7 @@
 // The guard of an app's data, on a small operation of its own: whom the rules then see, who is refused and how.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Sent } from '../../../test/support/client.ts';
+import type { CallOptions } from '../../../test/support/client.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { body, optional } from '../../kit/http/shapes.ts';
 import { audit } from '../audit/audit.ts';
@@ -58,7 +58,7 @@ const probes: Route[] = [
 const statements: string[] = [];
 const world = await startWorld({
   routes: (routes) => [...routes, ...probes],
-  seeStatement: (text) => statements.push(text),
+  onStatement: (text) => statements.push(text),
 });
 const owner = await world.person('owner@example.com', { full_name: 'Olive Owner' });
 const workspace = await world.workspace(owner, 'free');
@@ -73,8 +73,8 @@ const user = await world.appUser(app, 'ann@customers.example', {
 });
 const token = await world.appUserToken(app, user);
 
-const look = (at: { id: string }, sent?: Sent) => world.call('GET', `/api/apps/${at.id}/around`, sent);
-const trace = (at: { id: string }, sent?: Sent) => world.call('POST', `/api/apps/${at.id}/around`, sent);
+const look = (at: { id: string }, sent?: CallOptions) => world.call('GET', `/api/apps/${at.id}/around`, sent);
+const trace = (at: { id: string }, sent?: CallOptions) => world.call('POST', `/api/apps/${at.id}/around`, sent);
 
 describe('whom the rules see', () => {
   it('an app’s own user, as the app knows them', async () => {

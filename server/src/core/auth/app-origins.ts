@@ -13,13 +13,13 @@ const readOrigins = prepared<{ public_origins: string[] }, [id: string | null]>(
   '/* reach */ select public_origins from apps where id = $1::uuid and deleted_date is null',
 );
 
-export const originsOfApps = (db: Db): CrossOrigin => ({
-  allows: (operation) => {
+export const createAppOrigins = (db: Db): CrossOrigin => ({
+  isAllowed: (operation) => {
     const { credentials } = operation as Route;
     return credentials !== open && credentials.appUser === true;
   },
   // The look-up has brought the app along; only a preflight, and a refusal before it, asks once more.
-  originsOf: async (params, found) =>
+  getOrigins: async (params, found) =>
     found === undefined
       ? ((await readOrigins(db, idOrNull(params.app_id)))[0]?.public_origins ?? [])
       : ((found as AppLookup).app_public_origins ?? []),

@@ -13,7 +13,7 @@ export interface Counters {
   /** Adds to a counter and gives what it then holds; `by` 0 only looks. */
   add(name: string, windowSeconds: number, by?: number): Promise<Count>;
   /** Whether counts are shared right now. */
-  reachable(): boolean;
+  isConnected(): boolean;
   close(): void;
 }
 
@@ -69,7 +69,7 @@ export function openCounters(url: string, prefix: string): Counters {
         waiting -= 1;
       }
     },
-    reachable: () => redis.status === 'ready',
+    isConnected: () => redis.status === 'ready',
     close: () => {
       clearInterval(watching);
       redis.disconnect();

@@ -7,7 +7,7 @@ import type { LookupResult } from './lookup.ts';
 const everyMs = 60_000;
 
 /** Written at most once a minute per credential, beside the request; a failed write costs a minute of precision. */
-export function markUsed(db: Kysely<Tables>, found: LookupResult, choseWorkspace: boolean, now: Date): void {
+export function recordUse(db: Kysely<Tables>, found: LookupResult, choseWorkspace: boolean, now: Date): void {
   if (found.kind === 'app_user_token') return; // they are many, short-lived and never listed
   const movedTo = found.kind === 'session' && choseWorkspace && found.role !== null && found.workspace_id;
   const moved = movedTo && movedTo !== found.credential_workspace_id;
@@ -18,11 +18,11 @@ export function markUsed(db: Kysely<Tables>, found: LookupResult, choseWorkspace
   if (moved) update = update.set({ workspace_id: movedTo });
   else update = update.where((is) => is.or([is('last_used_at', 'is', null), is('last_used_at', '<', before)]));
   update.execute().catch(() => {});
-  noteSeen(db, found, now);
+  recordMemberActivity(db, found, now);
 }
 
 /** That a member was in this workspace; folded into the members' directory later. */
-function noteSeen(db: Kysely<Tables>, { user_id, workspace_id, role }: LookupResult, now: Date): void {
+function recordMemberActivity(db: Kysely<Tables>, { user_id, workspace_id, role }: LookupResult, now: Date): void {
   if (user_id === null || workspace_id === null || role === null) return;
   const seen = { workspace_id, user_id, noted_at: now, seen_at: now };
   db.insertInto('member_activity')
@@ -31,6 +31,11 @@ function noteSeen(db: Kysely<Tables>, { user_id, workspace_id, role }: LookupRes
     .catch(() => {});
 }
 
-export async function rehash(db: Kysely<Tables>, credentialId: string, hash: Buffer, pepperId: string): Promise<void> {
+export async function saveHash(
+  db: Kysely<Tables>,
+  credentialId: string,
+  hash: Buffer,
+  pepperId: string,
+): Promise<void> {
   await db.updateTable('credentials').set({ hash, pepper_id: pepperId }).where('id', '=', credentialId).execute();
 }

@@ -3,7 +3,7 @@
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { LookupResult } from './lookup.ts';
-import { type CredentialKind, kindOfToken } from './tokens.ts';
+import { type CredentialKind, parseTokenKind } from './tokens.ts';
 
 export const keyScopes = [
   'apps:read',
@@ -52,21 +52,21 @@ export function readCredential(exchange: Exchange, cellCode: string): PresentedC
   const session = cookie(exchange, 'plinth_session');
   if (session === undefined) return undefined;
   const known = readSession(exchange, cellCode);
-  if (known === undefined) throw invalidCredentials();
+  if (known === undefined) throw credentialsInvalid();
   return known;
 }
 
 /** The browser session alone, whatever else was sent; undefined when there is none of ours. */
 export function readSession(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
   const text = cookie(exchange, 'plinth_session');
-  if (text === undefined || kindOfToken(text, cellCode) !== 'session') return undefined;
+  if (text === undefined || parseTokenKind(text, cellCode) !== 'session') return undefined;
   return { text, kind: 'session', viaApiKeyHeader: false };
 }
 
 function checked(text: string, cellCode: string, viaApiKeyHeader: boolean): PresentedCredential {
-  const kind = kindOfToken(text, cellCode);
+  const kind = parseTokenKind(text, cellCode);
   const isMisplaced = kind === 'session' || (kind === 'app_user_token' && viaApiKeyHeader);
-  if (kind === undefined || isMisplaced) throw invalidCredentials();
+  if (kind === undefined || isMisplaced) throw credentialsInvalid();
   return { text, kind, viaApiKeyHeader };
 }
 
@@ -81,9 +81,9 @@ function cookie(exchange: Exchange, name: string): string | undefined {
 }
 
 /** 401: unknown or past its time. */
-export function refuseUnknown(found: LookupResult | undefined, now: Date): asserts found is LookupResult {
-  if (found === undefined) throw invalidCredentials();
-  if (isExpired(found, now)) throw expired();
+export function requireKnownCredential(found: LookupResult | undefined, now: Date): asserts found is LookupResult {
+  if (found === undefined) throw credentialsInvalid();
+  if (isExpired(found, now)) throw credentialsExpired();
 }
 
 /** Past its time, or a session that nobody used for too long. */
@@ -96,7 +96,7 @@ const isIdle = ({ last_used_at }: LookupResult, now: Date): boolean =>
   last_used_at !== null && now.getTime() - Date.parse(last_used_at) > sessionIdleMs;
 
 /** 403 by kind, permission and scope: undefined when the route accepts the credential. */
-export function refusalOfKind(
+export function findKindRefusal(
   accepted: AcceptedCredentials,
   found: Pick<LookupResult, 'kind' | 'permission' | 'scopes'>,
 ): Problem | undefined {
@@ -137,7 +137,7 @@ function refusalOfWorkspaceKey(scope: KeyScope | undefined, scopes: readonly str
 }
 
 /** A browser's cookie is only good from our own pages: others could send it without the person wanting to. */
-export function refuseForeignOrigin(exchange: Exchange, baseOrigin: string): void {
+export function requireSameOrigin(exchange: Exchange, baseOrigin: string): void {
   if (exchange.operation.method === 'GET') return;
   const origin = exchange.header('origin');
   const site = exchange.header('sec-fetch-site');
@@ -147,9 +147,10 @@ export function refuseForeignOrigin(exchange: Exchange, baseOrigin: string): voi
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);
 
-export const missingCredentials = () =>
+export const credentialsMissing = () =>
   unauthenticated('credentials_missing', 'Send a personal access token as "Authorization: Bearer <token>".');
 
-export const expired = () => unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
+export const credentialsExpired = () =>
+  unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
 
-export const invalidCredentials = () => unauthenticated('credentials_invalid', 'These credentials are not valid.');
+export const credentialsInvalid = () => unauthenticated('credentials_invalid', 'These credentials are not valid.');

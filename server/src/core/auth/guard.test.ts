@@ -1,11 +1,11 @@
 // The guard over time and over processes: what is taken away is gone on the next request, everywhere.
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/support/world.ts';
+import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { hashToken } from './tokens.ts';
 
 const world = await startWorld();
-const other = await startBeside(world); // a second process on the same database and Redis
+const other = await startSecondApp(world); // a second process on the same database and Redis
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
@@ -123,7 +123,7 @@ describe('client addresses', () => {
     );
 
   it('believes X-Forwarded-For only of a trusted proxy, and then its last untrusted entry', async () => {
-    const trusting = await startBeside(world, {
+    const trusting = await startSecondApp(world, {
       environment: { TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8', REDIS_PREFIX: `trusting:${process.pid}:` },
     });
     const first = await left(world, '198.51.100.1');
@@ -145,11 +145,11 @@ describe('personal API keys', () => {
     const got = await world.call('GET', '/api/apps', { headers: { api_key: token } });
     expect(got.headers).toMatchObject({ deprecation: '@1792022400' });
     expect(got.headers.sunset).toBeUndefined();
-    const soon = await startBeside(world, { environment: { PERSONAL_API_KEYS_UNTIL: '2999-01-01' } });
+    const soon = await startSecondApp(world, { environment: { PERSONAL_API_KEYS_UNTIL: '2999-01-01' } });
     expect((await soon.call('GET', '/api/apps', { headers: { api_key: token } })).headers.sunset).toBe(
       'Tue, 01 Jan 2999 00:00:00 GMT',
     );
-    const over = await startBeside(world, { environment: { PERSONAL_API_KEYS_UNTIL: '2020-01-01' } });
+    const over = await startSecondApp(world, { environment: { PERSONAL_API_KEYS_UNTIL: '2020-01-01' } });
     expect(await over.call('GET', '/api/apps', { headers: { api_key: token } })).toMatchObject({
       status: 401,
       body: { code: 'credentials_expired' },
@@ -186,7 +186,7 @@ describe('peppers', () => {
     const [old] = world.config.TOKEN_PEPPERS;
     const fresh = randomBytes(32);
     const both = `new:${fresh.toString('base64')},${old?.id}:${old?.key.export().toString('base64')}`;
-    const rotated = await startBeside(world, { environment: { TOKEN_PEPPERS: both } });
+    const rotated = await startSecondApp(world, { environment: { TOKEN_PEPPERS: both } });
     expect((await list(rotated, token)).status).toBe(200);
     const row = await world.db
       .selectFrom('credentials')

@@ -5,32 +5,32 @@ import type { Kysely } from 'kysely';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
 import type { Count, Counters } from './counters.ts';
-import { markUsed, rehash } from './credential-usage.ts';
+import { recordUse, saveHash } from './credential-usage.ts';
 import {
   type AcceptedCredentials,
-  expired,
+  credentialsExpired,
+  credentialsMissing,
+  findKindRefusal,
   isExpired,
-  missingCredentials,
   open,
   type PresentedCredential,
   readCredential,
   readSession,
-  refusalOfKind,
-  refuseForeignOrigin,
-  refuseUnknown,
+  requireKnownCredential,
+  requireSameOrigin,
 } from './credentials.ts';
 import {
   anonymousLimit,
   appUserLimit,
-  type Counted,
-  counterName,
-  quotaOf,
+  type CountedCaller,
+  nameCounter,
   rateLimited,
-  secondsLeft,
+  scaleQuota,
+  toWholeSeconds,
   unlimited,
 } from './limits.ts';
 import type { LookupResult } from './lookup.ts';
-import { planFault } from './plans.ts';
+import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Pepper } from './tokens.ts';
 
@@ -59,7 +59,7 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     const early = counted.countEarly(hash, exchange, route, options);
     const found = await find(exchange, route, credential, hash, options);
     try {
-      refuseUnknown(found, exchange.now);
+      requireKnownCredential(found, exchange.now);
     } catch (refusal) {
       counted.forget(hash);
       throw refusal;
@@ -69,14 +69,14 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
     exchange.actor = {
       id: found.user_id ?? found.app_user_id ?? found.credential_id,
       workspaceId: found.workspace_id,
-      reach: found.app_ids?.join() ?? '',
-      found,
+      scope: found.app_ids?.join() ?? '',
+      lookup: found,
     };
     const figure = limitOf(route, found);
     await limit(exchange, figure, found, early ?? countFor(exchange, figure, countedAs(found), options));
     const access = route.access.decide(found, exchange);
     refusePlan(route, found);
-    markUsed(options.db, found, route.access.choosesWorkspace, exchange.now);
+    recordUse(options.db, found, route.access.choosesWorkspace, exchange.now);
     return within(exchange, route, access, options);
   };
 }
@@ -88,8 +88,8 @@ async function anonymous(exchange: Exchange, route: Route, options: GuardOptions
   const { access, credentials } = route;
   const found =
     (credentials as AcceptedCredentials).appUser && (await access.findOpen?.(options.db, access.idOf(exchange)));
-  if (!found) throw missingCredentials();
-  exchange.actor = { id: null, workspaceId: found.workspace_id, reach: '', found };
+  if (!found) throw credentialsMissing();
+  exchange.actor = { id: null, workspaceId: found.workspace_id, scope: '', lookup: found };
   await limit(exchange, anonymousLimit, undefined, countFor(exchange, anonymousLimit, undefined, options));
   const proof = access.decide(found, exchange);
   refusePlan(route, found);
@@ -106,7 +106,7 @@ async function recognised(exchange: Exchange, route: Route, options: GuardOption
   if (session === undefined) return undefined;
   const found = await find(exchange, route, session, hashToken(session.text, currentPepper(options)), options);
   if (found === undefined || isExpired(found, exchange.now)) return undefined;
-  refuseForeignOrigin(exchange, options.baseOrigin);
+  requireSameOrigin(exchange, options.baseOrigin);
   return found;
 }
 
@@ -125,7 +125,7 @@ async function find(
   for (const pepper of options.peppers.slice(1)) {
     const old = await route.access.find(options.db, hashToken(credential.text, pepper), id, exchange);
     if (old === undefined) continue;
-    await rehash(options.db, old.credential_id, hash, currentPepper(options).id);
+    await saveHash(options.db, old.credential_id, hash, currentPepper(options).id);
     return old;
   }
   return undefined;
@@ -142,13 +142,13 @@ function permit(
 ): void {
   if (found.kind === 'personal_key') {
     const until = options.personalKeysUntil;
-    if (until !== undefined && until <= exchange.now) throw expired();
+    if (until !== undefined && until <= exchange.now) throw credentialsExpired();
     if (credential.viaApiKeyHeader) exchange.reply.header('deprecation', personalKeysDeprecatedAt);
     if (credential.viaApiKeyHeader && until !== undefined) exchange.reply.header('sunset', until.toUTCString());
   }
-  const refusal = refusalOfKind(accepted, found);
+  const refusal = findKindRefusal(accepted, found);
   if (refusal !== undefined) throw refusal;
-  if (found.kind === 'session') refuseForeignOrigin(exchange, options.baseOrigin);
+  if (found.kind === 'session') requireSameOrigin(exchange, options.baseOrigin);
 }
 
 /** Those who use an app are counted apart from those who manage it. */
@@ -158,12 +158,12 @@ const limitOf = (route: Route, { kind }: Pick<LookupResult, 'kind'>): Route['lim
 function countFor(
   exchange: Exchange,
   limit: Route['limit'],
-  who: Counted | undefined,
+  who: CountedCaller | undefined,
   options: GuardOptions,
 ): Promise<Count> | undefined {
   if (limit === unlimited) return undefined;
   const { operation, address, params } = exchange;
-  const name = counterName(limit, operation.name, who, address, params.app_id?.slice(0, 64) ?? '');
+  const name = nameCounter(limit, operation.name, who, address, params.app_id?.slice(0, 64) ?? '');
   return options.counters.add(name, limit.windowSeconds);
 }
 
@@ -178,8 +178,8 @@ async function limit(
   if (!shared) exchange.partial.push('rate_limit');
   // Another workspace's plan is nobody's business: a caller outside counts by the plain figure.
   const own = found !== undefined && belongs(found) ? found : undefined;
-  const quota = quotaOf(limit, own?.plan ?? null, own?.rate_multiplier ?? null);
-  const seconds = secondsLeft(resetMs);
+  const quota = scaleQuota(limit, own?.plan ?? null, own?.rate_multiplier ?? null);
+  const seconds = toWholeSeconds(resetMs);
   const name = limit.group ?? exchange.operation.name;
   exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
   exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
@@ -193,21 +193,21 @@ async function limit(
 }
 
 function refusePlan(route: Route, found: LookupResult): void {
-  const fault = route.plan && found.plan && planFault(found.plan, route.plan);
+  const fault = route.plan && found.plan && findPlanRefusal(found.plan, route.plan);
   if (fault) throw fault;
 }
 
 const belongs = (found: LookupResult): boolean => found.role !== null || found.user_id === null;
 
 /** Nobody counts in a workspace they do not belong to. */
-const countedAs = (found: LookupResult): Counted => ({
+const countedAs = (found: LookupResult): CountedCaller => ({
   ...found,
   workspace_id: belongs(found) ? found.workspace_id : null,
 });
 
 const mostHints = 50_000;
 
-type Hint = Counted & Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'>;
+type Hint = CountedCaller & Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'>;
 
 /**
  * Remembers, per credential, only what never changes about it, to name its counter before the read has answered.
@@ -218,7 +218,7 @@ class Hints {
 
   countEarly(hash: Buffer, exchange: Exchange, route: Route, options: GuardOptions): Promise<Count> | undefined {
     const hint = this.#known.get(hash.toString('latin1'));
-    if (hint === undefined || refusalOfKind(route.credentials as AcceptedCredentials, hint) !== undefined)
+    if (hint === undefined || findKindRefusal(route.credentials as AcceptedCredentials, hint) !== undefined)
       return undefined;
     if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
     return countFor(exchange, limitOf(route, hint), hint, options);

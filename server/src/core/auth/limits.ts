@@ -8,7 +8,7 @@ import type { CredentialKind } from './tokens.ts';
  * workspace: a session its own per person; all personal tokens and keys of the workspace share one
  * user: a person over all credentials · app: all callers of the app · address: the client address
  */
-export type CountedPer =
+export type LimitScope =
   | 'caller'
   | 'workspace'
   | 'user'
@@ -21,7 +21,7 @@ export type CountedPer =
 export interface Limit {
   readonly quota: number;
   readonly windowSeconds: number;
-  readonly per: CountedPer;
+  readonly per: LimitScope;
   /** Operations of one group share one counter. */
   readonly group?: string;
   /** plan: the plan's factor, or the workspace's own · override: only the workspace's own · never: fixed */
@@ -33,7 +33,7 @@ interface LimitOptions {
   readonly scaledBy?: Limit['scaledBy'];
 }
 
-export const perMinute = (quota: number, per: CountedPer, options: LimitOptions = {}): Limit => ({
+export const perMinute = (quota: number, per: LimitScope, options: LimitOptions = {}): Limit => ({
   quota,
   windowSeconds: 60,
   per,
@@ -50,7 +50,7 @@ export function rateLimited(message: string, limit: number, windowSeconds: numbe
 }
 
 /** Whole seconds until a window ends, never 0. */
-export const secondsLeft = (resetMs: number): number => Math.max(1, Math.ceil(resetMs / 1000));
+export const toWholeSeconds = (resetMs: number): number => Math.max(1, Math.ceil(resetMs / 1000));
 
 export const unlimited = 'unlimited';
 
@@ -58,7 +58,7 @@ export const unlimited = 'unlimited';
 export const appUserLimit = perMinute(600, 'caller', { group: 'runtime', scaledBy: 'never' });
 export const anonymousLimit = perMinute(120, 'address+app', { group: 'runtime', scaledBy: 'never' });
 
-export interface Counted {
+export interface CountedCaller {
   readonly kind: CredentialKind | 'anonymous';
   readonly credential_id: string;
   readonly user_id: string | null;
@@ -67,10 +67,10 @@ export interface Counted {
 }
 
 /** The counter a caller's request falls into. */
-export function counterName(
+export function nameCounter(
   limit: Limit,
   operation: string,
-  who: Counted | undefined,
+  who: CountedCaller | undefined,
   address: string,
   app: string,
 ): string {
@@ -81,7 +81,7 @@ export function counterName(
   return base + whose + (withApp ? `:${app}` : '');
 }
 
-function ownCounter(per: string, who: Counted): string {
+function ownCounter(per: string, who: CountedCaller): string {
   if (who.kind === 'app_user_token') return `e:${who.app_user_id}`;
   if (who.kind === 'workspace_key') return `k:${who.credential_id}`;
   if (per === 'user') return `p:${who.user_id}`;
@@ -89,7 +89,7 @@ function ownCounter(per: string, who: Counted): string {
   return per === 'workspace' && who.workspace_id !== null ? `w:${who.workspace_id}` : `u:${who.user_id}`;
 }
 
-export function quotaOf(limit: Limit, plan: Plan | null, override: number | null): number {
+export function scaleQuota(limit: Limit, plan: Plan | null, override: number | null): number {
   if (limit.scaledBy === 'never') return limit.quota;
   const factor = override ?? (limit.scaledBy === 'plan' && plan !== null ? rateFactors[plan] : 1);
   return Math.max(1, Math.floor(limit.quota * factor));

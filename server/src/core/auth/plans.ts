@@ -26,14 +26,14 @@ export type GatedFeature = keyof typeof lowestPlan;
 export const gatedFeatures = Object.keys(lowestPlan) as GatedFeature[];
 
 /** The plan a feature needs, when `plan` does not reach it. */
-export function requiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {
+export function findRequiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {
   const lowest = lowestPlan[feature];
   return plans.indexOf(plan) < plans.indexOf(lowest) ? lowest : undefined;
 }
 
 /** 402 when `plan` does not reach the feature. */
-export function planFault(plan: Plan, feature: GatedFeature): Problem | undefined {
-  const required_plan = requiredPlan(plan, feature);
+export function findPlanRefusal(plan: Plan, feature: GatedFeature): Problem | undefined {
+  const required_plan = findRequiredPlan(plan, feature);
   if (required_plan === undefined) return undefined;
   return new Problem('payment_required', 'plan_required', `This needs the ${required_plan} plan or higher.`, {
     members: { required_plan },

@@ -26,7 +26,7 @@ import type {
   Visitor,
   WorkspaceAccess,
 } from './proofs.ts';
-import { type AppRole, appRoleReaches, roleOverApp, roleReaches, type WorkspaceRole } from './roles.ts';
+import { type AppRole, deriveAppRole, isAppRoleAtLeast, isRoleAtLeast, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
   /** As the register of operations writes it: `member`, `w:editor`, `a:viewer`. */
@@ -245,14 +245,14 @@ function atApp(found: AppLookup, exchange: Exchange, required: AppRole, notFound
   if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw notFound(notFoundCode);
   const access = inWorkspace(found, exchange, 'guest', notFoundCode);
   if (access.role === null) return issueProof<AppAccess>({ ...access, app, app_role: null });
-  const app_role = roleOverApp({
+  const app_role = deriveAppRole({
     workspace_role: access.role,
     visibility: app.visibility,
     is_app_owner: app.owner_id === found.user_id,
     share_role: found.share_role,
   });
   if (app_role === undefined) throw notFound(notFoundCode);
-  if (!appRoleReaches(app_role, required)) throw roleRequired(required);
+  if (!isAppRoleAtLeast(app_role, required)) throw roleRequired(required);
   return issueProof<AppAccess>({ ...access, app, app_role });
 }
 
@@ -270,7 +270,7 @@ function inWorkspace(
   if (found.access_state === 'blocked') {
     throw new Problem('forbidden', 'member_blocked', 'An admin of this workspace has blocked your access to it.');
   }
-  if (!roleReaches(found.role, required)) throw roleRequired(required);
+  if (!isRoleAtLeast(found.role, required)) throw roleRequired(required);
   return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: found.role });
 }
 

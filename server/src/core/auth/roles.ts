@@ -6,13 +6,13 @@ export type WorkspaceRole = (typeof workspaceRoles)[number];
 const appRoles = ['viewer', 'editor', 'owner'] as const;
 export type AppRole = (typeof appRoles)[number];
 
-export const roleReaches = (role: WorkspaceRole, required: WorkspaceRole): boolean =>
+export const isRoleAtLeast = (role: WorkspaceRole, required: WorkspaceRole): boolean =>
   workspaceRoles.indexOf(role) >= workspaceRoles.indexOf(required);
 
-export const appRoleReaches = (role: AppRole, required: AppRole): boolean =>
+export const isAppRoleAtLeast = (role: AppRole, required: AppRole): boolean =>
   appRoles.indexOf(role) >= appRoles.indexOf(required);
 
-export interface Standing {
+export interface AppRelation {
   readonly workspace_role: WorkspaceRole;
   readonly visibility: 'workspace' | 'private';
   readonly is_app_owner: boolean;
@@ -20,7 +20,12 @@ export interface Standing {
 }
 
 /** The caller's role over an app; undefined when the app is invisible to them. */
-export function roleOverApp({ workspace_role, visibility, is_app_owner, share_role }: Standing): AppRole | undefined {
+export function deriveAppRole({
+  workspace_role,
+  visibility,
+  is_app_owner,
+  share_role,
+}: AppRelation): AppRole | undefined {
   switch (workspace_role) {
     case 'owner':
     case 'admin':

@@ -30,7 +30,7 @@ export function mintToken(kind: CredentialKind, cellCode: string): string {
 }
 
 /** The kind a text claims to be; undefined when it is malformed, mistyped or of another cell. No database is asked. */
-export function kindOfToken(text: string, cellCode: string): CredentialKind | undefined {
+export function parseTokenKind(text: string, cellCode: string): CredentialKind | undefined {
   const match = form.exec(text);
   if (match === null || match[2] !== cellCode) return undefined;
   if (checksum(text.slice(0, -6)) !== text.slice(-6)) return undefined;

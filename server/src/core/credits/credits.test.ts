@@ -7,16 +7,16 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { type Person, startWorld } from '../../../test/support/world.ts';
-import { getPoolBalance, monthOf } from './pool.ts';
+import { getPoolBalance, startOfMonth } from './pool.ts';
 import {
-  adoptLimit,
-  forgetReservations,
   grant,
   type Reservation,
   refund,
   releaseExpired,
+  removeOldReservations,
   reserve,
   settle,
+  syncPoolLimit,
 } from './reservations.ts';
 
 const world = await startWorld();
@@ -43,7 +43,7 @@ const act = (workspace_id: string, amount: number, person: Person | null = null)
   leaseMs: 60_000,
 });
 const standing = (workspace: string, person: Person | null = null, now = new Date()) =>
-  getPoolBalance(db, workspace, person?.id ?? null, monthOf(now));
+  getPoolBalance(db, workspace, person?.id ?? null, startOfMonth(now));
 const ledger = (workspace_id: string) =>
   world.db.selectFrom('credit_ledger').where('workspace_id', '=', workspace_id).orderBy('id').selectAll().execute();
 const kinds = async (workspace: string) => (await ledger(workspace)).map(({ kind, amount }) => `${kind} ${amount}`);
@@ -80,7 +80,7 @@ describe('fifty spenders at once', () => {
     expect(await standing(workspace)).toMatchObject({ reserved: 60.3, used: 0, remaining: 0 });
     await Promise.all(reserved.map((one) => settle(db, one, 2.01, now)));
     expect(await standing(workspace)).toMatchObject({ reserved: 0, used: 60.3, remaining: 0 });
-    await expectSummed(workspace, monthOf(now), 0);
+    await expectSummed(workspace, startOfMonth(now), 0);
   });
 
   it('by one member with a limit for ten: ten succeed; another member is not in their way', async () => {
@@ -95,7 +95,11 @@ describe('fifty spenders at once', () => {
     ]);
     expect(reserved).toHaveLength(15);
     expect(refused).toEqual(Array(40).fill('credit_limit_reached'));
-    expect(await standing(workspace, editor)).toMatchObject({ own_left: 0, credit_limit: 10, is_default_limit: true });
+    expect(await standing(workspace, editor)).toMatchObject({
+      member_remaining: 0,
+      credit_limit: 10,
+      is_default_limit: true,
+    });
   });
 
   it('settling and giving back the same reservation: one of them counts', async () => {
@@ -124,7 +128,7 @@ describe('a spender that is killed', () => {
     expect(await release?.run(db, new Date())).toBe(0);
     expect(await standing(workspace, editor)).toMatchObject({ reserved: 7, remaining: 3 });
     await release?.run(db, new Date(Date.now() + 61_000));
-    expect(await standing(workspace, editor)).toMatchObject({ reserved: 0, remaining: 10, own_used: 0 });
+    expect(await standing(workspace, editor)).toMatchObject({ reserved: 0, remaining: 10, member_used: 0 });
     expect((await ledger(workspace)).at(-1)).toMatchObject({
       kind: 'release',
       amount: 7,
@@ -188,10 +192,10 @@ describe('what an act costs in the end', () => {
     const now = new Date();
     const one = await reserve(db, act(workspace, 4), now);
     await limitTo(workspace, 1);
-    await adoptLimit(db, workspace, now);
+    await syncPoolLimit(db, workspace, now);
     expect(await settle(db, one, 6, now)).toEqual({ cost: 6, charged: 4 });
     expect(await standing(workspace)).toMatchObject({ remaining: -3 });
-    await expectSummed(workspace, monthOf(now), -3);
+    await expectSummed(workspace, startOfMonth(now), -3);
   });
 
   it('is charged after the lease too, as far as the pool covers it', async () => {
@@ -268,10 +272,10 @@ describe('a new month', () => {
     expect(await standing(workspace, editor, february)).toMatchObject({ remaining: 10, granted: 0, reserved: 0 });
     await reserve(db, act(workspace, 10, editor), february);
     await settle(db, one, 11, february);
-    expect(await standing(workspace, editor, january)).toMatchObject({ used: 11, own_used: 11, remaining: 4 });
-    expect(await standing(workspace, editor, february)).toMatchObject({ used: 0, own_used: 0, reserved: 10 });
-    await expectSummed(workspace, monthOf(january), 4);
-    await expectSummed(workspace, monthOf(february), 0);
+    expect(await standing(workspace, editor, january)).toMatchObject({ used: 11, member_used: 11, remaining: 4 });
+    expect(await standing(workspace, editor, february)).toMatchObject({ used: 0, member_used: 0, reserved: 10 });
+    await expectSummed(workspace, startOfMonth(january), 4);
+    await expectSummed(workspace, startOfMonth(february), 0);
     expect(await kinds(workspace)).toEqual([
       'reset 10',
       'grant 5',
@@ -288,7 +292,7 @@ describe('a new month', () => {
     const now = new Date();
     await settle(db, await reserve(db, act(workspace, 1), now), 1, now);
     const open = await reserve(db, act(workspace, 1), now);
-    while ((await forgetReservations(db, new Date(now.getTime() + 91 * day))) > 0);
+    while ((await removeOldReservations(db, new Date(now.getTime() + 91 * day))) > 0);
     const left = world.db.selectFrom('credit_reservations').where('workspace_id', '=', workspace).select('id');
     expect(await left.execute()).toEqual([{ id: open.id }]);
   });
@@ -435,14 +439,14 @@ async function run(model: Model, workspace: string, next: Step): Promise<void> {
       model.limit = next.amount === null ? null : inUnits(next.amount);
       model.pool();
       await limitTo(workspace, next.amount);
-      return void (await adoptLimit(db, workspace, now));
+      return void (await syncPoolLimit(db, workspace, now));
     case 'memberLimit':
       model.memberLimit = next.amount === null ? null : inUnits(next.amount);
       return void (await limitMembers(workspace, next.amount));
     case 'month':
       model.month += 1;
       model.pool();
-      return void (await adoptLimit(db, workspace, new Date(Date.UTC(2031, 2 + model.month, 10))));
+      return void (await syncPoolLimit(db, workspace, new Date(Date.UTC(2031, 2 + model.month, 10))));
   }
 }
 
@@ -460,7 +464,7 @@ it('after any sequence the ledger adds up to the balance, and the balance is the
       const period = new Date(Date.UTC(2031, 2 + month, 1));
       const got = await standing(workspace, member, period);
       const expected = [pool.used, pool.reserved, pool.granted, pool.mine];
-      expect([got.used, got.reserved, got.granted, got.own_used].map(inUnits)).toEqual(expected);
+      expect([got.used, got.reserved, got.granted, got.member_used].map(inUnits)).toEqual(expected);
       const balance = pool.limit === null ? null : left(pool) / unit;
       const { rows } = await sql`select 1 from credit_pools
         where workspace_id = ${workspace} and period_start = ${period}`.execute(world.db);
@@ -468,7 +472,7 @@ it('after any sequence the ledger adds up to the balance, and the balance is the
     }
     const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
     while (((await check?.run(db, new Date(Date.now() + day))) ?? 0) > 0);
-    expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
+    expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
   };
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), sequence), { numRuns: 40 });
 }, 120_000);

@@ -6,7 +6,7 @@ import type { Db } from '../../tables.ts';
 import type { LedgerKind, LedgerRow } from './ledger.ts';
 
 /** The first moment of the month, UTC; `months` away. */
-export const monthOf = (now: Date, months = 0): Date =>
+export const startOfMonth = (now: Date, months = 0): Date =>
   new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
 
 export interface PoolBalance {
@@ -17,11 +17,11 @@ export interface PoolBalance {
   readonly reserved: number;
   /** What is left of the workspace's limit as it is now; null: unlimited. */
   readonly remaining: number | null;
-  readonly own_used: number;
+  readonly member_used: number;
   readonly credit_limit: number | null;
   readonly is_default_limit: boolean;
   /** What the member may still spend; null: no limit of their own. */
-  readonly own_left: number | null;
+  readonly member_remaining: number | null;
   /** What is left in the pool, by the limit it knows. */
   readonly available: number | null;
   /** What the pool's limit must change by to be the workspace's; null: it is. */
@@ -35,22 +35,22 @@ export async function getPoolBalance(
   user_id: string | null,
   period_start: Date,
 ): Promise<PoolBalance> {
-  const [standing] = await readStanding(db, workspace_id, period_start, user_id);
+  const [standing] = await readBalance(db, workspace_id, period_start, user_id);
   return standing as PoolBalance;
 }
 
-const readStanding = prepared<PoolBalance, [workspaceId: string, periodStart: Date, userId: string | null]>(
+const readBalance = prepared<PoolBalance, [workspaceId: string, periodStart: Date, userId: string | null]>(
   'credits_standing',
   `select monthly_limit, default_member_credit_limit, granted, used, reserved,
       trunc(monthly_limit + granted - used - reserved, 4) as remaining,
-      own_used, credit_limit, is_default_limit, trunc(credit_limit - own_used - own_reserved, 4) as own_left,
+      member_used, credit_limit, is_default_limit, trunc(credit_limit - member_used - member_reserved, 4) as member_remaining,
       trunc(pool_limit + granted - used - reserved, 4) as available,
       case when pool_limit is distinct from monthly_limit
         then coalesce(monthly_limit, 0) - coalesce(pool_limit, 0) end as limit_change
     from (
       select w.monthly_limit, w.default_member_credit_limit, p.monthly_limit as pool_limit,
         coalesce(p.granted, 0) as granted, coalesce(p.used, 0) as used, coalesce(p.reserved, 0) as reserved,
-        coalesce(u.used, 0) as own_used, coalesce(u.reserved, 0) as own_reserved,
+        coalesce(u.used, 0) as member_used, coalesce(u.reserved, 0) as member_reserved,
         coalesce(m.credit_limit, case when m.role in ('admin', 'editor') then w.default_member_credit_limit end) as credit_limit,
         (m.credit_limit is null and m.role in ('admin', 'editor') and w.default_member_credit_limit is not null) is true
           as is_default_limit
@@ -71,8 +71,13 @@ export const lockPool = prepared<object, [workspaceId: string, periodStart: Date
  * Locks this month's pool, made when it is not there yet, and reads it after: what was read before the lock may be old.
  * A limit that the ledger does not know yet is written into it first.
  */
-export async function holdPool(db: Db, workspace_id: string, user_id: string | null, now: Date): Promise<PoolBalance> {
-  const period_start = monthOf(now);
+export async function lockCurrentPool(
+  db: Db,
+  workspace_id: string,
+  user_id: string | null,
+  now: Date,
+): Promise<PoolBalance> {
+  const period_start = startOfMonth(now);
   if ((await lockPool(db, workspace_id, period_start)).length === 0) {
     await db
       .insertInto('credit_pools')
@@ -90,7 +95,7 @@ export async function holdPool(db: Db, workspace_id: string, user_id: string | n
     .where('period_start', '=', period_start)
     .execute();
   const about = { workspace_id, period_start, user_id: null, app_id: null, reference_id: null, note: null };
-  await record(db, { ...about, operation: 'monthlyLimit', kind: 'reset', amount: standing.limit_change }, now);
+  await recordMovement(db, { ...about, operation: 'monthlyLimit', kind: 'reset', amount: standing.limit_change }, now);
   return getPoolBalance(db, workspace_id, user_id, period_start);
 }
 
@@ -131,7 +136,7 @@ const insertMovement = prepared<LedgerRow, unknown[]>(
 );
 
 /** Appends a row to the ledger, and changes the sums by it. */
-export async function record(db: Db, moved: Movement, now: Date): Promise<LedgerRow> {
+export async function recordMovement(db: Db, moved: Movement, now: Date): Promise<LedgerRow> {
   const { workspace_id, period_start, kind, amount, user_id, app_id, operation, reference_id, note } = moved;
   const { used = 0, reserved = 0, granted = 0 } = effects[kind];
   const about = [kind, amount, user_id, app_id, operation, reference_id, note, now];

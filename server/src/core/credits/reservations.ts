@@ -6,9 +6,9 @@ import { newId } from '../../kit/ids.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { LedgerRow } from './ledger.ts';
-import { getPoolBalance, holdPool, lockPool, monthOf, record } from './pool.ts';
+import { getPoolBalance, lockCurrentPool, lockPool, recordMovement, startOfMonth } from './pool.ts';
 
-export interface Spend {
+export interface SpendRequest {
   readonly workspace_id: string;
   /** Whose limit counts; null: nobody's, as for a workspace key. */
   readonly user_id: string | null;
@@ -29,15 +29,15 @@ export interface Reservation {
 }
 
 /** Sets credits aside; refused when the pool or the member's limit does not cover them. */
-export function reserve(db: Db, spend: Spend, now: Date): Promise<Reservation> {
-  const { leaseMs, ...act } = { ...spend, amount: inDecimals(spend.amount) };
-  const period_start = monthOf(now);
+export function reserve(db: Db, spend: SpendRequest, now: Date): Promise<Reservation> {
+  const { leaseMs, ...act } = { ...spend, amount: roundCredits(spend.amount) };
+  const period_start = startOfMonth(now);
   const { workspace_id } = act;
   return transaction(db, async (db) => {
-    const { available, own_left } = await holdPool(db, workspace_id, act.user_id, now);
-    if (available !== null && available < act.amount) throw exhausted();
-    if (own_left !== null && own_left < act.amount) throw limitReachedByMember();
-    await record(db, { ...act, period_start, kind: 'reserve', note: null }, now);
+    const { available, member_remaining } = await lockCurrentPool(db, workspace_id, act.user_id, now);
+    if (available !== null && available < act.amount) throw creditsExhausted();
+    if (member_remaining !== null && member_remaining < act.amount) throw memberLimitReached();
+    await recordMovement(db, { ...act, period_start, kind: 'reserve', note: null }, now);
     const reservation = { workspace_id, id: newId() };
     const { user_id, app_id, operation, reference_id, amount } = act;
     const about = [user_id, app_id, operation, reference_id, amount, now, new Date(now.getTime() + leaseMs)];
@@ -47,15 +47,15 @@ export function reserve(db: Db, spend: Spend, now: Date): Promise<Reservation> {
 }
 
 /** Credits have four decimals; a cost that was computed may have more. */
-function inDecimals(credits: number): number {
+function roundCredits(credits: number): number {
   if (!Number.isFinite(credits) || credits < 0) throw new RangeError('credits are a number from 0');
   return Number(credits.toFixed(4));
 }
 
-const exhausted = () =>
+const creditsExhausted = () =>
   new Problem('payment_required', 'credits_exhausted', 'The workspace has not enough credits left this month.');
 
-const limitReachedByMember = () =>
+const memberLimitReached = () =>
   new Problem('payment_required', 'credit_limit_reached', 'This would go above your limit of credits this month.');
 
 /** What the act cost in truth, and what of it was charged: less only where the pool or the limit did not cover it. */
@@ -69,16 +69,16 @@ export interface Settlement {
  * cover it; the rest is nobody's debt, and the row says so. An act that ends after its lease has nothing reserved any more.
  */
 export function settle(db: Db, reservation: Reservation, trueCost: number, now: Date): Promise<Settlement> {
-  const cost = inDecimals(trueCost);
+  const cost = roundCredits(trueCost);
   return transaction(db, async (db) => {
-    const held = await holdReservation(db, reservation);
+    const held = await lockReservation(db, reservation);
     if (held.cost !== null && held.charged !== null) return { cost: held.cost, charged: held.charged };
-    if (held.state === 'open') await record(db, { ...held, kind: 'release', note: null }, now);
+    if (held.state === 'open') await recordMovement(db, { ...held, kind: 'release', note: null }, now);
     const own = held.state === 'open' ? held.amount : 0;
-    const charged = cost <= own ? cost : Math.min(cost, Math.max(own, await coverFor(db, held)));
+    const charged = cost <= own ? cost : Math.min(cost, Math.max(own, await getCoverage(db, held)));
     const note = charged < cost ? `the true cost was ${cost}; the rest was not covered` : null;
-    if (cost > 0) await record(db, { ...held, kind: 'use', amount: charged, note }, now);
-    await close(db, held, { state: 'settled', cost, charged }, now);
+    if (cost > 0) await recordMovement(db, { ...held, kind: 'use', amount: charged, note }, now);
+    await closeReservation(db, held, { state: 'settled', cost, charged }, now);
     return { cost, charged };
   });
 }
@@ -86,21 +86,21 @@ export function settle(db: Db, reservation: Reservation, trueCost: number, now: 
 /** Gives back all that the act has: what it reserved, or what it was charged. Once. */
 export function refund(db: Db, reservation: Reservation, now: Date): Promise<void> {
   return transaction(db, async (db) => {
-    const held = await holdReservation(db, reservation);
+    const held = await lockReservation(db, reservation);
     if (held.state === 'open') await release(db, held, null, now);
     else if (held.state === 'settled') {
-      if (held.charged) await record(db, { ...held, kind: 'refund', amount: held.charged, note: null }, now);
-      await close(db, held, { state: 'refunded' }, now);
+      if (held.charged) await recordMovement(db, { ...held, kind: 'refund', amount: held.charged, note: null }, now);
+      await closeReservation(db, held, { state: 'refunded' }, now);
     }
   });
 }
 
-const expiredAtOnce = 100;
+const expiredBatchSize = 100;
 
 /** Gives back what acts that never ended had reserved; gives how many. One that fails is told, and holds up no other. */
 export async function releaseExpired(db: Db, now: Date): Promise<number> {
   const { rows } = await sql<Reservation>`/* service */ select workspace_id, id from credit_reservations
-    where state = 'open' and expires_at <= ${now} order by expires_at limit ${expiredAtOnce}`.execute(db);
+    where state = 'open' and expires_at <= ${now} order by expires_at limit ${expiredBatchSize}`.execute(db);
   const failures: Error[] = [];
   for (const expired of rows) await releaseOne(db, expired, now).catch((error) => failures.push(error));
   const [first] = failures;
@@ -110,20 +110,20 @@ export async function releaseExpired(db: Db, now: Date): Promise<number> {
 
 const releaseOne = (db: Db, expired: Reservation, now: Date): Promise<void> =>
   transaction(db, async (db) => {
-    const held = await holdReservation(db, expired);
+    const held = await lockReservation(db, expired);
     if (held.state === 'open') await release(db, held, 'not settled within its lease', now);
   });
 
-async function release(db: Db, held: Held, note: string | null, now: Date): Promise<void> {
-  await record(db, { ...held, kind: 'release', note }, now);
-  await close(db, held, { state: 'released' }, now);
+async function release(db: Db, held: ReservationRow, note: string | null, now: Date): Promise<void> {
+  await recordMovement(db, { ...held, kind: 'release', note }, now);
+  await closeReservation(db, held, { state: 'released' }, now);
 }
 
-const keptMs = 90 * 24 * 60 * 60 * 1000;
+const retentionMs = 90 * 24 * 60 * 60 * 1000;
 
 /** Forgets reservations that ended long ago: the ledger has what came of them. Gives how many. */
-export async function forgetReservations(db: Db, now: Date): Promise<number> {
-  const before = new Date(now.getTime() - keptMs);
+export async function removeOldReservations(db: Db, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - retentionMs);
   const { numAffectedRows } = await sql`/* service */ delete from credit_reservations where (workspace_id, id) in (
     select workspace_id, id from credit_reservations where state <> 'open' and closed_date < ${before} limit 1000)`.execute(
     db,
@@ -132,15 +132,15 @@ export async function forgetReservations(db: Db, now: Date): Promise<number> {
 }
 
 /** What the pool and the member's limit let an act take now. */
-async function coverFor(db: Db, { workspace_id, user_id, period_start }: Held): Promise<number> {
+async function getCoverage(db: Db, { workspace_id, user_id, period_start }: ReservationRow): Promise<number> {
   await lockPool(db, workspace_id, period_start);
-  const { available, own_left } = await getPoolBalance(db, workspace_id, user_id, period_start);
-  return Math.max(0, Math.min(available ?? Number.POSITIVE_INFINITY, own_left ?? Number.POSITIVE_INFINITY));
+  const { available, member_remaining } = await getPoolBalance(db, workspace_id, user_id, period_start);
+  return Math.max(0, Math.min(available ?? Number.POSITIVE_INFINITY, member_remaining ?? Number.POSITIVE_INFINITY));
 }
 
 // ---- reservations
 
-type Held = Pick<
+type ReservationRow = Pick<
   Tables['credit_reservations'],
   'workspace_id' | 'id' | 'period_start' | 'user_id' | 'app_id' | 'operation' | 'reference_id' | 'amount' | 'state'
 > & { readonly cost: number | null; readonly charged: number | null };
@@ -151,30 +151,30 @@ const insertReservation = prepared<never, unknown[]>(
   `insert into credit_reservations (workspace_id, id, period_start, user_id, app_id, operation, reference_id, amount,
     created_date, expires_at, state) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open')`,
 );
-const lockReservation = prepared<Held, [workspaceId: string, id: string]>(
+const selectForUpdate = prepared<ReservationRow, [workspaceId: string, id: string]>(
   'credits_lock_reservation',
   'select * from credit_reservations where workspace_id = $1 and id = $2 for update',
 );
-const closeReservation = prepared<never, unknown[]>(
+const updateClosed = prepared<never, unknown[]>(
   'credits_close',
   `update credit_reservations set state = $3, closed_date = $4, cost = coalesce($5, cost), charged = coalesce($6, charged)
     where workspace_id = $1 and id = $2`,
 );
 
 /** The reservation, locked: before the pool, by everybody who ends one. */
-async function holdReservation(db: Db, { workspace_id, id }: Reservation): Promise<Held> {
-  const [held] = await lockReservation(db, workspace_id, id);
+async function lockReservation(db: Db, { workspace_id, id }: Reservation): Promise<ReservationRow> {
+  const [held] = await selectForUpdate(db, workspace_id, id);
   if (held === undefined) throw new Error('there is no such reservation');
   return held;
 }
 
-async function close(
+async function closeReservation(
   db: Db,
   { workspace_id, id }: Reservation,
   end: { state: 'settled' | 'released' | 'refunded'; cost?: number; charged?: number },
   now: Date,
 ): Promise<void> {
-  await closeReservation(db, workspace_id, id, end.state, now, end.cost ?? null, end.charged ?? null);
+  await updateClosed(db, workspace_id, id, end.state, now, end.cost ?? null, end.charged ?? null);
 }
 
 // ---- what an operator gives
@@ -188,11 +188,11 @@ export interface Grant {
 
 /** Adds to this month's pool, or takes from it. */
 export function grant(db: Db, workspace_id: string, given: Grant, now: Date): Promise<LedgerRow> {
-  const period_start = monthOf(now);
+  const period_start = startOfMonth(now);
   return transaction(db, async (db) => {
-    await holdPool(db, workspace_id, null, now);
+    await lockCurrentPool(db, workspace_id, null, now);
     const about = { workspace_id, period_start, app_id: null, operation: 'grantCredits', reference_id: null };
-    return record(db, { ...about, ...given, kind: 'grant' }, now);
+    return recordMovement(db, { ...about, ...given, kind: 'grant' }, now);
   });
 }
 
@@ -202,16 +202,16 @@ export async function withdrawGrants(db: Db, workspace_id: string, now: Date): P
     .selectFrom('credit_pools')
     .select(['period_start', 'granted'])
     .where('workspace_id', '=', workspace_id)
-    .where('period_start', '>=', monthOf(now))
+    .where('period_start', '>=', startOfMonth(now))
     .where('granted', '<>', 0)
     .execute();
   const about = { workspace_id, user_id: null, app_id: null, operation: 'import', reference_id: null };
   const note = 'granted elsewhere, not carried over';
   for (const { period_start, granted } of pools) {
-    await record(db, { ...about, period_start, kind: 'grant', amount: -granted, note }, now);
+    await recordMovement(db, { ...about, period_start, kind: 'grant', amount: -granted, note }, now);
   }
 }
 
 /** Writes a new limit of the workspace into the ledger at once; without this the next act would. */
-export const adoptLimit = (db: Db, workspace_id: string, now: Date): Promise<unknown> =>
-  transaction(db, (db) => holdPool(db, workspace_id, null, now));
+export const syncPoolLimit = (db: Db, workspace_id: string, now: Date): Promise<unknown> =>
+  transaction(db, (db) => lockCurrentPool(db, workspace_id, null, now));

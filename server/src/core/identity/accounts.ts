@@ -16,7 +16,7 @@ export const getUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 /** Begins a browser session; gives the cookie's value, which exists nowhere else. */
-export async function beginSession(db: Db, mint: TokenKeys, user_id: string, now: Date): Promise<string> {
+export async function createSession(db: Db, mint: TokenKeys, user_id: string, now: Date): Promise<string> {
   const expires_at = new Date(now.getTime() + sessionDays * 24 * 60 * 60 * 1000);
   const { id, token } = await insertCredential(
     db,
@@ -66,7 +66,12 @@ export function listWorkspacesOf(db: Db, { user_id, workspace_id }: Pick<Caller,
 }
 
 /** Revokes a credential of the workspace and everything made by it. Gives the ids revoked. */
-export async function revoke(db: Db, access: WorkspaceAccess, credentialId: string, now: Date): Promise<string[]> {
+export async function revokeWithDescendants(
+  db: Db,
+  access: WorkspaceAccess,
+  credentialId: string,
+  now: Date,
+): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with recursive line as (
       select id from credentials where id = ${credentialId} and workspace_id = ${access.workspace_id}
@@ -81,12 +86,12 @@ export async function revoke(db: Db, access: WorkspaceAccess, credentialId: stri
 }
 
 /** While there is nobody yet: a token that allows the first set-up. Each start makes one; all of them end with it. */
-export async function offerSetup(db: Db, pepper: Pepper, now: Date): Promise<string | undefined> {
+export async function createSetupToken(db: Db, pepper: Pepper, now: Date): Promise<string | undefined> {
   if (await isInitialised(db)) return undefined;
-  const text = newOneTimeText();
+  const text = newOneTimeToken();
   await db
     .insertInto('setup_tokens')
-    .values({ hash: hashOneTimeText(text, pepper), created_date: now })
+    .values({ hash: hashOneTimeToken(text, pepper), created_date: now })
     .execute();
   return text;
 }
@@ -97,25 +102,25 @@ export const isInitialised = async (db: Db): Promise<boolean> =>
 const linkMs = 60 * 60 * 1000;
 
 /** A link that sets a new password, once, within the hour. */
-export async function makeResetLink(
+export async function createResetLink(
   db: Db,
   user_id: string,
   pepper: Pepper,
   baseUrl: string,
   now: Date,
 ): Promise<string> {
-  const text = newOneTimeText();
+  const text = newOneTimeToken();
   const expires_at = new Date(now.getTime() + linkMs);
   await db
     .insertInto('password_resets')
-    .values({ id: newId(), user_id, hash: hashOneTimeText(text, pepper), expires_at })
+    .values({ id: newId(), user_id, hash: hashOneTimeToken(text, pepper), expires_at })
     .execute();
   return `${baseUrl}/reset-password#${text}`;
 }
 
 // ---- one-time texts: set-up tokens, password links and invitations; only their keyed hash is kept
 
-export const newOneTimeText = (): string => randomBytes(32).toString('base64url');
+export const newOneTimeToken = (): string => randomBytes(32).toString('base64url');
 
-export const hashOneTimeText = (text: string, pepper: Pepper): Buffer =>
+export const hashOneTimeToken = (text: string, pepper: Pepper): Buffer =>
   createHmac('sha256', pepper.key).update(`once:${text}`).digest();

@@ -6,7 +6,7 @@ import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { AppRow, WorkspaceAccess } from '../auth/proofs.ts';
 import type { appList } from './app-shapes.ts';
-import { visibleApps } from './apps.ts';
+import { selectVisibleApps } from './apps.ts';
 
 type AppList = z.output<z.ZodObject<typeof appList>>;
 type SortColumn = 'updated_date' | 'created_date' | 'name';
@@ -18,10 +18,10 @@ const sortKeys = {
 };
 
 /** Of every kind; the caller says which, and reads one more than the limit. */
-export function listedApps(db: Db, access: WorkspaceAccess, query: AppList, after: Position | undefined) {
+export function selectAppList(db: Db, access: WorkspaceAccess, query: AppList, after: Position | undefined) {
   const { column, descending } = sortOf(query.sort);
   const key = sortKeys[column];
-  let apps = visibleApps(db, access, { deleted: query.deleted ?? false })
+  let apps = selectVisibleApps(db, access, { deleted: query.deleted ?? false })
     .innerJoin('users as owner', 'owner.id', 'apps.owner_id')
     .selectAll('apps')
     .select(['owner.email as owner_email', sql<Date | string>`${key}`.as('sort_key')])
@@ -39,12 +39,12 @@ export function listedApps(db: Db, access: WorkspaceAccess, query: AppList, afte
 }
 
 /** By the database's own sort key: what it takes for lower case is not what JavaScript does. */
-export const positionOf = ({ sort_key, id }: Pick<ListedApp, 'sort_key' | 'id'>): Position => [
+export const getListPosition = ({ sort_key, id }: Pick<AppListRow, 'sort_key' | 'id'>): Position => [
   sort_key instanceof Date ? sort_key.toISOString() : sort_key,
   id,
 ];
 
-export type ListedApp = AppRow & { sort_key: Date | string };
+export type AppListRow = AppRow & { sort_key: Date | string };
 
 const sortOf = (sort: AppList['sort']) => ({
   column: sort.replace('-', '') as SortColumn,

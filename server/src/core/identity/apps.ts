@@ -8,7 +8,7 @@ import type { AppAccess, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
 /** The apps of the caller's workspace that the caller can see; the same rule as `roleOverApp`, for sets. */
-export function visibleApps(
+export function selectVisibleApps(
   db: Db,
   access: WorkspaceAccess,
   which: { deleted: boolean } = { deleted: false },
@@ -36,10 +36,13 @@ const sharedWith = (is: ExpressionBuilder<Tables, 'apps'>, userId: string) =>
   );
 
 /** Of these ids, as a caller sent them, the apps the caller can see. */
-export async function listReachableApps(db: Db, access: WorkspaceAccess, ids: readonly string[]) {
+export async function listVisibleApps(db: Db, access: WorkspaceAccess, ids: readonly string[]) {
   const wellFormed = ids.filter((id) => idOrNull(id) !== null);
   if (wellFormed.length === 0) return [];
-  return visibleApps(db, access).where('apps.id', 'in', wellFormed).select(['apps.id', 'apps.app_type']).execute();
+  return selectVisibleApps(db, access)
+    .where('apps.id', 'in', wellFormed)
+    .select(['apps.id', 'apps.app_type'])
+    .execute();
 }
 
 export interface NewApp {
@@ -108,7 +111,7 @@ export const trashApp = (db: Db, access: AppAccess, now: Date) =>
   saveApp(db, access, { deleted_date: now, updated_date: now });
 
 /** Back from the trash, without the tokens of its users: the trash, where none is good, has ended them. */
-export async function restoreRow(db: Db, access: AppAccess, now: Date) {
+export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
   const { id, workspace_id } = access.app;
   await db
     .deleteFrom('credentials')
@@ -119,7 +122,7 @@ export async function restoreRow(db: Db, access: AppAccess, now: Date) {
 }
 
 /** One more revision of what the app contains. The row stays held until the transaction ends. */
-export async function bumpRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
+export async function incrementRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
   return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
 }
 

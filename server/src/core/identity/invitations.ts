@@ -5,15 +5,15 @@ import type { Db, Tables } from '../../tables.ts';
 import type { Plan } from '../auth/plans.ts';
 import type { AppAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import type { Pepper } from '../auth/tokens.ts';
-import { hashOneTimeText, newOneTimeText } from './accounts.ts';
+import { hashOneTimeToken, newOneTimeToken } from './accounts.ts';
 
-type Place = Pick<WorkspaceAccess, 'workspace_id'>;
-type Key = Pick<Invitation, 'workspace_id' | 'id'>;
+type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
+type InvitationRef = Pick<Invitation, 'workspace_id' | 'id'>;
 type ShareRole = Tables['invitation_shares']['role'];
 
 export type Invitation = Omit<Selectable<Tables['invitations']>, 'hash' | 'pepper_id'>;
 
-const shown = [
+const invitationColumns = [
   'workspace_id',
   'id',
   'email',
@@ -26,24 +26,28 @@ const shown = [
   'accepted_by',
 ] as const;
 
-const invitations = (db: Db, { workspace_id, id }: Key) =>
+const invitations = (db: Db, { workspace_id, id }: InvitationRef) =>
   db.updateTable('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id);
 
 /** Invitations nobody has accepted, pending or expired. */
-export const listOpenInvitations = (db: Db, { workspace_id }: Place, emails: readonly string[]) =>
+export const listOpenInvitations = (db: Db, { workspace_id }: WorkspaceRef, emails: readonly string[]) =>
   db
     .selectFrom('invitations')
     .where('workspace_id', '=', workspace_id)
     .where('email', 'in', emails)
     .where('accepted_at', 'is', null)
-    .select(shown)
+    .select(invitationColumns)
     .execute();
 
-export async function saveInvitation(db: Db, key: Key, change: Updateable<Tables['invitations']>): Promise<void> {
+export async function saveInvitation(
+  db: Db,
+  key: InvitationRef,
+  change: Updateable<Tables['invitations']>,
+): Promise<void> {
   await invitations(db, key).set(change).execute();
 }
 
-export async function removeInvitation(db: Db, { workspace_id, id }: Key): Promise<void> {
+export async function removeInvitation(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
   await db.deleteFrom('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }
 
@@ -52,14 +56,14 @@ export async function removeInvitation(db: Db, { workspace_id, id }: Key): Promi
 const linkMs = 60 * 24 * 60 * 60 * 1000;
 
 /** An invitation with the text of its link, which exists nowhere else. */
-export type Linked = Invitation & { readonly text: string };
+export type InvitationWithToken = Invitation & { readonly token: string };
 
-type Asked = Pick<Invitation, 'email' | 'role' | 'assigned_via'>;
+type InvitationTerms = Pick<Invitation, 'email' | 'role' | 'assigned_via'>;
 
 function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
-  const text = newOneTimeText();
+  const text = newOneTimeToken();
   const row = {
-    hash: hashOneTimeText(text, pepper),
+    hash: hashOneTimeToken(text, pepper),
     pepper_id: pepper.id,
     invited_by: access.caller.user_id,
     created_date: now,
@@ -71,48 +75,52 @@ function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
 export async function insertInvitation(
   db: Db,
   access: WorkspaceAccess,
-  asked: Asked,
+  asked: InvitationTerms,
   pepper: Pepper,
   now: Date,
-): Promise<Linked> {
+): Promise<InvitationWithToken> {
   const { text, row } = newLink(access, pepper, now);
   const made = await db
     .insertInto('invitations')
     .values({ workspace_id: access.workspace_id, id: newId(), ...asked, ...row })
-    .returning(shown)
+    .returning(invitationColumns)
     .executeTakeFirstOrThrow();
-  return { ...made, text };
+  return { ...made, token: text };
 }
 
 /** A new link and new 60 days; the old link is dead. */
 export async function renewInvitation(
   db: Db,
   access: WorkspaceAccess,
-  { workspace_id, id }: Key,
-  asked: Partial<Asked>,
+  { workspace_id, id }: InvitationRef,
+  asked: Partial<InvitationTerms>,
   pepper: Pepper,
   now: Date,
-): Promise<Linked> {
+): Promise<InvitationWithToken> {
   const { text, row } = newLink(access, pepper, now);
   const renewed = await invitations(db, { workspace_id, id })
     .set({ ...asked, ...row })
-    .returning(shown)
+    .returning(invitationColumns)
     .executeTakeFirstOrThrow();
-  return { ...renewed, text };
+  return { ...renewed, token: text };
 }
 
 /** What a link leads to: the invitation, its workspace, and the account of the person asked, if there is one. */
-export type Opened = Invitation & {
+export type InvitationDetails = Invitation & {
   readonly workspace_name: string;
   readonly plan: Plan;
   readonly user_id: string | null;
 };
 
 /** By the text of a link, hashed with any pepper that is still good. */
-export async function findByLink(db: Db, text: string, peppers: readonly Pepper[]): Promise<Opened | undefined> {
-  const hashes = peppers.map((pepper) => hashOneTimeText(text, pepper));
-  const { rows } = await sql<Opened>`/* reach */
-    select ${sql.join(shown.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
+export async function findInvitationByToken(
+  db: Db,
+  text: string,
+  peppers: readonly Pepper[],
+): Promise<InvitationDetails | undefined> {
+  const hashes = peppers.map((pepper) => hashOneTimeToken(text, pepper));
+  const { rows } = await sql<InvitationDetails>`/* reach */
+    select ${sql.join(invitationColumns.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
     from invitations i
     join workspaces w on w.id = i.workspace_id and w.deleted_date is null
     left join users u on u.email = i.email
@@ -136,7 +144,7 @@ export async function acceptInvitation(db: Db, invitation: Invitation, user_id: 
 }
 
 /** Forgets accepted invitations whose link would have expired; gives how many. */
-export async function forgetAccepted(db: Db, now: Date): Promise<number> {
+export async function removeAcceptedInvitations(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } =
     await sql`/* service */ delete from invitations where accepted_at is not null and expires_at <= ${now}`.execute(db);
   return Number(numAffectedRows ?? 0);
@@ -160,13 +168,13 @@ const invitedShares = (db: Db, { app }: AppAccess) =>
 export const listInvitedShares = (db: Db, access: AppAccess) =>
   invitedShares(db, access).orderBy('invitations.email').execute();
 
-export const findInvitedShare = (db: Db, access: AppAccess, invitation: Key) =>
+export const findInvitedShare = (db: Db, access: AppAccess, invitation: InvitationRef) =>
   invitedShares(db, access).where('invitations.id', '=', invitation.id).executeTakeFirst();
 
 export async function saveInvitedShare(
   db: Db,
   { app }: AppAccess,
-  { workspace_id, id }: Key,
+  { workspace_id, id }: InvitationRef,
   role: ShareRole,
   now: Date,
 ): Promise<void> {
@@ -178,7 +186,11 @@ export async function saveInvitedShare(
 }
 
 /** Ends the share of one app; gives whether any is left. */
-export async function removeInvitedShare(db: Db, { app }: AppAccess, { workspace_id, id }: Key): Promise<boolean> {
+export async function removeInvitedShare(
+  db: Db,
+  { app }: AppAccess,
+  { workspace_id, id }: InvitationRef,
+): Promise<boolean> {
   const ofInvitation = db.deleteFrom('invitation_shares').where('workspace_id', '=', workspace_id);
   await ofInvitation.where('invitation_id', '=', id).where('app_id', '=', app.id).execute();
   const left = await db
@@ -192,7 +204,7 @@ export async function removeInvitedShare(db: Db, { app }: AppAccess, { workspace
 }
 
 /** Who joins as a viewer edits nothing, whatever was shared with them. */
-export async function capInvitedShares(db: Db, { workspace_id, id }: Key): Promise<void> {
+export async function limitInvitedSharesToViewer(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
   await db
     .updateTable('invitation_shares')
     .set({ role: 'viewer' })

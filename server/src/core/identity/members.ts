@@ -7,12 +7,12 @@ import type { WorkspaceRole } from '../auth/roles.ts';
 import { type Invitation, listOpenInvitations } from './invitations.ts';
 
 /** Where something happens: a proof, or what came with one. */
-type Place = Pick<WorkspaceAccess, 'workspace_id'>;
+type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
 
 /** Runs one change of a workspace's people at a time: "one owner" and "member or invited" are rules over many rows. */
 export const withMembersLock = <Result>(
   db: Db,
-  { workspace_id }: Place,
+  { workspace_id }: WorkspaceRef,
   work: (db: Db) => Promise<Result>,
 ): Promise<Result> =>
   transaction(db, async (db) => {
@@ -28,7 +28,7 @@ export interface Member {
   readonly credit_limit: number | null;
 }
 
-const members = (db: Db, { workspace_id }: Place) =>
+const members = (db: Db, { workspace_id }: WorkspaceRef) =>
   db
     .selectFrom('memberships')
     .innerJoin('users', 'users.id', 'memberships.user_id')
@@ -36,14 +36,14 @@ const members = (db: Db, { workspace_id }: Place) =>
     .select(['users.id', 'users.email', 'memberships.role', 'memberships.access_state', 'memberships.credit_limit']);
 
 /** A joined member of the workspace, by e-mail. */
-export const findMember = (db: Db, place: Place, email: string): Promise<Member | undefined> =>
+export const findMember = (db: Db, place: WorkspaceRef, email: string): Promise<Member | undefined> =>
   members(db, place).where('users.email', '=', email.toLowerCase()).executeTakeFirst();
 
-export const getOwner = (db: Db, place: Place): Promise<Member> =>
+export const getOwner = (db: Db, place: WorkspaceRef): Promise<Member> =>
   members(db, place).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
 
 /** The e-mail addresses of those who answer for an app: its owner, and the owner and admins of its workspace. */
-export async function listStewards(db: Db, place: Place, app_id: string): Promise<string[]> {
+export async function listResponsibleEmails(db: Db, place: WorkspaceRef, app_id: string): Promise<string[]> {
   const rows = await members(db, place)
     .where('memberships.access_state', '=', 'active')
     .where((is) =>
@@ -66,14 +66,18 @@ export async function listStewards(db: Db, place: Place, app_id: string): Promis
 }
 
 /** Someone of the workspace's list: a member, or a person who was asked to become one. */
-export type Listed = ({ readonly joined: true } & Member) | ({ readonly joined: false } & Invitation);
+export type MemberOrInvitation = ({ readonly joined: true } & Member) | ({ readonly joined: false } & Invitation);
 
 /** Members and open invitations, by e-mail. */
-export async function findListed(db: Db, place: Place, emails: readonly string[]): Promise<Map<string, Listed>> {
+export async function findMembersOrInvitations(
+  db: Db,
+  place: WorkspaceRef,
+  emails: readonly string[],
+): Promise<Map<string, MemberOrInvitation>> {
   if (emails.length === 0) return new Map();
   const joined = await members(db, place).where('users.email', 'in', emails).execute();
   const invited = await listOpenInvitations(db, place, emails);
-  return new Map<string, Listed>([
+  return new Map<string, MemberOrInvitation>([
     ...invited.map((row) => [row.email, { joined: false, ...row }] as const),
     ...joined.map((row) => [row.email, { joined: true, ...row }] as const),
   ]);
@@ -81,7 +85,7 @@ export async function findListed(db: Db, place: Place, emails: readonly string[]
 
 export async function saveMember(
   db: Db,
-  { workspace_id }: Place,
+  { workspace_id }: WorkspaceRef,
   user_id: string,
   change: Updateable<Tables['memberships']>,
 ): Promise<void> {
@@ -94,7 +98,7 @@ export async function saveMember(
 }
 
 /** A viewer of the workspace edits nothing, whatever was shared with them. */
-export async function capShares(db: Db, { workspace_id }: Place, user_id: string): Promise<void> {
+export async function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef, user_id: string): Promise<void> {
   await db
     .updateTable('app_shares')
     .set({ role: 'viewer' })
@@ -107,9 +111,9 @@ export async function capShares(db: Db, { workspace_id }: Place, user_id: string
  * Ends a membership. The person's apps and agents pass to `owner_id`; what was shared with them, their tokens here and
  * their invitations end; sessions forget that they were here. Gives how many apps and tokens that was.
  */
-export async function endMembership(
+export async function removeMembership(
   db: Db,
-  { workspace_id }: Place,
+  { workspace_id }: WorkspaceRef,
   user_id: string,
   owner_id: string,
   now: Date,

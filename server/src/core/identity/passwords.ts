@@ -15,7 +15,7 @@ export const NewPassword = newPassword(12, 256, (password) => commonest.has(pass
 
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
-  const tag = await tagOf(password, salt, cost);
+  const tag = await deriveTag(password, salt, cost);
   return [
     'argon2id',
     cost.memory,
@@ -26,7 +26,7 @@ export async function hashPassword(password: string): Promise<string> {
   ].join('$');
 }
 
-const tagOf = (password: string, nonce: Buffer, { memory, passes, parallelism }: typeof cost): Promise<Buffer> =>
+const deriveTag = (password: string, nonce: Buffer, { memory, passes, parallelism }: typeof cost): Promise<Buffer> =>
   derive('argon2id', {
     message: password.normalize('NFKC'),
     nonce,
@@ -37,12 +37,12 @@ const tagOf = (password: string, nonce: Buffer, { memory, passes, parallelism }:
   }) as Promise<Buffer>;
 
 // Compared with when there is nobody to compare with, so that the answer takes as long. Random: no password fits it.
-const nobodys = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
+const dummyHash = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
 
-export async function passwordMatches(password: string, stored: string | undefined): Promise<boolean> {
-  const [, memory, passes, parallelism, salt = '', expected = ''] = (stored ?? nobodys).split('$');
+export async function isMatchingPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const [, memory, passes, parallelism, salt = '', expected = ''] = (stored ?? dummyHash).split('$');
   const parameters = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-  const tag = await tagOf(password, Buffer.from(salt, 'base64url'), parameters);
+  const tag = await deriveTag(password, Buffer.from(salt, 'base64url'), parameters);
   return timingSafeEqual(tag, Buffer.from(expected, 'base64url')) && stored !== undefined;
 }
 
@@ -56,7 +56,7 @@ export async function findPassword(db: Db, email: string): Promise<{ user_id: st
 }
 
 /** True when the stored password is still this one; held until the transaction ends. */
-export async function isStillPassword(db: Db, user_id: string, hash: string): Promise<boolean> {
+export async function lockPasswordIfUnchanged(db: Db, user_id: string, hash: string): Promise<boolean> {
   const row = await db
     .selectFrom('passwords')
     .where('user_id', '=', user_id)

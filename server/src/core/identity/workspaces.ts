@@ -13,7 +13,7 @@ export const saveWorkspace = (db: Db, id: string, change: Updateable<Tables['wor
   db.updateTable('workspaces').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 
 /** Every workspace of the installation, with what an operator wants to know of it. Only an operator's proof opens this. */
-export function operatedWorkspaces(db: Db, _access: SelfAccess) {
+export function selectAllWorkspaces(db: Db, _access: SelfAccess) {
   return db
     .selectFrom('workspaces')
     .modifyFront(sql`/* operator */`)
@@ -37,7 +37,7 @@ export function operatedWorkspaces(db: Db, _access: SelfAccess) {
 
 /** Deletes workspaces whose grace is over, with everything in them, once no app of theirs holds records; gives how many. */
 export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${before(now)}
+  const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${graceStart(now)}
     and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)`.execute(
     db,
   );
@@ -46,7 +46,7 @@ export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
 
 /** Deletes apps that have been in the trash for too long, once they hold no records; gives how many. */
 export async function purgeApps(db: Db, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${before(now)}
+  const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${graceStart(now)}
     and not exists (select from apps_holding_records h where h.app_id = a.id)`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
@@ -56,7 +56,7 @@ export async function listExpiredApps(db: Db, now: Date, limit: number): Promise
   const { rows } = await sql<{
     id: string;
   }>`/* service */ select a.id from apps a join workspaces w on w.id = a.workspace_id
-    where (a.deleted_date <= ${before(now)} or w.deleted_date <= ${before(now)})
+    where (a.deleted_date <= ${graceStart(now)} or w.deleted_date <= ${graceStart(now)})
       and exists (select from apps_holding_records h where h.app_id = a.id) order by a.id limit ${limit}`.execute(db);
   return rows.map((row) => row.id);
 }
@@ -65,11 +65,11 @@ export async function listExpiredApps(db: Db, now: Date, limit: number): Promise
 export async function purgeCredentials(db: Db, now: Date): Promise<number> {
   const idleSince = new Date(now.getTime() - 7 * dayMs);
   const { numAffectedRows } = await sql`/* service */ delete from credentials
-    where expires_at <= ${before(now)} or revoked_at <= ${before(now)}
+    where expires_at <= ${graceStart(now)} or revoked_at <= ${graceStart(now)}
       or (kind = 'session' and (expires_at <= ${now} or last_used_at < ${idleSince}))`.execute(db);
   const links =
     await sql`/* service */ delete from password_resets where expires_at <= ${now} or used_at is not null`.execute(db);
   return Number(numAffectedRows ?? 0) + Number(links.numAffectedRows ?? 0);
 }
 
-const before = (now: Date): Date => new Date(now.getTime() - graceDays * dayMs);
+const graceStart = (now: Date): Date => new Date(now.getTime() - graceDays * dayMs);

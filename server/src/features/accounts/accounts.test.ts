@@ -1,9 +1,9 @@
 // Accounts through the API: coming in, being someone, and the credentials one hands out (docs/contract.md §1.3, §1.4).
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
-import { startBeside, startWorld } from '../../../test/support/world.ts';
+import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import type { Pepper } from '../../core/auth/tokens.ts';
-import { offerSetup } from '../../core/identity/accounts.ts';
+import { createSetupToken } from '../../core/identity/accounts.ts';
 import { newId } from '../../kit/ids.ts';
 
 const mail = await startMailSandbox();
@@ -23,7 +23,7 @@ const cookieOf = (got: { headers: Readonly<Record<string, unknown>> }) =>
   String(got.headers['set-cookie']).split(';')[0] as string;
 
 // ---- the first set-up comes first: it can only happen once
-const setupToken = (await offerSetup(world.db, world.config.TOKEN_PEPPERS[0] as Pepper, new Date())) as string;
+const setupToken = (await createSetupToken(world.db, world.config.TOKEN_PEPPERS[0] as Pepper, new Date())) as string;
 const first = { email: 'First@Example.com', full_name: 'First', password, workspace_name: 'Ours' };
 const before = await world.call('GET', '/api/setup');
 const wrong = await post('/api/setup', { ...first, setup_token: 'wrong' });
@@ -58,7 +58,7 @@ describe('setUp', () => {
       /^plinth_session=pls_[0-9A-Za-z]{40}; HttpOnly; SameSite=Lax; Path=\/; Max-Age=2592000$/,
     );
     expect((await world.call('GET', '/api/auth/me', { headers: { cookie: cookieOf(done) } })).status).toBe(200);
-    const https = await startBeside(world, { environment: { BASE_URL: 'https://plinth.example' } });
+    const https = await startSecondApp(world, { environment: { BASE_URL: 'https://plinth.example' } });
     await addPerson('secure@example.com');
     const got = await https.call('POST', '/api/auth/sign-in', {
       body: { email: 'secure@example.com', password },
@@ -140,7 +140,7 @@ describe('sessions', () => {
   it('end by signing out, after seven idle days, and after thirty days', async () => {
     const person = await addPerson('ends@example.com');
     const session = async () => {
-      const { beginSession } = await import('../../core/identity/accounts.ts');
+      const { createSession: beginSession } = await import('../../core/identity/accounts.ts');
       const mint = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
       return { cookie: `plinth_session=${await beginSession(world.db, mint, person.id, world.clock.now())}` };
     };
@@ -277,7 +277,7 @@ describe('passwords', () => {
     const person = await addPerson('refusedmail@example.com');
     mail.behave('refusing');
     expect((await post('/api/auth/password/forgot', { email: person.email })).body).toEqual({ success: true });
-    await expect.poll(() => world.logged.some((line) => line.includes('mail not sent'))).toBe(true);
+    await expect.poll(() => world.logLines.some((line) => line.includes('mail not sent'))).toBe(true);
     expect(mail.inbox.some((each) => each.to.includes(person.email))).toBe(false);
     mail.behave('well');
     await expect

@@ -1,6 +1,6 @@
 // What accounts do later: mails with a way back in. The time a mail server takes would tell an asker that there was
 // somebody to write to; and a mail that was promised must survive a crash.
-import { getUser, makeResetLink } from '../../core/identity/accounts.ts';
+import { createResetLink, getUser } from '../../core/identity/accounts.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { PasswordDeps } from './password.ts';
 
@@ -18,7 +18,7 @@ export const resetMails = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<Reset
   retryMs: retries(1_000, 10_000, 60_000, 5 * 60_000, 10 * 60_000),
   async run({ user_id }, { db, now }) {
     const user = await getUser(db, user_id);
-    const link = await makeResetLink(db, user_id, pepper, baseUrl, now);
+    const link = await createResetLink(db, user_id, pepper, baseUrl, now);
     const sent = await mail.send({
       to: user.email,
       subject: 'Your way back into Plinth',

@@ -1,6 +1,6 @@
 // Owns the one page a person needs before there is a console: setting a new password from the link in the mail. The
 // token is in the link's fragment, so it reaches neither this server's log nor anyone else's.
-import { pageOf } from '../../kit/http/page.ts';
+import { renderPage } from '../../kit/http/page.ts';
 
 const script = `
 const form = document.querySelector('form');
@@ -25,7 +25,7 @@ button { font: inherit; margin-top: 1rem; padding: .5rem 1.25rem; border: 0; bor
 output { display: block; margin-top: 1rem }
 `;
 
-export const resetPasswordPage = pageOf({
+export const resetPasswordPage = renderPage({
   title: 'Set a new password',
   style,
   script,

@@ -1,11 +1,11 @@
 // Owns changing a password, and finding a way back in without one.
 
-import { auditSelf, auditVisitor, concealed } from '../../core/audit/audit.ts';
+import { auditSelf, auditVisitor, redacted } from '../../core/audit/audit.ts';
 import type { Counters } from '../../core/auth/counters.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import type { Pepper } from '../../core/auth/tokens.ts';
-import { endSessions, findUserByEmail, getUser, hashOneTimeText } from '../../core/identity/accounts.ts';
-import { findPassword, hashPassword, passwordMatches, savePassword } from '../../core/identity/passwords.ts';
+import { endSessions, findUserByEmail, getUser, hashOneTimeToken } from '../../core/identity/accounts.ts';
+import { findPassword, hashPassword, isMatchingPassword, savePassword } from '../../core/identity/passwords.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
@@ -34,7 +34,7 @@ export async function changePassword(
 ) {
   const { user_id, email, credential_id } = access.caller as { user_id: string; email: string; credential_id: string };
   const stored = await findPassword(db, email);
-  if (!(await passwordMatches(input.current_password, stored?.hash))) {
+  if (!(await isMatchingPassword(input.current_password, stored?.hash))) {
     throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is not right.');
   }
   const hash = await hashPassword(input.new_password);
@@ -44,7 +44,7 @@ export async function changePassword(
     await auditSelf(
       db,
       access,
-      { type: 'auth.password_changed', target: { kind: 'user', id: user_id }, after: concealed },
+      { type: 'auth.password_changed', target: { kind: 'user', id: user_id }, after: redacted },
       now,
     );
     return done;
@@ -78,7 +78,7 @@ export async function resetPassword(
 ) {
   const hash = await hashPassword(input.new_password);
   return transaction(db, async (db) => {
-    const reset = await useReset(db, hashOneTimeText(input.reset_token, deps.pepper), now);
+    const reset = await useReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
     if (reset === undefined)
       throw new Problem('gone', 'reset_link_expired', 'This link was used, is older than an hour, or was never made.');
     await savePassword(db, reset.user_id, hash, now);
@@ -88,7 +88,7 @@ export async function resetPassword(
       db,
       visitor,
       user,
-      { type: 'auth.password_reset', target: { kind: 'user', id: user.id }, after: concealed },
+      { type: 'auth.password_reset', target: { kind: 'user', id: user.id }, after: redacted },
       now,
     );
     return done;

@@ -9,7 +9,7 @@ import { type Route, route } from '../../core/auth/route.ts';
 import { getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { noted } from '../../kit/http/answer.ts';
+import { withNotes } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import type { Db } from '../../tables.ts';
@@ -128,7 +128,8 @@ const comingIn = (deps: AccountDeps): Route[] => [
     access: anyone,
     limit: perMinute(60, 'address'),
     answers: { 200: media('text/html; charset=utf-8', 'a page') },
-    handle: () => noted(resetPasswordPage.html, { headers: { 'content-security-policy': resetPasswordPage.policy } }),
+    handle: () =>
+      withNotes(resetPasswordPage.html, { headers: { 'content-security-policy': resetPasswordPage.policy } }),
   }),
   route({
     name: 'resetPassword',

@@ -2,14 +2,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import { auditSelf, auditVisitor } from '../../core/audit/audit.ts';
 import type { Counters } from '../../core/auth/counters.ts';
-import { rateLimited, secondsLeft } from '../../core/auth/limits.ts';
+import { rateLimited, toWholeSeconds } from '../../core/auth/limits.ts';
 import type { Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import {
-  beginSession,
+  createSession,
   endSession,
   getUser,
-  hashOneTimeText,
+  hashOneTimeToken,
   isInitialised,
   listWorkspacesOf,
   sessionCookie,
@@ -17,14 +17,14 @@ import {
 import {
   findPassword,
   hashPassword,
-  isStillPassword,
-  passwordMatches,
+  isMatchingPassword,
+  lockPasswordIfUnchanged,
   savePassword,
 } from '../../core/identity/passwords.ts';
 import { presentUser } from '../../core/identity/shapes.ts';
 import { insertUser, insertWorkspace, type TokenKeys } from '../../core/identity/users.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
-import { noted } from '../../kit/http/answer.ts';
+import { withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { SetUp } from './contract.ts';
@@ -67,15 +67,15 @@ export async function setUp(db: Db, visitor: Visitor, input: SetUp, deps: SignIn
     await auditVisitor(db, visitor, { id: user_id, email: input.email }, change, now, workspace_id);
     const user = await getUser(db, user_id);
     const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: deps.defaultPlan };
-    return withSession({ user: presentUser(user), workspace }, await beginSession(db, deps.mint, user_id, now), deps);
+    return withSession({ user: presentUser(user), workspace }, await createSession(db, deps.mint, user_id, now), deps);
   });
 }
 
 async function isSetupToken(db: Db, text: string, { setupToken, mint }: SignInDeps): Promise<boolean> {
   const [pepper] = mint.peppers;
   if (pepper === undefined) return false;
-  const hash = hashOneTimeText(text, pepper);
-  if (setupToken !== undefined && timingSafeEqual(hash, hashOneTimeText(setupToken, pepper))) return true;
+  const hash = hashOneTimeToken(text, pepper);
+  if (setupToken !== undefined && timingSafeEqual(hash, hashOneTimeToken(setupToken, pepper))) return true;
   return (await findSetupToken(db, hash)) !== undefined;
 }
 
@@ -95,7 +95,7 @@ export async function signIn(
   const failures = `sign-in:${email.slice(0, 254)}:${visitor.ip}`;
   await slowDown(deps.counters, email, failures);
   const stored = await findPassword(db, email);
-  if (!(await passwordMatches(input.password, stored?.hash)) || stored === undefined) {
+  if (!(await isMatchingPassword(input.password, stored?.hash)) || stored === undefined) {
     await deps.counters.add(failures, failuresWindow);
     await auditVisitor(
       db,
@@ -108,9 +108,9 @@ export async function signIn(
   }
   return transaction(db, async (db) => {
     // Changed while it was being checked: then it was the old one.
-    if (!(await isStillPassword(db, stored.user_id, stored.hash))) throw notRight();
+    if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw notRight();
     const user = await getUser(db, stored.user_id);
-    const token = await beginSession(db, deps.mint, user.id, now);
+    const token = await createSession(db, deps.mint, user.id, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
@@ -135,20 +135,20 @@ export async function signOut(db: Db, access: SelfAccess, now: Date) {
       { type: 'auth.sign_out', target: { kind: 'user', id: access.caller.user_id as string } },
       now,
     );
-    return noted({ success: true } as const, {
+    return withNotes({ success: true } as const, {
       headers: { 'set-cookie': 'plinth_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0' },
     });
   });
 }
 
 function withSession<Body>(body: Body, token: string, { secureCookie }: SignInDeps) {
-  return noted(body, { headers: sessionCookie(token, secureCookie) });
+  return withNotes(body, { headers: sessionCookie(token, secureCookie) });
 }
 
 const notRight = () => unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
 
 const tooMany = (limit: number, windowSeconds: number, resetMs: number) => {
-  const seconds = secondsLeft(resetMs);
+  const seconds = toWholeSeconds(resetMs);
   return rateLimited(`Too many tries. Wait ${seconds} seconds.`, limit, windowSeconds, seconds);
 };
 

@@ -2,10 +2,10 @@
 // (docs/contract.md §1.4).
 
 import { audit, auditSelf } from '../../core/audit/audit.ts';
-import { invalidCredentials } from '../../core/auth/credentials.ts';
+import { credentialsInvalid } from '../../core/auth/credentials.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { revoke } from '../../core/identity/accounts.ts';
-import { listReachableApps } from '../../core/identity/apps.ts';
+import { revokeWithDescendants } from '../../core/identity/accounts.ts';
+import { listVisibleApps } from '../../core/identity/apps.ts';
 import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
@@ -36,7 +36,7 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   if (parent !== null) refuseWider(parent, wanted);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, tokensOf(access));
-    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw invalidCredentials(); // revoked meanwhile
+    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid(); // revoked meanwhile
     if ((await listTokens(db, access, now)).length >= maxTokens)
       throw limitReached(maxTokens, 'tokens', tooMany(maxTokens));
     await requireApps(db, access, wanted.app_ids);
@@ -84,7 +84,7 @@ function refuseWider(parent: Caller, wanted: Reach): void {
 
 async function requireApps(db: Db, access: WorkspaceAccess, ids: readonly string[] | null): Promise<void> {
   if (ids === null) return;
-  const found = await listReachableApps(db, access, ids);
+  const found = await listVisibleApps(db, access, ids);
   if (new Set(found.map((app) => app.id)).size < new Set(ids).size) throw notFound('app_not_found');
 }
 
@@ -106,7 +106,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, tokensOf(access));
-    const revoked = await revoke(db, access, access.token.id, now);
+    const revoked = await revokeWithDescendants(db, access, access.token.id, now);
     const before = { name: access.token.name, permission: access.token.permission };
     await audit(
       db,
@@ -190,7 +190,7 @@ export async function changeWorkspaceKey(
 
 export async function revokeWorkspaceKey(db: Db, access: KeyAccess, now: Date) {
   return transaction(db, async (db) => {
-    await revoke(db, access, access.key.id, now);
+    await revokeWithDescendants(db, access, access.key.id, now);
     const before = { name: access.key.name, scopes: access.key.scopes };
     await audit(
       db,

@@ -3,8 +3,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
-import { call, type Sent, stream } from '../../../test/support/client.ts';
-import { type Person, startBeside, startWorld } from '../../../test/support/world.ts';
+import { type CallOptions, call, stream } from '../../../test/support/client.ts';
+import { type Person, startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { reserve } from '../../core/credits/reservations.ts';
 import { newId } from '../../kit/ids.ts';
 
@@ -32,7 +32,7 @@ const talk = async (body: object = {}, as = token): Promise<string> => {
   const agentId = await agent(body);
   return `/api/agents/${agentId}/conversations/${await begin(agentId, as)}`;
 };
-const send = (path: string, content: string, sent: Sent = {}) =>
+const send = (path: string, content: string, sent: CallOptions = {}) =>
   world.call('POST', `${path}/messages`, { as: token, body: { content }, ...sent });
 const watch = (path: string, content: string, headers: Record<string, string> = {}, as = token) =>
   stream(world.url, `${path}/messages`, { as, body: { content }, headers });
@@ -335,7 +335,7 @@ describe('sendAgentMessage', () => {
     await watched.until('message.created');
     world.clock.aheadMs = 16_000;
     await watched.until(':');
-    watched.leave();
+    watched.close();
   });
 
   it('text/event-stream: goes on after Last-Event-ID, with nothing twice and nothing added', async () => {
@@ -344,7 +344,7 @@ describe('sendAgentMessage', () => {
     const path = await talk();
     const first = await watch(path, 'Hello');
     const { id } = await first.until('message.delta');
-    first.leave();
+    first.close();
     model.behave('well');
     const second = await watch(path, 'Hello', { 'last-event-id': id as string });
     await second.ended;
@@ -427,7 +427,7 @@ describe('sendAgentMessage', () => {
     const path = await talk();
     const watched = await watch(path, 'Hello');
     await watched.until('message.created');
-    watched.leave();
+    watched.close();
     model.behave('well');
     await expect.poll(() => said(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
     expect(await reservationsOf(path)).toMatchObject([{ state: 'settled' }]);
@@ -466,7 +466,7 @@ describe('sendAgentMessage', () => {
   it('model unavailable before storing: 503, nothing stored', async () => {
     const path = await talk();
     for (const environment of [{}, { MODEL_URL: 'http://127.0.0.1:1/v1' }]) {
-      const beside = await startBeside(world, { environment: { MODEL_URL: '', ...environment } });
+      const beside = await startSecondApp(world, { environment: { MODEL_URL: '', ...environment } });
       const got = await call(beside.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' } });
       expect(got).toMatchObject({
         status: 503,
@@ -600,7 +600,7 @@ describe('sendAgentMessage', () => {
     });
 
     it('are refused before the model is, and the model before a turn that runs', async () => {
-      const beside = await startBeside(world, { environment: { MODEL_URL: '' } });
+      const beside = await startSecondApp(world, { environment: { MODEL_URL: '' } });
       const { as, path } = await poor(0.1);
       const got = await call(beside.url, 'POST', `${path}/messages`, { as, body: { content: 'Hello' } });
       expect(got.status).toBe(402);

@@ -9,7 +9,7 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { type AnyDb, afterCommit } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
-import { keepable } from '../../kit/text.ts';
+import { toStorableText } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { AgentOwn, ConversationRow, MemoryRow } from './contract.ts';
 import { creditsFor, recent, type TurnDeps, tokensOf, told, turnQueue } from './conversation.ts';
@@ -158,7 +158,7 @@ async function storeReply(
 
 /** A model may say what the database cannot keep. */
 const storable = <Value>(value: Value): Value =>
-  JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? keepable(inner) : inner)));
+  JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? toStorableText(inner) : inner)));
 
 const mostTokens = 2 ** 31 - 1;
 

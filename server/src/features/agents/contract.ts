@@ -14,8 +14,8 @@ import {
   name,
   oneOf,
   optional,
-  outsideUrl,
   pageQuery,
+  publicHttpsUrl,
   query,
   queryInteger,
   text,
@@ -88,7 +88,7 @@ export const Message = answer('AgentMessage', {
 });
 export type Message = z.input<typeof Message>;
 
-export const NewMessage = body({ content: text(1, 100_000), file_urls: optional(list(outsideUrl, 0, 10)) });
+export const NewMessage = body({ content: text(1, 100_000), file_urls: optional(list(publicHttpsUrl, 0, 10)) });
 export type NewMessage = z.output<typeof NewMessage>;
 
 export function presentMessage(row: MessageRow): Message {

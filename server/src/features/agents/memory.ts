@@ -5,7 +5,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { roleRequired } from '../../core/auth/resource-guards.ts';
 import type { Tool } from '../../gateways/language-model/index.ts';
 import { newId } from '../../kit/ids.ts';
-import { keepable } from '../../kit/text.ts';
+import { toStorableText } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { ConversationRow, MemoryRow } from './contract.ts';
 import { insertMemories, removeMemories } from './store.ts';
@@ -31,7 +31,7 @@ export function openNotebook(conversation: ConversationRow, known: readonly Memo
 
   const remember = async (told: { content: string; for_everyone?: boolean }) => {
     const { for_everyone = false } = told;
-    const content = keepable(told.content).trim(); // a model may say what no text can hold
+    const content = toStorableText(told.content).trim(); // a model may say what no text can hold
     if (content === '') throw new Error('There is nothing to remember.');
     const user_id = for_everyone && mayTeach ? null : conversation.user_id;
     const alike = [...kept.values()].filter((memory) => memory.user_id === user_id);

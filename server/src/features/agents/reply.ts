@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import { Rest } from '../../kit/background/workers/wake.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { AnyDb } from '../../kit/db/database.ts';
-import { failureOf } from '../../kit/db/failures.ts';
+import { classifyFailure } from '../../kit/db/failures.ts';
 import { Answer, eventStream } from '../../kit/http/answer.ts';
-import { Invalid } from '../../kit/http/faults.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type Message, type NewMessage, presentMessage } from './contract.ts';
@@ -125,7 +125,7 @@ async function* follow(
 
 /** A database that is away for a moment has not lost the turn: who watches goes on watching. */
 function unlessPassing(error: unknown): 'unknown' {
-  if (failureOf(error) === undefined) throw error;
+  if (classifyFailure(error) === undefined) throw error;
   return 'unknown';
 }
 
@@ -192,7 +192,7 @@ export async function rejoinTurn(
 }
 
 const notOurs = () =>
-  new Invalid([
+  new ValidationError([
     {
       loc: ['header', 'Last-Event-ID'],
       msg: 'must be of a reply to this message in the last ten minutes',

@@ -4,9 +4,9 @@ import { readCredentials, writeCredentials } from '../../core/auth/credentials.t
 import { perMinute } from '../../core/auth/limits.ts';
 import { agentAs, type Guard, nestedResource, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import { positionOf } from '../../core/identity/app-list.ts';
+import { getListPosition } from '../../core/identity/app-list.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
-import { resumable } from '../../kit/http/answer.ts';
+import { resumableAnswer } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
 import { changeAgent, createAgent, deleteAgent, getAgent } from './agent.ts';
@@ -95,7 +95,7 @@ const lives = (cursors: Cursors): Route[] => [
       const rows = await listAgents(db, access, query, cursors.open(cursor, binding, now));
       const present = ({ sort_key: _, instructions, model, ...app }: (typeof rows)[number]) =>
         presentAgent(app, { instructions, model });
-      return cursors.page(rows, limit, binding, now, present, positionOf);
+      return cursors.page(rows, limit, binding, now, present, getListPosition);
     },
   }),
   route({
@@ -219,7 +219,9 @@ function sendAgentMessage(deps: AgentDeps): Route {
   type Headers = Readonly<Record<string, string | string[] | undefined>>;
   const watching = (turn: TurnRow, access: SendAccess, headers: Headers, from: Place | undefined) => {
     const keyed = headers['idempotency-key'] !== undefined;
-    return resumable({ turn_id: turn.id }, (db) => answerTo(db, headers.accept, { turn, from, access, keyed }, deps));
+    return resumableAnswer({ turn_id: turn.id }, (db) =>
+      answerTo(db, headers.accept, { turn, from, access, keyed }, deps),
+    );
   };
   return route({
     name: 'sendAgentMessage',

@@ -1,7 +1,7 @@
 // Owns the queries over agents' own tables. The apps that agents are belong to access.
 import { type Selectable, sql } from 'kysely';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { listedApps } from '../../core/identity/app-list.ts';
+import { selectAppList } from '../../core/identity/app-list.ts';
 import type { QueueRow } from '../../kit/background/queues/queue.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -30,7 +30,7 @@ export async function saveAgent(db: Db, { workspace_id, id }: InWorkspace, own: 
 }
 
 export const listAgents = (db: Db, access: WorkspaceAccess, query: AgentQuery, after: Position | undefined) =>
-  listedApps(db, access, query, after)
+  selectAppList(db, access, query, after)
     .where('apps.app_type', '=', 'user_agent')
     .leftJoin('agents', (join) =>
       join

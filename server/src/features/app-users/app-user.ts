@@ -1,7 +1,7 @@
 // Owns the people who use a built app: made and changed by its editors or its own server, which signs them in and hands
 // out their tokens (docs/contract.md §3.5).
 import { isDeepStrictEqual } from 'node:util';
-import { audit, concealed } from '../../core/audit/audit.ts';
+import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -104,7 +104,7 @@ const merged = (data: Data, change: Data): Data =>
 /** What they are to their app is nobody else's business. */
 const told = ({ data, ...fields }: Partial<AppUserRow>) => ({
   ...fields,
-  ...(data !== undefined && { data: concealed }),
+  ...(data !== undefined && { data: redacted }),
 });
 
 const about = ({ id, app_id }: AppUserRow) => ({ target: { kind: 'app_user', id }, app_id });

@@ -3,7 +3,7 @@
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { presentApp } from '../../core/identity/app-shapes.ts';
-import { insertApp, type NewApp, restoreRow, saveApp, trashApp } from '../../core/identity/apps.ts';
+import { insertApp, type NewApp, restoreTrashedApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { findMember } from '../../core/identity/members.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
@@ -72,7 +72,7 @@ export async function deleteApp(db: Db, access: AppAccess, now: Date) {
 export async function restoreApp(db: Db, access: AppAccess, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
-    const row = await restoreRow(db, access, now);
+    const row = await restoreTrashedApp(db, access, now);
     await audit(
       db,
       access,

@@ -1,7 +1,7 @@
 // What an app holds and who holds it: changes, trash, shares, files and secrets through the API.
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/support/world.ts';
-import { secretsUnder } from '../../kit/secrets.ts';
+import { startSecondApp, startWorld } from '../../../test/support/world.ts';
+import { createSecrets } from '../../kit/secrets.ts';
 import { rewrapSecrets } from './secrets.ts';
 
 const world = await startWorld();
@@ -328,20 +328,20 @@ describe('secrets', () => {
     await put(app.id, 'KEPT', 'the value that must survive');
     const [old] = world.config.MASTER_KEYS;
     const fresh = Buffer.alloc(32, 7);
-    const rotated = await startBeside(world, {
+    const rotated = await startSecondApp(world, {
       environment: { MASTER_KEYS: `new:${fresh.toString('base64')},${old?.id}:${old?.key.toString('base64')}` },
     });
     await rotated.call('PUT', `/api/apps/${app.id}/secrets/NEW`, { as, body: { value: 'written under the new key' } });
-    expect(await rewrapSecrets(world.app.database.db, secretsUnder(rotated.config.MASTER_KEYS), 'new')).toBeGreaterThan(
-      0,
-    );
+    expect(
+      await rewrapSecrets(world.app.database.db, createSecrets(rotated.config.MASTER_KEYS), 'new'),
+    ).toBeGreaterThan(0);
     const row = await world.db
       .selectFrom('app_secrets')
       .where('app_id', '=', app.id)
       .where('name', '=', 'KEPT')
       .select('sealed')
       .executeTakeFirstOrThrow();
-    const onlyNew = secretsUnder([{ id: 'new', key: fresh }]);
+    const onlyNew = createSecrets([{ id: 'new', key: fresh }]);
     expect(onlyNew.open(row.sealed, ['app_secrets', `${app.id}/KEPT`, 'sealed'])).toBe('the value that must survive');
     expect(await rewrapSecrets(world.app.database.db, onlyNew, 'new')).toBe(0);
   });

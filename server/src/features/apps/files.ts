@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { bumpRevision } from '../../core/identity/apps.ts';
+import { incrementRevision } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { Invalid } from '../../kit/http/faults.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { FileContent, FileSync, StoredFile } from './contract.ts';
@@ -24,7 +24,7 @@ export async function getAppFile(db: Db, access: AppAccess, path: string) {
 export async function putAppFile(db: Db, access: AppAccess, path: string, input: FileContent, now: Date) {
   const file = stored(path, input);
   return transaction(db, async (db) => {
-    const revision = await bumpRevision(db, access, now); // also holds the app, so that changes of its files take turns
+    const revision = await incrementRevision(db, access, now); // also holds the app, so that changes of its files take turns
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
     if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw conflict(revision - 1);
@@ -43,7 +43,7 @@ export async function putAppFile(db: Db, access: AppAccess, path: string, input:
 
 export async function deleteAppFile(db: Db, access: AppAccess, path: string, now: Date) {
   return transaction(db, async (db) => {
-    const revision = await bumpRevision(db, access, now);
+    const revision = await incrementRevision(db, access, now);
     if ((await removeFiles(db, access, [path])) === 0) throw notFound('file_not_found');
     await auditFiles(db, access, revision, { created: [], updated: [], deleted: [path] }, now);
     return { success: true } as const;
@@ -54,7 +54,7 @@ export async function deleteAppFile(db: Db, access: AppAccess, path: string, now
 export async function syncAppFiles(db: Db, access: AppAccess, input: FileSync, now: Date) {
   const files = input.files.map((file) => stored(file.path, file));
   return transaction(db, async (db) => {
-    const revision = await bumpRevision(db, access, now);
+    const revision = await incrementRevision(db, access, now);
     if (input.expected_revision !== undefined && input.expected_revision !== revision - 1) throw conflict(revision - 1);
     const known = await listHashes(db, access);
     const sent = new Set(files.map((file) => file.path));
@@ -85,7 +85,7 @@ function stored(
 ): StoredFile {
   const bytes = Buffer.from(content, encoding === 'utf-8' ? 'utf8' : 'base64');
   if (encoding === 'base64' && bytes.toString('base64') !== content) {
-    throw new Invalid([{ loc: ['body', 'content'], msg: 'must be base64', type: 'value_error' }]);
+    throw new ValidationError([{ loc: ['body', 'content'], msg: 'must be base64', type: 'value_error' }]);
   }
   if (bytes.length > maxFileBytes) throw tooLarge(maxFileBytes);
   return {

@@ -4,7 +4,7 @@ import { readCredentials, writeCredentials } from '../../core/auth/credentials.t
 import { perMinute } from '../../core/auth/limits.ts';
 import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import { positionOf } from '../../core/identity/app-list.ts';
+import { getListPosition } from '../../core/identity/app-list.ts';
 import { App, presentApp } from '../../core/identity/app-shapes.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
@@ -64,7 +64,7 @@ const lives = (cursors: Cursors): Route[] => [
       const { limit, cursor, ...filters } = query;
       const binding = ['listApps', access.workspace_id, access.caller.credential_id, filters];
       const rows = await listApps(db, access, query, cursors.open(cursor, binding, now));
-      return cursors.page(rows, limit, binding, now, ({ sort_key: _, ...app }) => presentApp(app), positionOf);
+      return cursors.page(rows, limit, binding, now, ({ sort_key: _, ...app }) => presentApp(app), getListPosition);
     },
   }),
   route({

@@ -1,6 +1,6 @@
 // Owns an app's secrets: written by its editors, shown to nobody, opened only by what runs for the app
 // (docs/contract.md §3.2, §11.4).
-import { audit, concealed } from '../../core/audit/audit.ts';
+import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { limitReached, notFound } from '../../kit/problem.ts';
@@ -34,7 +34,7 @@ export async function putAppSecret(
     await audit(
       db,
       access,
-      { type, target: { kind: 'app_secret', id: name }, app_id: app.id, before: before && concealed, after: concealed },
+      { type, target: { kind: 'app_secret', id: name }, app_id: app.id, before: before && redacted, after: redacted },
       now,
     );
     return { name, updated_date: now.toISOString(), last4 };
@@ -51,7 +51,7 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
         type: 'app_secret.deleted',
         target: { kind: 'app_secret', id: name },
         app_id: access.app.id,
-        before: concealed,
+        before: redacted,
       },
       now,
     );

@@ -5,7 +5,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { findShare, insertShare, listShares, removeShare } from '../../core/identity/apps.ts';
 import { listInvitedShares } from '../../core/identity/invitations.ts';
 import { findMember, type Member, withMembersLock } from '../../core/identity/members.ts';
-import { type Answer, finishing, noted, unchanged } from '../../kit/http/answer.ts';
+import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 
@@ -70,9 +70,9 @@ async function shareOutside(
   if (before === role && notify === null) return unchanged(share);
   await auditShare(db, access, email, before, role, now);
   if (notify === null) return share;
-  return finishing(share, async () => {
+  return answerWithFollowUp(share, async () => {
     const mail = await notify();
-    return noted(share, mail === 'sent' ? {} : { warnings: [`invitation_mail_${mail}`] });
+    return withNotes(share, mail === 'sent' ? {} : { warnings: [`invitation_mail_${mail}`] });
   });
 }
 

@@ -1,7 +1,7 @@
 // Owns the queries over the app list, files and secrets. The apps' own rows belong to access.
 import { sql } from 'kysely';
 import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { type ListedApp, listedApps } from '../../core/identity/app-list.ts';
+import { type AppListRow, selectAppList } from '../../core/identity/app-list.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { AppQuery, StoredFile } from './contract.ts';
@@ -11,8 +11,8 @@ export function listApps(
   access: WorkspaceAccess,
   query: AppQuery,
   after: Position | undefined,
-): Promise<ListedApp[]> {
-  const apps = listedApps(db, access, query, after);
+): Promise<AppListRow[]> {
+  const apps = selectAppList(db, access, query, after);
   const ofKind = query.app_type
     ? apps.where('apps.app_type', 'in', query.app_type)
     : apps.where('apps.app_type', '<>', 'user_agent');

@@ -7,7 +7,7 @@ import { startWorld } from '../../../test/support/world.ts';
 import { brokenAt, chained, firstPrevHash } from './chain.ts';
 import { dropExpired, sealAll } from './seal.ts';
 
-const world = await startWorld({ tampers: true });
+const world = await startWorld({ tampersWithAuditLog: true });
 const seal = () => sealAll(world.app.database.db);
 
 async function place(name: string) {

@@ -1,7 +1,7 @@
 // Owns the nightly check: what is kept of each pool is compared with what its ledger adds up to. It tells, in the log
 // and in the workspace's audit log, and never repairs: which of the two is right, a person must say.
 import { auditService } from '../../core/audit/audit.ts';
-import { monthOf } from '../../core/credits/pool.ts';
+import { startOfMonth } from '../../core/credits/pool.ts';
 import { listMismatches, type Mismatch } from '../../core/credits/reconciliation.ts';
 import type { Db } from '../../tables.ts';
 import { claimPool, listUncheckedPools } from './store.ts';
@@ -12,7 +12,7 @@ const atOnce = 50;
 /** Checks some pools of this month and the last that were not checked for a day; gives how many. */
 export async function checkPools(db: Db, alarm: (mismatch: Mismatch) => void, now: Date): Promise<number> {
   const since = new Date(now.getTime() - everyMs);
-  const due = await listUncheckedPools(db, monthOf(now, -1), since, atOnce);
+  const due = await listUncheckedPools(db, startOfMonth(now, -1), since, atOnce);
   for (const pool of due) {
     // Claimed before it is looked at: a pool whose check fails must not keep the others from theirs.
     if (!(await claimPool(db, pool, since, now))) continue;

@@ -1,7 +1,7 @@
 // Owns the shapes of credits as a caller sees them (docs/contract.md §2.5).
 import { z } from 'zod';
 import { ledgerKinds } from '../../core/credits/ledger.ts';
-import { monthOf, type PoolBalance } from '../../core/credits/pool.ts';
+import { type PoolBalance, startOfMonth } from '../../core/credits/pool.ts';
 import { answer, pageQuery, query, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
 
 export const Credits = answer('Credits', {
@@ -33,8 +33,8 @@ export const LedgerQuery = query({
 export type LedgerQuery = z.output<typeof LedgerQuery>;
 
 export const presentCredits = (standing: PoolBalance, isPerson: boolean, now: Date): z.input<typeof Credits> => ({
-  period_start: monthOf(now).toISOString(),
-  period_end: monthOf(now, 1).toISOString(),
+  period_start: startOfMonth(now).toISOString(),
+  period_end: startOfMonth(now, 1).toISOString(),
   monthly_limit: standing.monthly_limit,
   used: standing.used,
   reserved: standing.reserved,
@@ -43,7 +43,7 @@ export const presentCredits = (standing: PoolBalance, isPerson: boolean, now: Da
   default_member_credit_limit: standing.default_member_credit_limit,
   own: isPerson
     ? {
-        used: standing.own_used,
+        used: standing.member_used,
         credit_limit: standing.credit_limit,
         is_default_limit: standing.is_default_limit,
       }

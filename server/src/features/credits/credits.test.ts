@@ -165,7 +165,7 @@ describe('listCreditLedger', () => {
 describe('the nightly check', () => {
   const day = 24 * 60 * 60 * 1000;
   const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
-  const alarms = () => world.logged.filter((line) => line.includes('does not match')).map((line) => JSON.parse(line));
+  const alarms = () => world.logLines.filter((line) => line.includes('does not match')).map((line) => JSON.parse(line));
   let night = 0;
   const nextNight = async () => {
     night += 1;

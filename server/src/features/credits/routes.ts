@@ -4,7 +4,7 @@ import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry, presentLedgerRow } from '../../core/credits/ledger.ts';
-import { getPoolBalance, monthOf } from '../../core/credits/pool.ts';
+import { getPoolBalance, startOfMonth } from '../../core/credits/pool.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
 import { Credits, LedgerQuery, presentCredits } from './contract.ts';
@@ -23,7 +23,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     answers: { 200: Credits },
     handle: async ({ db, access: { workspace_id, caller }, now }) =>
       presentCredits(
-        await getPoolBalance(db, workspace_id, caller.user_id, monthOf(now)),
+        await getPoolBalance(db, workspace_id, caller.user_id, startOfMonth(now)),
         caller.user_id !== null,
         now,
       ),

@@ -1,7 +1,7 @@
 // Owns the queries of credits: a page of the ledger, and the pools that wait for their check.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { roleReaches } from '../../core/auth/roles.ts';
+import { isRoleAtLeast } from '../../core/auth/roles.ts';
 import type { LedgerRow } from '../../core/credits/ledger.ts';
 import type { PoolKey } from '../../core/credits/reconciliation.ts';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -23,7 +23,7 @@ export function listLedger(
     .orderBy('created_date', 'desc')
     .orderBy('id', 'desc')
     .limit(query.limit + 1);
-  if (role !== null && !roleReaches(role, 'admin')) found = found.where('user_id', '=', caller.user_id);
+  if (role !== null && !isRoleAtLeast(role, 'admin')) found = found.where('user_id', '=', caller.user_id);
   if (query.user_id !== undefined) found = found.where('user_id', '=', idOrNull(query.user_id));
   if (query.app_id !== undefined) found = found.where('app_id', '=', idOrNull(query.app_id));
   if (query.kind !== undefined) found = found.where('kind', '=', query.kind);

@@ -1,7 +1,7 @@
 // What happens to records by itself: keys built and swept, the trash emptied.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { untilOneWaits } from '../../../test/support/waiting.ts';
+import { waitUntilBlocked } from '../../../test/support/waiting.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { purgeApps } from '../../core/identity/workspaces.ts';
 import { buildKeys, purgeRecords } from './background.ts';
@@ -9,7 +9,7 @@ import { digestOf } from './schemas/keys.ts';
 import { insertKeys, lockNext } from './store.ts';
 
 const statements: string[] = [];
-const world = await startWorld({ seeStatement: (text) => statements.push(text) });
+const world = await startWorld({ onStatement: (text) => statements.push(text) });
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
@@ -167,7 +167,7 @@ describe('build entity keys', () => {
       const [record] = await lockNext(db, entity, null, 1);
       if (record === undefined) throw new Error('no record');
       change = records('PUT', `Task/${id}`, { code: 'B' });
-      await untilOneWaits(db);
+      await waitUntilBlocked(db);
       const key = { key: names[0] as string, value: digestOf(['A']), is_unique: true };
       await insertKeys(db, entity, [{ record, key }]);
     });
@@ -250,7 +250,7 @@ describe('purge records', () => {
     await world.db.transaction().execute(async (db) => {
       await sql`update entity_records set deleted_date = null where app_id = ${app.id} and id = ${id}`.execute(db);
       purge = purgeRecords(world.db, in30Days());
-      await untilOneWaits(db);
+      await waitUntilBlocked(db);
     });
     await purge;
     expect((await records('GET', `Task/${id}`)).status).toBe(200);

@@ -3,8 +3,8 @@
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { resourceGuard, roleRequired } from '../../core/auth/resource-guards.ts';
-import { roleReaches, type WorkspaceRole } from '../../core/auth/roles.ts';
-import { listReachableApps } from '../../core/identity/apps.ts';
+import { isRoleAtLeast, type WorkspaceRole } from '../../core/auth/roles.ts';
+import { listVisibleApps } from '../../core/identity/apps.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { type Answer, unchanged } from '../../kit/http/answer.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -119,7 +119,7 @@ async function requireParent(
 
 export async function addItems(db: Db, access: FolderAccess, appIds: readonly string[], now: Date) {
   return changing(db, access, async (db, folder) => {
-    const apps = await listReachableApps(db, access, appIds);
+    const apps = await listVisibleApps(db, access, appIds);
     // A folder of apps holds imported apps too.
     if (apps.some((app) => (app.app_type === 'user_agent') !== (folder.app_type === 'user_agent'))) {
       throw new Problem('bad_request', 'app_kind_mismatch', 'This folder holds apps of another kind.');
@@ -159,7 +159,7 @@ export async function removeAppFromFolder(
   now: Date,
 ): Promise<Removed | Answer<Removed>> {
   const id = idOrNull(appId);
-  const isReachable = id !== null && (await listReachableApps(db, access, [id])).length > 0;
+  const isReachable = id !== null && (await listVisibleApps(db, access, [id])).length > 0;
   if (!isReachable && access.caller.app_ids !== null) throw notFound('folder_not_found');
   const removed: Removed = { unlinked: true, folder_id: access.folder.id, app_id: appId };
   if (!isReachable) return unchanged(removed);
@@ -198,7 +198,7 @@ export async function forgetMember(db: Db, member: { workspace_id: string; user_
 const targetOf = (folder: FolderRow) => ({ kind: 'folder', id: folder.id });
 
 function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
-  if (role !== null && roleReaches(role, required)) return;
+  if (role !== null && isRoleAtLeast(role, required)) return;
   throw roleRequired(required);
 }
 

@@ -1,7 +1,7 @@
 // Owns the queries over folders and their items.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { visibleApps } from '../../core/identity/apps.ts';
+import { selectVisibleApps } from '../../core/identity/apps.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { FolderQuery, FolderRow } from './contract.ts';
@@ -16,7 +16,7 @@ function folders(db: Db, access: WorkspaceAccess) {
     .select((is) =>
       is
         .selectFrom('folder_items')
-        .innerJoin(visibleApps(db, access).select('apps.id').as('app'), 'app.id', 'folder_items.app_id')
+        .innerJoin(selectVisibleApps(db, access).select('apps.id').as('app'), 'app.id', 'folder_items.app_id')
         .where('folder_items.workspace_id', '=', access.workspace_id)
         .whereRef('folder_items.folder_id', '=', 'folders.id')
         .select(sql<number>`count(*)`.as('count'))

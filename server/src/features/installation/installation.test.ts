@@ -1,6 +1,6 @@
 // What an installation says of itself, and how it answers what is no operation at all.
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/support/world.ts';
+import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld({ environment: { METRICS_TOKEN: 'figures' } });
@@ -44,7 +44,7 @@ describe('live and ready', () => {
   });
 
   it('is not ready without a database, still alive, and refuses requests as unavailable', async () => {
-    const lost = await startBeside(world, { databaseUrl: 'postgres://postgres@127.0.0.1:1/none' });
+    const lost = await startSecondApp(world, { databaseUrl: 'postgres://postgres@127.0.0.1:1/none' });
     expect(await lost.call('GET', '/readyz')).toMatchObject({
       status: 503,
       body: { checks: { database: 'unreachable', migrations: 'unknown' } },

@@ -4,15 +4,15 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { invalidCredentials, open } from '../../core/auth/credentials.ts';
+import { credentialsInvalid, open } from '../../core/auth/credentials.ts';
 import { perMinute, unlimited } from '../../core/auth/limits.ts';
 import { anyone } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { Answer } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
-import { noSuchRoute } from '../../kit/http/refuse.ts';
+import { routeNotFound } from '../../kit/http/refuse.ts';
 import { answer } from '../../kit/http/shapes.ts';
-import { isBearer } from '../../kit/metrics.ts';
+import { isBearerToken } from '../../kit/metrics.ts';
 
 /** What is known of the installation; handed in, so that nothing else can be said of it. */
 export interface Installation {
@@ -162,8 +162,8 @@ export function installationRoutes(installation: Installation): Route[] {
 }
 
 function requireMetricsToken(token: string | undefined, authorization: string | string[] | undefined): void {
-  if (token === undefined) throw noSuchRoute();
-  if (!isBearer(String(authorization ?? ''), token)) throw invalidCredentials();
+  if (token === undefined) throw routeNotFound();
+  if (!isBearerToken(String(authorization ?? ''), token)) throw credentialsInvalid();
 }
 
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
@@ -184,7 +184,7 @@ const assets: Record<string, { type: string; read(): Promise<Buffer> }> = {
 
 async function referenceAsset(file: string): Promise<Answer<Buffer>> {
   const asset = Object.hasOwn(assets, file) ? assets[file] : undefined;
-  if (asset === undefined) throw noSuchRoute();
+  if (asset === undefined) throw routeNotFound();
   return new Answer(await asset.read(), {
     headers: { 'content-type': asset.type, 'cache-control': 'public, max-age=3600' },
   });

@@ -1,7 +1,7 @@
 // The door of members: who belongs to a workspace, as what, and how they come and go.
 
 import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { forgetAccepted } from '../../core/identity/invitations.ts';
+import { removeAcceptedInvitations } from '../../core/identity/invitations.ts';
 import type { Member } from '../../core/identity/members.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
@@ -20,7 +20,7 @@ export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
     { name: 'refresh members’ copies', everyMs: 15_000, run: refreshCopies },
     { name: 'sum members’ tallies', everyMs: 30_000, run: sumTallies },
     { name: 'clear members’ past months', everyMs: 60 * 60 * 1000, run: clearPastMonths },
-    { name: 'forget accepted invitations', everyMs: 60 * 60 * 1000, run: forgetAccepted },
+    { name: 'forget accepted invitations', everyMs: 60 * 60 * 1000, run: removeAcceptedInvitations },
   ] satisfies Job[],
   /** What sharing an app means for people outside the workspace. */
   guests: {

@@ -1,6 +1,6 @@
 // Owns the listing of members: which order a caller gets, where a page begins, and how old the copy may be.
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { type Answer, noted } from '../../kit/http/answer.ts';
+import { type Answer, withNotes } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
 import { type MemberQuery, presentMember, seesAll } from './contract.ts';
 import { digestOf, openCursor, sealCursor } from './cursor.ts';
@@ -91,7 +91,7 @@ interface About {
 }
 
 const answered = <Body>(body: Body, page: Page, { isReset, isFallback, now }: About): Answer<Body> =>
-  noted(body, {
+  withNotes(body, {
     // Nothing waits to be folded in: the copy is as of now.
     asOf: page.noted_at ?? now,
     ...(isReset && { cursorReset: true }),

@@ -2,7 +2,7 @@
 // says what the tables say.
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Person, startBeside, startWorld, type World } from '../../../test/support/world.ts';
+import { type Person, startSecondApp, startWorld, type World } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 import { clearPastMonths, refreshCopies, sumTallies } from './directory-refresh.ts';
 
@@ -73,7 +73,7 @@ describe('listMembers', () => {
 
   it('neither lists nor counts active guests of the operator, and does both once they are more or less than that', async () => {
     const { id } = await workspaceWithToken();
-    const beside = await startBeside(world, { environment: { STAFF_EMAIL_DOMAINS: 'Staff.example' } });
+    const beside = await startSecondApp(world, { environment: { STAFF_EMAIL_DOMAINS: 'Staff.example' } });
     const guest = await world.member(id, 'guest', `guest.${id}@staff.example`);
     const token = await world.token(owner, id);
     const totals = async () => {

@@ -1,9 +1,9 @@
 // Owns who may be changed, and how (docs/contract.md §2.3): each rule gives the refusal, or nothing. Pure.
 
-import { planFault } from '../../core/auth/plans.ts';
+import { findPlanRefusal } from '../../core/auth/plans.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { WorkspaceRole } from '../../core/auth/roles.ts';
-import type { Listed } from '../../core/identity/members.ts';
+import type { MemberOrInvitation } from '../../core/identity/members.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 
 /** Who asks, and what their workspace may. */
@@ -21,19 +21,19 @@ const ownerProtected = () =>
   );
 
 export const adminFault = (role: string, asking: Asking): Problem | undefined =>
-  role === 'admin' ? planFault(asking.plan, 'admin_role') : undefined;
+  role === 'admin' ? findPlanRefusal(asking.plan, 'admin_role') : undefined;
 
-export const roleFault = (who: Listed | undefined, role: Assignable, asking: Asking): Problem | undefined =>
+export const roleFault = (who: MemberOrInvitation | undefined, role: Assignable, asking: Asking): Problem | undefined =>
   standingFault(who, asking) ?? adminFault(role, asking);
 
-export const removalFault = (who: Listed | undefined, asking: Asking): Problem | undefined =>
+export const removalFault = (who: MemberOrInvitation | undefined, asking: Asking): Problem | undefined =>
   standingFault(who, asking);
 
-export const accessFault = (who: Listed | undefined, asking: Asking): Problem | undefined =>
+export const accessFault = (who: MemberOrInvitation | undefined, asking: Asking): Problem | undefined =>
   who?.joined ? standingFault(who, asking) : noSuchMember();
 
 /** Nobody changes their own standing, and nobody that of the owner. */
-function standingFault(who: Listed | undefined, asking: Asking): Problem | undefined {
+function standingFault(who: MemberOrInvitation | undefined, asking: Asking): Problem | undefined {
   if (who === undefined) return noSuchMember();
   if (who.joined && who.id === asking.caller.user_id) {
     return new Problem('forbidden', 'self_change_not_allowed', 'Someone else must do this for you.');
@@ -43,7 +43,7 @@ function standingFault(who: Listed | undefined, asking: Asking): Problem | undef
 
 /** `pool` is what the workspace has a month; null: unlimited. */
 export function limitFault(
-  who: Listed | undefined,
+  who: MemberOrInvitation | undefined,
   credit_limit: number | null,
   pool: number | null,
 ): Problem | undefined {

@@ -1,7 +1,7 @@
 // Owns one attempt to deliver: what is sent, and what came back (docs/contract.md §4.4, §4.5).
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { errorType, type Outcome } from '../../kit/outbound/outcome.ts';
-import { keepable } from '../../kit/text.ts';
+import { toStorableText } from '../../kit/text.ts';
 import type { LastError, WebhookRow } from './contract.ts';
 import type { Signer } from './signing.ts';
 
@@ -83,7 +83,7 @@ function judged(outcome: Outcome, now: Date): Attempted {
 function startOf(body: Buffer, cut: boolean): string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   // Told that more will come, the decoder keeps back the part of a character at the end.
-  let text = keepable(decoder.decode(body.subarray(0, bodyBytes), { stream: cut || body.length > bodyBytes }));
+  let text = toStorableText(decoder.decode(body.subarray(0, bodyBytes), { stream: cut || body.length > bodyBytes }));
   while (Buffer.byteLength(text) > bodyBytes) text = text.slice(0, -1).replace(/[\ud800-\udbff]$/, '');
   return text;
 }

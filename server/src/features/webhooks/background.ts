@@ -1,7 +1,7 @@
 // What webhooks do later: deliveries are attempted and what came of them is noted on their webhook; people are warned of a
 // webhook that fails; what is old or without a webhook is removed.
 import { auditService } from '../../core/audit/audit.ts';
-import { listStewards } from '../../core/identity/members.ts';
+import { listResponsibleEmails } from '../../core/identity/members.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
@@ -129,7 +129,7 @@ async function warn(db: Db, webhook: WebhookRow, { warnings }: Judged, mail: Mai
     const target = { kind: 'webhook', id: webhook_id };
     await auditService(db, workspace_id, { type, target, app_id, after: { consecutive_failures } }, now);
     if (!mail.configured) continue;
-    const emails = await listStewards(db, { workspace_id }, app_id);
+    const emails = await listResponsibleEmails(db, { workspace_id }, app_id);
     const warning = (email: string): Warning => ({
       id: newId(),
       workspace_id,

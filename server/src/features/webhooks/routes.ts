@@ -123,7 +123,7 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     audits: ['webhook.created'],
     answers: { 200: side.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
-    vet: ({ body }) => vetTarget(deps.outbound, body.target_url),
+    precheck: ({ body }) => vetTarget(deps.outbound, body.target_url),
     handle: ({ db, access, body, now }) => createWebhook(db, access, side.scope, body, deps.secrets, now),
   }),
   route({
@@ -155,7 +155,7 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: side.shapes.webhook },
     refusals: [gone],
-    vet: ({ body }) => vetTarget(deps.outbound, body.target_url),
+    precheck: ({ body }) => vetTarget(deps.outbound, body.target_url),
     handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
   }),
   route({

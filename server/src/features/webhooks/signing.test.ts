@@ -1,10 +1,10 @@
 // Signatures, against figures worked out by others: the vector that Standard Webhooks publishes, and plain HMAC.
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { secretsUnder } from '../../kit/secrets.ts';
+import { createSecrets } from '../../kit/secrets.ts';
 import { newSecret, overlapMs, placeOf, signerWith } from './signing.ts';
 
-const secrets = secretsUnder([{ id: 'one', key: randomBytes(32) }]);
+const secrets = createSecrets([{ id: 'one', key: randomBytes(32) }]);
 const signer = signerWith(secrets);
 const now = new Date(1614265330 * 1000);
 const day = 24 * 60 * 60 * 1000;

@@ -3,7 +3,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
-import { idOrNull, leastIdAt } from '../../kit/ids.ts';
+import { idOrNull, minIdAt } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
 import {
   type DeliveryQuery,
@@ -405,7 +405,7 @@ const keptMs = 30 * dayMs;
 
 /** Forgets what is older than 30 days; a body a week later, because its event may have waited to be fanned out. */
 export async function forgetOld(db: Db, now: Date): Promise<number> {
-  const before = (ms: number) => leastIdAt(new Date(now.getTime() - ms));
+  const before = (ms: number) => minIdAt(new Date(now.getTime() - ms));
   const removed = [
     await sql`/* service */ delete from webhook_deliveries where id in (
       select id from webhook_deliveries where id < ${before(keptMs)} order by id limit ${batch})`.execute(db),

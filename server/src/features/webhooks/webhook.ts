@@ -1,10 +1,10 @@
 // Owns the life of a webhook: made, changed, turned on and off, tried, deleted (docs/contract.md §4.3).
-import { audit, concealed } from '../../core/audit/audit.ts';
+import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
-import { noted, unchanged } from '../../kit/http/answer.ts';
-import { Invalid } from '../../kit/http/faults.ts';
+import { unchanged, withNotes } from '../../kit/http/answer.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { urlFaults } from '../../kit/outbound/url.ts';
@@ -42,7 +42,7 @@ export async function vetTarget(outbound: Outbound, target_url: string | undefin
   const verdict = await outbound.vet(target_url);
   if ('ok' in verdict) return;
   const msg = 'must be a public https URL';
-  throw new Invalid([{ loc: ['body', 'target_url'], msg, type: urlFaults[verdict.reason] }]);
+  throw new ValidationError([{ loc: ['body', 'target_url'], msg, type: urlFaults[verdict.reason] }]);
 }
 
 const maxEach = 20;
@@ -109,7 +109,7 @@ export function changeWebhook(
     if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
     const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
     const target = { kind: 'webhook', id: webhook.id };
-    const [was, is] = [audited(before), { ...audited(webhook), ...(asked.signing && { secret: concealed }) }];
+    const [was, is] = [audited(before), { ...audited(webhook), ...(asked.signing && { secret: redacted }) }];
     for (const type of changesOf(asked, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
     const shown = presentWebhook(webhook, secret);
@@ -117,7 +117,7 @@ export function changeWebhook(
     const headers = asked.enabled ? await waiting(db, webhook, now) : {};
     await settle(db, webhook, now);
     afterCommit(db, () => wake.notify(deliveryQueue));
-    return noted(shown, { headers });
+    return withNotes(shown, { headers });
   });
 }
 

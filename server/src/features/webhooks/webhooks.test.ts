@@ -3,9 +3,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startHookScene } from '../../../test/support/webhook-receiver.ts';
-import { startBeside } from '../../../test/support/world.ts';
+import { startSecondApp } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { secretsUnder } from '../../kit/secrets.ts';
+import { createSecrets } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';
 import { signerWith } from './signing.ts';
 
@@ -22,7 +22,7 @@ async function expectNowhere(secret: string, ...texts: string[]) {
     union all select entry::text from audit_entries`.execute(world.db);
   expect(rows.length).toBeGreaterThan(0);
   const core = secret.slice('whsec_'.length);
-  for (const text of [...texts, ...rows.map((row) => row.entry), ...world.logged]) expect(text).not.toContain(core);
+  for (const text of [...texts, ...rows.map((row) => row.entry), ...world.logLines]) expect(text).not.toContain(core);
 }
 
 describe('createAgentWebhook', () => {
@@ -165,14 +165,14 @@ describe('the secret', () => {
     const secret = (await made.patch({ signing: 'rotate' })).body.secret;
     const [old] = world.config.MASTER_KEYS;
     const key = randomBytes(32);
-    const rotated = await startBeside(world, {
+    const rotated = await startSecondApp(world, {
       environment: { MASTER_KEYS: `new:${key.toString('base64')},${old?.id}:${old?.key.toString('base64')}` },
     });
     const job = rotated.app.background.jobs.find(({ name }) => name === 'rewrap webhook secrets');
     expect(await job?.run(rotated.app.database.db, new Date())).toBeGreaterThan(0);
     expect(await job?.run(rotated.app.database.db, new Date())).toBe(0);
     const { rows } = await sql<WebhookRow>`select * from webhooks where id = ${made.id}`.execute(world.db);
-    const onlyNew = signerWith(secretsUnder([{ id: 'new', key }]));
+    const onlyNew = signerWith(createSecrets([{ id: 'new', key }]));
     const headers = onlyNew.headersFor(rows[0] as WebhookRow, 'id', 'body', new Date());
     const signed = `id.${headers['webhook-timestamp']}.body`;
     const standard = (secret: string) =>
@@ -335,7 +335,7 @@ describe('who may', () => {
     const agentOfPoor = await world.appOf(poor, free, { app_type: 'user_agent' });
     const made = await hook({}, { on: agentOfPoor, as: token });
     await sql`update workspaces set plan = 'free' where id = ${free}`.execute(world.db);
-    await world.forgetCounts();
+    await world.resetRateLimits();
     const gated = ['POST ', 'PATCH /', 'POST /test', 'POST /redeliver', 'POST /replay'];
     for (const [method, below, body] of all(made.id)) {
       if (below.includes('/deliveries/') && method === 'GET') continue; // there is none

@@ -324,7 +324,7 @@ it('an imported workspace stands as it stood, and gives back what acts elsewhere
   expect(later).toMatchObject({ reserved: 0, remaining: before.remaining + 1 });
   const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
   while (((await check?.run(world.app.database.db, new Date(Date.now() + 2 * day))) ?? 0) > 0);
-  expect(world.logged.filter((line) => line.includes('does not match'))).toEqual([]);
+  expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
 });
 
 it('webhooks come back off and unsigned, their secrets stay behind, and their numbers go on', async () => {

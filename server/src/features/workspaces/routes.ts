@@ -1,7 +1,7 @@
 // Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
 import { readCredentials, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import { gatedFeatures, monthlyCredits, plans, rateFactors, requiredPlan } from '../../core/auth/plans.ts';
+import { findRequiredPlan, gatedFeatures, monthlyCredits, plans, rateFactors } from '../../core/auth/plans.ts';
 import { nestedResource, operator, self, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry } from '../../core/credits/ledger.ts';
@@ -170,7 +170,7 @@ const own = (deps: WorkspaceDeps): Route[] => [
           monthly_credits: monthlyCredits[plan],
           rate_multiplier: rateFactors[plan],
           features: Object.fromEntries(
-            gatedFeatures.map((feature) => [feature, requiredPlan(plan, feature) === undefined]),
+            gatedFeatures.map((feature) => [feature, findRequiredPlan(plan, feature) === undefined]),
           ),
         })),
       ),

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { insertUser } from '../../core/identity/users.ts';
-import { operatedWorkspaces, saveWorkspace } from '../../core/identity/workspaces.ts';
+import { saveWorkspace, selectAllWorkspaces } from '../../core/identity/workspaces.ts';
 import type { Row } from '../../kit/archive.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
@@ -11,7 +11,7 @@ import type { Db } from '../../tables.ts';
 import type { Part } from './parts.ts';
 
 export function listOperated(db: Db, access: SelfAccess, limit: number, after: Position | undefined) {
-  let found = operatedWorkspaces(db, access)
+  let found = selectAllWorkspaces(db, access)
     .orderBy('workspaces.id', 'desc')
     .limit(limit + 1);
   if (after) found = found.where(sql<boolean>`workspaces.id < ${after[0]}::uuid`);
@@ -19,7 +19,7 @@ export function listOperated(db: Db, access: SelfAccess, limit: number, after: P
 }
 
 export const findOperated = (db: Db, access: SelfAccess, id: string) =>
-  operatedWorkspaces(db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
+  selectAllWorkspaces(db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
 
 // ---- exports
 

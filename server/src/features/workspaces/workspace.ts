@@ -4,11 +4,11 @@ import { issueForNewWorkspace } from '../../core/auth/new-workspace.ts';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { presentLedgerRow } from '../../core/credits/ledger.ts';
-import { adoptLimit, grant } from '../../core/credits/reservations.ts';
+import { grant, syncPoolLimit } from '../../core/credits/reservations.ts';
 import { insertWorkspace } from '../../core/identity/users.ts';
 import { getWorkspaceRow, graceDays, saveWorkspace } from '../../core/identity/workspaces.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { Invalid } from '../../kit/http/faults.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
@@ -71,7 +71,7 @@ export async function deleteWorkspace(db: Db, access: WorkspaceAccess, confirmNa
   return transaction(db, async (db) => {
     const row = await getWorkspaceRow(db, access);
     if (row.name !== confirmName) {
-      throw new Invalid([
+      throw new ValidationError([
         { loc: ['body', 'confirm_name'], msg: 'must be the name of the workspace', type: 'value_error' },
       ]);
     }
@@ -95,7 +95,7 @@ export async function operateWorkspace(db: Db, access: OperatedAccess, change: O
   return transaction(db, async (db) => {
     await saveWorkspace(db, workspace.id, { ...change, ...credits, features, updated_date: now });
     const after = { ...change, ...credits };
-    if (after.monthly_limit !== undefined) await adoptLimit(db, workspace.id, now);
+    if (after.monthly_limit !== undefined) await syncPoolLimit(db, workspace.id, now);
     await auditOperator(
       db,
       access,

@@ -1,6 +1,6 @@
 // Workspaces, plans and operators through the API (docs/contract.md §2.1, §2.6).
 import { describe, expect, it } from 'vitest';
-import { startBeside, startWorld } from '../../../test/support/world.ts';
+import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
 const world = await startWorld();
@@ -41,7 +41,7 @@ describe('a person’s workspaces', () => {
   });
 
   it('are created by operators only where the installation says so', async () => {
-    const strict = await startBeside(world, { environment: { ALLOW_WORKSPACE_CREATION: 'operator' } });
+    const strict = await startSecondApp(world, { environment: { ALLOW_WORKSPACE_CREATION: 'operator' } });
     const create = (token: string) => strict.call('POST', '/api/workspaces', { as: token, body: { name: 'X' } });
     expect(await create(as)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
     expect((await create(operatorToken)).status).toBe(200);

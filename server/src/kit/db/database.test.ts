@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
 import { serverUrl } from '../../../test/support/template.ts';
 import { openDatabase } from './database.ts';
-import { failureOf } from './failures.ts';
+import { classifyFailure } from './failures.ts';
 
 const pairs: [Socket, Socket][] = [];
 const { hostname, port } = new URL(serverUrl);
@@ -18,7 +18,7 @@ await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
 const database = openDatabase({
   url: `postgres://postgres@127.0.0.1:${(proxy.address() as AddressInfo).port}/postgres`,
   poolSize: 1,
-  silenceMs: 300,
+  silenceTimeoutMs: 300,
 });
 afterAll(async () => {
   await database.close();
@@ -33,7 +33,7 @@ it('gives a silent server up, says that the outcome is unknown, and goes on with
     far.unpipe(near);
   }
   const failure = await sql`select 2`.execute(database.db).catch((error: unknown) => error);
-  expect(failureOf(failure)).toBe('cut_short');
+  expect(classifyFailure(failure)).toBe('cut_short');
   expect((await sql`select 3 as three`.execute(database.db)).rows).toEqual([{ three: 3 }]);
 });
 

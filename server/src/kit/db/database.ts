@@ -18,7 +18,7 @@ export interface DatabaseOptions {
   /** How long a caller waits for a free connection before the request fails as unavailable. */
   acquireTimeoutMs?: number;
   /** How long a server may say nothing while it owes an answer. */
-  silenceMs?: number;
+  silenceTimeoutMs?: number;
   /** Sees the text of every statement before it is sent. Tests use it to check tenant predicates. */
   onStatement?: (text: string) => void;
 }
@@ -43,11 +43,11 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     // Compiling a statement pays for reports of minutes. Ours take milliseconds, and it can take a hundred. They look rows
     // up by key: a planner that thinks of spinning disks reads the whole table instead, as long as it is small.
     options: '-c jit=off -c random_page_cost=1.1',
-    Client: clientThatNames(options.onStatement),
+    Client: createClientClass(options.onStatement),
   });
   // A server that no longer answers at all is given up a little after it should have given up itself.
   pool.on('connect', (client) => {
-    giveUpOnSilence(client, options.silenceMs ?? 35_000);
+    dropSilentConnections(client, options.silenceTimeoutMs ?? 35_000);
     client.on('error', () => {}); // told to whoever asked; unheard it would end the process
   });
   // A broken idle connection is replaced by the pool; without a listener it would end the process.
@@ -115,7 +115,7 @@ export async function takeAdvisoryLock<Tables>(db: Kysely<Tables>, name: string)
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
 }
 
-function clientThatNames(onStatement: DatabaseOptions['onStatement']): typeof pg.Client {
+function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof pg.Client {
   return class extends pg.Client {
     // biome-ignore lint/suspicious/noExplicitAny: pg overloads this method many ways; only (text, values) is ours.
     override query(query: any, ...rest: any[]): any {
@@ -132,7 +132,7 @@ function clientThatNames(onStatement: DatabaseOptions['onStatement']): typeof pg
  * Drops a connection whose server has said nothing for this long while it owes an answer. The socket's own timer, instead
  * of one per query: that would be paid on every request.
  */
-function giveUpOnSilence(client: pg.PoolClient, ms: number): void {
+function dropSilentConnections(client: pg.PoolClient, ms: number): void {
   const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
   const { stream } = inner.connection;
   stream.setTimeout(ms);

@@ -18,16 +18,17 @@ const cutShort = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code;
 
 /** A statement was given up because it took too long: it would only take as long again. */
-export const isTimeout = (error: unknown): boolean => codeOf(error) === '57014';
+export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === '57014';
 
 /** Somebody holds what it needs, or it took too long: others that ran beside it need not wait for that. */
-export const isHeldUp = (error: unknown): boolean => isTimeout(error) || codeOf(error) === '55P03';
+export const isLockOrStatementTimeout = (error: unknown): boolean =>
+  isStatementTimeout(error) || codeOf(error) === '55P03';
 
 /**
  * `not_begun`: nothing was changed, and it is honest to say so.
  * `cut_short`: the connection was lost on the way; a commit may or may not have happened.
  */
-export function failureOf(error: unknown): 'not_begun' | 'cut_short' | undefined {
+export function classifyFailure(error: unknown): 'not_begun' | 'cut_short' | undefined {
   const { code, message = '' } = error as { code?: string; message?: string };
   if (code !== undefined && notBegun.has(code)) return 'not_begun';
   if (/timeout exceeded when trying to connect|due to connection timeout/.test(message)) return 'not_begun';

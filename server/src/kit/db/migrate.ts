@@ -36,7 +36,7 @@ export async function migrate(url: string, migrations: readonly Migration[]): Pr
     await client.query(
       'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     );
-    const pending = await missing(client, migrations);
+    const pending = await listPendingMigrations(client, migrations);
     for (const migration of pending) await apply(client, migration);
     return pending.map((migration) => migration.name);
   } finally {
@@ -45,7 +45,10 @@ export async function migrate(url: string, migrations: readonly Migration[]): Pr
 }
 
 /** The migrations a database still lacks. Throws when it has one that was edited since. */
-export async function missing(client: pg.ClientBase | pg.Pool, migrations: readonly Migration[]): Promise<Migration[]> {
+export async function listPendingMigrations(
+  client: pg.ClientBase | pg.Pool,
+  migrations: readonly Migration[],
+): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from migrations');
   const applied = new Map(rows.map((row) => [row.name, row.checksum]));
   return migrations.filter((migration) => {

@@ -50,20 +50,20 @@ export class Answer<Body> {
 export const attachment = (body: Readable, type: string, fileName: string): Answer<never> =>
   new Answer(body as never, { headers: { 'content-disposition': `attachment; filename="${fileName}"` } }, 200, type);
 
-export const noted = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
+export const withNotes = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
 
 /**
  * An answer that talks to the outside once its change is committed: never in the transaction, which an Idempotency-Key
  * spans around the whole operation. `body` is what is true if that never happens.
  */
-export const finishing = <Body>(body: Body, finish: () => Promise<Answer<Body>>): Answer<Body> =>
+export const answerWithFollowUp = <Body>(body: Body, finish: () => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(body, noNotes, 200, undefined, finish);
 
 /**
  * An answer that takes long, and is known only once what was begun is committed. Under an Idempotency-Key `begun` is
  * stored in its place, and a repeat is handed to the operation's `resume`.
  */
-export const resumable = <Body>(begun: object, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
+export const resumableAnswer = <Body>(begun: object, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(begun as Body, noNotes, 200, undefined, finish);
 
 /** A stream of events instead of the declared JSON. */
@@ -78,7 +78,7 @@ export const eventStream = (body: Readable): Answer<never> =>
 /** The same body as a change would give, marked as having changed nothing. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });
 
-export function headersOf(notes: Notes): Record<string, string> {
+export function toHeaders(notes: Notes): Record<string, string> {
   const headers: Record<string, string> = { ...notes.headers };
   if (notes.changed === false) headers['x-changed'] = 'false';
   if (notes.truncated) headers['x-truncated'] = 'true';

@@ -1,7 +1,7 @@
 // Owns the reading of JSON bodies: encoding, depth, and what null and unknown fields mean (contract §0.2).
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { Invalid } from './faults.ts';
+import { ValidationError } from './faults.ts';
 
 const maxDepth = 64;
 
@@ -45,7 +45,7 @@ function isBeginning(text: string): boolean {
 }
 
 const notJson = (why: string, offset: number) =>
-  new Invalid([{ loc: ['body', offset], msg: `the body ${why}`, type: 'json_invalid' }]);
+  new ValidationError([{ loc: ['body', offset], msg: `the body ${why}`, type: 'json_invalid' }]);
 
 function depthExceededAt(bytes: Buffer): number {
   let depth = 0;

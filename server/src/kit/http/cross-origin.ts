@@ -5,13 +5,13 @@ import type { Operation } from './operation.ts';
 
 export interface CrossOrigin {
   /** Whether pages of other origins may call this operation at all. */
-  allows(operation: Operation): boolean;
+  isAllowed(operation: Operation): boolean;
   /** Whose pages may, for these path parameters; `found` is what the guard found, where it came that far. */
-  originsOf(params: Readonly<Record<string, string>>, found: unknown): Promise<readonly string[]>;
+  getOrigins(params: Readonly<Record<string, string>>, found: unknown): Promise<readonly string[]>;
 }
 
-const sendable = ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Request-Id'].join(', ');
-const readable = [
+const allowedRequestHeaders = ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Request-Id'].join(', ');
+const exposedHeaders = [
   'Idempotent-Replayed',
   'RateLimit',
   'RateLimit-Policy',
@@ -30,10 +30,10 @@ const readable = [
 const preflightSeconds = '600';
 
 /** Before an answer leaves, also a refusal: tells the browser whether the page that asked may read it. */
-export const toldToBrowsers =
+export const addCrossOriginHeaders =
   (crossOrigin: CrossOrigin) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    if (await isAllowed(crossOrigin, request, reply)) reply.header('access-control-expose-headers', readable);
+    if (await isAllowed(crossOrigin, request, reply)) reply.header('access-control-expose-headers', exposedHeaders);
   };
 
 /** Answers the question that a browser asks before the call itself. */
@@ -43,7 +43,7 @@ export function mountPreflights(
   crossOrigin: CrossOrigin,
   urlOf: (path: string) => string,
 ): void {
-  const byPath = Map.groupBy(operations.filter(crossOrigin.allows), (operation) => operation.path);
+  const byPath = Map.groupBy(operations.filter(crossOrigin.isAllowed), (operation) => operation.path);
   for (const [path, group] of byPath) {
     const methods = group.map((operation) => operation.method).join(', ');
     server.options(urlOf(path), { config: { operation: 'preflight' } }, async (request, reply) => {
@@ -51,7 +51,7 @@ export function mountPreflights(
       if (await isAllowed(crossOrigin, request, reply)) {
         reply.headers({
           'access-control-allow-methods': methods,
-          'access-control-allow-headers': sendable,
+          'access-control-allow-headers': allowedRequestHeaders,
           'access-control-max-age': preflightSeconds,
         });
       }
@@ -65,7 +65,7 @@ async function isAllowed(crossOrigin: CrossOrigin, request: FastifyRequest, repl
   if (origin === undefined) return false;
   const params = request.params as Record<string, string>;
   // What cannot be read allows nobody; the answer itself says what went wrong.
-  const origins = await crossOrigin.originsOf(params, request.exchange?.actor?.found).catch((): string[] => []);
+  const origins = await crossOrigin.getOrigins(params, request.exchange?.actor?.lookup).catch((): string[] => []);
   if (!origins.includes(origin)) return false;
   reply.header('access-control-allow-origin', origin);
   return true;

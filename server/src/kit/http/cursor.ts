@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 const lifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Everything that must be the same on the next page: who asks, what for, under which filters. */
-export type Binding = readonly unknown[];
+export type CursorBinding = readonly unknown[];
 export type Position = readonly (string | number | null)[];
 
 export interface Page<Item> {
@@ -15,22 +15,22 @@ export interface Page<Item> {
 }
 
 export interface Cursors {
-  open(cursor: string | undefined, binding: Binding, now: Date): Position | undefined;
+  open(cursor: string | undefined, binding: CursorBinding, now: Date): Position | undefined;
   /** Makes a page of `rows`, which were read with one more than `limit` to see whether there are more. */
   page<Row, Item>(
     rows: readonly Row[],
     limit: number,
-    binding: Binding,
+    binding: CursorBinding,
     now: Date,
     present: (row: Row) => Item,
     positionOf: (row: Row) => Position,
   ): Page<Item>;
 }
 
-export function cursorsSignedWith(key: Buffer): Cursors {
+export function createCursors(key: Buffer): Cursors {
   const sign = (text: string) => createHmac('sha256', key).update(`cursor:${text}`).digest().subarray(0, 16);
 
-  const seal = (position: Position, binding: Binding, now: Date): string => {
+  const seal = (position: Position, binding: CursorBinding, now: Date): string => {
     const text = Buffer.from(JSON.stringify([position, digest(binding), now.getTime()])).toString('base64url');
     return `${text}.${sign(text).toString('base64url')}`;
   };
@@ -59,7 +59,7 @@ export function cursorsSignedWith(key: Buffer): Cursors {
   };
 }
 
-const digest = (binding: Binding): string =>
+const digest = (binding: CursorBinding): string =>
   createHash('sha256').update(JSON.stringify(binding)).digest('base64url').slice(0, 22);
 
 export const cursorInvalid = () =>

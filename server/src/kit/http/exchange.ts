@@ -8,9 +8,9 @@ export interface Actor {
   readonly id: string | null;
   readonly workspaceId: string | null;
   /** What of the workspace the credential reaches, where that is not all of it. */
-  readonly reach: string;
+  readonly scope: string;
   /** What the guard found of them, for the guard's own later use. */
-  readonly found: unknown;
+  readonly lookup: unknown;
 }
 
 const acceptableId = /^[A-Za-z0-9_.:-]{1,128}$/;
@@ -24,7 +24,7 @@ export class Exchange {
   readonly params: Readonly<Record<string, string>>;
   readonly rawQuery: Readonly<Record<string, string | string[] | undefined>>;
   /** True once the operation itself has begun: before that nothing can have changed. */
-  begun = false;
+  handlerStarted = false;
   /** True once what it did is kept, whatever comes after. */
   committed = false;
   /** Set by the guard once it knows. */
@@ -73,5 +73,5 @@ declare module 'fastify' {
 }
 
 /** The caller's own request id where it is well-formed, else a new one. */
-export const adoptedId = (sent: string | string[] | undefined): string =>
+export const chooseRequestId = (sent: string | string[] | undefined): string =>
   typeof sent === 'string' && acceptableId.test(sent) ? sent : randomUUID();

@@ -7,7 +7,7 @@ export interface Fault {
   readonly type: string;
 }
 
-export class Invalid extends Error {
+export class ValidationError extends Error {
   readonly faults: readonly Fault[];
 
   constructor(faults: readonly Fault[]) {
@@ -16,18 +16,18 @@ export class Invalid extends Error {
   }
 }
 
-type Place = 'body' | 'query' | 'path' | 'header';
+type InputSource = 'body' | 'query' | 'path' | 'header';
 
 /** Parses or throws Invalid; every fault's place starts with where the value came from. */
 export function parse<S extends z.ZodType>(
   schema: S,
-  place: Place | readonly [Place, string],
+  place: InputSource | readonly [InputSource, string],
   raw: unknown,
 ): z.output<S> {
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
   const [start, ...rest] = typeof place === 'string' ? [place] : place;
-  throw new Invalid(faultsOf([start as Place, ...rest], raw, result.error.issues));
+  throw new ValidationError(faultsOf([start as InputSource, ...rest], raw, result.error.issues));
 }
 
 function faultsOf(place: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {

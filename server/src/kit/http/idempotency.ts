@@ -5,17 +5,17 @@ import canonicalize from 'canonicalize';
 import { type Kysely, sql } from 'kysely';
 import { transaction } from '../db/database.ts';
 import { Problem } from '../problem.ts';
-import { Invalid } from './faults.ts';
+import { ValidationError } from './faults.ts';
 
-const keptMs = 24 * 60 * 60 * 1000;
+const retentionMs = 24 * 60 * 60 * 1000;
 const form = /^[A-Za-z0-9_.:-]{1,200}$/;
 
-export interface Stored {
+export interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-export interface Keyed {
+export interface IdempotentRequest {
   /** Who asks, the method and the concrete path: the same key of another caller is another key. */
   readonly scope: readonly string[];
   readonly key: string;
@@ -24,31 +24,34 @@ export interface Keyed {
   readonly now: Date;
 }
 
-export function idempotencyKeyOf(header: string | undefined, required: boolean): string | undefined {
+export function parseIdempotencyKey(header: string | undefined, required: boolean): string | undefined {
   if (header === undefined) {
-    if (required) throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'is required', type: 'missing' }]);
+    if (required)
+      throw new ValidationError([{ loc: ['header', 'Idempotency-Key'], msg: 'is required', type: 'missing' }]);
     return undefined;
   }
   if (form.test(header)) return header;
   const type = header.length > 200 ? 'string_too_long' : header === '' ? 'string_too_short' : 'string_pattern_mismatch';
-  throw new Invalid([{ loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 200 of A-Z a-z 0-9 _ . : -', type }]);
+  throw new ValidationError([
+    { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 200 of A-Z a-z 0-9 _ . : -', type },
+  ]);
 }
 
 /** Runs `work` once per key: later calls get what the first one stored. */
-export async function once<Tables>(
+export async function runOnce<Tables>(
   db: Kysely<Tables>,
-  keyed: Keyed,
-  work: (db: Kysely<Tables>) => Promise<{ answer: unknown; store: Stored }>,
-): Promise<{ replayed: Stored } | { answer: unknown }> {
-  const id = idOf(keyed);
+  keyed: IdempotentRequest,
+  work: (db: Kysely<Tables>) => Promise<{ answer: unknown; store: StoredAnswer }>,
+): Promise<{ replayed: StoredAnswer } | { answer: unknown }> {
+  const id = hashKey(keyed);
   const requestHash = createHash('sha256')
     .update(canonicalize(keyed.request) ?? '')
     .digest();
   return transaction(db, async (db) => {
-    await claim(db, id);
+    await lockKey(db, id);
     const stored = await findStored(db, id, keyed.now);
     if (stored !== undefined) {
-      if (!stored.request_hash.equals(requestHash)) throw conflict();
+      if (!stored.request_hash.equals(requestHash)) throw idempotencyConflict();
       return { replayed: { status: stored.status, body: stored.body } };
     }
     const { answer, store } = await work(db);
@@ -61,51 +64,57 @@ export async function once<Tables>(
   });
 }
 
-const idOf = ({ scope, key }: Keyed): Buffer =>
+const hashKey = ({ scope, key }: IdempotentRequest): Buffer =>
   createHash('sha256')
     .update(JSON.stringify([...scope, key]))
     .digest();
 
 /** Stores the answer as it became after the commit, for later calls. */
-export async function amend<Tables>(db: Kysely<Tables>, keyed: Keyed, { status, body }: Stored): Promise<void> {
+export async function replaceStoredAnswer<Tables>(
+  db: Kysely<Tables>,
+  keyed: IdempotentRequest,
+  { status, body }: StoredAnswer,
+): Promise<void> {
   await sql`update idempotency_keys set status = ${status}, body = ${JSON.stringify(body)}::jsonb
-    where id = ${idOf(keyed)}`.execute(db);
+    where id = ${hashKey(keyed)}`.execute(db);
 }
 
-async function claim<Tables>(db: Kysely<Tables>, id: Buffer): Promise<void> {
+async function lockKey<Tables>(db: Kysely<Tables>, id: Buffer): Promise<void> {
   const lock = id.readBigInt64BE(0).toString();
   const { rows } = await sql<{ free: boolean }>`select pg_try_advisory_xact_lock(${lock}::bigint) as free`.execute(db);
-  if (!rows[0]?.free) throw inProgress();
+  if (!rows[0]?.free) throw idempotencyInProgress();
 }
 
-interface StoredRow extends Stored {
+interface StoredRow extends StoredAnswer {
   readonly request_hash: Buffer;
 }
 
 async function findStored<Tables>(db: Kysely<Tables>, id: Buffer, now: Date): Promise<StoredRow | undefined> {
-  const oldest = new Date(now.getTime() - keptMs);
+  const oldest = new Date(now.getTime() - retentionMs);
   const { rows } = await sql<StoredRow>`
     select request_hash, status, body from idempotency_keys where id = ${id} and created_date > ${oldest}`.execute(db);
   return rows[0];
 }
 
 /** Whether the key has been used: whoever repeats a request gets its answer, whatever has changed outside since. */
-export const isKnown = async <Tables>(db: Kysely<Tables>, keyed: Keyed): Promise<boolean> =>
-  (await findStored(db, idOf(keyed), keyed.now)) !== undefined;
+export const hasStoredAnswer = async <Tables>(db: Kysely<Tables>, keyed: IdempotentRequest): Promise<boolean> =>
+  (await findStored(db, hashKey(keyed), keyed.now)) !== undefined;
 
 /** Forgets keys whose day is over; gives how many. */
-export async function forgetExpired<Tables>(db: Kysely<Tables>, now: Date): Promise<number> {
+export async function removeExpiredKeys<Tables>(db: Kysely<Tables>, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`delete from idempotency_keys where id in (
-    select id from idempotency_keys where created_date <= ${new Date(now.getTime() - keptMs)} limit 5000)`.execute(db);
+    select id from idempotency_keys where created_date <= ${new Date(now.getTime() - retentionMs)} limit 5000)`.execute(
+    db,
+  );
   return Number(numAffectedRows ?? 0);
 }
 
-const conflict = () =>
+const idempotencyConflict = () =>
   new Problem('conflict', 'idempotency_conflict', 'This Idempotency-Key was already used with another request.', {
     retrySafe: false,
   });
 
-const inProgress = () =>
+const idempotencyInProgress = () =>
   new Problem('conflict', 'idempotency_in_progress', 'A request with this Idempotency-Key is still running.', {
     headers: { 'retry-after': '1' },
   });

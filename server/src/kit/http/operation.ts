@@ -68,7 +68,7 @@ export interface OperationSpec<
    * Checks that ask the outside (does this name lead to a public address?): after validation, before any transaction.
    * Refuses by throwing.
    */
-  vet?(call: Omit<Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, 'db'>): Promise<void>;
+  precheck?(call: Omit<Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, 'db'>): Promise<void>;
   /** Fields of the answer that are shown once and never stored, not even for a replay. */
   readonly shownOnce?: readonly string[];
   readonly answers: A;

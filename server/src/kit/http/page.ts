@@ -2,13 +2,13 @@
 // nothing else runs.
 import { createHash } from 'node:crypto';
 
-export interface Page {
+export interface HtmlPage {
   readonly html: string;
   /** Its `Content-Security-Policy`. */
   readonly policy: string;
 }
 
-export const pageOf = (parts: { title: string; style: string; script: string; main: string }): Page => ({
+export const renderPage = (parts: { title: string; style: string; script: string; main: string }): HtmlPage => ({
   html: `<!doctype html>
 <html lang="en">
 <head>

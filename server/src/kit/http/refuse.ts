@@ -2,27 +2,32 @@
 // for a bug a 500 that says nothing but the request id.
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { failureOf } from '../db/failures.ts';
+import { classifyFailure } from '../db/failures.ts';
 import { Problem } from '../problem.ts';
-import { adoptedId, type Exchange } from './exchange.ts';
-import { Invalid } from './faults.ts';
+import { chooseRequestId, type Exchange } from './exchange.ts';
+import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
 
 export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
 
-export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply, onError?: OnError): FastifyReply {
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  onError?: OnError,
+): FastifyReply {
   // Sent as bytes: the framework would add a charset parameter to text, and JSON has none.
   const { exchange } = request;
   const requestId = request.id;
   reply.header('x-request-id', requestId);
   if (exchange?.partial.length) reply.header('x-partial-result', exchange.partial.join(','));
-  if (error instanceof Invalid) {
+  if (error instanceof ValidationError) {
     return reply
       .code(422)
       .type('application/json')
       .send(Buffer.from(JSON.stringify({ detail: error.faults })));
   }
-  const problem = error instanceof Problem ? error : problemOf(error, request);
+  const problem = error instanceof Problem ? error : toProblem(error, request);
   if (exchange !== undefined) exchange.refusal = problem.code;
   if (problem.status >= 500) onError?.(problem.cause ?? problem, exchange);
   return reply
@@ -32,17 +37,18 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
     .send(Buffer.from(JSON.stringify(problem.body(requestId))));
 }
 
-function problemOf(error: unknown, request: FastifyRequest): Problem {
+function toProblem(error: unknown, request: FastifyRequest): Problem {
   const code = (error as { code?: string }).code;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_TYPE') {
     return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header cannot be read.');
   }
-  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return noSuchRoute();
-  const failure = failureOf(error);
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return routeNotFound();
+  const failure = classifyFailure(error);
   const nothingChanged =
     !request.exchange?.committed &&
-    (failure === 'not_begun' || (failure === 'cut_short' && (request.method === 'GET' || !request.exchange?.begun)));
+    (failure === 'not_begun' ||
+      (failure === 'cut_short' && (request.method === 'GET' || !request.exchange?.handlerStarted)));
   if (nothingChanged) {
     return new Problem(
       'unavailable',
@@ -73,15 +79,15 @@ const tooLarge = (limit: number) =>
 const isRepeatSafe = (request: FastifyRequest): boolean =>
   ['GET', 'HEAD', 'DELETE', 'PUT'].includes(request.method) || request.headers['idempotency-key'] !== undefined;
 
-export const noSuchRoute = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
+export const routeNotFound = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
 
 /** No operation has this method and path: 405 when another method would have fitted, else 404. */
-export function unmatched(operations: readonly Operation[], request: FastifyRequest): Problem {
+export function unmatchedProblem(operations: readonly Operation[], request: FastifyRequest): Problem {
   const path = request.url.split('?')[0] ?? '';
   const methods = operations
     .filter((operation) => pathExpression(operation.path).test(path))
     .map((operation) => operation.method as string);
-  if (methods.length === 0) return noSuchRoute();
+  if (methods.length === 0) return routeNotFound();
   const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
   return new Problem('method_not_allowed', 'method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
 }
@@ -90,13 +96,13 @@ const pathExpression = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
 
 /** What cannot be read as HTTP at all, or has headers without end, is refused on the socket itself. */
-export function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const problem = tooLarge
     ? new Problem('too_large', 'payload_too_large', 'The headers are larger than the server takes.')
     : new Problem('not_found', 'route_not_found', 'This is not a request the server can read.');
-  const requestId = adoptedId(undefined);
+  const requestId = chooseRequestId(undefined);
   const body = JSON.stringify(problem.body(requestId));
   const status = tooLarge ? '413 Payload Too Large' : '404 Not Found';
   socket.end(

@@ -3,7 +3,7 @@
 import fastJsonStringify from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { type Answer, headersOf, noNotes } from './answer.ts';
+import { type Answer, noNotes, toHeaders } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { inlined, jsonSchemaOf } from './json-schema.ts';
 import type { AnswerShape, Operation } from './operation.ts';
@@ -41,7 +41,7 @@ function note(reply: FastifyReply, exchange: Exchange, { notes }: Answer<unknown
     ignored: [...ignored, ...(notes.ignored ?? [])],
     partial: [...exchange.partial, ...(notes.partial ?? [])],
   };
-  reply.headers(headersOf(all));
+  reply.headers(toHeaders(all));
 }
 
 function writerFor(shape: AnswerShape): Writer {

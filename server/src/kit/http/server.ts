@@ -11,12 +11,12 @@ import type { Clock } from '../clock.ts';
 import { Problem } from '../problem.ts';
 import { Answer } from './answer.ts';
 import { type Cleaner, cleanerFor, readJson } from './body.ts';
-import { type CrossOrigin, mountPreflights, toldToBrowsers } from './cross-origin.ts';
-import { adoptedId, Exchange } from './exchange.ts';
-import { type Fault, Invalid, parse } from './faults.ts';
-import { amend, idempotencyKeyOf, isKnown, once } from './idempotency.ts';
+import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
+import { chooseRequestId, Exchange } from './exchange.ts';
+import { type Fault, parse, ValidationError } from './faults.ts';
+import { hasStoredAnswer, parseIdempotencyKey, replaceStoredAnswer, runOnce } from './idempotency.ts';
 import { type Operation, paramNames } from './operation.ts';
-import { answerUnreadable, noSuchRoute, type OnError, refuse, unmatched } from './refuse.ts';
+import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './refuse.ts';
 import { type Send, senderFor } from './send.ts';
 
 export interface ServerOptions {
@@ -32,11 +32,11 @@ export interface ServerOptions {
   readonly trustedProxies: readonly string[];
   /** Parse every answer against its shape before sending: on in tests and development. */
   readonly strictAnswers: boolean;
-  readonly onAnswered?: (answered: Answered) => void;
+  readonly onResponse?: (answered: RequestOutcome) => void;
   readonly onError?: OnError;
 }
 
-export interface Answered {
+export interface RequestOutcome {
   readonly operation: string;
   readonly status: number;
   readonly seconds: number;
@@ -49,8 +49,8 @@ const defaultBodyLimit = 1024 * 1024;
 export function createServer(operations: readonly Operation[], options: ServerOptions): FastifyInstance {
   const server = Fastify({
     logger: false,
-    genReqId: (request) => adoptedId(request.headers['x-request-id']),
-    clientErrorHandler: answerUnreadable,
+    genReqId: (request) => chooseRequestId(request.headers['x-request-id']),
+    clientErrorHandler: answerMalformedRequest,
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     bodyLimit: defaultBodyLimit,
     requestTimeout: 60_000,
@@ -60,17 +60,17 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     http: { maxHeaderSize: 32 * 1024, headersTimeout: 20_000 },
     // An id may be 2,048 characters long and percent-encoded: let it reach its guard and read as unknown.
     routerOptions: { maxParamLength: 32 * 1024 },
-    frameworkErrors: (error, request, reply) => refuse(error, request, reply, options.onError),
+    frameworkErrors: (error, request, reply) => sendError(error, request, reply, options.onError),
   });
   server.decorateRequest('exchange', undefined);
   // Bodies are parsed after the guard, so that a stranger's bad JSON is a 401 and not a 422.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  server.setErrorHandler((error, request, reply) => refuse(error, request, reply, options.onError));
+  server.setErrorHandler((error, request, reply) => sendError(error, request, reply, options.onError));
   server.setNotFoundHandler((request, reply) =>
-    refuse(unmatched(operations, request), request, reply, options.onError),
+    sendError(unmatchedProblem(operations, request), request, reply, options.onError),
   );
-  if (options.onAnswered) server.addHook('onResponse', reportTo(options.onAnswered));
+  if (options.onResponse) server.addHook('onResponse', reportTo(options.onResponse));
   for (const operation of operations) mount(server, operation, options);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, urlOf);
   return server;
@@ -85,7 +85,7 @@ function mount(server: FastifyInstance, operation: Operation, options: ServerOpt
     url: urlOf(operation.path),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimit,
     config: { operation: operation.name },
-    ...(options.crossOrigin?.allows(operation) && { onSend: toldToBrowsers(options.crossOrigin) }),
+    ...(options.crossOrigin?.isAllowed(operation) && { onSend: addCrossOriginHeaders(options.crossOrigin) }),
     handler: (request, reply) => run(new Exchange(request, reply, operation, options.clock.now())),
   });
 }
@@ -97,7 +97,7 @@ function pipelineFor(operation: Operation, options: ServerOptions): (exchange: E
   const send = senderFor(operation, options.strictAnswers);
   return async (exchange) => {
     // The router lets a parameter be empty; a trailing slash is another path (contract §0.1).
-    if (params.some((name) => exchange.params[name] === '')) throw noSuchRoute();
+    if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
     requireJson(exchange);
     const access = await options.guard(exchange);
     const input = validate(exchange);
@@ -117,7 +117,7 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
   const { operation, now } = exchange;
   // biome-ignore lint/suspicious/noExplicitAny: as in ServerOptions.
   const callOn = (db: Kysely<any>) => {
-    exchange.begun = true;
+    exchange.handlerStarted = true;
     const { query, body } = input;
     return { db, access, params: exchange.params, query, body, headers: exchange.request.headers, now };
   };
@@ -130,28 +130,28 @@ async function answerWith(exchange: Exchange, access: unknown, input: Input, opt
     exchange.committed = answer.finish !== undefined;
     return (await answer.finish?.(options.db)) ?? answer;
   };
-  const { id, workspaceId, reach = '' } = exchange.actor ?? {};
+  const { id, workspaceId, scope: reach = '' } = exchange.actor ?? {};
   const key =
     id && // a key of nobody known would be everybody's
     operation.idempotency &&
-    idempotencyKeyOf(exchange.header('idempotency-key'), operation.idempotency === 'required');
+    parseIdempotencyKey(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (!key) {
-    await operation.vet?.(callOn(options.db));
+    await operation.precheck?.(callOn(options.db));
     return send(exchange, await finished(await handle(options.db)), input.ignored);
   }
 
   const scope = [id, workspaceId ?? '', reach, operation.method, exchange.request.url.split('?')[0] ?? ''];
   const keyed = { scope, key, request: [input.sent ?? null, exchange.rawQuery], now };
-  if (operation.vet && !(await isKnown(options.db, keyed))) await operation.vet(callOn(options.db));
+  if (operation.precheck && !(await hasStoredAnswer(options.db, keyed))) await operation.precheck(callOn(options.db));
   const storable = ({ status, body }: Answer<unknown>) => ({ status, body: withheld(body, operation.shownOnce) });
-  const done = await once(options.db, keyed, async (db) => {
+  const done = await runOnce(options.db, keyed, async (db) => {
     const answer = await handle(db);
     return { answer, store: storable(answer) };
   });
   if ('answer' in done) {
     const first = done.answer as Answer<unknown>;
     const answer = await finished(first);
-    if (answer !== first && !operation.resume) await amend(options.db, keyed, storable(answer));
+    if (answer !== first && !operation.resume) await replaceStoredAnswer(options.db, keyed, storable(answer));
     return send(exchange, answer, input.ignored);
   }
   const headers = { 'idempotent-replayed': 'true' };
@@ -194,13 +194,13 @@ function together<A, B>(first: () => A, second: () => B): [A, B] {
     try {
       return work();
     } catch (error) {
-      if (!(error instanceof Invalid)) throw error;
+      if (!(error instanceof ValidationError)) throw error;
       faults.push(...error.faults);
       return undefined;
     }
   };
   const results = [attempt(first), attempt(second)];
-  if (faults.length > 0) throw new Invalid(faults);
+  if (faults.length > 0) throw new ValidationError(faults);
   return results as [A, B];
 }
 
@@ -218,7 +218,7 @@ function requireJson(exchange: Exchange): void {
   throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
 }
 
-function reportTo(onAnswered: (answered: Answered) => void) {
+function reportTo(onAnswered: (answered: RequestOutcome) => void) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const operation = (request.routeOptions.config as { operation?: string }).operation ?? 'unmatched';
     onAnswered({

@@ -2,7 +2,7 @@
 // A check that zod has no word for names its fault type in `params.type`.
 import { z } from 'zod';
 import { type UrlReason, urlFaults, vetUrl } from '../outbound/url.ts';
-import { isKeepable, timeOf } from '../text.ts';
+import { isStorableText, parseTime } from '../text.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
@@ -23,7 +23,7 @@ function bounded(schema: z.ZodString, min: number, max: number) {
       (value) => value.length <= max || codePoints(value) <= max,
       fault('string_too_long', `must have at most ${max} characters`),
     )
-    .refine(isKeepable, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
+    .refine(isStorableText, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
   return shape.meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }
 
@@ -81,7 +81,7 @@ const isUrl = (value: string, protocol: RegExp): boolean =>
 export const httpsUrl = z
   .string()
   .refine((value) => value.length <= 2048, fault('url_too_long', 'must have at most 2048 characters'))
-  .refine((value) => URL.canParse(value) && isKeepable(value), fault('url_parsing', 'must be a URL'))
+  .refine((value) => URL.canParse(value) && isStorableText(value), fault('url_parsing', 'must be a URL'))
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
   .meta({ format: 'uri', maxLength: 2048 });
 
@@ -99,7 +99,7 @@ const vettedUrl = (message: string, isDecidedHere: (reason: UrlReason) => boolea
     .meta({ format: 'uri', maxLength: 2048 });
 
 /** An address outside that a caller names, as contract §4.6 has it by its text: https, public, nothing hidden in it. */
-export const outsideUrl = vettedUrl('must be a public https URL', () => true);
+export const publicHttpsUrl = vettedUrl('must be a public https URL', () => true);
 
 /** A URL whose scheme, host and addresses are for the outbound client to judge, which knows what the operator allows. */
 export const urlText = vettedUrl(
@@ -116,7 +116,8 @@ export const freeObject = (maxBytes: number) =>
       fault('value_error', `must be at most ${maxBytes} bytes as JSON`),
     )
     .refine(
-      (value) => everywhere(value, (key, inner) => isKeepable(key) && (typeof inner !== 'string' || isKeepable(inner))),
+      (value) =>
+        everywhere(value, (key, inner) => isStorableText(key) && (typeof inner !== 'string' || isStorableText(inner))),
       fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'),
     )
     .refine(
@@ -206,8 +207,8 @@ export const queryFlag = describedAs(
 export const queryTime = describedAs(
   z
     .string()
-    .refine((value) => timeOf(value) !== undefined, fault('datetime_parsing', 'must be an ISO 8601 time'))
-    .transform((value) => timeOf(value) as Date),
+    .refine((value) => parseTime(value) !== undefined, fault('datetime_parsing', 'must be an ISO 8601 time'))
+    .transform((value) => parseTime(value) as Date),
   { type: 'string', format: 'date-time' },
 );
 

@@ -2,8 +2,8 @@
 // (docs/contract.md §5.3).
 import type { EventWriter } from '../../../events.ts';
 import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
-import { noted } from '../../../kit/http/answer.ts';
-import { type Fault, Invalid } from '../../../kit/http/faults.ts';
+import { withNotes } from '../../../kit/http/answer.ts';
+import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { evaluate } from '../rules/evaluate.ts';
@@ -34,7 +34,7 @@ export function deleteRecords(
   const filter = readFilter(access, query, ['body', 'query']);
   if (Object.keys(query).length === 0 && !all) {
     const msg = 'must name something, unless `all` is true';
-    throw new Invalid([{ loc: ['body', 'query'], msg, type: 'value_error' }]);
+    throw new ValidationError([{ loc: ['body', 'query'], msg, type: 'value_error' }]);
   }
   refuseClosed(access, 'delete');
   const { principal, entity } = access;
@@ -53,7 +53,7 @@ export function deleteRecords(
         await trashHeld(db, telling, access, covered, now);
         deleted += covered.length;
       }
-      return noted(
+      return withNotes(
         { success: true as const, deleted },
         { ...(ids.length > mostDeleted && { truncated: true }), ...(deleted === 0 && { changed: false }) },
       );
@@ -86,7 +86,7 @@ export function upsertRecords(db: Db, telling: EventWriter, access: RecordAccess
       const made = fresh.length > 0 ? await createAll(db, telling, access, fresh, now) : { shown: [], ignored: [] };
       const [olds, news] = [changed.shown.values(), made.shown.values()];
       const records = items.map(({ before }) => (before === undefined ? news : olds).next().value as Shown);
-      return noted(
+      return withNotes(
         { created: fresh.length, updated: known.length, records },
         { ignored: [...changed.ignored, ...made.ignored] },
       );
@@ -102,7 +102,7 @@ function keysSent({ entity }: RecordAccess, { records, key }: UpsertInput): stri
     if (field === undefined) return [{ loc, msg: 'the schema has no such field', type: 'unknown_field' }];
     return isScalar(field) ? [] : [{ loc, msg: 'must be a field that holds one value', type: 'value_error' }];
   });
-  if (faults.length > 0) throw new Invalid(faults);
+  if (faults.length > 0) throw new ValidationError(faults);
   const found = nothingFound();
   const digests = records.map((record, index) => {
     const values = key.map((name) => {
@@ -118,7 +118,7 @@ function keysSent({ entity }: RecordAccess, { records, key }: UpsertInput): stri
     const loc = ['body', 'records', index];
     if (digests.indexOf(digest) < index) faults.push({ loc, msg: 'must not repeat a key', type: 'duplicate_items' });
   }
-  if (faults.length + found.faults.length > 0) throw new Invalid([...faults, ...found.faults]);
+  if (faults.length + found.faults.length > 0) throw new ValidationError([...faults, ...found.faults]);
   return digests;
 }
 

@@ -1,7 +1,7 @@
 // Owns what may become of a record: values checked, defaults filled, rules asked, in the order of docs/contract.md §5.5.
 // Decides, and stores nothing.
 import type { Fault } from '../../../kit/http/faults.ts';
-import { Invalid } from '../../../kit/http/faults.ts';
+import { ValidationError } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import { decidedFor } from '../rules/decide.ts';
@@ -120,7 +120,7 @@ const fieldOf = ({ data }: Subject, name: string): unknown => (Object.hasOwn(dat
 export function settled<T>(work: (found: Findings) => T): { result: T; ignored: string[] } {
   const found = nothingFound();
   const result = work(found);
-  if (found.faults.length > 0) throw new Invalid(found.faults);
+  if (found.faults.length > 0) throw new ValidationError(found.faults);
   return { result, ignored: found.ignored };
 }
 

@@ -1,7 +1,7 @@
 // Owns the making of records, one or many (docs/contract.md §5.3).
 
 import type { EventWriter } from '../../../events.ts';
-import { type Answer, noted } from '../../../kit/http/answer.ts';
+import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { notFound } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
@@ -18,7 +18,7 @@ export async function createRecord(
   now: Date,
 ): Promise<Answer<Shown>> {
   const { shown, ignored } = await createAll(db, telling, access, [{ sent, loc: ['body'] }], now);
-  return noted(shown[0] as Shown, { ignored });
+  return withNotes(shown[0] as Shown, { ignored });
 }
 
 export async function createRecords(
@@ -30,7 +30,7 @@ export async function createRecords(
 ): Promise<Answer<Shown[]>> {
   const items = all.map((sent, index) => ({ sent, loc: ['body', index] }));
   const { shown, ignored } = await createAll(db, telling, access, items, now);
-  return noted(shown, { ignored, ...(all.length === 0 && { changed: false }) });
+  return withNotes(shown, { ignored, ...(all.length === 0 && { changed: false }) });
 }
 
 /** One that is refused refuses all. */

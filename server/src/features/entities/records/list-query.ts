@@ -1,7 +1,7 @@
 // Owns what a list or a count was asked for: filter, order and fields, read from the query of a request (docs/contract.md
 // §5.4) or carried by a cursor.
 import { type Cursors, cursorInvalid, type Position } from '../../../kit/http/cursor.ts';
-import { type Fault, Invalid } from '../../../kit/http/faults.ts';
+import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import type { Parsed } from '../rules/grammar.ts';
 import { parseParameter } from '../rules/parameter.ts';
 import { parseQuery } from '../rules/query.ts';
@@ -52,7 +52,7 @@ export function readAsking(access: RecordAccess, { limit: _, cursor: __, ...aske
   ];
   const sorted = sort === undefined ? newestFirst : taken(parseSort(sort, ['query', 'sort'], named))?.sort;
   const chosen = fields === undefined ? undefined : taken(parseFields(fields, access))?.fields;
-  if (faults.length > 0) throw new Invalid(faults);
+  if (faults.length > 0) throw new ValidationError(faults);
   return {
     query: unsigned(access, { kind: 'and', parts: filters as Condition[] }),
     sort: (sorted as readonly Term[]).map((term) => ({ ...term, place: unsignedPlace(access, term.place) })),
@@ -63,7 +63,7 @@ export function readAsking(access: RecordAccess, { limit: _, cursor: __, ...aske
 /** A filter sent as JSON in a body. */
 export function readFilter(access: RecordAccess, json: unknown, loc: Fault['loc']): Condition {
   const parsed = parseQuery(json, loc, access.entity.schema.named);
-  if ('faults' in parsed) throw new Invalid(parsed.faults);
+  if ('faults' in parsed) throw new ValidationError(parsed.faults);
   return unsigned(access, parsed.query);
 }
 

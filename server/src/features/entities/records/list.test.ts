@@ -5,7 +5,7 @@ import { startWorld } from '../../../../test/support/world.ts';
 import { buildKeys } from '../background.ts';
 
 const statements: string[] = [];
-const world = await startWorld({ seeStatement: (text) => statements.push(text) });
+const world = await startWorld({ onStatement: (text) => statements.push(text) });
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();

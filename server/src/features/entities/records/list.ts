@@ -1,5 +1,5 @@
 // Owns the reading of records: one, a page of them, how many (docs/contract.md §5.3, §5.4).
-import { noted } from '../../../kit/http/answer.ts';
+import { withNotes } from '../../../kit/http/answer.ts';
 import type { Cursors } from '../../../kit/http/cursor.ts';
 import type { Db } from '../../../tables.ts';
 import type { Rule } from '../rules/rule.ts';
@@ -48,7 +48,7 @@ export async function countRecords(db: Db, access: RecordAccess, asked: Asked) {
   const filters = Object.entries(asked).filter(([name]) => !ofPages.includes(name));
   const { query } = readAsking(access, Object.fromEntries(filters));
   const ignored = Object.keys(asked).filter((name) => ofPages.includes(name));
-  return noted({ count: await countMatching(db, access, readRule(access), query) }, { ignored });
+  return withNotes({ count: await countMatching(db, access, readRule(access), query) }, { ignored });
 }
 
 const readRule = ({ entity }: RecordAccess): Rule => entity.schema.rules.read;

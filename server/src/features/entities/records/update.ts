@@ -2,8 +2,8 @@
 // one that commits later stands; changes of different fields both do.
 import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
-import { type Answer, noted } from '../../../kit/http/answer.ts';
-import { Invalid } from '../../../kit/http/faults.ts';
+import { type Answer, withNotes } from '../../../kit/http/answer.ts';
+import { ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Subject } from '../rules/rule.ts';
@@ -65,7 +65,10 @@ async function updateOnce(
   const write = writeOf(telling, access, 'entity.updated', { before, after }, now);
   const isSaved = await stored(db, telling, access, [write], (db) => saveRecord(db, access, before.version, write));
   if (!isSaved) return undefined;
-  return noted(presentChanged(access, after, sent), { ignored, ...(write.changed.length === 0 && { changed: false }) });
+  return withNotes(presentChanged(access, after, sent), {
+    ignored,
+    ...(write.changed.length === 0 && { changed: false }),
+  });
 }
 
 const changed = (before: Subject, data: Subject['data'], now: Date): Subject => ({
@@ -99,7 +102,7 @@ export function updateRecords(
       });
       for (const { before } of targets) refuseUncovered(access, before, 'update');
       const { shown, ignored } = await changeHeld(db, telling, access, targets, now);
-      return noted(shown, { ignored });
+      return withNotes(shown, { ignored });
     }),
   );
 }
@@ -144,6 +147,6 @@ function idsOf(items: readonly Sent[]): string[] {
     seen.add(id);
     return [];
   });
-  if (faults.length > 0) throw new Invalid(faults);
+  if (faults.length > 0) throw new ValidationError(faults);
   return items.map(({ id }) => id as string);
 }

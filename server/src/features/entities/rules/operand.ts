@@ -1,6 +1,6 @@
 // Owns what a rule compares with: plain values, and templates that take an attribute of who asks.
 import type { SignedIn } from '../../../core/auth/principal.ts';
-import { isKeepable } from '../../../kit/text.ts';
+import { isStorableText } from '../../../kit/text.ts';
 import type { Attribute, Operand } from './rule.ts';
 
 const template = /\{\{user\.(id|email|full_name|role|data\.[A-Za-z_]\w{0,63})\}\}/;
@@ -10,7 +10,7 @@ export function parseOperand(json: unknown): Operand | string {
   if (json === null || typeof json === 'boolean') return { kind: 'value', value: json };
   if (typeof json === 'number') return Number.isFinite(json) ? { kind: 'value', value: json } : 'not a finite number';
   if (typeof json !== 'string') return 'must be a string, a number, a boolean, null or a template';
-  if (!isKeepable(json)) return 'text with characters that cannot be stored';
+  if (!isStorableText(json)) return 'text with characters that cannot be stored';
   return parseText(json);
 }
 

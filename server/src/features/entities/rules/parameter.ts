@@ -1,5 +1,5 @@
 // Owns filters that are single parameters of a request, `?state=open`: the text becomes a value of the field's type.
-import { isKeepable, timeOf } from '../../../kit/text.ts';
+import { isStorableText, parseTime } from '../../../kit/text.ts';
 import type { Loc } from './conditions.ts';
 import { type Field, type Fields, findField } from './fields.ts';
 import type { Parsed } from './grammar.ts';
@@ -16,7 +16,7 @@ export function parseParameter(
   const place = placeNamed(name);
   const field = place && (place.column === undefined ? findField(fields, place.names) : columnFields[place.column]);
   if (place === undefined || field === undefined) return fault('unknown_field', 'the schema has no such field');
-  if (!isKeepable(text)) return fault('value_error', 'a value that cannot be stored');
+  if (!isStorableText(text)) return fault('value_error', 'a value that cannot be stored');
   const read = field === 'open' ? { value: text } : convert(text, field);
   if ('type' in read) return fault(read.type, read.msg);
   return { query: { kind: 'field', place, test: { op: 'eq', operand: { kind: 'value', value: read.value } } } };
@@ -63,7 +63,7 @@ function number(text: string, form: RegExp, otherwise: Converted): Converted {
 }
 
 function convertMoment(text: string): Converted {
-  const time = timeOf(text);
+  const time = parseTime(text);
   return time === undefined
     ? { type: 'datetime_parsing', msg: 'must be a date and time' }
     : { value: time.toISOString() };

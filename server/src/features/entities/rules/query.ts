@@ -1,7 +1,7 @@
 // Owns the language in which records are asked for: filters read from JSON or from single parameters, and decided in the
 // process or as SQL. A field whose read rule is not met for a record is missing in it.
 import type { Principal } from '../../../core/auth/principal.ts';
-import { isKeepable } from '../../../kit/text.ts';
+import { isStorableText } from '../../../kit/text.ts';
 import { type Language, type Loc, readCondition } from './conditions.ts';
 import { decide, decidedFor } from './decide.ts';
 import { evaluate, judge } from './evaluate.ts';
@@ -51,11 +51,11 @@ function withNames(text: string): Place | undefined {
 const deepest = 10;
 
 function isStorable(json: unknown, depth = 0): boolean {
-  if (typeof json === 'string') return isKeepable(json);
+  if (typeof json === 'string') return isStorableText(json);
   if (typeof json === 'number') return Number.isFinite(json);
   if (typeof json !== 'object' || json === null) return true;
   if (depth === deepest) return false;
-  return Object.entries(json).every(([name, value]) => isKeepable(name) && isStorable(value, depth + 1));
+  return Object.entries(json).every(([name, value]) => isStorableText(name) && isStorable(value, depth + 1));
 }
 
 /** A query is a condition without templates; `{}` is met by every record. */

@@ -1,7 +1,7 @@
 // Owns the reading of schema documents (docs/contract.md §5.1): strict, all faults at once. What is not understood is
 // refused, because a keyword or rule without effect would be believed.
 import type { Fault } from '../../../kit/http/faults.ts';
-import { isKeepable } from '../../../kit/text.ts';
+import { isStorableText } from '../../../kit/text.ts';
 import { parseFieldRules } from '../rules/field-rules.ts';
 import type { Fields as NamedFields } from '../rules/fields.ts';
 import { type Parsed, parseRules } from '../rules/grammar.ts';
@@ -264,7 +264,7 @@ function readTexts(json: Plain, loc: Loc, reading: Reading): void {
     if (json[word] !== undefined && !isText(json[word])) refuse(reading, [...loc, word], 'must be a text');
 }
 
-const isText = (value: unknown): boolean => typeof value === 'string' && isKeepable(value);
+const isText = (value: unknown): boolean => typeof value === 'string' && isStorableText(value);
 
 function onlyWords(json: Plain, words: readonly string[], loc: Loc, reading: Reading): void {
   for (const word of Object.keys(json))

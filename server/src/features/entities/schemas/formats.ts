@@ -1,6 +1,6 @@
 // Owns the formats that a schema may ask of a text (docs/contract.md §5.1), each with the fault it is refused by.
 import { isIPv4, isIPv6 } from 'node:net';
-import { timeOf } from '../../../kit/text.ts';
+import { parseTime } from '../../../kit/text.ts';
 import { compilingSteps, patternOf } from './pattern.ts';
 
 interface Format {
@@ -21,7 +21,7 @@ const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-
 
 const named = {
   date: { fault: 'date_parsing', holds: isDate },
-  'date-time': { fault: 'datetime_parsing', holds: (text) => timeOf(text) !== undefined },
+  'date-time': { fault: 'datetime_parsing', holds: (text) => parseTime(text) !== undefined },
   time: matching(clockTime),
   email: { fault: 'email_parsing', holds: (text) => text.length <= 254 && emailForm.test(text) },
   uri: { fault: 'url_parsing', holds: (text) => text.length <= 2048 && URL.canParse(text) },

@@ -1,7 +1,7 @@
 // Owns the matching of patterns that a caller wrote: on an engine whose time is linear in the text, never on the built-in
 // one, and with a bound on the work that one request may cause.
 import { RE2JS } from 're2js';
-import { isKeepable } from '../../../kit/text.ts';
+import { isStorableText } from '../../../kit/text.ts';
 
 export interface Pattern {
   readonly source: string;
@@ -16,7 +16,7 @@ const maxCost = 1_000;
 /** Undefined when it is none that this engine takes, or one too large to run. */
 export function patternOf(source: string): Pattern | undefined {
   // Compiling takes as long as the program is large, so what would be too large is not compiled.
-  if (source.length > maxLength || !isKeepable(source) || atomsOf(source) > maxCost) return undefined;
+  if (source.length > maxLength || !isStorableText(source) || atomsOf(source) > maxCost) return undefined;
   try {
     const compiled = RE2JS.compile(source);
     const cost = compiled.programSize();

@@ -2,10 +2,10 @@
 import canonicalize from 'canonicalize';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
-import { bumpRevision } from '../../../core/identity/apps.ts';
+import { incrementRevision } from '../../../core/identity/apps.ts';
 import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
-import { noted } from '../../../kit/http/answer.ts';
-import { type Fault, Invalid } from '../../../kit/http/faults.ts';
+import { withNotes } from '../../../kit/http/answer.ts';
+import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { parseSchema } from './document.ts';
@@ -71,7 +71,7 @@ export async function putEntitySchema(
     const { impact, isWhole } = await impactOf(db, access, known, schema, records);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision = isSame || dry_run ? had : await save(db, access, [{ schema, document, before }], now);
-    return noted(
+    return withNotes(
       { name, schema: document, revision, created: before === undefined, impact },
       {
         warnings: warningsOf([schema]),
@@ -105,11 +105,12 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
     await refuseInUse(db, access, gone);
     const isChange = changed.length > 0 || gone.length > 0;
     if (isChange && !input.dry_run) {
-      const revision = changed.length > 0 ? await save(db, access, changed, now) : await bumpRevision(db, access, now);
+      const revision =
+        changed.length > 0 ? await save(db, access, changed, now) : await incrementRevision(db, access, now);
       for (const row of gone) await remove(db, access, row, revision, now);
     }
     const named = (which: typeof changed) => which.map(({ schema }) => schema.name);
-    return noted(
+    return withNotes(
       {
         created: named(changed.filter(({ before }) => before === undefined)),
         updated: named(changed.filter(({ before }) => before !== undefined)),
@@ -135,7 +136,7 @@ export async function deleteEntitySchema(
     if (row === undefined) throw notFound('entity_not_found'); // another was first
     await refuseInUse(db, access, [row], throwAway === undefined ? 0 : mostThrownAway);
     await throwAway?.(db, access, row.name, now);
-    await remove(db, access, row, await bumpRevision(db, access, now), now);
+    await remove(db, access, row, await incrementRevision(db, access, now), now);
     return { success: true } as const;
   });
 }
@@ -159,7 +160,7 @@ function readAll(sent: readonly { document: Document; loc: Fault['loc'] }[], nam
     if (names.has(document.name)) faults.push({ loc: at, msg: 'must not repeat a name', type: 'duplicate_items' });
     names.add(document.name);
   }
-  if (faults.length > 0) throw new Invalid(faults);
+  if (faults.length > 0) throw new ValidationError(faults);
   return schemas;
 }
 
@@ -170,7 +171,7 @@ interface Change {
 }
 
 async function save(db: Db, access: AppAccess, changes: readonly Change[], now: Date): Promise<number> {
-  const revision = await bumpRevision(db, access, now);
+  const revision = await incrementRevision(db, access, now);
   for (const { schema, document, before } of changes) {
     const keys = keysFor(schema, revision, before?.keys ?? []).map((key) => key.name);
     await saveSchema(db, access, { name: schema.name, document, keys, revision }, now);

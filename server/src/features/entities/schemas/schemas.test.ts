@@ -1,8 +1,8 @@
 // The operations on schemas (docs/contract.md §5.2): what a change means, all or nothing, seen at once everywhere.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { untilOneWaits } from '../../../../test/support/waiting.ts';
-import { startBeside, startWorld } from '../../../../test/support/world.ts';
+import { waitUntilBlocked } from '../../../../test/support/waiting.ts';
+import { startSecondApp, startWorld } from '../../../../test/support/world.ts';
 import { takeAdvisoryLock } from '../../../kit/db/database.ts';
 
 const world = await startWorld();
@@ -220,7 +220,7 @@ describe('putEntitySchema', () => {
   });
 
   it('holds for the next request of every process', async () => {
-    const beside = await startBeside(world);
+    const beside = await startSecondApp(world);
     const { app, schemas, records } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} }, rls: all(true) });
     const { id } = (await records('POST', 'Task', { a: '1' })).body;
@@ -345,7 +345,7 @@ describe('deleteEntitySchema', () => {
       await takeAdvisoryLock(db, `entity schemas of ${app.id}`);
       await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
       second = schemas('DELETE', '/Task');
-      await untilOneWaits(db);
+      await waitUntilBlocked(db);
     });
     expect(await second).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
     expect(await revision()).toBe(before);
@@ -358,7 +358,7 @@ describe('deleteEntitySchema', () => {
     await world.db.transaction().execute(async (db) => {
       await db.deleteFrom('entity_schemas').where('app_id', '=', app.id).execute();
       late = records('POST', 'Task', { a: '1' });
-      await untilOneWaits(db);
+      await waitUntilBlocked(db);
     });
     expect(await late).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
     expect(await world.db.selectFrom('entity_records').select('id').where('app_id', '=', app.id).execute()).toEqual([]);
@@ -376,7 +376,7 @@ describe('deleteEntitySchema', () => {
         .where('id', '=', id)
         .execute();
       removal = schemas('DELETE', '/Task');
-      await untilOneWaits(db);
+      await waitUntilBlocked(db);
     });
     expect(await removal).toMatchObject({ status: 409, body: { code: 'schema_in_use' } });
   });

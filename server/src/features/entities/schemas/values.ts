@@ -1,7 +1,7 @@
 // Owns the checking of values against the fields of a schema: all faults at once, and the value as it will be stored.
 import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '../../../kit/http/faults.ts';
-import { isKeepable } from '../../../kit/text.ts';
+import { isStorableText } from '../../../kit/text.ts';
 import { isObject } from '../rules/values.ts';
 import { type Field, type Fields, type FieldType, plainText } from './field.ts';
 import { formats } from './formats.ts';
@@ -73,7 +73,7 @@ function wrongType([type]: readonly FieldType[], value: unknown): [type: string,
 }
 
 function checkedText(field: Field, text: string, loc: Loc, found: Findings): string | undefined {
-  if (!isKeepable(text))
+  if (!isStorableText(text))
     return refuse(found, loc, 'string_pattern_mismatch', 'must be well-formed text without NUL characters');
   const { minLength, maxLength, format, pattern } = field;
   if (minLength !== undefined && length(text) < minLength)
@@ -142,7 +142,7 @@ function storable(value: unknown, loc: Loc, found: Findings, depth: number): unk
   if (depth >= maxDepth) return refuse(found, loc, 'value_error', `is nested deeper than ${maxDepth} levels`);
   if (Array.isArray(value)) return checkedItems(undefined, value, loc, found, depth);
   const kept = Object.entries(value).map(([name, inner]) => {
-    if (!isKeepable(name)) refuse(found, loc, 'string_pattern_mismatch', 'has a name that cannot be kept');
+    if (!isStorableText(name)) refuse(found, loc, 'string_pattern_mismatch', 'has a name that cannot be kept');
     return [name, storable(inner, [...loc, name], found, depth + 1)];
   });
   return Object.fromEntries(kept);

@@ -1,7 +1,7 @@
 // Owns the bulk forms of member changes: all are checked before anyone is changed (docs/contract.md §2.3).
 
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import { findListed, type Listed, withMembersLock } from '../../../core/identity/members.ts';
+import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -59,14 +59,14 @@ async function changeAll<Item extends { readonly email: string }>(
   db: Db,
   access: WorkspaceAccess,
   items: readonly Item[],
-  faultOf: (who: Listed | undefined, item: Item) => Problem | undefined,
-  change: (db: Db, who: Listed, item: Item) => Promise<boolean>,
+  faultOf: (who: MemberOrInvitation | undefined, item: Item) => Problem | undefined,
+  change: (db: Db, who: MemberOrInvitation, item: Item) => Promise<boolean>,
 ) {
   const emails = items.map(({ email }) => email);
-  const found = await findListed(db, access, emails);
+  const found = await findMembersOrInvitations(db, access, emails);
   rejectFaults(items.map((item) => ({ email: item.email, fault: faultOf(found.get(item.email), item) })));
   return withMembersLock(db, access, async (db) => {
-    const current = await findListed(db, access, emails);
+    const current = await findMembersOrInvitations(db, access, emails);
     const results: { email: string; status: 'success' | 'skipped' }[] = [];
     for (const item of items) {
       const who = current.get(item.email);

@@ -3,15 +3,15 @@
 import { audit } from '../../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { roleRequired } from '../../../core/auth/resource-guards.ts';
-import { capInvitedShares, removeInvitation, saveInvitation } from '../../../core/identity/invitations.ts';
+import { limitInvitedSharesToViewer, removeInvitation, saveInvitation } from '../../../core/identity/invitations.ts';
 import {
-  capShares,
-  endMembership,
-  findListed,
   findMember,
+  findMembersOrInvitations,
   getOwner,
-  type Listed,
+  limitSharesToViewer,
   type Member,
+  type MemberOrInvitation,
+  removeMembership,
   saveMember,
   withMembersLock,
 } from '../../../core/identity/members.ts';
@@ -42,13 +42,13 @@ export type MemberAccess = WorkspaceAccess & { readonly member: { readonly email
 async function changing(
   db: Db,
   access: MemberAccess,
-  faultOf: (who: Listed | undefined, db: Db) => Problem | undefined | Promise<Problem | undefined>,
-  change: (db: Db, who: Listed) => Promise<boolean>,
+  faultOf: (who: MemberOrInvitation | undefined, db: Db) => Problem | undefined | Promise<Problem | undefined>,
+  change: (db: Db, who: MemberOrInvitation) => Promise<boolean>,
   now: Date,
 ) {
   const { email } = access.member;
   return withMembersLock(db, access, async (db) => {
-    const who = (await findListed(db, access, [email])).get(email);
+    const who = (await findMembersOrInvitations(db, access, [email])).get(email);
     const fault = await faultOf(who, db);
     if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
     const changed = await change(db, who);
@@ -67,15 +67,15 @@ export const setRole = (db: Db, access: MemberAccess, role: Assignable, now: Dat
   );
 
 /** Gives whether anything changed; so do the others below. */
-export async function applyRole(db: Db, access: WorkspaceAccess, who: Listed, role: Assignable, now: Date) {
+export async function applyRole(db: Db, access: WorkspaceAccess, who: MemberOrInvitation, role: Assignable, now: Date) {
   if (who.role === role) return false;
   if (who.joined) {
     const own = role === 'viewer' ? { credit_limit: null } : {};
     await saveMember(db, access, who.id, { role, assigned_via: 'direct', updated_date: now, ...own });
-    if (role === 'viewer') await capShares(db, access, who.id);
+    if (role === 'viewer') await limitSharesToViewer(db, access, who.id);
   } else {
     await saveInvitation(db, who, { role, assigned_via: 'direct' });
-    if (role === 'viewer') await capInvitedShares(db, who);
+    if (role === 'viewer') await limitInvitedSharesToViewer(db, who);
   }
   const type = who.joined ? 'member.role_changed' : 'invitation.role_changed';
   const [before, after] = [who.role, role].map((role) => ({ email: who.email, role }));
@@ -112,7 +112,7 @@ export const setCreditLimit = (db: Db, access: MemberAccess, credit_limit: numbe
 export async function applyLimit(
   db: Db,
   access: WorkspaceAccess,
-  who: Listed,
+  who: MemberOrInvitation,
   credit_limit: number | null,
   now: Date,
 ): Promise<boolean> {
@@ -139,14 +139,20 @@ export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number |
 
 export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeDeps, now: Date) =>
   withMembersLock(db, access, async (db) => {
-    const who = (await findListed(db, access, [access.member.email])).get(access.member.email);
+    const who = (await findMembersOrInvitations(db, access, [access.member.email])).get(access.member.email);
     const fault = removalFault(who, access);
     if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
     await applyRemoval(db, access, who, publish, now);
     return { success: true } as const;
   });
 
-export async function applyRemoval(db: Db, access: WorkspaceAccess, who: Listed, publish: Publish, now: Date) {
+export async function applyRemoval(
+  db: Db,
+  access: WorkspaceAccess,
+  who: MemberOrInvitation,
+  publish: Publish,
+  now: Date,
+) {
   if (who.joined) await expel(db, access, who, publish, now);
   else await cancel(db, access, who, now);
   return true;
@@ -162,7 +168,7 @@ export async function expel(
 ): Promise<void> {
   const { workspace_id } = access;
   const owner = await getOwner(db, access);
-  const ended = await endMembership(db, access, member.id, owner.id, now);
+  const ended = await removeMembership(db, access, member.id, owner.id, now);
   await publish(db, 'member.removed', { workspace_id, user_id: member.id, owner_id: owner.id }, now);
   const before = { email: member.email, role: member.role };
   const after = { ...ended, new_owner_email: owner.email };
@@ -204,4 +210,4 @@ export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string
     return { owner_email: heir.email };
   });
 
-const targetOf = (who: Listed) => ({ kind: who.joined ? 'member' : 'invitation', id: who.id });
+const targetOf = (who: MemberOrInvitation) => ({ kind: who.joined ? 'member' : 'invitation', id: who.id });

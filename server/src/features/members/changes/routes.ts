@@ -4,7 +4,7 @@ import { perMinute } from '../../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { nestedResource, unlimitedToken, workspaceAs } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
-import { findListed, findMember } from '../../../core/identity/members.ts';
+import { findMember, findMembersOrInvitations } from '../../../core/identity/members.ts';
 import { Success } from '../../../kit/http/shapes.ts';
 import type { Db } from '../../../tables.ts';
 import { MemberEntry } from '../contract.ts';
@@ -34,7 +34,7 @@ import {
 
 const admin = unlimitedToken(workspaceAs('admin'));
 const listed = async (db: Db, access: WorkspaceAccess, email: string) =>
-  (await findListed(db, access, [email.toLowerCase()])).get(email.toLowerCase());
+  (await findMembersOrInvitations(db, access, [email.toLowerCase()])).get(email.toLowerCase());
 
 /** Somebody of the members list: joined or invited. */
 const listedPerson = nestedResource(admin, 'member', listed, 'email');

@@ -2,15 +2,15 @@
 
 import { auditVisitor } from '../../../core/audit/audit.ts';
 import type { OptionalUserAccess } from '../../../core/auth/proofs.ts';
-import { beginSession, findUserByEmail, getUser, sessionCookie } from '../../../core/identity/accounts.ts';
-import { acceptInvitation, findByLink, type Opened } from '../../../core/identity/invitations.ts';
+import { createSession, findUserByEmail, getUser, sessionCookie } from '../../../core/identity/accounts.ts';
+import { acceptInvitation, findInvitationByToken, type InvitationDetails } from '../../../core/identity/invitations.ts';
 import { findMember, withMembersLock } from '../../../core/identity/members.ts';
 import { hashPassword, savePassword } from '../../../core/identity/passwords.ts';
 import { presentUser } from '../../../core/identity/shapes.ts';
 import { insertUser } from '../../../core/identity/users.ts';
 import { takeAdvisoryLock } from '../../../kit/db/database.ts';
-import { noted, unchanged } from '../../../kit/http/answer.ts';
-import { Invalid } from '../../../kit/http/faults.ts';
+import { unchanged, withNotes } from '../../../kit/http/answer.ts';
+import { ValidationError } from '../../../kit/http/faults.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
@@ -22,13 +22,18 @@ export interface AcceptDeps extends InvitationDeps {
 }
 
 /** What a link leads to, while it is good. */
-export async function openLink(db: Db, text: string, { mint }: InvitationDeps, now: Date): Promise<Opened | undefined> {
-  const opened = await findByLink(db, text, mint.peppers);
+export async function openLink(
+  db: Db,
+  text: string,
+  { mint }: InvitationDeps,
+  now: Date,
+): Promise<InvitationDetails | undefined> {
+  const opened = await findInvitationByToken(db, text, mint.peppers);
   if (opened === undefined || opened.expires_at > now) return opened;
   throw new Problem('gone', 'invitation_expired', 'This invitation is older than 60 days. Ask for a new one.');
 }
 
-export type LinkAccess = OptionalUserAccess & { readonly invitation: Opened };
+export type LinkAccess = OptionalUserAccess & { readonly invitation: InvitationDetails };
 
 export async function accept(db: Db, access: LinkAccess, link: string, sent: Acceptance, deps: AcceptDeps, now: Date) {
   const { person, invitation } = access;
@@ -49,8 +54,8 @@ export async function accept(db: Db, access: LinkAccess, link: string, sent: Acc
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
     const body = await welcome(db, current);
     if (newcomer === undefined) return body;
-    const session = await beginSession(db, deps.mint, user_id, now);
-    return noted(body, { headers: sessionCookie(session, deps.secureCookie) });
+    const session = await createSession(db, deps.mint, user_id, now);
+    return withNotes(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
 }
 
@@ -64,10 +69,10 @@ interface Newcomer {
 async function newcomerOf({ full_name, password }: Acceptance): Promise<Newcomer> {
   if (full_name !== undefined && password !== undefined) return { full_name, password: await hashPassword(password) };
   const absent = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
-  throw new Invalid(absent.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
+  throw new ValidationError(absent.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
 
-async function insertNewcomer(db: Db, { email }: Opened, newcomer: Newcomer, now: Date): Promise<string> {
+async function insertNewcomer(db: Db, { email }: InvitationDetails, newcomer: Newcomer, now: Date): Promise<string> {
   await takeAdvisoryLock(db, `account of ${email}`);
   if ((await findUserByEmail(db, email)) !== undefined) throw mismatch(); // made by another invitation meanwhile
   const user_id = await insertUser(db, { email, full_name: newcomer.full_name }, now);
@@ -75,7 +80,7 @@ async function insertNewcomer(db: Db, { email }: Opened, newcomer: Newcomer, now
   return user_id;
 }
 
-async function welcome(db: Db, { workspace_id, workspace_name, plan, email }: Opened) {
+async function welcome(db: Db, { workspace_id, workspace_name, plan, email }: InvitationDetails) {
   const member = await findMember(db, { workspace_id }, email);
   if (member === undefined) throw gone();
   return {

@@ -1,6 +1,6 @@
 // Owns the shapes of invitations (docs/contract.md §1.3, §2.4).
 import { z } from 'zod';
-import type { Linked, Opened } from '../../../core/identity/invitations.ts';
+import type { InvitationDetails, InvitationWithToken } from '../../../core/identity/invitations.ts';
 import { NewPassword } from '../../../core/identity/passwords.ts';
 import { User, WorkspaceOfUser } from '../../../core/identity/shapes.ts';
 import { answer, body, distinct, email, list, name, oneOf, optional, timestamp } from '../../../kit/http/shapes.ts';
@@ -46,16 +46,20 @@ export const Accepted = answer('AcceptedInvitation', { user: User, workspace: Wo
 
 export const linkTo = (baseUrl: string, text: string): string => `${baseUrl}/invitations/${text}`;
 
-export const presentInvitation = (made: Linked, mail: MailState, baseUrl: string): z.input<typeof Invitation> => ({
+export const presentInvitation = (
+  made: InvitationWithToken,
+  mail: MailState,
+  baseUrl: string,
+): z.input<typeof Invitation> => ({
   id: made.id,
   email: made.email,
   role: made.role,
   expires_at: made.expires_at.toISOString(),
   mail,
-  ...(mail !== 'sent' && { accept_url: linkTo(baseUrl, made.text) }),
+  ...(mail !== 'sent' && { accept_url: linkTo(baseUrl, made.token) }),
 });
 
-export const presentOpened = (opened: Opened): z.input<typeof OpenedInvitation> => ({
+export const presentOpened = (opened: InvitationDetails): z.input<typeof OpenedInvitation> => ({
   workspace_name: opened.workspace_name,
   email: opened.email,
   role: opened.role,

@@ -4,20 +4,20 @@ import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import type { Pepper } from '../../../core/auth/tokens.ts';
 import {
-  capInvitedShares,
   findInvitedShare,
+  type InvitationWithToken,
   insertInvitation,
-  type Linked,
+  limitInvitedSharesToViewer,
   listOpenInvitations,
   removeInvitedShare,
   renewInvitation,
   saveInvitedShare,
 } from '../../../core/identity/invitations.ts';
-import { findListed, type Listed, withMembersLock } from '../../../core/identity/members.ts';
+import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
 import type { TokenKeys } from '../../../core/identity/users.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
-import { type Answer, finishing, noted, unchanged } from '../../../kit/http/answer.ts';
+import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { rejectFaults } from '../changes/bulk.ts';
@@ -42,7 +42,7 @@ export async function inviteMember(db: Db, access: WorkspaceAccess, asked: Asked
   const fault = adminFault(asked.role, access);
   if (fault !== undefined) throw fault;
   const made = await withMembersLock(db, access, async (db) => {
-    const known = (await findListed(db, access, [asked.email])).get(asked.email);
+    const known = (await findMembersOrInvitations(db, access, [asked.email])).get(asked.email);
     const conflict = conflictOf(known, now);
     if (conflict !== undefined) throw conflict;
     return invite(db, access, asked, known, deps, now);
@@ -59,10 +59,10 @@ export async function inviteMembers(
   now: Date,
 ) {
   rejectFaults(all.map(({ email, role }) => ({ email, fault: adminFault(role, access) })));
-  const made: Linked[] = [];
+  const made: InvitationWithToken[] = [];
   const failed: { email: string; code: string }[] = [];
   await withMembersLock(db, access, async (db) => {
-    const known = await findListed(
+    const known = await findMembersOrInvitations(
       db,
       access,
       all.map(({ email }) => email),
@@ -84,10 +84,10 @@ export async function resendInvitations(
   deps: InvitationDeps,
   now: Date,
 ) {
-  const made: Linked[] = [];
+  const made: InvitationWithToken[] = [];
   const failed: { email: string; code: string }[] = [];
   await withMembersLock(db, access, async (db) => {
-    const known = await findListed(db, access, emails);
+    const known = await findMembersOrInvitations(db, access, emails);
     for (const email of emails) {
       const who = known.get(email);
       if (who?.joined === false) made.push(await renew(db, access, who, {}, deps, now));
@@ -97,7 +97,7 @@ export async function resendInvitations(
   return mailing(db, access, made, deps, (resent) => ({ resent, failed }));
 }
 
-function conflictOf(known: Listed | undefined, now: Date): Problem | undefined {
+function conflictOf(known: MemberOrInvitation | undefined, now: Date): Problem | undefined {
   if (known === undefined) return undefined;
   if (known.joined) return new Problem('conflict', 'member_exists', 'This person is a member.', { retrySafe: false });
   if (known.expires_at <= now) return undefined;
@@ -111,23 +111,23 @@ async function invite(
   db: Db,
   access: WorkspaceAccess,
   asked: Asked,
-  expired: Listed | undefined,
+  expired: MemberOrInvitation | undefined,
   deps: InvitationDeps,
   now: Date,
-): Promise<Linked> {
+): Promise<InvitationWithToken> {
   const direct = { ...asked, assigned_via: 'direct' as const };
   if (expired?.joined !== false) return create(db, access, direct, deps, now);
-  if (asked.role === 'viewer') await capInvitedShares(db, expired);
+  if (asked.role === 'viewer') await limitInvitedSharesToViewer(db, expired);
   return renew(db, access, expired, direct, deps, now);
 }
 
 async function create(
   db: Db,
   access: WorkspaceAccess,
-  asked: Pick<Linked, 'email' | 'role' | 'assigned_via'>,
+  asked: Pick<InvitationWithToken, 'email' | 'role' | 'assigned_via'>,
   deps: InvitationDeps,
   now: Date,
-): Promise<Linked> {
+): Promise<InvitationWithToken> {
   const made = await insertInvitation(db, access, asked, pepperOf(deps), now);
   const after = { email: made.email, role: made.role, expires_at: made.expires_at };
   await audit(db, access, { type: 'invitation.created', target: { kind: 'invitation', id: made.id }, after }, now);
@@ -138,10 +138,10 @@ async function renew(
   db: Db,
   access: WorkspaceAccess,
   open: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
-  change: Partial<Pick<Linked, 'role' | 'assigned_via'>>,
+  change: Partial<Pick<InvitationWithToken, 'role' | 'assigned_via'>>,
   deps: InvitationDeps,
   now: Date,
-): Promise<Linked> {
+): Promise<InvitationWithToken> {
   const made = await renewInvitation(db, access, open, change, pepperOf(deps), now);
   const [before, after] = [open, made].map(({ email, role, expires_at }) => ({ email, role, expires_at }));
   const target = { kind: 'invitation', id: made.id };
@@ -169,7 +169,7 @@ export async function inviteGuest(
     open === undefined
       ? await create(db, access, asGuest, deps, now)
       : open.expires_at <= now && (await renew(db, access, open, {}, deps, now));
-  const invitation = open ?? (linked as Linked);
+  const invitation = open ?? (linked as InvitationWithToken);
   const share = await findInvitedShare(db, access, invitation);
   if (share?.role !== role) await saveInvitedShare(db, access, invitation, role, now);
   if (linked === false) return { before: share?.role ?? null, notify: null };
@@ -203,7 +203,7 @@ type Presented = ReturnType<typeof presentInvitation>;
 async function mailing<Body>(
   db: Db,
   access: WorkspaceAccess,
-  made: readonly Linked[],
+  made: readonly InvitationWithToken[],
   deps: InvitationDeps,
   bodyOf: (invitations: Presented[]) => Body,
 ): Promise<Body | Answer<Body>> {
@@ -212,7 +212,9 @@ async function mailing<Body>(
   if (made.length === 0) return unchanged(say([]));
   if (!deps.mail.configured) return say(made.map(() => 'off'));
   const from = await senderOf(db, access);
-  return finishing(say(made.map(() => 'failed')), async () => noted(say(await sendAll(made, from, deps)), {}));
+  return answerWithFollowUp(say(made.map(() => 'failed')), async () =>
+    withNotes(say(await sendAll(made, from, deps)), {}),
+  );
 }
 
 interface Sender {
@@ -227,7 +229,7 @@ const senderOf = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
 
 const atOnce = 10;
 
-async function sendAll(made: readonly Linked[], from: Sender, deps: InvitationDeps): Promise<MailState[]> {
+async function sendAll(made: readonly InvitationWithToken[], from: Sender, deps: InvitationDeps): Promise<MailState[]> {
   const states: MailState[] = [];
   for (let at = 0; at < made.length; at += atOnce) {
     states.push(...(await Promise.all(made.slice(at, at + atOnce).map((each) => send(each, from, deps)))));
@@ -235,9 +237,13 @@ async function sendAll(made: readonly Linked[], from: Sender, deps: InvitationDe
   return states;
 }
 
-const send = (made: Linked, { workspace, inviter }: Sender, { mail, baseUrl }: InvitationDeps): Promise<MailState> =>
+const send = (
+  made: InvitationWithToken,
+  { workspace, inviter }: Sender,
+  { mail, baseUrl }: InvitationDeps,
+): Promise<MailState> =>
   mail.send({
     to: made.email,
     subject: `Join ${workspace} on Plinth`,
-    text: `${inviter} invites you to the workspace “${workspace}” as ${made.role}.\n\nAccept within 60 days:\n${linkTo(baseUrl, made.text)}\n\nIf you do not know what this is about, you can ignore this mail: nothing happens unless you accept.\n`,
+    text: `${inviter} invites you to the workspace “${workspace}” as ${made.role}.\n\nAccept within 60 days:\n${linkTo(baseUrl, made.token)}\n\nIf you do not know what this is about, you can ignore this mail: nothing happens unless you accept.\n`,
   });

@@ -3,8 +3,8 @@
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
-import type { Got } from '../../../../test/support/client.ts';
-import { type Person, startBeside, startWorld, type World } from '../../../../test/support/world.ts';
+import type { CallResult } from '../../../../test/support/client.ts';
+import { type Person, startSecondApp, startWorld, type World } from '../../../../test/support/world.ts';
 import type { Plan } from '../../../core/auth/plans.ts';
 import { newId } from '../../../kit/ids.ts';
 
@@ -12,7 +12,7 @@ const mail = await startMailSandbox();
 afterAll(() => mail.close());
 // Tests share one address: a trusted proxy lets each come from its own.
 const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
-const withoutMail = await startBeside(world, { environment: { SMTP_URL: '', TRUSTED_PROXIES: '127.0.0.1' } });
+const withoutMail = await startSecondApp(world, { environment: { SMTP_URL: '', TRUSTED_PROXIES: '127.0.0.1' } });
 
 const password = 'a long enough password';
 const dayMs = 86_400_000;
@@ -42,7 +42,7 @@ const accept = (token: string, body?: object, headers: Record<string, string> = 
 const tokenIn = (text: string) => /\/invitations\/([\w-]{43})/.exec(text)?.[1] as string;
 /** The token of the newest mail to this address. */
 const mailed = (email: string) => tokenIn(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '');
-const cookieOf = (got: Got) => String(got.headers['set-cookie']).split(';')[0] as string;
+const cookieOf = (got: CallResult) => String(got.headers['set-cookie']).split(';')[0] as string;
 
 async function signedIn(person: Person): Promise<Record<string, string>> {
   const { token } = await world.credential({
@@ -268,7 +268,7 @@ describe('getInvitation', () => {
     await invite(here.as, { email });
     const newer = `k9:${Buffer.alloc(32, 7).toString('base64')}`;
     const older = world.config.TOKEN_PEPPERS.map(({ id, key }) => `${id}:${key.export().toString('base64')}`).join();
-    const rotated = await startBeside(world, { environment: { TOKEN_PEPPERS: `${newer},${older}` } });
+    const rotated = await startSecondApp(world, { environment: { TOKEN_PEPPERS: `${newer},${older}` } });
     expect((await rotated.call('GET', `/api/invitations/${mailed(email)}`)).status).toBe(200);
   });
 });

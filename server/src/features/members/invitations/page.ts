@@ -1,6 +1,6 @@
 // Owns the page an invitation's link leads to: who is asked where, a form for a new person, a sign-in for one who has an
 // account, and, once they are in, who they are now. It holds no data of its own: its script asks the API.
-import { pageOf } from '../../../kit/http/page.ts';
+import { renderPage } from '../../../kit/http/page.ts';
 
 const script = `
 const find = (id) => document.getElementById(id);
@@ -97,7 +97,7 @@ li span { color: #5b6675 }
 .tick { display: grid; place-items: center; width: 2.5rem; height: 2.5rem; border-radius: 50%; background: #e3f3e8; color: #1c7a3d; font-size: 1.25rem; margin: 0 0 1rem }
 `;
 
-export const invitationPage = pageOf({
+export const invitationPage = renderPage({
   title: 'Invitation',
   style,
   script,

@@ -9,7 +9,7 @@ import {
   workspaceAs,
 } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
-import { noted } from '../../../kit/http/answer.ts';
+import { withNotes } from '../../../kit/http/answer.ts';
 import { media } from '../../../kit/http/operation.ts';
 import type { Db } from '../../../tables.ts';
 import { type AcceptDeps, accept, openLink } from './accept.ts';
@@ -133,7 +133,7 @@ const comingIn = (deps: AcceptDeps): Route[] => {
       limit: perMinute(60, 'address'),
       answers: { 200: media('text/html; charset=utf-8', 'a page') },
       handle: () =>
-        noted(invitationPage.html, {
+        withNotes(invitationPage.html, {
           headers: { 'content-security-policy': invitationPage.policy, 'referrer-policy': 'no-referrer' },
         }),
     }),

@@ -2,7 +2,7 @@
 // cannot be heard (its listener throws, or ends its process) is set aside with its reason, and the others go on.
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
-import { failureOf, isTimeout } from '../../db/failures.ts';
+import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
 import { reasonOf } from '../error-text.ts';
 
 export interface Event<Payload = unknown> {
@@ -39,7 +39,7 @@ export async function dispatch(of: Dispatch): Promise<number> {
     return await hearBatch(of);
   } catch (error) {
     // A batch that takes too long would take too long again; otherwise nothing is wrong with the events.
-    if (failureOf(error) !== undefined && !isTimeout(error)) throw error;
+    if (classifyFailure(error) !== undefined && !isStatementTimeout(error)) throw error;
     return oneByOne(of);
   }
 }
@@ -125,7 +125,7 @@ async function oneByOne(of: Dispatch): Promise<number> {
     try {
       done += await hearAlone(of, event);
     } catch (error) {
-      if (failureOf(error) !== undefined) throw error;
+      if (classifyFailure(error) !== undefined) throw error;
       of.onFailure(event, error);
       await setAside(of.db, event.id, reasonOf(error));
     }

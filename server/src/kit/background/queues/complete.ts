@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
-import { failureOf, isHeldUp } from '../../db/failures.ts';
+import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
 import { reasonOf } from '../error-text.ts';
 import { type Outcome, type Queue, type QueueRow, quarantineAfterOf } from './queue.ts';
 
@@ -51,9 +51,9 @@ export function closerOf(queue: Queue, db: AnyDb) {
         for (const end of ends) end.closed.resolve(closed.get(end.row.id) ?? 'superseded');
         return;
       } catch (error) {
-        const databaseAway = failureOf(error) !== undefined;
+        const databaseAway = classifyFailure(error) !== undefined;
         if (databaseAway ? tries === closeTries : asFailure) return giveUp(ends, error);
-        if (!databaseAway || (isHeldUp(error) && ends.length > 1)) return closeEach(ends, error);
+        if (!databaseAway || (isLockOrStatementTimeout(error) && ends.length > 1)) return closeEach(ends, error);
         await sleep(tries * 200);
       }
     }

@@ -12,7 +12,7 @@ import {
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type AnyDb, openDatabase, prepared, transaction } from '../../db/database.ts';
-import { failureOf, isTimeout } from '../../db/failures.ts';
+import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
 import { markWaiting } from './run-state.ts';
 import { type Flow, quiet, schema, version, type Workflow } from './workflows.ts';
 
@@ -231,8 +231,8 @@ async function retryLostConnections<T>(workflowId: string, attempt: () => Promis
     try {
       return await attempt();
     } catch (error) {
-      const passes = failureOf(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
-      if (!passes || isTimeout(error)) throw error;
+      const passes = classifyFailure(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
+      if (!passes || isStatementTimeout(error)) throw error;
       await sleep(waitMs);
       await ownedOrUnknown(workflowId);
     }
@@ -244,6 +244,6 @@ async function ownedOrUnknown(workflowId: string): Promise<void> {
   try {
     await assertStillOwnsWorkflow(workflowId);
   } catch (error) {
-    if (failureOf(error) === undefined) throw error;
+    if (classifyFailure(error) === undefined) throw error;
   }
 }
