@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
-import { type EventBus, eventBus, listenersOf } from '../server/src/kit/background/events/event-bus.ts';
+import { createListeners, type EventBus, eventBus } from '../server/src/kit/background/events/event-bus.ts';
 import { openWakeUps } from '../server/src/kit/background/workers/wake.ts';
 import { type AnyDb, openDatabase, prepared, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
@@ -138,10 +138,10 @@ async function dispatchRate(db: AnyDb, count: number, progress: (line: string) =
     select gen_random_uuid(), 'bench.told', jsonb_build_object('n', n, 'note', repeat('x', 200)), now()
     from generate_series(1, ${sql.lit(count)}) n`.execute(db);
   let heard = 0;
-  const { after } = listenersOf<Told, AnyDb>();
+  const { listenAfterCommit } = createListeners<Told, AnyDb>();
   const bus = eventBus<Told, AnyDb>({ notify: () => {} }, () => {});
   bus.listen([
-    after('bench.told', async (_db, events) => {
+    listenAfterCommit('bench.told', async (_db, events) => {
       heard += events.length;
     }),
   ]);

@@ -1,6 +1,6 @@
 // The worker of the events bench: a listener that only counts, and says when it was called.
 
-import { eventBus, listenersOf } from '../../server/src/kit/background/events/event-bus.ts';
+import { createListeners, eventBus } from '../../server/src/kit/background/events/event-bus.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
 import { workInDrill } from '../lib/worker.ts';
@@ -8,9 +8,9 @@ import { workInDrill } from '../lib/worker.ts';
 const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;
 const wake = openWakeUps(redis, prefix);
 const bus = eventBus<{ 'bench.told': { n: number } }, AnyDb>(wake, (_event, error) => console.error(error));
-const { after } = listenersOf<{ 'bench.told': { n: number } }, AnyDb>();
+const { listenAfterCommit } = createListeners<{ 'bench.told': { n: number } }, AnyDb>();
 bus.listen([
-  after('bench.told', async (_db, events) => {
+  listenAfterCommit('bench.told', async (_db, events) => {
     const at = performance.timeOrigin + performance.now();
     process.stdout.write(`${JSON.stringify({ at, heard: events.map((event) => event.payload.n) })}\n`);
   }),

@@ -12,7 +12,7 @@ export interface Drill {
   readonly slots: number;
   readonly wake: WakeUps;
   readonly later: Partial<BackgroundWork>;
-  readonly onSettled?: WorkerDeps['onSettled'];
+  readonly onSettled?: WorkerDeps['onRecovered'];
 }
 
 /** Gives the slot it works in. */
@@ -31,7 +31,7 @@ export async function workInDrill({ url, slots, wake, later, onSettled }: Drill)
     clock: systemClock,
     engine: openWorkflows(pool, url),
     onError: (what, error) => console.error(what, String(error).slice(0, 200)),
-    ...(onSettled && { onSettled }),
+    ...(onSettled && { onRecovered: onSettled }),
   });
   const end = async () => {
     await working.stop();

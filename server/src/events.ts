@@ -1,5 +1,5 @@
 // What features may tell each other: the names of events and what each carries, frozen as a receiver will see it.
-import { type EventBus, listenersOf } from './kit/background/events/event-bus.ts';
+import { createListeners, type EventBus } from './kit/background/events/event-bus.ts';
 import type { Db } from './tables.ts';
 
 /** A message as the world outside is told of it (docs/contract.md §4.4). */
@@ -57,4 +57,4 @@ export type Publish = EventBus<Events, Db>['publish'];
 export type EventWriter = Pick<EventBus<Events, Db>, 'newRow' | 'published'>;
 
 /** Listens in the transaction of the change itself: both happen, or neither; or in a worker, once it is committed. */
-export const { inTransaction, after } = listenersOf<Events, Db>();
+export const { listenInTransaction, listenAfterCommit } = createListeners<Events, Db>();

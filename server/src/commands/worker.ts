@@ -44,7 +44,7 @@ async function workIn(slot: WorkerSlot, config: Config, log: Log, stop: AbortSig
     engine: app.engine,
     onError: (what, error) => log.error({ what, error: describeError(error) }, 'failed'),
     onRun: app.metrics.countRun,
-    onSettled: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
+    onRecovered: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
   });
   serveMetrics(app, config, log);
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'working');

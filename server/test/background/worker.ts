@@ -27,7 +27,7 @@ const jobs: Queue<QueueRow & { what: string }> = {
 };
 
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
-const slot = await acquireSlot({ url, slots: Number(slots), leaseMs, spareMs: 100 }, new AbortController().signal);
+const slot = await acquireSlot({ url, slots: Number(slots), leaseMs, pollMs: 100 }, new AbortController().signal);
 if (slot === undefined) process.exit(0);
 void slot.lost.then((reason) => {
   say({ lost: reason });

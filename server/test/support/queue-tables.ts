@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
-import { type QueueRun, runQueue } from '../../src/kit/background/queues/run.ts';
+import { type RunningQueue, runQueue } from '../../src/kit/background/queues/run.ts';
 import { openWakeUps } from '../../src/kit/background/workers/wake.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { openDatabase } from '../../src/kit/db/database.ts';
@@ -28,7 +28,7 @@ export async function startJobs() {
   await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
   await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
 
-  let runs: QueueRun[] = [];
+  let runs: RunningQueue[] = [];
   const errors: unknown[] = [];
   const stopAll = (withinMs: number) => Promise.all(runs.map((run) => run.stop(withinMs)));
   beforeEach(async () => {
@@ -64,7 +64,7 @@ export async function startJobs() {
         }),
         ...more,
       }) satisfies Queue<TestJob> as Queue,
-    start(queue: Queue, slot = 0): QueueRun {
+    start(queue: Queue, slot = 0): RunningQueue {
       const onError = (_queue: string, error: unknown) => errors.push(error);
       const run = runQueue(queue, { db, clock: systemClock, claim: { slot, epoch: 1 }, wake, onError });
       runs.push(run);

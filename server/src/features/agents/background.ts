@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { refund, settle } from '../../core/credits/reservations.ts';
 import { getUser } from '../../core/identity/accounts.ts';
-import type { Completed, LanguageModel, Piece } from '../../gateways/language-model/index.ts';
+import type { CompletedReply, LanguageModel, ReplyDelta } from '../../gateways/language-model/index.ts';
 import { type Queue, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Clock } from '../../kit/clock.ts';
@@ -121,7 +121,7 @@ function spoken(said: readonly { role: string; content: string; file_urls: strin
   return kept;
 }
 
-const tokensIn = (reply: Completed, { instructions, messages }: Setting): number =>
+const tokensIn = (reply: CompletedReply, { instructions, messages }: Setting): number =>
   reply.usage === null
     ? tokensOf([instructions, reply.content, ...messages.map(({ content }) => content)].join('').length)
     : reply.usage.prompt_tokens + reply.usage.completion_tokens;
@@ -130,7 +130,7 @@ async function storeReply(
   db: Db,
   turn: TurnRow,
   { conversation }: Setting,
-  reply: Completed,
+  reply: CompletedReply,
   deps: AnsweringDeps,
   now: Date,
 ): Promise<void> {
@@ -163,7 +163,7 @@ const storable = <Value>(value: Value): Value =>
 const mostTokens = 2 ** 31 - 1;
 
 /** Figures that no model can mean are none. */
-const countable = (usage: Completed['usage']): Completed['usage'] =>
+const countable = (usage: CompletedReply['usage']): CompletedReply['usage'] =>
   usage && Object.values(usage).every((tokens) => Number.isInteger(tokens) && tokens >= 0 && tokens <= mostTokens)
     ? usage
     : null;
@@ -176,7 +176,7 @@ const gatherMs = 150;
  */
 function sendPieces(db: AnyDb, turn: TurnRow, { wake, clock }: AnsweringDeps) {
   const ended = new AbortController();
-  const waiting: Piece[] = [];
+  const waiting: ReplyDelta[] = [];
   let seq = 0;
   let broken = false;
   let writing: Promise<void> | undefined;
@@ -199,7 +199,7 @@ function sendPieces(db: AnyDb, turn: TurnRow, { wake, clock }: AnsweringDeps) {
       });
   };
   return {
-    add(piece: Piece) {
+    add(piece: ReplyDelta) {
       if (broken) return;
       const last = waiting.at(-1);
       if ('text' in piece && last && 'text' in last) waiting.splice(-1, 1, { text: last.text + piece.text });

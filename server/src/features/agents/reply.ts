@@ -1,7 +1,7 @@
 // Owns what a caller gets of a turn, from whichever process they ask: the reply once it is whole, or its events as they
 // come. The turn does not know who watches; who leaves, or is too late, misses nothing that is not kept.
 import { Readable } from 'node:stream';
-import { Rest } from '../../kit/background/workers/wake.ts';
+import { WakeableSleep } from '../../kit/background/workers/wake.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { AnyDb } from '../../kit/db/database.ts';
 import { classifyFailure } from '../../kit/db/failures.ts';
@@ -85,7 +85,7 @@ async function* follow(
   { wake, clock, ending }: WatchingDeps,
   gone: AbortSignal,
 ): AsyncGenerator<Told | Failed> {
-  const rest = new Rest();
+  const rest = new WakeableSleep();
   const unlisten = wake.listen(topicOf(turn.id), rest.wake);
   const startedAt = clock.now().getTime();
   const stop = AbortSignal.any([gone, ending]);
@@ -116,7 +116,7 @@ async function* follow(
         yield { event: 'ping', at, data: null };
         quietSince = now;
       }
-      await rest.until(Math.min(wake.pollMs(), startedAt + holdMs - now), stop);
+      await rest.sleep(Math.min(wake.pollMs(), startedAt + holdMs - now), stop);
     }
   } finally {
     unlisten();

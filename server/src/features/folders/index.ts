@@ -1,11 +1,11 @@
 // The door of folders: trees of folders, a workspace's and each person's own, that hold apps and agents.
 
-import { inTransaction } from '../../events.ts';
+import { listenInTransaction } from '../../events.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { forgetMember } from './folder.ts';
 import { folderRoutes } from './routes.ts';
 
 export const folders = ({ cursors }: { cursors: Cursors }) => ({
   routes: folderRoutes(cursors),
-  listeners: [inTransaction('member.removed', forgetMember)],
+  listeners: [listenInTransaction('member.removed', forgetMember)],
 });

@@ -56,7 +56,7 @@ export const deliveries = (deps: AttemptDeps & { mail: Mail }): Queue<Loaded> =>
   globalLimits: { concurrencyKey: 'concurrency_key', perKey: 16 },
   asyncCommit: true,
   timeoutMs: 15_000,
-  sets: changedColumns,
+  outcomeColumns: changedColumns,
   // Only what goes wrong on our side: an endpoint that fails has the schedule of its delivery.
   retryMs: retries(1_000, 10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 60 * minuteMs),
   async load(db, rows) {
@@ -69,11 +69,11 @@ export const deliveries = (deps: AttemptDeps & { mail: Mail }): Queue<Loaded> =>
   async run(delivery, { now, signal }) {
     const { target, body } = delivery;
     if (target === undefined) return {};
-    if (target.app_deleted) return { againInMs: 60 * minuteMs }; // until it is restored, or gone for good
-    if (target.disabled_at !== null) return { againInMs: 0, record: (db) => holdWhileOff(db, target.id) };
+    if (target.app_deleted) return { runAgainInMs: 60 * minuteMs }; // until it is restored, or gone for good
+    if (target.disabled_at !== null) return { runAgainInMs: 0, record: (db) => holdWhileOff(db, target.id) };
     const concurrency_key = concurrencyKeyOf(target);
     if (concurrency_key !== delivery.concurrency_key)
-      return { againInMs: 0, set: { ...columnsOf(delivery), concurrency_key } }; // its URL was changed
+      return { runAgainInMs: 0, columns: { ...columnsOf(delivery), concurrency_key } }; // its URL was changed
     if (body === undefined) throw new Error('what was to be told is no longer kept');
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
     const sending = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
@@ -82,7 +82,7 @@ export const deliveries = (deps: AttemptDeps & { mail: Mail }): Queue<Loaded> =>
     const error = made.ok ? null : errorOf(made);
     const counts = !made.ok && !delivery.failure_counted;
     const result: Result = { webhook_id: target.id, attempted_at: made.attempted_at, error, counts };
-    return { set, againInMs, result };
+    return { columns: set, runAgainInMs: againInMs, result };
   },
   recordAll: (db, results: readonly Result[]) => noteAttempts(db, results, deps.mail),
   onDeadLetter: (db, { id }) => failDelivery(db, id),

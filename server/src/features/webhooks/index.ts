@@ -1,5 +1,5 @@
 // The door of webhooks: whom agents and apps tell what happened, and every delivery of it.
-import { after } from '../../events.ts';
+import { listenAfterCommit } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import { afterCommit } from '../../kit/db/database.ts';
@@ -17,7 +17,7 @@ export function webhooks(given: Parts) {
   return {
     routes: webhookRoutes(deps),
     listeners: [
-      after([...eventsOf.agent, ...eventsOf.app], async (db, events, now) => {
+      listenAfterCommit([...eventsOf.agent, ...eventsOf.app], async (db, events, now) => {
         if ((await fanOut(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(deliveryQueue));
       }),
     ],

@@ -20,7 +20,7 @@ export interface ToolCall {
   readonly results: string | null;
 }
 
-export interface Asked {
+export interface ReplyRequest {
   /** Null: the installation's default. */
   readonly model: string | null;
   readonly instructions: string;
@@ -30,14 +30,14 @@ export interface Asked {
 }
 
 /** A piece of a reply on its way: the texts in a row are its content; a tool call comes when it begins and when it ends. */
-export type Piece = { readonly text: string } | { readonly tool_call: ToolCall };
+export type ReplyDelta = { readonly text: string } | { readonly tool_call: ToolCall };
 
 export interface Usage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
 }
 
-export interface Completed {
+export interface CompletedReply {
   readonly outcome: 'completed';
   readonly content: string;
   readonly tool_calls: readonly ToolCall[];
@@ -46,7 +46,7 @@ export interface Completed {
   readonly model: string;
 }
 
-export interface Unavailable {
+export interface UnavailableReply {
   readonly outcome: 'unavailable';
   /** `off`: none is set up. `cut`: it ended before it had finished. */
   readonly reason: 'off' | 'unreachable' | 'refused' | 'cut' | 'malformed' | 'timeout' | 'cancelled';
@@ -56,7 +56,7 @@ export interface LanguageModel {
   readonly configured: boolean;
   /** Whether a reply can be asked for now: a cheap question, whose answer is good for a moment. */
   check(): Promise<boolean>;
-  reply(asked: Asked, onPiece: (piece: Piece) => void): Promise<Completed | Unavailable>;
+  reply(asked: ReplyRequest, onPiece: (piece: ReplyDelta) => void): Promise<CompletedReply | UnavailableReply>;
 }
 
 export interface ModelSettings {
@@ -116,9 +116,9 @@ function remembered(ask: () => Promise<boolean>): () => Promise<boolean> {
 
 async function reply(
   model: Parameters<typeof streamText>[0]['model'],
-  asked: Asked,
-  onPiece: (piece: Piece) => void,
-): Promise<Completed | Unavailable> {
+  asked: ReplyRequest,
+  onPiece: (piece: ReplyDelta) => void,
+): Promise<CompletedReply | UnavailableReply> {
   const draft = new Draft(onPiece);
   const { fullStream } = streamText({
     model,
@@ -154,14 +154,14 @@ class Draft {
   #finished = false;
   #usage: Usage | null = null;
   readonly #calls = new Map<string, ToolCall>();
-  readonly #onPiece: (piece: Piece) => void;
+  readonly #onPiece: (piece: ReplyDelta) => void;
 
-  constructor(onPiece: (piece: Piece) => void) {
+  constructor(onPiece: (piece: ReplyDelta) => void) {
     this.#onPiece = onPiece;
   }
 
   /** Gives why the reply has failed, once it has. */
-  take(part: TextStreamPart<ToolSet>): Unavailable['reason'] | undefined {
+  take(part: TextStreamPart<ToolSet>): UnavailableReply['reason'] | undefined {
     switch (part.type) {
       case 'start-step':
         this.#begun = false;
@@ -191,7 +191,7 @@ class Draft {
     }
   }
 
-  completed(): Completed | Unavailable {
+  completed(): CompletedReply | UnavailableReply {
     if (!this.#finished) return { outcome: 'unavailable', reason: 'cut' };
     const tool_calls = [...this.#calls.values()];
     return { outcome: 'completed', content: this.#content, tool_calls, usage: this.#usage, model: this.#model };
@@ -230,7 +230,7 @@ function usageOf(usage: { inputTokens: number | undefined; outputTokens: number 
 }
 
 /** Only the kind of failure: what a vendor writes may repeat what it was sent. */
-function reasonOf(error: unknown): Unavailable['reason'] {
+function reasonOf(error: unknown): UnavailableReply['reason'] {
   if (APICallError.isInstance(error)) {
     if (error.statusCode === undefined) return 'unreachable';
     return error.statusCode < 400 ? 'cut' : 'refused';

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Behaviour, startModelSandbox } from '../../../../sandbox/src/model.ts';
-import { type Asked, openLanguageModel, type Piece } from './index.ts';
+import { openLanguageModel, type ReplyDelta, type ReplyRequest } from './index.ts';
 
 const sandbox = await startModelSandbox();
 afterAll(() => sandbox.close());
@@ -12,7 +12,7 @@ beforeEach(() => {
   sandbox.script(() => ({ text: 'One two three.', usage: { prompt_tokens: 7, completion_tokens: 3 } }));
 });
 
-const asked = (more: Partial<Asked> = {}): Asked => ({
+const asked = (more: Partial<ReplyRequest> = {}): ReplyRequest => ({
   model: null,
   instructions: 'Be brief.',
   messages: [{ role: 'user', content: 'Hello' }],
@@ -23,7 +23,7 @@ const asked = (more: Partial<Asked> = {}): Asked => ({
 
 describe('a reply', () => {
   it('streams, adds up to its content, and tells its tokens and model', async () => {
-    const pieces: Piece[] = [];
+    const pieces: ReplyDelta[] = [];
     const got = await model.reply(asked(), (piece) => pieces.push(piece));
     expect(got).toEqual({
       outcome: 'completed',
@@ -61,7 +61,7 @@ describe('a reply', () => {
       parameters: z.object({ a: z.number(), b: z.number() }),
       run: async ({ a, b }: { a: number; b: number }) => String(a + b),
     };
-    const pieces: Piece[] = [];
+    const pieces: ReplyDelta[] = [];
     const got = await model.reply(asked({ tools: [add] }), (piece) => pieces.push(piece));
     expect(got).toMatchObject({
       outcome: 'completed',

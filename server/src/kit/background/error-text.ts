@@ -1,5 +1,5 @@
 // Owns the words in which a failure is kept beside the work that failed.
 import { toStorableText } from '../text.ts';
 
-export const reasonOf = (error: unknown): string =>
+export const toErrorText = (error: unknown): string =>
   toStorableText(error instanceof Error ? error.message : String(error)).slice(0, 1_000);

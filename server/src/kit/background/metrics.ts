@@ -2,10 +2,10 @@
 // tables themselves, so that any process can answer.
 import { sql } from 'kysely';
 import type { AnyDb } from '../db/database.ts';
-import { type Depth, depthOf, type Queue } from './queues/queue.ts';
+import { type Queue, type QueueDepth, readQueueDepth } from './queues/queue.ts';
 import { defaultLeaseMs } from './workers/slots.ts';
 
-export interface QueueMetrics extends Depth {
+export interface QueueMetrics extends QueueDepth {
   readonly queue: string;
 }
 
@@ -17,7 +17,9 @@ export interface BackgroundMetrics {
 }
 
 export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name'>[]): Promise<BackgroundMetrics> {
-  const depths = await Promise.all(queues.map(async (queue) => ({ queue: queue.name, ...(await depthOf(queue, db)) })));
+  const depths = await Promise.all(
+    queues.map(async (queue) => ({ queue: queue.name, ...(await readQueueDepth(queue, db)) })),
+  );
   return {
     queues: [await eventFigures(db), ...depths],
     workflows: await workflowFigures(db),

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
-import { reasonOf } from '../error-text.ts';
+import { toErrorText } from '../error-text.ts';
 
 export interface Event<Payload = unknown> {
   readonly id: string;
@@ -127,7 +127,7 @@ async function oneByOne(of: Dispatch): Promise<number> {
     } catch (error) {
       if (classifyFailure(error) !== undefined) throw error;
       of.onFailure(event, error);
-      await setAside(of.db, event.id, reasonOf(error));
+      await setAside(of.db, event.id, toErrorText(error));
     }
   }
   await endTurn(of.db, true);

@@ -7,13 +7,13 @@ import type { WakeUps } from '../workers/wake.ts';
 import { dispatch, type Event, type Listener } from './dispatch.ts';
 
 /** Makes listeners whose payloads have the types of the catalogue. */
-export const listenersOf = <Events extends { [Name in keyof Events]: object }, Db>() => ({
-  inTransaction: <Name extends keyof Events & string>(
+export const createListeners = <Events extends { [Name in keyof Events]: object }, Db>() => ({
+  listenInTransaction: <Name extends keyof Events & string>(
     name: Name,
     listen: (db: Db, payload: Events[Name], now: Date) => Promise<void>,
   ): Listener<Db> => ({ names: [name], inTransaction: listen as Listener<Db>['inTransaction'] }),
   /** Of several names: one listener that hears them in the order of the log. */
-  after: <Name extends keyof Events & string>(
+  listenAfterCommit: <Name extends keyof Events & string>(
     names: Name | readonly Name[],
     listen: (db: Db, events: readonly Event<Events[Name]>[], now: Date) => Promise<void>,
   ): Listener<Db> => ({ names: [names].flat() as string[], afterCommit: listen as Listener<Db>['afterCommit'] }),
@@ -80,7 +80,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Events that were heard are kept for a week, to be looked at. Gives how many went. */
-export async function forgetDispatched(db: AnyDb, now: Date): Promise<number> {
+export async function removeDispatchedEvents(db: AnyDb, now: Date): Promise<number> {
   const oldest = new Date(now.getTime() - keptMs);
   const { numAffectedRows } = await sql`/* service */ delete from events where id in (
     select id from events where dispatched_at < ${oldest} limit 5000)`.execute(db);

@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { cloneTemplate } from '../../../../test/support/template.ts';
 import { type AnyDb, openDatabase, transaction } from '../../db/database.ts';
 import type { Event, Listener } from './dispatch.ts';
-import { eventBus, forgetDispatched, listenersOf } from './event-bus.ts';
+import { createListeners, eventBus, removeDispatchedEvents } from './event-bus.ts';
 
 interface Told {
   'thing.made': { n: number };
@@ -23,7 +23,7 @@ beforeEach(async () => {
   await sql`update event_dispatch_state set in_progress = false, crash_count = 0, event_id = null`.execute(db);
 });
 
-const { inTransaction, after } = listenersOf<Told, AnyDb>();
+const { listenInTransaction, listenAfterCommit } = createListeners<Told, AnyDb>();
 const failures: string[] = [];
 const woken: string[] = [];
 function busOf(...listeners: Listener<AnyDb>[]) {
@@ -41,7 +41,7 @@ const now = () => new Date();
 
 describe('publish', () => {
   it('is part of the transaction: commit and it will be heard, rollback and it never happened', async () => {
-    const bus = busOf(after('thing.made', note));
+    const bus = busOf(listenAfterCommit('thing.made', note));
     await transaction(db, async (db) => bus.publish(db, 'thing.made', { n: 1 }, now()));
     await transaction(db, async (db) => {
       await bus.publish(db, 'thing.made', { n: 2 }, now());
@@ -69,7 +69,7 @@ describe('publish', () => {
 
   it('runs listeners in the transaction at once; when one of them fails, nothing has happened', async () => {
     const bus = busOf(
-      inTransaction('thing.gone', async (db, { n }) => {
+      listenInTransaction('thing.gone', async (db, { n }) => {
         await sql`insert into heard values (${n}, 'inside')`.execute(db);
         if (n === 13) throw new Error('not thirteen');
       }),
@@ -91,11 +91,11 @@ describe('dispatch', () => {
   it('calls a listener once for a batch, in the order of the log, with its own events only', async () => {
     const batches: number[] = [];
     const bus = busOf(
-      after('thing.made', async (db, events) => {
+      listenAfterCommit('thing.made', async (db, events) => {
         batches.push(events.length);
         await note(db, events);
       }),
-      after('thing.gone', () => Promise.reject(new Error('none was told'))),
+      listenAfterCommit('thing.gone', () => Promise.reject(new Error('none was told'))),
     );
     await tell(bus, 50);
     expect(await bus.dispatch(db, now())).toBe(50);
@@ -104,7 +104,7 @@ describe('dispatch', () => {
   });
 
   it('hears each event once, in order, however many dispatch at the same time', async () => {
-    const bus = busOf(after('thing.made', note));
+    const bus = busOf(listenAfterCommit('thing.made', note));
     await tell(bus, 2_500);
     const worker = async () => {
       for (let idle = 0; idle < 5; ) {
@@ -122,7 +122,7 @@ describe('dispatch', () => {
   it('sets an event aside that cannot be heard, with its reason, and lets its neighbours through', async () => {
     let healed = false;
     const bus = busOf(
-      after('thing.made', async (db, events) => {
+      listenAfterCommit('thing.made', async (db, events) => {
         if (!healed && events.some((event) => event.payload.n === 3)) throw new Error('three is poison');
         await note(db, events);
       }),
@@ -143,7 +143,7 @@ describe('dispatch', () => {
 
 it('a reason that cannot be stored holds nobody up', async () => {
   const bus = busOf(
-    after('thing.made', async (db, events) => {
+    listenAfterCommit('thing.made', async (db, events) => {
       if (events.some((event) => event.payload.n === 2)) throw new Error('a \0 byte');
       await note(db, events);
     }),
@@ -156,7 +156,7 @@ it('a reason that cannot be stored holds nobody up', async () => {
 it('one listener of several names hears them in the order of the log', async () => {
   const heard: string[] = [];
   const bus = busOf(
-    after(['thing.gone', 'thing.made'], async (_db, events) => {
+    listenAfterCommit(['thing.gone', 'thing.made'], async (_db, events) => {
       heard.push(...events.map((event) => `${event.name} ${event.payload.n}`));
     }),
   );
@@ -171,7 +171,7 @@ it('an event that ends the process which hears it is found, and set aside with i
   const died = new Error('the process is gone');
   Object.assign(died, { code: '57P01' }); // as a lost connection: nothing was decided, nothing is set aside
   const bus = busOf(
-    after('thing.made', async (db, events) => {
+    listenAfterCommit('thing.made', async (db, events) => {
       if (events.some((event) => event.payload.n === 2)) throw died;
       await note(db, events);
     }),
@@ -188,7 +188,7 @@ it('events that were heard are forgotten after a week, others never', async () =
   await bus.publish(db, 'thing.made', { n: 1 }, now());
   await bus.dispatch(db, now());
   await bus.publish(db, 'thing.made', { n: 2 }, now());
-  expect(await forgetDispatched(db, new Date(Date.now() + 6 * 86_400_000))).toBe(0);
-  expect(await forgetDispatched(db, new Date(Date.now() + 8 * 86_400_000))).toBe(1);
+  expect(await removeDispatchedEvents(db, new Date(Date.now() + 6 * 86_400_000))).toBe(0);
+  expect(await removeDispatchedEvents(db, new Date(Date.now() + 8 * 86_400_000))).toBe(1);
   expect((await sql`select 1 from events`.execute(db)).rows).toHaveLength(1);
 });

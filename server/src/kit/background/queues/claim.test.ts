@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startJobs, type TestJob } from '../../../../test/support/queue-tables.ts';
 import { newId } from '../../ids.ts';
-import { depthOf } from './queue.ts';
+import { readQueueDepth } from './queue.ts';
 
 const { db, owners, queueOf, start, add, effects } = await startJobs();
 const done = async () => {
-  const { due, running } = await depthOf({ name: 'jobs' }, db);
+  const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
   return due + running;
 };
 

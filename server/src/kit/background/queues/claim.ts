@@ -3,7 +3,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import type { SlotEpoch } from '../workers/slots.ts';
-import { type Queue, type QueueRow, quarantineAfterOf } from './queue.ts';
+import { getQuarantineThreshold, type Queue, type QueueRow } from './queue.ts';
 
 export interface ClaimDeps {
   readonly db: AnyDb;
@@ -27,7 +27,7 @@ export async function claimRows(
     over: [...over].map((row) => row.id),
     owners: [...byOwner.keys()],
     counts: [...byOwner.values()].map((rows) => rows.length),
-    suspects: running.some((row) => row.crash_count >= quarantineAfterOf(queue)) ? 0 : 1,
+    suspects: running.some((row) => row.crash_count >= getQuarantineThreshold(queue)) ? 0 : 1,
   };
   const round = rounds.get(queue) ?? { isNext: false, owner: firstOwner };
   rounds.set(queue, round);
@@ -130,12 +130,12 @@ async function claimOf(queue: Queue, deps: ClaimDeps, room: number, shares: Shar
       where turn <= ${queue.perOwner}),
     fair as (select * from lanes where lane_turn <= ${queue.globalLimits?.perKey ?? widest}),
     suspects as (
-      select id from fair where crash_count >= ${quarantineAfterOf(queue)} order by due_at limit ${shares.suspects}),
+      select id from fair where crash_count >= ${getQuarantineThreshold(queue)} order by due_at limit ${shares.suspects}),
     mine as (
       select id from ${sql.table(queue.name)}
       where id = any(array(
           select id from fair
-          where crash_count < ${quarantineAfterOf(queue)} or id in (select id from suspects)
+          where crash_count < ${getQuarantineThreshold(queue)} or id in (select id from suspects)
           order by turn, due_at limit ${room}))
         and claimed_slot is null and due_at <= statement_timestamp()
       for update skip locked)

@@ -4,47 +4,47 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
-import { reasonOf } from '../error-text.ts';
-import { type Outcome, type Queue, type QueueRow, quarantineAfterOf } from './queue.ts';
+import { toErrorText } from '../error-text.ts';
+import { getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
 
-export type Closed = 'done' | 'again' | 'given_up' | 'superseded';
+export type RunResult = 'done' | 'again' | 'given_up' | 'superseded';
 
-interface End {
+interface FinishedRun {
   readonly row: QueueRow;
   readonly outcome: Outcome;
-  readonly closed: PromiseWithResolvers<Closed>;
+  readonly closed: PromiseWithResolvers<RunResult>;
 }
 
 /** A run that threw: again by the queue's schedule, or given up. */
-export const failed = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
-  error: reasonOf(error),
-  againInMs: queue.retryMs(row.failures + 1),
+export const failedOutcome = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
+  error: toErrorText(error),
+  runAgainInMs: queue.retryMs(row.failures + 1),
 });
 
-const mostAtOnce = 256;
-const closeTries = 5;
+const maxBatch = 256;
+const maxCompleteAttempts = 5;
 
 /**
  * Closes claims, each together with what came of its run. Those of runs that end while others are being closed are closed
  * with one transaction: at a high rate a commit for each would be most of the work.
  */
-export function closerOf(queue: Queue, db: AnyDb) {
+export function startCompleter(queue: Queue, db: AnyDb) {
   const statement = closing(queue);
-  let waiting: End[] = [];
+  let waiting: FinishedRun[] = [];
   let busy = false;
 
   const closeAll = async () => {
     busy = true;
     while (waiting.length > 0) {
-      const ends = waiting.slice(0, mostAtOnce);
-      waiting = waiting.slice(mostAtOnce);
+      const ends = waiting.slice(0, maxBatch);
+      waiting = waiting.slice(maxBatch);
       await closeInTheEnd(ends);
     }
     busy = false;
   };
 
   /** What was done must be written down: again when the database was away, and as a failure when it cannot be. */
-  async function closeInTheEnd(ends: readonly End[], asFailure = false): Promise<void> {
+  async function closeInTheEnd(ends: readonly FinishedRun[], asFailure = false): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {
         const closed = await close(queue, statement, ends, db);
@@ -52,25 +52,25 @@ export function closerOf(queue: Queue, db: AnyDb) {
         return;
       } catch (error) {
         const databaseAway = classifyFailure(error) !== undefined;
-        if (databaseAway ? tries === closeTries : asFailure) return giveUp(ends, error);
+        if (databaseAway ? tries === maxCompleteAttempts : asFailure) return giveUp(ends, error);
         if (!databaseAway || (isLockOrStatementTimeout(error) && ends.length > 1)) return closeEach(ends, error);
         await sleep(tries * 200);
       }
     }
   }
 
-  const giveUp = (ends: readonly End[], error: unknown) => {
+  const giveUp = (ends: readonly FinishedRun[], error: unknown) => {
     for (const end of ends) end.closed.reject(error);
   };
 
   /** One of them cannot be written: it alone has failed. */
-  async function closeEach(ends: readonly End[], error: unknown): Promise<void> {
+  async function closeEach(ends: readonly FinishedRun[], error: unknown): Promise<void> {
     if (ends.length > 1) for (const end of ends) await closeInTheEnd([end]);
-    else for (const end of ends) await closeInTheEnd([{ ...end, outcome: failed(queue, end.row, error) }], true);
+    else for (const end of ends) await closeInTheEnd([{ ...end, outcome: failedOutcome(queue, end.row, error) }], true);
   }
 
-  return (row: QueueRow, outcome: Outcome): Promise<Closed> => {
-    const closed = Promise.withResolvers<Closed>();
+  return (row: QueueRow, outcome: Outcome): Promise<RunResult> => {
+    const closed = Promise.withResolvers<RunResult>();
     waiting.push({ row, outcome, closed });
     if (!busy) void closeAll();
     return closed.promise;
@@ -79,7 +79,7 @@ export function closerOf(queue: Queue, db: AnyDb) {
 
 /** One statement for any number of claims; a claim that somebody else holds by now is left alone. */
 function closing(queue: Queue) {
-  const columns = Object.entries(queue.sets ?? {});
+  const columns = Object.entries(queue.outcomeColumns ?? {});
   const sets = columns.map(([name]) => `, ${name} = case when c.sets then c.${name} else q.${name} end`).join('');
   return prepared<{ id: string }, [string]>(
     `close ${queue.name}`,
@@ -94,16 +94,16 @@ function closing(queue: Queue) {
   );
 }
 
-const closedRow = ({ row, outcome }: End) => ({
-  ...outcome.set,
-  sets: outcome.set !== undefined,
+const closedRow = ({ row, outcome }: FinishedRun) => ({
+  ...outcome.columns,
+  sets: outcome.columns !== undefined,
   id: row.id,
   claims: row.claims,
-  again_ms: outcome.againInMs ?? null,
+  again_ms: outcome.runAgainInMs ?? null,
   error: outcome.error ?? null,
 });
 
-function close(queue: Queue, statement: ReturnType<typeof closing>, ends: readonly End[], db: AnyDb) {
+function close(queue: Queue, statement: ReturnType<typeof closing>, ends: readonly FinishedRun[], db: AnyDb) {
   return transaction(db, async (db) => {
     const rows = new Set((await statement(db, JSON.stringify(ends.map(closedRow)))).map((row) => row.id));
     const closed = ends.filter((end) => rows.has(end.row.id));
@@ -111,19 +111,19 @@ function close(queue: Queue, statement: ReturnType<typeof closing>, ends: readon
     if (results.length > 0) await queue.recordAll?.(db, results as never[]);
     for (const { row, outcome } of closed) {
       await outcome.record?.(db);
-      if (outcome.error !== undefined && outcome.againInMs === undefined)
+      if (outcome.error !== undefined && outcome.runAgainInMs === undefined)
         await queue.onDeadLetter?.(db, row, outcome.error);
     }
     return new Map(closed.map(({ row, outcome }) => [row.id, wordFor(outcome)]));
   });
 }
 
-function wordFor({ againInMs, error }: Outcome): Closed {
+function wordFor({ runAgainInMs: againInMs, error }: Outcome): RunResult {
   if (againInMs !== undefined) return 'again';
   return error === undefined ? 'done' : 'given_up';
 }
 
-const longestInterruptedMs = 60_000;
+const maxCrashDelayMs = 60_000;
 const maxCrashes = 20;
 
 /**
@@ -137,17 +137,17 @@ export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
     select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
   const { numAffectedRows } = await sql`/* service */ update ${table} q
     set claimed_slot = null, claimed_epoch = null, crash_count = crash_count + 1,
-      due_at = case when crash_count + 1 < ${quarantineAfterOf(queue)} then due_at
-        else clock_timestamp() + least(power(2, crash_count) * 100, ${longestInterruptedMs}) * interval '1 ms' end,
+      due_at = case when crash_count + 1 < ${getQuarantineThreshold(queue)} then due_at
+        else clock_timestamp() + least(power(2, crash_count) * 100, ${maxCrashDelayMs}) * interval '1 ms' end,
       last_error = 'its process ended while it ran, ' || crash_count + 1 || ' times'
     where id in (select id from ${table} q where ${left} and crash_count + 1 < ${maxCrashes}
       for update skip locked)`.execute(db);
   const { rows } = await sql<QueueRow>`/* service */ select * from ${table} q where ${left}`.execute(db);
-  for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await giveUpDeadly(queue, row, db);
+  for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(queue, row, db);
   return Number(numAffectedRows ?? 0);
 }
 
-async function giveUpDeadly(queue: Queue, row: QueueRow, db: AnyDb): Promise<void> {
+async function deadLetterCrashing(queue: Queue, row: QueueRow, db: AnyDb): Promise<void> {
   const error = `its process ended while it ran, ${row.crash_count + 1} times`;
   await transaction(db, async (db) => {
     const { rows } = await sql`/* service */ update ${sql.table(queue.name)}

@@ -23,13 +23,13 @@ export interface QueueRow {
 /** How a run ended. Something thrown is a failure, run again by the queue's schedule. */
 export interface Outcome {
   /** Written to the row's own columns (the queue's `sets`), with the closing. */
-  readonly set?: Readonly<Record<string, unknown>>;
+  readonly columns?: Readonly<Record<string, unknown>>;
   /** Writes what came of it, in the transaction that closes the claim. */
   readonly record?: (db: AnyDb) => Promise<void>;
   /** What the queue's `recordAll` is told. */
   readonly result?: unknown;
   /** Run it again after this time; it is over otherwise. */
-  readonly againInMs?: number;
+  readonly runAgainInMs?: number;
   /** Why it has to be run again, or was given up. */
   readonly error?: string;
 }
@@ -57,7 +57,7 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   /** After how many deaths of its process a row may be what ends them, and runs alone. More where runs take long. */
   readonly quarantineAfter?: number;
   /** The columns that outcomes set, and their types in SQL. */
-  readonly sets?: Readonly<Record<string, string>>;
+  readonly outcomeColumns?: Readonly<Record<string, string>>;
   /** When it is run again after so many failures; undefined: it is given up. */
   retryMs(failures: number): number | undefined;
   /** Fetches what the runs need, for all rows of a claim at once; gives the rows as `run` gets them. */
@@ -76,11 +76,11 @@ export const retries =
   (failures: number): number | undefined =>
     waitsMs[failures - 1];
 
-const suspectAfterDefault = 2;
+const defaultQuarantineThreshold = 2;
 
-export const quarantineAfterOf = (queue: Queue): number => queue.quarantineAfter ?? suspectAfterDefault;
+export const getQuarantineThreshold = (queue: Queue): number => queue.quarantineAfter ?? defaultQuarantineThreshold;
 
-export interface Depth {
+export interface QueueDepth {
   readonly due: number;
   readonly running: number;
   readonly failed: number;
@@ -88,13 +88,13 @@ export interface Depth {
   readonly oldestSeconds: number;
 }
 
-export async function depthOf(queue: Pick<Queue, 'name'>, db: AnyDb): Promise<Depth> {
+export async function readQueueDepth(queue: Pick<Queue, 'name'>, db: AnyDb): Promise<QueueDepth> {
   const table = sql.table(queue.name);
   // Each by an index of its own: the table may be a log of millions that is over.
-  const { rows } = await sql<Depth>`/* service */ select due.count as due, due."oldestSeconds",
+  const { rows } = await sql<QueueDepth>`/* service */ select due.count as due, due."oldestSeconds",
       (select count(*)::int from ${table} where claimed_slot is not null) as running,
       (select count(*)::int from ${table} where failed_at is not null) as failed
     from (select count(*)::int, coalesce(extract(epoch from clock_timestamp() - min(due_at)), 0)::float as "oldestSeconds"
       from ${table} where claimed_slot is null and due_at <= statement_timestamp()) due`.execute(db);
-  return rows[0] as Depth;
+  return rows[0] as QueueDepth;
 }

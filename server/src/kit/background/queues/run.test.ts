@@ -6,7 +6,7 @@ import { systemClock } from '../../clock.ts';
 import { newId } from '../../ids.ts';
 import { openWakeUps } from '../workers/wake.ts';
 import { releaseClaims } from './complete.ts';
-import { depthOf } from './queue.ts';
+import { readQueueDepth } from './queue.ts';
 import { runQueue } from './run.ts';
 
 const { db, owners, queueOf, start, stopAll, add, effects, row } = await startJobs();
@@ -19,7 +19,7 @@ describe('rows', () => {
     await expect.poll(effects).toHaveLength(300);
     expect(new Set(await effects()).size).toBe(300);
     await expect
-      .poll(async () => depthOf({ name: 'jobs' }, db))
+      .poll(async () => readQueueDepth({ name: 'jobs' }, db))
       .toEqual({ due: 0, running: 0, failed: 0, oldestSeconds: 0 });
   });
 
@@ -93,7 +93,7 @@ describe('fairness', () => {
       }),
     );
     for (let n = 0; n < 60; n += 1) await add(String(n), { owner: owners[n % 3] as string });
-    await expect.poll(async () => (await depthOf({ name: 'jobs' }, db)).due, { timeout: 5_000 }).toBe(0);
+    await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).due, { timeout: 5_000 }).toBe(0);
     expect(mostOfOne).toBe(2);
     expect(most).toBe(6);
   });
@@ -167,7 +167,7 @@ describe('poison', () => {
     await expect.poll(async () => (await row('bad')).failed_at, { timeout: 5_000 }).not.toBeNull();
     expect(await row('bad')).toMatchObject({ failures: 3, last_error: 'cannot be done', due_at: null });
     expect(given).toEqual(['cannot be done']);
-    expect(await depthOf({ name: 'jobs' }, db)).toMatchObject({ failed: 1, due: 0 });
+    expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ failed: 1, due: 0 });
   });
 
   it('what hangs for ever has failed when its time is up', async () => {
@@ -186,7 +186,7 @@ describe('poison', () => {
     for (let n = 0; n < 12; n += 1) await add('hangs', { owner: owners[n % 3] as string });
     await add('good');
     await expect.poll(effects).toEqual(['good']);
-    await expect.poll(async () => (await depthOf({ name: 'jobs' }, db)).failed).toBe(12);
+    await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).failed).toBe(12);
     expect((await row('hangs')).last_error).toBe('took longer than 100 ms');
   });
 
@@ -225,13 +225,13 @@ describe('poison', () => {
     await add('unrecorded');
     await expect.poll(async () => (await row('zero')).last_error).toBe('a  byte of somebody else');
     await expect.poll(async () => (await row('unrecorded')).last_error).toBe('no such column');
-    expect(await depthOf({ name: 'jobs' }, db)).toMatchObject({ running: 0, failed: 2 });
+    expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ running: 0, failed: 2 });
   });
 
   it('a row that ran well is no suspect any more', async () => {
     await add('cleared');
     await sql`update jobs set crash_count = 5`.execute(db);
-    start(queueOf({ run: async () => ({ againInMs: 60_000 }) }));
+    start(queueOf({ run: async () => ({ runAgainInMs: 60_000 }) }));
     await expect.poll(async () => (await row('cleared')).crash_count).toBe(0);
   });
 
@@ -250,7 +250,7 @@ describe('poison', () => {
         },
       }),
     );
-    await expect.poll(async () => (await depthOf({ name: 'jobs' }, db)).due).toBe(0);
+    await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).due).toBe(0);
     expect(most).toBe(1);
   });
 

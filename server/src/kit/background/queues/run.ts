@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import type { Clock } from '../../clock.ts';
 import { prepared } from '../../db/database.ts';
 import { runLoop } from '../workers/loop.ts';
-import { Rest, type WakeUps } from '../workers/wake.ts';
+import { WakeableSleep, type WakeUps } from '../workers/wake.ts';
 import { type ClaimDeps, claimRows } from './claim.ts';
-import { type Closed, closerOf, failed } from './complete.ts';
+import { failedOutcome, type RunResult, startCompleter } from './complete.ts';
 import type { Outcome, Queue, QueueRow } from './queue.ts';
 
 const claimedAtOnce = 128;
@@ -16,7 +16,7 @@ const contendedMs = 100;
 const failedMs = 500;
 const strayMs = 10_000;
 
-export interface QueueRun {
+export interface RunningQueue {
   /** Claims nothing more, lets what runs end for as long, and gives back the rest. */
   stop(withinMs: number): Promise<void>;
 }
@@ -26,18 +26,18 @@ export interface QueueDeps extends ClaimDeps {
   readonly wake: Pick<WakeUps, 'listen' | 'pollMs'>;
   readonly onError: (queue: string, error: unknown) => void;
   /** Told of every run that ended: for figures. */
-  readonly onRun?: (queue: string, outcome: Closed, seconds: number) => void;
+  readonly onRun?: (queue: string, outcome: RunResult, seconds: number) => void;
 }
 
 /** Runs one queue in this process until stopped. */
-export function runQueue(queue: Queue, deps: QueueDeps): QueueRun {
+export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   const givenBack = new AbortController();
-  const rest = new Rest();
+  const rest = new WakeableSleep();
   const running = new Map<Promise<void>, QueueRow>();
   /** Those that have run and are being closed: they are in nobody's way any more. */
   const over = new Set<QueueRow>();
   const nextDue = nextDueOf(queue);
-  const close = closerOf(queue, deps.db);
+  const close = startCompleter(queue, deps.db);
   let sweptAt = performance.now();
   let ended = 0;
   deps.wake.listen(queue.name, rest.wake);
@@ -132,7 +132,7 @@ async function runInTime(
       late.promise,
     ]);
   } catch (error) {
-    return failed(queue, row, error);
+    return failedOutcome(queue, row, error);
   } finally {
     clearTimeout(timer);
   }

@@ -1,18 +1,18 @@
 // Owns a loop in a worker: turn after turn, with a rest between, until it is stopped.
-import type { Rest } from './wake.ts';
+import type { WakeableSleep } from './wake.ts';
 
-export interface Running {
+export interface Loop {
   /** Lets the turn under way end. */
   stop(): Promise<void>;
 }
 
 /** `turn` gives how long there is nothing to do, and must not throw. */
-export function runLoop(rest: Rest, turn: () => Promise<number>): Running {
+export function runLoop(rest: WakeableSleep, turn: () => Promise<number>): Loop {
   const stopping = new AbortController();
   const loop = async () => {
     while (!stopping.signal.aborted) {
       const idleMs = await turn();
-      if (idleMs > 0) await rest.until(idleMs, stopping.signal);
+      if (idleMs > 0) await rest.sleep(idleMs, stopping.signal);
     }
   };
   const looping = loop();

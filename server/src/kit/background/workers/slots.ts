@@ -12,7 +12,7 @@ export interface SlotOptions {
   /** How long a holder may be silent before its slot is taken from it. */
   readonly leaseMs?: number;
   /** How often a spare looks for a free slot. */
-  readonly spareMs?: number;
+  readonly pollMs?: number;
 }
 
 export interface SlotEpoch {
@@ -26,9 +26,9 @@ export interface WorkerSlot extends SlotEpoch {
   /** Resolves with the reason when the slot is lost. The process must then end at once. */
   readonly lost: Promise<string>;
   /** Slots whose holder is gone and that nobody has taken yet: given to `settle` one at a time, under their lock. */
-  settleAbandoned(settle: (claim: SlotEpoch) => Promise<void>): Promise<number>;
+  recoverAbandonedSlots(settle: (claim: SlotEpoch) => Promise<void>): Promise<number>;
   /** Says that everything begun before this claim was given back. */
-  settled(): Promise<void>;
+  markRecovered(): Promise<void>;
   /** Lets go of the slot, with nothing left begun. */
   release(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Prom
   if (client === undefined) return undefined;
   try {
     const slot = await waitForSlot(client, options, leaseMs, stop);
-    if (slot !== undefined) return await hold(client, await takeOver(client, slot), leaseMs);
+    if (slot !== undefined) return await keepSlot(client, await startEpoch(client, slot), leaseMs);
   } catch (error) {
     await client.end(); // a lock that is kept by nobody at work would be kept for ever
     throw error;
@@ -70,10 +70,10 @@ async function waitForSlot(
     [options.slots],
   );
   while (!stop.aborted) {
-    await endSilentHolders(client, await listUnsettled(client, leaseMs), leaseMs);
+    await terminateSilentHolders(client, await listUnrecoveredSlots(client, leaseMs), leaseMs);
     const slot = await lockFreeSlot(client, options.slots);
     if (slot !== undefined) return slot;
-    await sleep(options.spareMs ?? 250, undefined, { signal: stop }).catch(() => {});
+    await sleep(options.pollMs ?? 250, undefined, { signal: stop }).catch(() => {});
   }
   return undefined;
 }
@@ -101,14 +101,14 @@ async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise
   return undefined;
 }
 
-interface Unsettled extends SlotEpoch {
+interface UnrecoveredSlot extends SlotEpoch {
   readonly locked: boolean;
   readonly silent: boolean;
 }
 
 /** Slots in which something was begun and not settled: held, or left behind. */
-async function listUnsettled(client: pg.Client, leaseMs: number): Promise<Unsettled[]> {
-  const { rows } = await client.query<Unsettled>({
+async function listUnrecoveredSlots(client: pg.Client, leaseMs: number): Promise<UnrecoveredSlot[]> {
+  const { rows } = await client.query<UnrecoveredSlot>({
     name: 'list unsettled slots',
     text: `select slot, epoch::int as epoch, slot in (${lockedSlots}) as locked,
         heartbeat_at < clock_timestamp() - $1 * interval '1 ms' as silent
@@ -119,7 +119,11 @@ async function listUnsettled(client: pg.Client, leaseMs: number): Promise<Unsett
 }
 
 /** Ends every session of holders that have been silent for too long: their locks go, and nothing they do commits. */
-async function endSilentHolders(client: pg.Client, unsettled: readonly Unsettled[], leaseMs: number): Promise<void> {
+async function terminateSilentHolders(
+  client: pg.Client,
+  unsettled: readonly UnrecoveredSlot[],
+  leaseMs: number,
+): Promise<void> {
   for (const holder of unsettled) {
     if (!holder.locked || !holder.silent) continue;
     // Asked again in the same statement: somebody else may have done this already, and a new holder be at work.
@@ -141,11 +145,11 @@ async function lockFreeSlot(client: pg.Client, slots: number): Promise<number | 
      order by recovered_epoch = epoch, slot`,
     [slots],
   );
-  for (const { slot } of rows) if (await lock(client, slot)) return slot;
+  for (const { slot } of rows) if (await tryLockSlot(client, slot)) return slot;
   return undefined;
 }
 
-async function lock(client: pg.Client, slot: number): Promise<boolean> {
+async function tryLockSlot(client: pg.Client, slot: number): Promise<boolean> {
   const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1::int, $2::int) as mine', [
     lockSpace,
     slot,
@@ -154,7 +158,7 @@ async function lock(client: pg.Client, slot: number): Promise<boolean> {
 }
 
 /** Counts the epoch up, and ends what the earlier holder still has open: nothing of it commits after this. */
-async function takeOver(client: pg.Client, slot: number): Promise<SlotEpoch> {
+async function startEpoch(client: pg.Client, slot: number): Promise<SlotEpoch> {
   const { rows } = await client.query<SlotEpoch>(
     `update worker_slots set epoch = epoch + 1, holder = $2, heartbeat_at = clock_timestamp()
      where slot = $1 returning slot, epoch::int as epoch`,
@@ -169,27 +173,27 @@ async function takeOver(client: pg.Client, slot: number): Promise<SlotEpoch> {
   return claim;
 }
 
-async function hold(client: pg.Client, claim: SlotEpoch, leaseMs: number): Promise<WorkerSlot> {
+async function keepSlot(client: pg.Client, claim: SlotEpoch, leaseMs: number): Promise<WorkerSlot> {
   const sessionName = sessionNameOf(claim);
   await client.query("select set_config('application_name', $1, false)", [sessionName]);
   const lost = Promise.withResolvers<string>();
   const ended = () => lost.resolve('the connection that holds the slot ended');
   client.once('end', ended);
   const held = [claim]; // and for a moment those it settles for others
-  const beating = beat(client, held, leaseMs, lost.resolve);
+  const beating = sendHeartbeats(client, held, leaseMs, lost.resolve);
   return {
     ...claim,
     sessionName,
     lost: lost.promise,
-    async settleAbandoned(settle) {
-      const unsettled = (await listUnsettled(client, leaseMs)).filter(({ slot }) => slot !== claim.slot);
-      await endSilentHolders(client, unsettled, leaseMs);
-      return settleAbandoned(client, held, unsettled, settle);
+    async recoverAbandonedSlots(settle) {
+      const unsettled = (await listUnrecoveredSlots(client, leaseMs)).filter(({ slot }) => slot !== claim.slot);
+      await terminateSilentHolders(client, unsettled, leaseMs);
+      return recoverAbandoned(client, held, unsettled, settle);
     },
-    settled: () => settleUpTo(client, claim, claim.epoch - 1),
+    markRecovered: () => saveRecoveredEpoch(client, claim, claim.epoch - 1),
     async release() {
       clearInterval(beating);
-      await settleUpTo(client, claim, claim.epoch);
+      await saveRecoveredEpoch(client, claim, claim.epoch);
       client.off('end', ended);
       await client.end();
     },
@@ -197,7 +201,7 @@ async function hold(client: pg.Client, claim: SlotEpoch, leaseMs: number): Promi
 }
 
 /** Tells the database that this worker lives; and this worker that it does not, when that can no longer be told. */
-function beat(
+function sendHeartbeats(
   client: pg.Client,
   held: readonly SlotEpoch[],
   leaseMs: number,
@@ -226,7 +230,7 @@ function beat(
   return setInterval(() => void tell(), leaseMs / 4);
 }
 
-async function settleUpTo(client: pg.Client, { slot, epoch }: SlotEpoch, settledEpoch: number): Promise<void> {
+async function saveRecoveredEpoch(client: pg.Client, { slot, epoch }: SlotEpoch, settledEpoch: number): Promise<void> {
   await client.query('update worker_slots set recovered_epoch = $3 where slot = $1 and epoch = $2', [
     slot,
     epoch,
@@ -234,20 +238,20 @@ async function settleUpTo(client: pg.Client, { slot, epoch }: SlotEpoch, settled
   ]);
 }
 
-async function settleAbandoned(
+async function recoverAbandoned(
   client: pg.Client,
   held: SlotEpoch[],
-  unsettled: readonly Unsettled[],
+  unsettled: readonly UnrecoveredSlot[],
   settle: (claim: SlotEpoch) => Promise<void>,
 ): Promise<number> {
   let settled = 0;
   for (const { slot, locked } of unsettled) {
-    if (locked || !(await lock(client, slot))) continue;
+    if (locked || !(await tryLockSlot(client, slot))) continue;
     try {
-      const claim = await takeOver(client, slot);
+      const claim = await startEpoch(client, slot);
       held.push(claim);
       await settle(claim);
-      await settleUpTo(client, claim, claim.epoch);
+      await saveRecoveredEpoch(client, claim, claim.epoch);
       settled += 1;
     } finally {
       held.splice(1);

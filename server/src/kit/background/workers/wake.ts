@@ -80,7 +80,7 @@ function subscribe(url: string, channel: string, onMessage: (message: string) =>
 }
 
 /** A loop's rest between two turns: until the time is up, somebody wakes it, or it is to stop. */
-export class Rest {
+export class WakeableSleep {
   #woken = false;
   #ring: (() => void) | undefined;
 
@@ -90,7 +90,7 @@ export class Rest {
     this.#ring?.();
   };
 
-  async until(ms: number, stop: AbortSignal): Promise<void> {
+  async sleep(ms: number, stop: AbortSignal): Promise<void> {
     if (!this.#woken && !stop.aborted) {
       const rung = new AbortController();
       this.#ring = () => rung.abort();

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
-import { eventsTopic, forgetDispatched } from '../events/event-bus.ts';
+import { eventsTopic, removeDispatchedEvents } from '../events/event-bus.ts';
 import { releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
 import { type QueueDeps, runQueue } from '../queues/run.ts';
-import { executorOf, runWorkflows, type WorkflowRun } from '../workflows/engine.ts';
+import { type RunningWorkflows, runWorkflows, toExecutorId } from '../workflows/engine.ts';
 import type { Workflow, Workflows } from '../workflows/workflows.ts';
-import { type Running, runLoop } from './loop.ts';
+import { type Loop, runLoop } from './loop.ts';
 import { type Job, runJobs } from './schedule.ts';
 import { defaultLeaseMs, type SlotEpoch, type WorkerSlot } from './slots.ts';
-import { Rest, type WakeUps } from './wake.ts';
+import { WakeableSleep, type WakeUps } from './wake.ts';
 
 /** What a product does later. */
 export interface BackgroundWork {
@@ -34,7 +34,7 @@ export interface WorkerDeps {
   readonly onError: (what: string, error: unknown) => void;
   readonly onRun?: QueueDeps['onRun'];
   /** Told when what a slot's earlier holder had begun was given back. */
-  readonly onSettled?: (slot: number) => void;
+  readonly onRecovered?: (slot: number) => void;
 }
 
 export interface RunningWorker {
@@ -48,15 +48,15 @@ const keptMs = 30 * 24 * 60 * 60 * 1000;
 
 export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps: WorkerDeps): Promise<RunningWorker> {
   const { db, clock, onError } = deps;
-  const executor = executorOf(slot.slot);
+  const executor = toExecutorId(slot.slot);
   const unwatch = watch(deps.leaseMs ?? defaultLeaseMs);
   const settle = async ({ slot, epoch }: SlotEpoch) => {
     await releaseRows(later, db);
-    await deps.engine.recover(db, executorOf(slot), { death: `${slot}.${epoch}` });
-    deps.onSettled?.(slot);
+    await deps.engine.recover(db, toExecutorId(slot), { crashId: `${slot}.${epoch}` });
+    deps.onRecovered?.(slot);
   };
   await settle(slot);
-  await slot.settled();
+  await slot.markRecovered();
   const running = await runWorkflows(later.workflows, {
     url: deps.url,
     db,
@@ -68,7 +68,7 @@ export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps:
   const queues = later.queues.map((queue) => runQueue(queue, { ...deps, claim: slot }));
   const sweeps = [
     ...sweepsOf(later, deps, executor, running),
-    { name: 'settle abandoned slots', everyMs: 500, run: () => slot.settleAbandoned(settle) },
+    { name: 'settle abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(settle) },
   ];
   const jobs = runJobs([...later.jobs, ...sweeps], db, clock, onError);
   return {
@@ -88,7 +88,12 @@ export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps:
   };
 }
 
-const sweepsOf = (later: BackgroundWork, { engine }: WorkerDeps, executor: string, running: WorkflowRun): Job[] => [
+const sweepsOf = (
+  later: BackgroundWork,
+  { engine }: WorkerDeps,
+  executor: string,
+  running: RunningWorkflows,
+): Job[] => [
   // Normally nothing: claims are given back when a slot changes hands. These heal what that missed.
   { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(later, db) },
   {
@@ -96,13 +101,13 @@ const sweepsOf = (later: BackgroundWork, { engine }: WorkerDeps, executor: strin
     everyMs: 30_000,
     run: (db) => engine.recover(db, executor, { isStray: (id) => !running.isRunning(id) }),
   },
-  { name: 'cancel workflows', everyMs: 5_000, run: (db) => engine.cancelAsked(db) },
+  { name: 'cancel workflows', everyMs: 5_000, run: (db) => engine.applyPendingCancels(db) },
   { name: 'apply schedules', everyMs: 60_000, run: () => running.applySchedules().then(() => 0) },
-  { name: 'forget events', everyMs: 60_000, run: forgetDispatched },
+  { name: 'forget events', everyMs: 60_000, run: removeDispatchedEvents },
   {
     name: 'forget workflows',
     everyMs: 60_000,
-    run: (db, now) => engine.forget(db, new Date(now.getTime() - keptMs)),
+    run: (db, now) => engine.removeFinished(db, new Date(now.getTime() - keptMs)),
   },
 ];
 
@@ -112,8 +117,8 @@ async function releaseRows(later: BackgroundWork, db: AnyDb): Promise<number> {
   return released;
 }
 
-function runDispatcher(later: BackgroundWork, { db, clock, wake, onError }: WorkerDeps): Running {
-  const rest = new Rest();
+function runDispatcher(later: BackgroundWork, { db, clock, wake, onError }: WorkerDeps): Loop {
+  const rest = new WakeableSleep();
   wake.listen(eventsTopic, rest.wake);
   return runLoop(rest, async () => {
     const done = await later.dispatch(db, clock.now()).catch((error: unknown) => {

@@ -14,7 +14,7 @@ import pg from 'pg';
 import { type AnyDb, openDatabase, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
 import { markWaiting } from './run-state.ts';
-import { type Flow, quiet, schema, version, type Workflow } from './workflows.ts';
+import { schema, silentLogger, version, type Workflow, type WorkflowContext } from './workflows.ts';
 
 // The engine's own count of recoveries also rises with every deploy, so it must never be what decides.
 const endless = 1_000_000;
@@ -35,7 +35,7 @@ export async function migrateWorkflows(url: string): Promise<void> {
   }
 }
 
-export interface WorkflowRun {
+export interface RunningWorkflows {
   isRunning(id: string): boolean;
   /** Makes the schedules those of this release again: in a deploy an older one may have come in between. */
   applySchedules(): Promise<void>;
@@ -52,10 +52,10 @@ export interface EngineDeps {
   readonly onWarning: (message: string) => void;
 }
 
-export const executorOf = (slot: number): string => `slot-${slot}`;
+export const toExecutorId = (slot: number): string => `slot-${slot}`;
 
 /** Runs workflows in this process, as the executor it names. Once per process. */
-export async function runWorkflows(workflows: readonly Workflow[], deps: EngineDeps): Promise<WorkflowRun> {
+export async function runWorkflows(workflows: readonly Workflow[], deps: EngineDeps): Promise<RunningWorkflows> {
   if (workflows.length === 0) return { isRunning: () => false, applySchedules: async () => {}, stop: async () => {} };
   registerDataSource(transactionsOn(deps.db));
   const running = new Map<string, number>();
@@ -135,13 +135,13 @@ const engineConfig = ({ url, executor, onWarning }: EngineDeps, pool: pg.Pool) =
   schedulerPollingIntervalMs: 5_000,
   notificationCoalesceMs: 1_000, // of the engine's own events and streams, which nothing here uses; it polls for them
   logger: {
-    ...quiet,
+    ...silentLogger,
     warn: (message: unknown) => onWarning(String(message)),
     error: (e: unknown) => onWarning(String(e)),
   },
 });
 
-const flowOf = (id: string, db: AnyDb): Flow => ({
+const flowOf = (id: string, db: AnyDb): WorkflowContext => ({
   id,
   transaction: (name, work) => {
     const config: { db?: AnyDb } = {};

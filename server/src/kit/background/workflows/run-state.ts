@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { AnyDb } from '../../db/database.ts';
 
-export interface Mark {
+export interface RunState {
   readonly workflow_id: string;
   readonly crash_count: number;
   readonly cancelled_at: Date | null;
@@ -11,11 +11,12 @@ export interface Mark {
 // A run whose process ended under it so often, without it getting any further, may be what ends them.
 const maxCrashes = 20;
 
-export const isPoison = ({ crash_count }: Mark): boolean => crash_count >= maxCrashes;
-export const poisonous = ({ crash_count }: Mark): string => `its process ended while it ran, ${crash_count} times`;
+export const isDeadLettered = ({ crash_count }: RunState): boolean => crash_count >= maxCrashes;
+export const crashMessage = ({ crash_count }: RunState): string =>
+  `its process ended while it ran, ${crash_count} times`;
 
 /** Counts a death against the runs that were under way: once for each death, not while they waited, anew after a step. */
-export async function countDeath(db: AnyDb, ids: readonly string[], death: string): Promise<void> {
+export async function countCrash(db: AnyDb, ids: readonly string[], death: string): Promise<void> {
   await sql`insert into workflow_run_state (workflow_id) select unnest(${ids}::text[])
     on conflict (workflow_id) do nothing`.execute(db);
   await sql`update workflow_run_state m
@@ -35,7 +36,7 @@ export async function markWaiting(db: AnyDb, id: string, waiting: boolean): Prom
 }
 
 /** False when there is no such run. */
-export async function markCancelled(db: AnyDb, id: string): Promise<boolean> {
+export async function requestCancel(db: AnyDb, id: string): Promise<boolean> {
   const { rows } = await sql`insert into workflow_run_state (workflow_id, cancelled_at, cancel_pending)
     select workflow_uuid, clock_timestamp(), true from dbos.workflow_status where workflow_uuid = ${id}
     on conflict (workflow_id) do update set cancelled_at = coalesce(workflow_run_state.cancelled_at, excluded.cancelled_at),
@@ -44,22 +45,22 @@ export async function markCancelled(db: AnyDb, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-export async function listToCancel(db: AnyDb): Promise<string[]> {
+export async function listPendingCancels(db: AnyDb): Promise<string[]> {
   const { rows } = await sql<{ workflow_id: string }>`
     select workflow_id from workflow_run_state where cancel_pending limit 500`.execute(db);
   return rows.map((row) => row.workflow_id);
 }
 
-export async function markToldToCancel(db: AnyDb, ids: readonly string[]): Promise<void> {
+export async function clearPendingCancels(db: AnyDb, ids: readonly string[]): Promise<void> {
   await sql`update workflow_run_state set cancel_pending = false where workflow_id = any(${ids}::text[])`.execute(db);
 }
 
-export async function marksOf(db: AnyDb, ids: readonly string[]): Promise<Mark[]> {
-  const { rows } = await sql<Mark>`select workflow_id, crash_count, cancelled_at from workflow_run_state
+export async function listRunStates(db: AnyDb, ids: readonly string[]): Promise<RunState[]> {
+  const { rows } = await sql<RunState>`select workflow_id, crash_count, cancelled_at from workflow_run_state
     where workflow_id = any(${ids}::text[])`.execute(db);
   return rows;
 }
 
-export async function forgetMarks(db: AnyDb, ids: readonly string[]): Promise<void> {
+export async function removeRunStates(db: AnyDb, ids: readonly string[]): Promise<void> {
   await sql`delete from workflow_run_state where workflow_id = any(${ids}::text[])`.execute(db);
 }

@@ -9,7 +9,7 @@ import { queueMetrics } from '../metrics.ts';
 import { acquireSlot, type WorkerSlot } from '../workers/slots.ts';
 import { openWakeUps } from '../workers/wake.ts';
 import { startWorker } from '../workers/worker.ts';
-import { openWorkflows, type Scheduled, type Workflow } from './workflows.ts';
+import { openWorkflows, type ScheduledInput, type Workflow } from './workflows.ts';
 
 const cloned = await cloneTemplate();
 const { db, pool, close } = openDatabase<never>({ url: cloned.url, poolSize: 10 });
@@ -65,7 +65,7 @@ const limited: Workflow<{ tenant: string }> = {
     await flow.transaction('done', (db) => effect(db, `limited ${tenant}`));
   },
 };
-const ticking: Workflow<Scheduled> = {
+const ticking: Workflow<ScheduledInput> = {
   ...limits,
   name: 'ticking',
   schedule: '* * * * * *',
@@ -191,7 +191,7 @@ describe('what a dead process left', () => {
     await ended(id, 'running');
     // As if another slot had begun it, and died.
     await sql`update dbos.workflow_status set executor_id = 'slot-9' where workflow_uuid = ${id}`.execute(db);
-    await engine.recover(db, 'slot-9', { death: '9.1' });
+    await engine.recover(db, 'slot-9', { crashId: '9.1' });
     await transaction(db, (db) => engine.signal(db, id, 'word', 'again'));
     await ended(id, 'done');
     expect(await effects('orphan')).toEqual(['orphan heard again']);
@@ -202,7 +202,7 @@ describe('what a dead process left', () => {
     await engine.cancel(db, id);
     await sql`update dbos.workflow_status set status = 'PENDING', executor_id = 'slot-8', queue_name = 'two steps'
       where workflow_uuid = ${id}`.execute(db);
-    await engine.recover(db, 'slot-8', { death: '8.1' });
+    await engine.recover(db, 'slot-8', { crashId: '8.1' });
     expect((await engine.find(db, id))?.state).toBe('cancelled');
   });
 
@@ -211,7 +211,7 @@ describe('what a dead process left', () => {
     for (let n = 0; n < 20; n += 1) {
       await sql`update dbos.workflow_status set status = 'PENDING', executor_id = 'slot-7', queue_name = 'none'
         where workflow_uuid = ${id}`.execute(db);
-      for (let again = 0; again < 2; again += 1) await engine.recover(db, 'slot-7', { death: `7.${n}` });
+      for (let again = 0; again < 2; again += 1) await engine.recover(db, 'slot-7', { crashId: `7.${n}` });
     }
     expect(await engine.find(db, id)).toEqual({ state: 'failed', error: 'its process ended while it ran, 20 times' });
     expect(await effects('deadly')).toEqual([]);
@@ -231,7 +231,7 @@ it('many deaths of others do not end a run that only waits', async () => {
       db,
     );
     await sql`update workflow_run_state set waiting = true where workflow_id = ${id}`.execute(db);
-    await engine.recover(db, 'slot-6', { death: `6.${n}` });
+    await engine.recover(db, 'slot-6', { crashId: `6.${n}` });
   }
   await transaction(db, (db) => engine.signal(db, id, 'word', 'at last'));
   await ended(id, 'done');
@@ -261,7 +261,7 @@ it('the same id again after it was forgotten begins anew', async () => {
   await engine.cancel(db, id);
   await ended(id, 'cancelled');
   await sql`insert into dbos.transaction_completion (workflow_id, function_num) values (${id}, 2)`.execute(db);
-  await engine.forget(db, new Date(Date.now() + 60_000));
+  await engine.removeFinished(db, new Date(Date.now() + 60_000));
   await begin();
   await transaction(db, (db) => engine.signal(db, id, 'word', 'hello'));
   await ended(id, 'done');
@@ -271,7 +271,7 @@ it('the same id again after it was forgotten begins anew', async () => {
 it('runs that ended are forgotten after a while', async () => {
   const id = await transaction(db, (db) => engine.start(db, twoSteps, { name: 'old' }));
   await ended(id, 'done');
-  expect(await engine.forget(db, new Date(Date.now() - 60_000))).toBe(0);
-  expect(await engine.forget(db, new Date(Date.now() + 60_000))).toBeGreaterThan(0);
+  expect(await engine.removeFinished(db, new Date(Date.now() - 60_000))).toBe(0);
+  expect(await engine.removeFinished(db, new Date(Date.now() + 60_000))).toBeGreaterThan(0);
   expect(await engine.find(db, id)).toBeUndefined();
 });

@@ -7,18 +7,18 @@ import type pg from 'pg';
 import { type AnyDb, afterCommit } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import {
-  countDeath,
-  forgetMarks,
-  isPoison,
-  listToCancel,
-  markCancelled,
-  marksOf,
-  markToldToCancel,
-  poisonous,
+  clearPendingCancels,
+  countCrash,
+  crashMessage,
+  isDeadLettered,
+  listPendingCancels,
+  listRunStates,
+  removeRunStates,
+  requestCancel,
 } from './run-state.ts';
 
 /** What the body of a workflow may do. Everything else it does must come out the same when it is run again. */
-export interface Flow {
+export interface WorkflowContext {
   readonly id: string;
   /** Writes to the database, exactly once: what it wrote and that it ran commit together. */
   transaction<T>(name: string, work: (db: AnyDb) => Promise<T>): Promise<T>;
@@ -43,18 +43,18 @@ export interface Workflow<Input = never> {
   readonly timeoutMs: number;
   /** Started by the clock, once for each time, by whichever worker: a crontab line in UTC, of five fields, or six with seconds. Has no time limit. */
   readonly schedule?: string;
-  run(flow: Flow, input: Input): Promise<unknown>;
+  run(flow: WorkflowContext, input: Input): Promise<unknown>;
 }
 
 /** What a scheduled workflow is given. */
-export interface Scheduled {
+export interface ScheduledInput {
   readonly scheduled_at: string;
 }
 
 // Fixed: a deploy must not tie runs under way to the code that started them. What changes says so by `changed`.
 export const version = 'plinth';
 export const schema = 'dbos';
-export const quiet = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {} };
+export const silentLogger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {} };
 
 export type WorkflowState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
@@ -71,18 +71,18 @@ export interface Workflows {
   /** Once `db`'s transaction commits. Takes effect before its next step; what waits does not wait longer. */
   cancel(db: AnyDb, id: string): Promise<void>;
   /** Tells the engine of what was cancelled and it was not told yet. */
-  cancelAsked(db: AnyDb): Promise<number>;
+  applyPendingCancels(db: AnyDb): Promise<number>;
   find(db: AnyDb, id: string): Promise<{ state: WorkflowState; error: string | null } | undefined>;
   /** Gives back what an executor had begun, so that it goes on elsewhere. */
-  recover(db: AnyDb, executor: string, which?: Recovery): Promise<number>;
+  recover(db: AnyDb, executor: string, which?: RecoverOptions): Promise<number>;
   /** Removes runs that ended before this; gives how many. */
-  forget(db: AnyDb, endedBefore: Date): Promise<number>;
+  removeFinished(db: AnyDb, endedBefore: Date): Promise<number>;
   close(): Promise<void>;
 }
 
-interface Recovery {
+interface RecoverOptions {
   /** Its process died: the death's name, so that it is counted once against each run. */
-  readonly death?: string;
+  readonly crashId?: string;
   /** Only those that are nowhere to be seen. */
   readonly isStray?: (id: string) => boolean;
 }
@@ -96,7 +96,7 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       systemDatabasePool: pool,
       systemDatabaseSchemaName: schema,
       applicationName: version,
-      logger: quiet,
+      logger: silentLogger,
     }));
   return {
     async start(db, workflow, input, { id = newId(), tenant, delaySeconds } = {}) {
@@ -124,34 +124,34 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       return true;
     },
     async cancel(db, id) {
-      if (!(await markCancelled(db, id))) return;
+      if (!(await requestCancel(db, id))) return;
       // At once if that works; a sweep does it otherwise.
       const tell = () => open().then((client) => client.cancelWorkflow(id));
       afterCommit(db, () => void tell().catch(() => {}));
     },
-    async cancelAsked(db) {
-      const ids = await listToCancel(db);
+    async applyPendingCancels(db) {
+      const ids = await listPendingCancels(db);
       if (ids.length === 0) return 0;
       await (await open()).cancelWorkflows(ids);
-      await markToldToCancel(db, ids);
+      await clearPendingCancels(db, ids);
       return ids.length;
     },
     async find(db, id) {
       const found = await (await open()).getWorkflow(id);
       if (found === undefined) return undefined;
-      const [marked] = await marksOf(db, [id]);
-      if (marked && isPoison(marked)) return { state: 'failed', error: poisonous(marked) };
+      const [marked] = await listRunStates(db, [id]);
+      if (marked && isDeadLettered(marked)) return { state: 'failed', error: crashMessage(marked) };
       const error = found.error instanceof Error ? found.error.message : null;
       return { state: states[found.status] ?? 'failed', error };
     },
-    async recover(db, executor, { death, isStray } = {}) {
+    async recover(db, executor, { crashId, isStray } = {}) {
       const client = await open();
       const begun = await client.listWorkflows({ executorId: executor, status: 'PENDING', loadInput: false });
-      const left = isStray ? begun.filter((run) => isStray(run.workflowID) && isSettled(run)) : begun;
+      const left = isStray ? begun.filter((run) => isStray(run.workflowID) && isOldEnoughToRecover(run)) : begun;
       if (left.length === 0) return 0;
       const ids = left.map((run) => run.workflowID);
-      if (death !== undefined) await countDeath(db, ids, death);
-      const poison = new Set((await marksOf(db, ids)).filter(isPoison).map((marked) => marked.workflow_id));
+      if (crashId !== undefined) await countCrash(db, ids, crashId);
+      const poison = new Set((await listRunStates(db, ids)).filter(isDeadLettered).map((marked) => marked.workflow_id));
       if (poison.size > 0) await client.cancelWorkflows([...poison]);
       const rest = left.filter((run) => !poison.has(run.workflowID));
       for (const [queueName, runs] of Map.groupBy(rest, (run) => run.queueName)) {
@@ -161,11 +161,11 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
         );
       }
       // Resumed may be what somebody cancelled meanwhile; it stays cancelled.
-      const cancelled = (await marksOf(db, ids)).filter((marked) => marked.cancelled_at !== null);
+      const cancelled = (await listRunStates(db, ids)).filter((marked) => marked.cancelled_at !== null);
       if (cancelled.length > 0) await client.cancelWorkflows(cancelled.map((marked) => marked.workflow_id));
       return left.length;
     },
-    async forget(db, endedBefore) {
+    async removeFinished(db, endedBefore) {
       const client = await open();
       const ended = await client.listWorkflows({
         completedBefore: endedBefore.toISOString(),
@@ -178,7 +178,7 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       // First: a run of the same name later must find no steps of this one.
       await sql`delete from dbos.transaction_completion where workflow_id = any(${ids}::text[])`.execute(db);
       await client.deleteWorkflows(ids);
-      await forgetMarks(db, ids);
+      await removeRunStates(db, ids);
       return ids.length;
     },
     close: async () => (await opened)?.destroy(),
@@ -196,7 +196,7 @@ const states: Readonly<Record<string, WorkflowState>> = {
 const strayMs = 30_000;
 
 /** Long enough under way that whoever claimed it has begun to run it. */
-const isSettled = (run: { dequeuedAt?: number; updatedAt?: number }): boolean =>
+const isOldEnoughToRecover = (run: { dequeuedAt?: number; updatedAt?: number }): boolean =>
   Date.now() - (run.dequeuedAt ?? run.updatedAt ?? Date.now()) > strayMs;
 
 /** The engine writes through the caller's transaction; of a client it only uses `query`. */
