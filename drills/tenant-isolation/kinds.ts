@@ -32,8 +32,12 @@ export function may({ role }: Kind, { name, path, credentials, access: { needs }
   if (role === 'runtime') return accepted.appUser === true;
   if (role === 'key') return accepted.workspaceKey !== undefined;
   if (accepted.token === undefined) return false;
-  const enough = { viewer: ['a:viewer'], editor: ['a:viewer', 'a:editor'], owner: ['a:viewer', 'a:editor', 'a:owner'] };
-  return needs === 'rules' || enough[role].includes(needs);
+  const enough = {
+    viewer: ['app viewer'],
+    editor: ['app viewer', 'app editor'],
+    owner: ['app viewer', 'app editor', 'app owner'],
+  };
+  return needs === 'entity rules' || enough[role].includes(needs);
 }
 
 /** Every operation that names an app, in its path or in what is sent, or lists them. */

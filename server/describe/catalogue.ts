@@ -11,7 +11,7 @@ export function describeCatalogue(routes: readonly Route[]): string {
     '',
     'Written by `npm run describe` from the routes. Not edited by hand.',
     '',
-    `${routes.length} operations. *Who*: the credentials accepted; *access*: the role needed (\`w:\` in the workspace, \`a:\` over the app).`,
+    `${routes.length} operations. *Who*: the credentials accepted; *access*: the role needed.`,
     '',
     '| Operation | Method and path | What it does | Who | Access | Limit | Refusals |',
     '|---|---|---|---|---|---|---|',

@@ -9,6 +9,7 @@ import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
 import { buildOpenApi } from '../src/openapi.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeConfiguration } from './configuration.ts';
+import { describeErrors } from './errors.ts';
 import { describedRoutes } from './routes.ts';
 import { describeTables } from './tables.ts';
 
@@ -20,6 +21,7 @@ const files: Record<string, string> = {
   'server/src/tables.ts': await tablesOfMigrations(),
   'docs/generated/openapi.json': `${JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2)}\n`,
   'docs/generated/catalogue.md': describeCatalogue(routes),
+  'docs/generated/errors.md': describeErrors(routes),
   'docs/configuration.md': describeConfiguration(describedSettings()),
 };
 

@@ -155,9 +155,17 @@ function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSch
   return responses;
 }
 
+/** What any operation may answer with, whatever it declares. */
 const always: readonly Refusal[] = [
   { status: 500, code: 'internal_error' },
   { status: 503, code: 'service_unavailable' },
+];
+
+/** What is refused without an operation's own declaration: by any operation, or because none was reached. */
+export const pipelineRefusals: readonly Refusal[] = [
+  ...always,
+  { status: 404, code: 'route_not_found' },
+  { status: 405, code: 'method_not_allowed' },
 ];
 
 /** Everything an operation may refuse with: what its guards say, what its shape says, what it says itself. */

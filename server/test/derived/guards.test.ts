@@ -173,13 +173,12 @@ function byWorkspace(row: Registered, who: Who): string {
   const inWorkspace =
     /^\/api\/workspace(\/|$)/.test(row.path) ||
     row.path.startsWith('/api/auth/tokens') ||
-    !/self|–|operator/.test(row.role);
+    !/^(self|none|operator)$/.test(row.role);
   if (inWorkspace && who === 'blocked') return '403 member_blocked';
   if (row.role === 'operator') return '403 operator_required';
-  if (row.role === 'self' || row.role.startsWith('–')) return passed;
+  if (row.role === 'self' || row.role === 'none') return passed;
   if (who === 'blocked') return '403 member_blocked';
-  const required =
-    row.role === 'member' ? 'guest' : row.role.startsWith('personal') ? 'viewer' : row.role.replace(/^w:(\w+).*/, '$1');
+  const required = row.role === 'member' ? 'guest' : row.role.replace(/^workspace (\w+).*/, '$1');
   // The stranger asks in their own workspace, which they own.
   return reaches(workspaceRoleOf(who) ?? 'owner', required) ? passed : '403 role_required';
 }
@@ -192,7 +191,7 @@ function byApp(row: Registered, who: Who, target: Target, noun: 'app' | 'agent')
   if (who === 'blocked' && (inTrash || target.isHere)) return '403 member_blocked';
   if (role === undefined) return `404 ${noun}_not_found`;
   // By rules: whoever sees the app may ask; what they get is the rules' to say.
-  const required = row.role === 'rules' ? 'viewer' : row.role.replace(/^a:(\w+).*/, '$1');
+  const required = row.role === 'entity rules' ? 'viewer' : row.role.replace(/^app (\w+).*/, '$1');
   return reaches(role, required) ? passed : '403 role_required';
 }
 
@@ -385,7 +384,7 @@ describe('the choice of workspace', () => {
         return { cookie: `plinth_session=${token}` };
       };
       expect(await answered(row, `${row.path}?workspaceId=${here}`, await session())).toBe(
-        row.role === 'w:owner' ? '403 role_required' : passed,
+        row.role === 'workspace owner' ? '403 role_required' : passed,
       );
       for (const other of [elsewhere, 'nonsense']) {
         const inQuery = await answered(row, `${row.path}?workspaceId=${other}`, await session());

@@ -1,120 +1,100 @@
-// Owns the reading of the register of operations in docs/contract.md §1.7: the independent word on who may call what.
-// Nothing here is produced from the routes.
+// Owns reading the register of operations, docs/api/operations.yaml, and checking its form. The register is reviewed by
+// hand and says who may call what. Nothing here is produced from the routes.
 import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
 
 export interface Registered {
   readonly name: string;
-  readonly origin: string;
   readonly method: string;
   readonly path: string;
+  /** No credential is needed. */
   readonly isOpen: boolean;
   readonly session: boolean;
+  /** Personal access tokens with full access. */
   readonly full: boolean;
+  /** Personal access tokens that may only read. */
   readonly readOnly: boolean;
+  /** Personal API keys. */
   readonly key: boolean;
-  /** A scope, or null when workspace keys are refused. */
+  /** The scope that a workspace key needs, or null if workspace keys are refused. */
   readonly workspaceKey: string | null;
-  /** May those who use an app call it: its own users, and anybody where it is open without login. */
+  /** Users of the app, and anonymous callers if the app is open without login. */
   readonly appUser: boolean;
   readonly role: string;
   readonly limit: string;
-  readonly idempotency: string;
+  readonly idempotency: 'none' | 'optional' | 'required';
+  /** The lowest plan that includes the operation, or null if every plan does. */
+  readonly plan: string | null;
 }
 
-const text = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8');
+const roles = [
+  'none',
+  'self',
+  'operator',
+  'member',
+  'workspace viewer',
+  'workspace editor',
+  'workspace admin',
+  'workspace owner',
+  'workspace viewer (own rows), workspace admin (all rows)',
+  'workspace viewer (personal folders), workspace editor (workspace folders)',
+  'app viewer',
+  'app viewer, own only',
+  'app editor',
+  'app owner',
+  'entity rules',
+  'setup token',
+  'metrics token',
+] as const;
 
-const prefixes: Record<string, string> = {
-  '{W}': '/api/workspace',
-  '{A}': '/api/apps/{app_id}',
-  '{G}': '/api/agents/{agent_id}',
-  '{D}': '/api/apps/{app_id}/ads-platform',
-  '{T}': '/api/apps/{app_id}/testing-agent',
-  '{X}': '/api/apps/{app_id}/external-auth',
-  '{C}': '/api/apps/{app_id}/imported/sessions',
-};
+const credential = z.union([
+  z.enum(['session', 'token:full_access', 'token:read_only', 'personal_key', 'app_user', 'anonymous']),
+  z.templateLiteral(['workspace_key:', z.string().regex(/^[a-z]+:[a-z]+$/)]),
+]);
 
-const unprefixed = (path: string): string => path.replace(/^\{[WAGDTXC]\}/, (prefix) => prefixes[prefix] ?? prefix);
+const limitForm =
+  /^\d+ per (minute|\d+ seconds) per (caller|workspace|user|app|address)( and app)?(, group \w+)?(, never scaled|, scaled by override only)?$/;
 
-const cellsOf = (line: string): string[] =>
-  line
-    .split('|')
-    .slice(1, -1)
-    .map((cell) => cell.trim());
+const Entry = z.strictObject({
+  route: z.string().regex(/^(GET|POST|PUT|PATCH|DELETE) \/\S+$/),
+  credentials: z.union([z.literal('open'), z.array(credential).nonempty()]),
+  role: z.enum(roles),
+  limit: z.union([z.literal('none'), z.string().regex(limitForm)]),
+  idempotency: z.enum(['none', 'optional', 'required']),
+  plan: z.enum(['builder', 'pro', 'business', 'enterprise']).optional(),
+});
 
-/** The operations that the sentence after the register opens to those who use an app. */
-const runtime = new Set(
-  [...(/^Runtime access beside the register:.*? may call (.*?);/m.exec(text)?.[1] ?? '').matchAll(/\w+/g)].map(
-    ([name]) => name,
-  ),
+/** The entries by feature, then by operation. */
+const Register = z.record(z.string(), z.record(z.string().regex(/^[a-z]\w*$/), Entry));
+
+const file = new URL('../../../docs/api/operations.yaml', import.meta.url);
+
+export const register: readonly Registered[] = Object.values(Register.parse(parse(readFileSync(file, 'utf8')))).flatMap(
+  (feature) => Object.entries(feature).map(([name, entry]) => registered(name, entry)),
 );
 
-/** One row may name several operations or paths: `live, ready` at `GET /healthz, GET /readyz`. */
-function rows(line: string): Registered[] {
-  const [
-    names = '',
-    origin = '',
-    routes = '',
-    session = '',
-    full = '',
-    readOnly = '',
-    key = '',
-    workspaceKey = '',
-    role = '',
-    limit = '',
-    idempotency = '',
-  ] = cellsOf(line);
-  const paths = [...routes.matchAll(/(GET|POST|PUT|PATCH|DELETE) (\S+?)(?:,|\s|$)/g)];
-  const operations = names.split(', ');
-  return paths.map(([, method = '', path = ''], index) => ({
-    name: operations[index] ?? `${operations[0]}${index + 1}`,
-    origin,
+function registered(name: string, { route, credentials, role, limit, idempotency, plan }: z.infer<typeof Entry>) {
+  const [method = '', path = ''] = route.split(' ');
+  const accepted: readonly string[] = credentials === 'open' ? [] : credentials;
+  const scope = accepted.find((one) => one.startsWith('workspace_key:'))?.slice('workspace_key:'.length);
+  if (accepted.includes('app_user') !== accepted.includes('anonymous')) {
+    throw new Error(`${name}: app_user and anonymous are accepted together or not at all`);
+  }
+  return {
+    name,
     method,
-    path: unprefixed(path),
-    isOpen: session === 'open' || session.startsWith('bearer'),
-    session: session === '●',
-    full: full === '●',
-    readOnly: readOnly === '●',
-    key: key === '●',
-    workspaceKey: workspaceKey === '·' || workspaceKey === '' ? null : workspaceKey,
-    appUser: runtime.has(operations[index] ?? ''),
+    path,
+    isOpen: credentials === 'open',
+    session: accepted.includes('session'),
+    full: accepted.some((one) => one.startsWith('token:')),
+    readOnly: accepted.includes('token:read_only'),
+    key: accepted.includes('personal_key'),
+    workspaceKey: scope ?? null,
+    appUser: accepted.includes('app_user'),
     role,
     limit,
     idempotency,
-  }));
+    plan: plan ?? null,
+  };
 }
-
-const section = text.slice(
-  text.indexOf('### 1.7 Register of operations'),
-  text.indexOf('Runtime access beside the register'),
-);
-
-const written: readonly Registered[] = section
-  .split('\n')
-  .filter((line) => /^\| [a-z]/.test(line))
-  .flatMap(rows);
-
-/** "as the ten agent-webhook rows, under {A}/webhooks … (update 100 c)" */
-const appWebhooks = written
-  .filter((row) => row.path.startsWith('/api/agents/{agent_id}/webhooks'))
-  .map((row) => ({
-    ...row,
-    name: row.name.replace('Agent', 'App'),
-    origin: 'N',
-    path: row.path.replace('/api/agents/{agent_id}', '/api/apps/{app_id}'),
-    limit: row.limit.replace('100 c!', '100 c'),
-  }));
-
-export const register: readonly Registered[] = [...written, ...appWebhooks];
-
-/** The stable codes of §0.4, by status. */
-export const contractCodes: ReadonlyMap<number, ReadonlySet<string>> = new Map(
-  text
-    .slice(text.indexOf('| Status | Codes'), text.indexOf('Any per-app or per-workspace count cap'))
-    .split('\n')
-    .filter((line) => /^\| \d/.test(line))
-    .flatMap((line) => {
-      const [statuses = '', codes = ''] = cellsOf(line);
-      const named = new Set([...codes.matchAll(/`([a-z_]+)`/g)].map((match) => match[1] ?? ''));
-      return statuses.split(', ').map((status): [number, Set<string>] => [Number(status), named]);
-    }),
-);

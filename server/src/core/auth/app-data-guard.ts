@@ -22,7 +22,7 @@ const managed = appAs('viewer');
 
 /** Over the data of the app named in the path. */
 export const appData = (): Guard<DataAccess> => ({
-  needs: 'rules',
+  needs: 'entity rules',
   choosesWorkspace: managed.choosesWorkspace,
   param: managed.param,
   refusals: managed.refusals,

@@ -29,7 +29,7 @@ import type {
 import { type AppRole, deriveAppRole, isAppRoleAtLeast, isRoleAtLeast, type WorkspaceRole } from './roles.ts';
 
 export interface Guard<Proof> {
-  /** As the register of operations writes it: `member`, `w:editor`, `a:viewer`. */
+  /** The role as docs/api/operations.yaml words it: `member`, `workspace editor`, `app viewer`. */
   readonly needs: string;
   /** True where the caller may choose the workspace by `workspaceId` (contract §0.1). */
   readonly choosesWorkspace: boolean;
@@ -53,7 +53,7 @@ export interface Guard<Proof> {
 
 /** No credential needed. */
 export const anyone: Guard<Visitor> = {
-  needs: '–',
+  needs: 'none',
   choosesWorkspace: false,
   refusals: [],
   find: async () => undefined,
@@ -141,7 +141,7 @@ export function nestedResource<Proof, Noun extends string, Row>(
 /** A member of the chosen workspace with at least this role. */
 export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
   return {
-    needs: required === 'guest' ? 'member' : `w:${required}`,
+    needs: required === 'guest' ? 'member' : `workspace ${required}`,
     choosesWorkspace: true,
     refusals: [
       { status: 403, code: 'workspace_mismatch' },
@@ -182,7 +182,7 @@ function appGuard(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
   const notFoundCode = `${noun}_not_found`;
   const param = `${noun}_id`;
   return {
-    needs: `a:${required}`,
+    needs: `app ${required}`,
     choosesWorkspace: false,
     param,
     refusals: [

@@ -62,7 +62,7 @@ const comingIn = (deps: AccountDeps): Route[] => [
     summary: 'Make the first person and workspace',
     description: 'Once per installation, with the set-up token that the server’s first start prints to its log.',
     credentials: open,
-    access: anyone,
+    access: { ...anyone, needs: 'setup token' },
     limit: perMinute(5, 'address'),
     body: SetUp,
     audits: ['workspace.created'],

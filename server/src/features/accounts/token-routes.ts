@@ -129,7 +129,7 @@ const personal = (mint: TokenKeys): Route[] => [
     origin: 'R',
     summary: 'Retired: create a personal access token instead',
     credentials: sessionOrToken,
-    access: { ...self, needs: '– (410)' },
+    access: { ...self, needs: 'none' },
     limit: perMinute(60, 'caller'),
     audits: 'nothing',
     answers: {},

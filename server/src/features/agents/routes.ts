@@ -59,7 +59,7 @@ export const agentRoutes = (deps: AgentDeps): Route[] => [
   ...memories(deps.cursors),
 ];
 
-const own = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs: 'a:viewer, own' });
+const own = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs: 'app viewer, own only' });
 const ownConversation = own(nestedResource(agentAs('viewer'), 'conversation', findConversation));
 const ownMemory = own(nestedResource(agentAs('viewer'), 'memory', findMemory));
 

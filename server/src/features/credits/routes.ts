@@ -36,7 +36,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     summary: 'List what was granted, reserved and spent, newest first',
     description: 'Owners, admins and workspace keys see every row; others their own.',
     credentials: { ...writeCredentials, workspaceKey: 'usage:read' },
-    access: { ...workspaceAs('viewer'), needs: 'w:viewer (own rows), w:admin (all)' },
+    access: { ...workspaceAs('viewer'), needs: 'workspace viewer (own rows), workspace admin (all rows)' },
     limit: perMinute(60, 'workspace'),
     query: LedgerQuery,
     answers: { 200: items(LedgerEntry) },

@@ -47,7 +47,9 @@ const changing = <Result>(
 const roleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
 
 /** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
-export const changeableFolder = resourceGuard('folder', 'folders', 'as createFolder', (folder: FolderRow, caller) =>
+export const rolePerScope = 'workspace viewer (personal folders), workspace editor (workspace folders)';
+
+export const changeableFolder = resourceGuard('folder', 'folders', rolePerScope, (folder: FolderRow, caller) =>
   folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : roleFor(folder.scope),
 );
 

@@ -16,7 +16,15 @@ import {
   presentFolder,
   RemovedItem,
 } from './contract.ts';
-import { addItems, changeableFolder, changeFolder, createFolder, deleteFolder, removeAppFromFolder } from './folder.ts';
+import {
+  addItems,
+  changeableFolder,
+  changeFolder,
+  createFolder,
+  deleteFolder,
+  removeAppFromFolder,
+  rolePerScope,
+} from './folder.ts';
 import { listFolders } from './store.ts';
 
 const folderChanges = perMinute(60, 'workspace', { group: 'folder' });
@@ -53,7 +61,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     summary: 'Create a folder',
     description: 'A personal folder needs the role viewer, a workspace folder the role editor.',
     credentials: writeCredentials,
-    access: workspaceAs('viewer'),
+    access: { ...workspaceAs('viewer'), needs: rolePerScope },
     limit: folderChanges,
     idempotency: 'optional',
     body: NewFolder,

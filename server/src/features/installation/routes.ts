@@ -101,6 +101,7 @@ export function installationRoutes(installation: Installation): Route[] {
       path: '/metrics',
       summary: 'Figures for Prometheus',
       description: 'Needs the bearer token `METRICS_TOKEN`; without one set the path does not exist.',
+      access: { ...anyone, needs: 'metrics token' },
       limit: unlimited,
       answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text') },
       refusals: [

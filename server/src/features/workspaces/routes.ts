@@ -69,7 +69,7 @@ const own = (deps: WorkspaceDeps): Route[] => [
     origin: 'N',
     summary: 'Create a workspace; the caller becomes its owner',
     credentials: sessionOrToken,
-    access: unlimitedToken({ ...self, needs: '–' }),
+    access: unlimitedToken({ ...self, needs: 'none' }),
     limit: perMinute(5, 'user'),
     idempotency: 'optional',
     body: NewWorkspace,
@@ -160,7 +160,7 @@ const own = (deps: WorkspaceDeps): Route[] => [
     origin: 'N',
     summary: 'List the plans and what each gives',
     credentials: { ...readCredentials, workspaceKey: 'usage:read' },
-    access: { ...self, needs: '–' },
+    access: { ...self, needs: 'none' },
     limit: perMinute(60, 'caller'),
     answers: { 200: items(PlanRow) },
     handle: () =>
