@@ -1,7 +1,7 @@
 // Writes docs/configuration.md from the settings that src/config.ts reads.
-import type { describedSettings } from '../src/config.ts';
+import type { listSettings } from '../src/config.ts';
 
-export function describeConfiguration(settings: ReturnType<typeof describedSettings>): string {
+export function describeConfiguration(settings: ReturnType<typeof listSettings>): string {
   const rows = settings.map(({ name, about, fallback, required }) => {
     const value = required
       ? '**required**'

@@ -4,25 +4,25 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { migrationsFolder } from '../src/app.ts';
-import { describedSettings } from '../src/config.ts';
+import { listSettings } from '../src/config.ts';
 import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
 import { buildOpenApi } from '../src/openapi.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeConfiguration } from './configuration.ts';
 import { describeErrors } from './errors.ts';
-import { describedRoutes } from './routes.ts';
+import { listRoutes } from './routes.ts';
 import { describeTables } from './tables.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432';
 
-const routes = await describedRoutes();
+const routes = await listRoutes();
 const files: Record<string, string> = {
   'server/src/tables.ts': await tablesOfMigrations(),
   'docs/generated/openapi.json': `${JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2)}\n`,
   'docs/generated/catalogue.md': describeCatalogue(routes),
   'docs/generated/errors.md': describeErrors(routes),
-  'docs/configuration.md': describeConfiguration(describedSettings()),
+  'docs/configuration.md': describeConfiguration(listSettings()),
 };
 
 const stale = Object.entries(files).filter(([path, text]) => readIfThere(path) !== text);

@@ -117,40 +117,40 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
   const secrets = createSecrets(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0]?.id ?? '';
-  const metrics = createMetrics(() => queueMetrics(database.db, later.queues));
-  let description: object | undefined;
+  const metrics = createMetrics(() => queueMetrics(database.db, background.queues));
+  let openApiDocument: object | undefined;
   let draining = false;
-  const ending = new AbortController();
+  const shutdown = new AbortController();
 
-  const checks = async () => {
+  const checkReadiness = async () => {
     const pending = await listPendingMigrations(database.pool, deps.migrations).then(
       (list) => list.length,
       () => undefined,
     );
     return {
-      database: pending === undefined && !(await answers(database)) ? ('unreachable' as const) : ('ok' as const),
+      database: pending === undefined && !(await isReachable(database)) ? ('unreachable' as const) : ('ok' as const),
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
       redis: counters.isConnected() ? ('ok' as const) : ('unreachable' as const),
       draining,
-      ...workReported(await queueHealth(database.db, later.queues).catch(() => undefined)),
+      ...presentQueueHealth(await queueHealth(database.db, background.queues).catch(() => undefined)),
     };
   };
 
-  const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
-  const auditLog = audit({ cursors });
+  const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
+  const auditFeature = audit({ cursors });
   const secureCookie = config.BASE_URL.startsWith('https:');
-  const people = members({
+  const memberFeature = members({
     signingKey: config.SIGNING_KEY,
     staffEmailDomains: config.STAFF_EMAIL_DOMAINS,
     publish: bus.publish,
-    mint,
+    mint: tokenKeys,
     mail,
     baseUrl: config.BASE_URL,
     secureCookie,
   });
-  const rooms: Feature[] = [
+  const features: Feature[] = [
     accounts({
-      mint,
+      tokenKeys,
       counters,
       mail,
       wake,
@@ -166,23 +166,23 @@ export function createApp(config: Config, deps: AppDeps): App {
       onlyOperatorsCreate: config.ALLOW_WORKSPACE_CREATION === 'operator',
       baseUrl: config.BASE_URL,
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
-      seal: auditLog.seal,
+      seal: auditFeature.seal,
     }),
-    apps({ cursors, secrets, masterKeyId, guests: people.guests }),
-    appUsers({ cursors, mint }),
+    apps({ cursors, secrets, masterKeyId, guests: memberFeature.guests }),
+    appUsers({ cursors, tokenKeys }),
     entities({ cursors, telling: bus }),
-    agents({ cursors, model, publish: bus.publish, wake, clock, ending: ending.signal }),
+    agents({ cursors, model, publish: bus.publish, wake, clock, ending: shutdown.signal }),
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
-    people,
+    memberFeature,
     folders({ cursors }),
     credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
-    auditLog,
+    auditFeature,
     installation({
-      checks,
-      metrics: metrics.render,
+      checkReadiness,
+      readMetrics: metrics.render,
       metricsToken: config.METRICS_TOKEN,
-      description: () => (description ??= buildOpenApi(all, config.BASE_URL)),
-      info: () => ({
+      openApiDocument: () => (openApiDocument ??= buildOpenApi(allRoutes, config.BASE_URL)),
+      describeServer: () => ({
         name: 'Plinth',
         version,
         api_version: apiVersion,
@@ -191,18 +191,18 @@ export function createApp(config: Config, deps: AppDeps): App {
       }),
     }),
   ];
-  const all: Route[] = rooms.flatMap((room) => room.routes);
-  bus.listen(rooms.flatMap((room) => room.listeners ?? []));
-  const later: BackgroundWork = {
-    queues: rooms.flatMap((room) => room.queues ?? []),
-    workflows: rooms.flatMap((room) => room.workflows ?? []),
+  const allRoutes: Route[] = features.flatMap((feature) => feature.routes);
+  bus.listen(features.flatMap((feature) => feature.listeners ?? []));
+  const background: BackgroundWork = {
+    queues: features.flatMap((feature) => feature.queues ?? []),
+    workflows: features.flatMap((feature) => feature.workflows ?? []),
     jobs: [
-      ...rooms.flatMap((room) => room.jobs ?? []),
+      ...features.flatMap((feature) => feature.jobs ?? []),
       { name: 'forget idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
     ],
     dispatch: bus.dispatch,
   };
-  const routes = deps.routes?.(all) ?? all;
+  const routes = deps.routes?.(allRoutes) ?? allRoutes;
 
   const server = createServer(routes, {
     db: database.db,
@@ -210,7 +210,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     guard: createGuard({
       db: database.db,
       counters,
-      ...mint,
+      ...tokenKeys,
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
@@ -221,7 +221,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     onResponse: (answered) => {
       metrics.countRequest(answered.operation, answered.status, answered.seconds);
       logAnswer(log, answered);
-      if (answered.exchange?.refusal !== undefined) void noteRefusal(answered.exchange);
+      if (answered.exchange?.refusal !== undefined) void auditRefusal(answered.exchange);
     },
     onError: (error, exchange) =>
       log.error(
@@ -230,30 +230,30 @@ export function createApp(config: Config, deps: AppDeps): App {
       ),
   });
 
-  const noteRefusal = (exchange: Exchange) =>
+  const auditRefusal = (exchange: Exchange) =>
     recordRefusal(database.db, counters, exchange).catch((error) =>
       log.error({ error: describeError(error) }, 'refusal not recorded'),
     );
 
   const close = async () => {
     draining = true;
-    const patience = setTimeout(() => ending.abort(), 10_000);
+    const shutdownTimer = setTimeout(() => shutdown.abort(), 10_000);
     // A connection whose last answer is out after the close began would be kept for its next request.
-    const sweeping = setInterval(() => server.server.closeIdleConnections(), 200);
-    await within(30_000, server.close());
-    clearTimeout(patience);
-    clearInterval(sweeping);
+    const idleSweep = setInterval(() => server.server.closeIdleConnections(), 200);
+    await waitAtMost(30_000, server.close());
+    clearTimeout(shutdownTimer);
+    clearInterval(idleSweep);
     counters.close();
     wake.close();
     mail.close();
     await outbound.close();
     await engine.close();
-    await within(5_000, database.close());
+    await waitAtMost(5_000, database.close());
   };
   return {
     server,
     routes,
-    background: later,
+    background: background,
     publish: bus.publish,
     wake,
     engine,
@@ -265,7 +265,7 @@ export function createApp(config: Config, deps: AppDeps): App {
 }
 
 /** Null where it could not be read, or nobody has worked yet: a lag of 0 would be a claim. */
-const workReported = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined) => ({
+const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined) => ({
   queue_lag_seconds: seen === undefined ? null : Math.max(0, Math.round(seen.lagSeconds * 1000) / 1000),
   worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
 });
@@ -273,7 +273,7 @@ const workReported = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined)
 const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
   .version;
 
-const answers = (database: Database<Tables>): Promise<boolean> =>
+const isReachable = (database: Database<Tables>): Promise<boolean> =>
   database.pool.query('select 1').then(
     () => true,
     () => false,
@@ -294,7 +294,7 @@ function logAnswer(log: Log, { operation, status, seconds, requestId, exchange }
   );
 }
 
-async function within(ms: number, work: PromiseLike<unknown>): Promise<void> {
+async function waitAtMost(ms: number, work: PromiseLike<unknown>): Promise<void> {
   const timeUp = Promise.withResolvers<void>();
   const timer = setTimeout(timeUp.resolve, ms);
   await Promise.race([work, timeUp.promise]);

@@ -7,32 +7,32 @@ import { parseAllowed } from './kit/outbound/address.ts';
 import type { MasterKey } from './kit/secrets.ts';
 
 interface Setting<Value> {
-  readonly about: string;
+  readonly description: string;
   /** Shown in the documentation; undefined where there is no default. */
-  readonly fallback?: string;
+  readonly defaultText?: string;
   /** Without it the service does not start. */
   readonly required?: true;
   parse(text: string): Value;
 }
 
 const setting = <Value>(about: string, fallback: string, parse: (text: string) => Value): Setting<Value> => ({
-  about,
-  fallback,
+  description: about,
+  defaultText: fallback,
   parse,
 });
 const required = <Value>(about: string, parse: (text: string) => Value): Setting<Value> => ({
-  about,
+  description: about,
   required: true,
   parse,
 });
 const optional = <Value>(about: string, parse: (text: string) => Value): Setting<Value | undefined> => ({
-  about,
+  description: about,
   parse,
 });
 
 const text = (value: string) => value;
 
-function whole(min: number, max: number) {
+function wholeNumber(min: number, max: number) {
   return (value: string): number => {
     const number = Number(value);
     if (!Number.isInteger(number) || number < min || number > max)
@@ -101,15 +101,15 @@ const settings = {
     'postgres://postgres@127.0.0.1:5432/plinth',
     url('postgres:', 'postgresql:'),
   ),
-  DATABASE_POOL_SIZE: setting('Connections each process keeps to PostgreSQL.', '16', whole(1, 500)),
+  DATABASE_POOL_SIZE: setting('Connections each process keeps to PostgreSQL.', '16', wholeNumber(1, 500)),
   WORKER_SLOTS: setting(
     'How many workers run at once; the same for all. Those beyond wait as spares, and take over from one that dies.',
     '32',
-    whole(1, 1_000),
+    wholeNumber(1, 1_000),
   ),
   WORKER_METRICS_PORT: optional(
     'Port on which a worker serves its own `GET /metrics`, under `METRICS_TOKEN`, and `GET /healthz`. Unset: none.',
-    whole(0, 65_535),
+    wholeNumber(0, 65_535),
   ),
   REDIS_URL: setting(
     'Redis 7 or Valkey 8: rate limits, sign-in guards and wake-ups, shared by all processes. Losing it loses nothing that must last.',
@@ -154,7 +154,7 @@ const settings = {
   ),
   STORAGE_FOLDER: setting('Folder for archives and other large things.', '.data', text),
   HOST: setting('Address the API listens on.', '127.0.0.1', text),
-  PORT: setting('Port the API listens on.', '8080', whole(0, 65_535)),
+  PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
   BASE_URL: setting(
     'Where callers reach the API; the origin that browser sessions are good for.',
     'http://127.0.0.1:8080',
@@ -190,9 +190,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
-    const sent = environment[name] || setting.fallback;
+    const sent = environment[name] || setting.defaultText;
     if (sent === undefined) {
-      if (setting.required) faults.push(`${name} is missing: ${setting.about}`);
+      if (setting.required) faults.push(`${name} is missing: ${setting.description}`);
       continue;
     }
     try {
@@ -210,15 +210,17 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 /** What docs/configuration.md is written from. */
-export const describedSettings = (): {
+export const listSettings = (): {
   name: string;
   about: string;
   fallback: string | undefined;
   required: boolean;
 }[] =>
-  (Object.entries(settings) as [string, Setting<unknown>][]).map(([name, { about, fallback, required }]) => ({
-    name,
-    about,
-    fallback,
-    required: required ?? false,
-  }));
+  (Object.entries(settings) as [string, Setting<unknown>][]).map(
+    ([name, { description: about, defaultText: fallback, required }]) => ({
+      name,
+      about,
+      fallback,
+      required: required ?? false,
+    }),
+  );

@@ -17,7 +17,7 @@ export async function serve(config: Config): Promise<App> {
   stopOnSignal(app, log); // before the first request can come
   const address = await app.server.listen({ host: config.HOST, port: config.PORT });
   log.info({ address }, 'listening');
-  await offerFirstSetup(app, config, log);
+  await printSetupToken(app, config, log);
   return app;
 }
 
@@ -35,7 +35,7 @@ function stopOnSignal(app: App, log: Log): void {
 }
 
 /** Printed once per start while there is nobody yet. A database that is not there yet must not end the process. */
-async function offerFirstSetup(app: App, config: Config, log: Log): Promise<void> {
+async function printSetupToken(app: App, config: Config, log: Log): Promise<void> {
   if (config.PLINTH_SETUP_TOKEN !== undefined) return;
   try {
     const setupToken = await createSetupToken(app.database.db, config.TOKEN_PEPPERS[0] as Pepper, new Date());

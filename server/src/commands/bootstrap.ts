@@ -6,7 +6,7 @@ import { insertCredential, insertUser, insertWorkspace } from '../core/identity/
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 
-export interface First {
+export interface FirstUser {
   readonly email: string;
   readonly name: string;
   readonly workspace: string;
@@ -21,24 +21,24 @@ export async function bootstrap(args: string[]): Promise<void> {
   try {
     if (await isInitialised(db))
       throw new ConfigError('This installation already has people: bootstrap is only for the first.');
-    console.log(await makeFirst(db, config, { email, name, workspace }));
+    console.log(await createFirstUser(db, config, { email, name, workspace }));
   } finally {
     await close();
   }
 }
 
 /** Gives the token's text, which is shown once. */
-export function makeFirst(db: Db, config: Config, first: First): Promise<string> {
+export function createFirstUser(db: Db, config: Config, first: FirstUser): Promise<string> {
   const now = new Date();
   return transaction(db, async (db) => {
     const user_id = await insertUser(db, { email: first.email, full_name: first.name, is_operator: true }, now);
     const plan = config.DEFAULT_PLAN;
     const workspace_id = await insertWorkspace(db, { name: first.workspace, plan, owner_id: user_id }, now);
-    return (await insertToken(db, config, user_id, workspace_id, now)).token;
+    return (await issueToken(db, config, user_id, workspace_id, now)).token;
   });
 }
 
-export const insertToken = (db: Db, config: Config, user_id: string, workspace_id: string, now: Date) =>
+export const issueToken = (db: Db, config: Config, user_id: string, workspace_id: string, now: Date) =>
   insertCredential(
     db,
     { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE },

@@ -11,37 +11,37 @@ import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
-import { insertToken, makeFirst } from './bootstrap.ts';
+import { createFirstUser, issueToken } from './bootstrap.ts';
 import { makeDemo } from './demo/demo.ts';
-import { keyLines, newKeys } from './keys.ts';
+import { formatKeys, newKeys } from './keys.ts';
 import { migrateAll } from './migrate.ts';
 
 export async function dev(): Promise<void> {
-  makeMissingKeys();
+  addMissingKeys();
   const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
   await requireServices(config);
-  await createDatabase(config.DATABASE_URL);
+  await createDatabaseIfMissing(config.DATABASE_URL);
   await migrateAll(config.DATABASE_URL);
-  const { token, isNew } = await signIn(config);
+  const { token, isNew } = await issueDemoToken(config);
   const app = await serve(config);
-  keepWorker();
+  superviseWorker();
   if (isNew) await makeDemo(app, token, systemClock.now());
-  console.log(welcome(config, token));
+  console.log(welcomeText(config, token));
 }
 
 /** A worker in a process of its own, started again when it ends; it ends when this process does. */
-function keepWorker(): void {
+function superviseWorker(): void {
   const child = fork(fileURLToPath(new URL('../main.ts', import.meta.url)), ['worker']);
-  child.once('exit', () => setTimeout(keepWorker, 1_000));
+  child.once('exit', () => setTimeout(superviseWorker, 1_000));
 }
 
 /** Keys that a newer release needs are added to an older .env. */
-function makeMissingKeys(): void {
+function addMissingKeys(): void {
   const present = existsSync('.env') ? readFileSync('.env', 'utf8') : '';
   const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}=`, 'm').test(present));
   if (missing.length === 0) return;
   const heading = present === '' ? '# made by `npm run dev`; see docs/configuration.md\n' : '';
-  writeFileSync('.env', heading + present + keyLines(Object.fromEntries(missing)), { mode: 0o600 });
+  writeFileSync('.env', heading + present + formatKeys(Object.fromEntries(missing)), { mode: 0o600 });
   console.log(`made keys in .env: ${missing.map(([name]) => name).join(', ')}`);
   process.loadEnvFile('.env');
 }
@@ -68,7 +68,7 @@ async function requireServices(config: Config): Promise<void> {
   for (const service of services) {
     const { hostname, port } = new URL(config[service.url]);
     const place = { host: hostname, port: Number(port) || service.port };
-    if (await listens(place)) continue;
+    if (await isListening(place)) continue;
     down.push(
       `${service.name} does not answer at ${place.host}:${place.port} (${service.url}).\n  Start it: ${service.start}`,
     );
@@ -76,7 +76,7 @@ async function requireServices(config: Config): Promise<void> {
   if (down.length > 0) throw new ConfigError(down.join('\n'));
 }
 
-function listens(place: { host: string; port: number }): Promise<boolean> {
+function isListening(place: { host: string; port: number }): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ ...place, timeout: 2_000 });
   const end = (answer: boolean) => {
@@ -89,7 +89,7 @@ function listens(place: { host: string; port: number }): Promise<boolean> {
   return promise;
 }
 
-async function createDatabase(url: string): Promise<void> {
+async function createDatabaseIfMissing(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
   const admin = new URL(url);
   admin.pathname = '/postgres';
@@ -104,12 +104,12 @@ async function createDatabase(url: string): Promise<void> {
 }
 
 /** A new token for the demo's owner at each start: an old one's text is kept nowhere. */
-async function signIn(config: Config): Promise<{ token: string; isNew: boolean }> {
+async function issueDemoToken(config: Config): Promise<{ token: string; isNew: boolean }> {
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
     if (!(await isInitialised(db))) {
       const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace' };
-      return { token: await makeFirst(db, config, first), isNew: true };
+      return { token: await createFirstUser(db, config, first), isNew: true };
     }
     const owner = await db
       .selectFrom('memberships')
@@ -119,14 +119,14 @@ async function signIn(config: Config): Promise<{ token: string; isNew: boolean }
       .orderBy('memberships.created_date')
       .select(['memberships.user_id', 'memberships.workspace_id'])
       .executeTakeFirstOrThrow();
-    const { token } = await insertToken(db, config, owner.user_id, owner.workspace_id, new Date());
+    const { token } = await issueToken(db, config, owner.user_id, owner.workspace_id, new Date());
     return { token, isNew: false };
   } finally {
     await close();
   }
 }
 
-const welcome = ({ BASE_URL }: Config, token: string): string => `
+const welcomeText = ({ BASE_URL }: Config, token: string): string => `
 Plinth is running at ${BASE_URL}   reference: ${BASE_URL}/docs
 
   curl -H 'Authorization: Bearer ${token}' ${BASE_URL}/api/apps

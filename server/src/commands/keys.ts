@@ -8,12 +8,12 @@ export function newKeys(): Record<string, string> {
   return { TOKEN_PEPPERS: `${id}:${newKey()}`, SIGNING_KEY: newKey(), MASTER_KEYS: `${id}:${newKey()}` };
 }
 
-export const keyLines = (keys: Readonly<Record<string, string>>): string =>
+export const formatKeys = (keys: Readonly<Record<string, string>>): string =>
   Object.entries(keys)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 
 export async function keys([what]: string[]): Promise<void> {
   if (what !== 'new') throw new Error('usage: plinth keys new');
-  process.stdout.write(keyLines(newKeys()));
+  process.stdout.write(formatKeys(newKeys()));
 }

@@ -30,7 +30,7 @@ export const user = (args: string[]) =>
 /** Issues a personal API key, for integrations that cannot yet use tokens. */
 export const apiKey = (args: string[]) =>
   forPerson('issue', args, async (db, config, person, now, { readOnly }) => {
-    const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
+    const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
     const permission = readOnly ? ('read_only' as const) : ('full_access' as const);
     const key = {
       kind: 'personal_key' as const,
@@ -39,7 +39,7 @@ export const apiKey = (args: string[]) =>
       workspace_id: null,
       permission,
     };
-    const { token } = await insertCredential(db, mint, key, now);
+    const { token } = await insertCredential(db, tokenKeys, key, now);
     await record(db, 'api_key.issued', person, now);
     return token;
   });

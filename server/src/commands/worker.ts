@@ -13,11 +13,11 @@ import { isBearerToken } from '../kit/metrics.ts';
 export async function worker(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.LOG_LEVEL);
-  const stop = stopAsked();
+  const stop = stopSignal();
   const slot = await acquireSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS }, stop);
   if (slot === undefined) return;
   try {
-    await workIn(slot, config, log, stop);
+    await runInSlot(slot, config, log, stop);
     process.exit(0);
   } catch (error) {
     // A process that goes on holding a slot without working in it would keep everybody else from it.
@@ -26,7 +26,7 @@ export async function worker(): Promise<void> {
   }
 }
 
-async function workIn(slot: WorkerSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
+async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
   void slot.lost.then((reason) => {
     log.fatal({ slot: slot.slot, reason }, 'slot lost');
     process.exit(1); // at once: somebody else may be doing the same work by now
@@ -55,7 +55,7 @@ async function workIn(slot: WorkerSlot, config: Config, log: Log, stop: AbortSig
 }
 
 /** By a signal; or because whoever started this process, and holds its other end, is gone. */
-function stopAsked(): AbortSignal {
+function stopSignal(): AbortSignal {
   const asked = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(signal, () => asked.abort());
   return asked.signal;

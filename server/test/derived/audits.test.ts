@@ -1,9 +1,9 @@
 // Every operation that can change something says which audit entries it leaves. That it leaves them is checked after
 // every test file, over all the changes its tests made (see world.ts).
 import { expect, it } from 'vitest';
-import { describedRoutes } from '../../describe/routes.ts';
+import { listRoutes } from '../../describe/routes.ts';
 
-const routes = await describedRoutes();
+const routes = await listRoutes();
 
 it.each(routes.filter((route) => route.method !== 'GET').map((route) => [route.name, route] as const))(
   '%s says what it leaves in the audit log',

@@ -2,7 +2,7 @@
 // (docs/api/errors.yaml), in both directions.
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../describe/errors.ts';
-import { describedRoutes } from '../../describe/routes.ts';
+import { listRoutes } from '../../describe/routes.ts';
 import { type AcceptedCredentials, open } from '../../src/core/auth/credentials.ts';
 import { unlimited } from '../../src/core/auth/limits.ts';
 import { findRequiredPlan } from '../../src/core/auth/plans.ts';
@@ -10,7 +10,7 @@ import type { Route } from '../../src/core/auth/route.ts';
 import { listRefusals, pipelineRefusals } from '../../src/openapi.ts';
 import { register } from './register.ts';
 
-const routes = await describedRoutes();
+const routes = await listRoutes();
 const entries = new Map(register.map((entry) => [entry.name, entry]));
 
 /** The limit as the register words it. */

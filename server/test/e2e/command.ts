@@ -17,7 +17,7 @@ export function commandLine(settings: Readonly<Record<string, string>>) {
   const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd: '/' });
 
   /** Starts a long-running command and waits for its first word. */
-  async function start(command: string, word: RegExp) {
+  async function startCommand(command: string, word: RegExp) {
     const child = spawn(process.execPath, [main, command], {
       env: environment,
       cwd: '/',
@@ -36,8 +36,8 @@ export function commandLine(settings: Readonly<Record<string, string>>) {
   }
 
   const startApi = async () => {
-    const api = await start('api', /"address":"([^"]+)"/);
+    const api = await startCommand('api', /"address":"([^"]+)"/);
     return { ...api, url: api.said[1] as string };
   };
-  return { plinth, start, startApi };
+  return { plinth, start: startCommand, startApi };
 }

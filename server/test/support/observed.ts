@@ -81,11 +81,11 @@ const always = new Set([
 ]);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { describedRoutes } = await import('../../describe/routes.ts');
+  const { listRoutes: listRoutes } = await import('../../describe/routes.ts');
   const lines = readdirSync(observedFolder).flatMap((file) =>
     readFileSync(join(observedFolder, file), 'utf8').trim().split('\n'),
   );
-  const routes = await describedRoutes();
+  const routes = await listRoutes();
   const faults = faultsOf(routes, new Set(lines));
   for (const fault of faults) console.error(fault);
   console.log(`${routes.length} operations, ${new Set(lines).size} kinds of answers observed, ${faults.length} faults`);

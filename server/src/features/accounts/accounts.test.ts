@@ -140,9 +140,9 @@ describe('sessions', () => {
   it('end by signing out, after seven idle days, and after thirty days', async () => {
     const person = await addPerson('ends@example.com');
     const session = async () => {
-      const { createSession: beginSession } = await import('../../core/identity/accounts.ts');
-      const mint = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
-      return { cookie: `plinth_session=${await beginSession(world.db, mint, person.id, world.clock.now())}` };
+      const { createSession } = await import('../../core/identity/accounts.ts');
+      const tokenKeys = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
+      return { cookie: `plinth_session=${await createSession(world.db, tokenKeys, person.id, world.clock.now())}` };
     };
     const me = (headers: { cookie: string }) => world.call('GET', '/api/auth/me', { headers });
     const one = await session();

@@ -8,7 +8,7 @@ interface ResetMail extends QueueRow {
   readonly user_id: string;
 }
 
-export const resetMails = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<ResetMail> => ({
+export const resetMailQueue = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<ResetMail> => ({
   name: 'reset_mails',
   owner: 'user_id',
   concurrency: 8,
@@ -19,12 +19,12 @@ export const resetMails = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<Reset
   async run({ user_id }, { db, now }) {
     const user = await getUser(db, user_id);
     const link = await createResetLink(db, user_id, pepper, baseUrl, now);
-    const sent = await mail.send({
+    const result = await mail.send({
       to: user.email,
       subject: 'Your way back into Plinth',
       text: `Someone, hopefully you, asked for a new password.\n\nSet one here within the hour:\n${link}\n\nIf it was not you, nothing has changed and you can ignore this mail.\n`,
     });
-    if (sent !== 'sent') throw new Error(`the mail server did not take it (${sent})`);
+    if (result !== 'sent') throw new Error(`the mail server did not take it (${result})`);
     return {};
   },
 });

@@ -17,19 +17,19 @@ import {
   timestamp,
 } from '../../kit/http/shapes.ts';
 
-export const Setup = answer('Setup', { initialised: z.boolean() });
-export const SetUp = body({
+export const SetupStatus = answer('Setup', { initialised: z.boolean() });
+export const SetupInput = body({
   setup_token: text(1, 256),
   email,
   full_name: name(1, 200),
   password: NewPassword,
   workspace_name: name(1, 100),
 });
-export type SetUp = z.output<typeof SetUp>;
-export const SetUpDone = answer('SetUpDone', { user: User, workspace: WorkspaceOfUser });
+export type SetupInput = z.output<typeof SetupInput>;
+export const SetupResult = answer('SetUpDone', { user: User, workspace: WorkspaceOfUser });
 
-export const SignIn = body({ email: text(1, 320), password: text(1, 1024) });
-export const SignedIn = answer('SignedIn', { user: User, workspaces: z.array(WorkspaceOfUser) });
+export const SignInInput = body({ email: text(1, 320), password: text(1, 1024) });
+export const SignInResult = answer('SignedIn', { user: User, workspaces: z.array(WorkspaceOfUser) });
 
 export const Me = answer('Me', {
   user: User,
@@ -46,7 +46,7 @@ export const Me = answer('Me', {
 
 export const MeChange = body({ full_name: optional(name(1, 200)) });
 export const PasswordChange = body({ current_password: text(1, 1024), new_password: NewPassword });
-export const ForgottenPassword = body({ email });
+export const PasswordResetRequest = body({ email });
 export const PasswordReset = body({ reset_token: text(1, 256), new_password: NewPassword });
 
 const tokenFields = {

@@ -2,15 +2,15 @@
 import { purgeCredentials } from '../../core/identity/workspaces.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import { resetMails } from './background.ts';
+import { resetMailQueue } from './background.ts';
 import { type AccountDeps, accountRoutes } from './routes.ts';
-import { forgetResetMails } from './store.ts';
+import { removeOldResetMails } from './store.ts';
 
 export const accounts = (deps: AccountDeps) => ({
   routes: accountRoutes(deps),
-  queues: [resetMails(deps) as Queue],
+  queues: [resetMailQueue(deps) as Queue],
   jobs: [
     { name: 'purge credentials', everyMs: 10 * 60 * 1000, run: purgeCredentials },
-    { name: 'forget reset mails', everyMs: 10 * 60 * 1000, run: forgetResetMails },
+    { name: 'forget reset mails', everyMs: 10 * 60 * 1000, run: removeOldResetMails },
   ] satisfies Job[],
 });

@@ -11,9 +11,9 @@ import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { insertResetMail, useReset } from './store.ts';
+import { insertResetMail, redeemReset } from './store.ts';
 
-const mailsPerHour = 3;
+const maxMailsPerHour = 3;
 
 export interface PasswordDeps {
   readonly counters: Counters;
@@ -62,8 +62,8 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, de
     now,
   );
   // A person can ask again, but nobody can fill their inbox.
-  const asked = await deps.counters.add(`forgot:${email}`, 60 * 60);
-  if (user === undefined || !deps.mail.configured || asked.count > mailsPerHour) return done;
+  const requests = await deps.counters.add(`forgot:${email}`, 60 * 60);
+  if (user === undefined || !deps.mail.configured || requests.count > maxMailsPerHour) return done;
   await insertResetMail(db, user.id, now);
   afterCommit(db, () => deps.wake.notify('reset_mails'));
   return done;
@@ -78,7 +78,7 @@ export async function resetPassword(
 ) {
   const hash = await hashPassword(input.new_password);
   return transaction(db, async (db) => {
-    const reset = await useReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
+    const reset = await redeemReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
     if (reset === undefined)
       throw new Problem('gone', 'reset_link_expired', 'This link was used, is older than an hour, or was never made.');
     await savePassword(db, reset.user_id, hash, now);

@@ -14,16 +14,16 @@ import { media } from '../../kit/http/operation.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import type { Db } from '../../tables.ts';
 import {
-  ForgottenPassword,
   Me,
   MeChange,
   PasswordChange,
   PasswordReset,
-  SetUp,
-  SetUpDone,
-  Setup,
-  SignedIn,
-  SignIn,
+  PasswordResetRequest,
+  SetupInput,
+  SetupResult,
+  SetupStatus,
+  SignInInput,
+  SignInResult,
 } from './contract.ts';
 import { resetPasswordPage } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordDeps, resetPassword } from './password.ts';
@@ -33,15 +33,15 @@ import { tokenRoutes } from './token-routes.ts';
 
 export type AccountDeps = SignInDeps & PasswordDeps;
 
-const bySession = { session: true } as const;
+const sessionOnly = { session: true } as const;
 
 export const accountRoutes = (deps: AccountDeps): Route[] => [
-  ...comingIn(deps),
-  ...beingSomeone,
-  ...tokenRoutes(deps.mint),
+  ...signInRoutes(deps),
+  ...profileRoutes,
+  ...tokenRoutes(deps.tokenKeys),
 ];
 
-const comingIn = (deps: AccountDeps): Route[] => [
+const signInRoutes = (deps: AccountDeps): Route[] => [
   route({
     name: 'getSetup',
     method: 'GET',
@@ -51,7 +51,7 @@ const comingIn = (deps: AccountDeps): Route[] => [
     credentials: open,
     access: anyone,
     limit: perMinute(30, 'address'),
-    answers: { 200: Setup },
+    answers: { 200: SetupStatus },
     handle: async ({ db }) => ({ initialised: await isInitialised(db) }),
   }),
   route({
@@ -64,9 +64,9 @@ const comingIn = (deps: AccountDeps): Route[] => [
     credentials: open,
     access: { ...anyone, needs: 'setup token' },
     limit: perMinute(5, 'address'),
-    body: SetUp,
+    body: SetupInput,
     audits: ['workspace.created'],
-    answers: { 200: SetUpDone },
+    answers: { 200: SetupResult },
     refusals: [
       { status: 401, code: 'credentials_invalid' },
       { status: 409, code: 'already_initialised' },
@@ -84,9 +84,9 @@ const comingIn = (deps: AccountDeps): Route[] => [
     credentials: open,
     access: anyone,
     limit: perMinute(60, 'address'),
-    body: SignIn,
+    body: SignInInput,
     audits: ['auth.sign_in', 'auth.sign_in.failed'],
-    answers: { 200: SignedIn },
+    answers: { 200: SignInResult },
     refusals: [{ status: 401, code: 'sign_in_failed' }],
     handle: ({ db, access, body, now }) => signIn(db, access, body, deps, now),
   }),
@@ -96,7 +96,7 @@ const comingIn = (deps: AccountDeps): Route[] => [
     path: '/api/auth/sign-out',
     origin: 'N',
     summary: 'End this browser session',
-    credentials: bySession,
+    credentials: sessionOnly,
     access: self,
     limit: perMinute(60, 'caller'),
     audits: ['auth.sign_out'],
@@ -113,7 +113,7 @@ const comingIn = (deps: AccountDeps): Route[] => [
     credentials: open,
     access: anyone,
     limit: perMinute(5, 'address'),
-    body: ForgottenPassword,
+    body: PasswordResetRequest,
     audits: ['auth.password_reset_asked'],
     answers: { 200: Success },
     handle: ({ db, access, body, now }) => forgotPassword(db, access, body.email, deps, now),
@@ -149,7 +149,7 @@ const comingIn = (deps: AccountDeps): Route[] => [
   }),
 ];
 
-const beingSomeone: Route[] = [
+const profileRoutes: Route[] = [
   route({
     name: 'getMe',
     method: 'GET',
@@ -174,7 +174,7 @@ const beingSomeone: Route[] = [
     body: MeChange,
     audits: ['auth.profile_changed'],
     answers: { 200: User },
-    handle: ({ db, access, body, now }) => changeMe(db, access, body.full_name, now),
+    handle: ({ db, access, body, now }) => updateMe(db, access, body.full_name, now),
   }),
   route({
     name: 'changePassword',
@@ -182,7 +182,7 @@ const beingSomeone: Route[] = [
     path: '/api/auth/password',
     origin: 'N',
     summary: 'Change my password; my other browser sessions end',
-    credentials: bySession,
+    credentials: sessionOnly,
     access: self,
     limit: perMinute(5, 'user', { scaledBy: 'never' }),
     body: PasswordChange,
@@ -210,7 +210,7 @@ async function describeMe(db: Db, access: SelfAccess) {
   };
 }
 
-async function changeMe(db: Db, access: SelfAccess, full_name: string | undefined, now: Date) {
+async function updateMe(db: Db, access: SelfAccess, full_name: string | undefined, now: Date) {
   const before = await getUser(db, access.caller.user_id as string);
   return transaction(db, async (db) => {
     const user = await saveName(db, access, full_name ?? before.full_name, now);

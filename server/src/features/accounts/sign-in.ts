@@ -27,11 +27,11 @@ import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { SetUp } from './contract.ts';
+import type { SetupInput } from './contract.ts';
 import { findSetupToken, removeSetupTokens } from './store.ts';
 
 export interface SignInDeps {
-  readonly mint: TokenKeys;
+  readonly tokenKeys: TokenKeys;
   readonly counters: Counters;
   /** From the environment; a printed one is kept as a hash in the database. */
   readonly setupToken: string | undefined;
@@ -40,7 +40,7 @@ export interface SignInDeps {
   readonly secureCookie: boolean;
 }
 
-export async function setUp(db: Db, visitor: Visitor, input: SetUp, deps: SignInDeps, now: Date) {
+export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: SignInDeps, now: Date) {
   const password = await hashPassword(input.password);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, 'first set-up');
@@ -67,20 +67,24 @@ export async function setUp(db: Db, visitor: Visitor, input: SetUp, deps: SignIn
     await auditVisitor(db, visitor, { id: user_id, email: input.email }, change, now, workspace_id);
     const user = await getUser(db, user_id);
     const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: deps.defaultPlan };
-    return withSession({ user: presentUser(user), workspace }, await createSession(db, deps.mint, user_id, now), deps);
+    return answerWithSession(
+      { user: presentUser(user), workspace },
+      await createSession(db, deps.tokenKeys, user_id, now),
+      deps,
+    );
   });
 }
 
-async function isSetupToken(db: Db, text: string, { setupToken, mint }: SignInDeps): Promise<boolean> {
-  const [pepper] = mint.peppers;
+async function isSetupToken(db: Db, text: string, { setupToken, tokenKeys }: SignInDeps): Promise<boolean> {
+  const [pepper] = tokenKeys.peppers;
   if (pepper === undefined) return false;
   const hash = hashOneTimeToken(text, pepper);
   if (setupToken !== undefined && timingSafeEqual(hash, hashOneTimeToken(setupToken, pepper))) return true;
   return (await findSetupToken(db, hash)) !== undefined;
 }
 
-const failuresWindow = 15 * 60;
-const failuresAllowed = 5;
+const failureWindowSeconds = 15 * 60;
+const maxFailures = 5;
 const secondsBetweenTries = 5;
 
 /** Every way to fail gives the same answer in the same time, so that nobody learns who has an account. */
@@ -93,10 +97,10 @@ export async function signIn(
 ) {
   const email = input.email.trim().toLowerCase();
   const failures = `sign-in:${email.slice(0, 254)}:${visitor.ip}`;
-  await slowDown(deps.counters, email, failures);
+  await refuseRepeatedTries(deps.counters, email, failures);
   const stored = await findPassword(db, email);
   if (!(await isMatchingPassword(input.password, stored?.hash)) || stored === undefined) {
-    await deps.counters.add(failures, failuresWindow);
+    await deps.counters.add(failures, failureWindowSeconds);
     await auditVisitor(
       db,
       visitor,
@@ -104,26 +108,26 @@ export async function signIn(
       { type: 'auth.sign_in.failed', target: { kind: 'user', id: email.slice(0, 254) } },
       now,
     );
-    throw notRight();
+    throw wrongEmailOrPassword();
   }
   return transaction(db, async (db) => {
     // Changed while it was being checked: then it was the old one.
-    if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw notRight();
+    if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw wrongEmailOrPassword();
     const user = await getUser(db, stored.user_id);
-    const token = await createSession(db, deps.mint, user.id, now);
+    const token = await createSession(db, deps.tokenKeys, user.id, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
-    return withSession({ user: presentUser(user), workspaces }, token, deps);
+    return answerWithSession({ user: presentUser(user), workspaces }, token, deps);
   });
 }
 
 /** Five failures from one address close that door for a while; over all addresses one try in five seconds stays open. */
-async function slowDown(counters: Counters, email: string, failures: string): Promise<void> {
-  const failed = await counters.add(failures, failuresWindow, 0);
-  if (failed.count >= failuresAllowed) throw tooMany(failuresAllowed, failuresWindow, failed.resetMs);
+async function refuseRepeatedTries(counters: Counters, email: string, failures: string): Promise<void> {
+  const failed = await counters.add(failures, failureWindowSeconds, 0);
+  if (failed.count >= maxFailures) throw tooManyTries(maxFailures, failureWindowSeconds, failed.resetMs);
   const tries = await counters.add(`sign-in-try:${email.slice(0, 254)}`, secondsBetweenTries);
-  if (tries.count > 1) throw tooMany(1, secondsBetweenTries, tries.resetMs);
+  if (tries.count > 1) throw tooManyTries(1, secondsBetweenTries, tries.resetMs);
 }
 
 export async function signOut(db: Db, access: SelfAccess, now: Date) {
@@ -141,13 +145,14 @@ export async function signOut(db: Db, access: SelfAccess, now: Date) {
   });
 }
 
-function withSession<Body>(body: Body, token: string, { secureCookie }: SignInDeps) {
+function answerWithSession<Body>(body: Body, token: string, { secureCookie }: SignInDeps) {
   return withNotes(body, { headers: sessionCookie(token, secureCookie) });
 }
 
-const notRight = () => unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
+const wrongEmailOrPassword = () =>
+  unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
 
-const tooMany = (limit: number, windowSeconds: number, resetMs: number) => {
+const tooManyTries = (limit: number, windowSeconds: number, resetMs: number) => {
   const seconds = toWholeSeconds(resetMs);
   return rateLimited(`Too many tries. Wait ${seconds} seconds.`, limit, windowSeconds, seconds);
 };

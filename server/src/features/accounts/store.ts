@@ -5,7 +5,7 @@ import type { CredentialKind } from '../../core/auth/tokens.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 
-const live = (db: Db, kind: CredentialKind, now: Date) =>
+const liveCredentials = (db: Db, kind: CredentialKind, now: Date) =>
   db
     .selectFrom('credentials')
     .selectAll('credentials')
@@ -16,28 +16,28 @@ const live = (db: Db, kind: CredentialKind, now: Date) =>
     .orderBy('credentials.id', 'desc');
 
 const ownTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
-  live(db, 'personal_token', now)
+  liveCredentials(db, 'personal_token', now)
     .where('credentials.workspace_id', '=', access.workspace_id)
     .where('credentials.user_id', '=', access.caller.user_id);
 
 const workspaceTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
-  live(db, 'personal_token', now)
+  liveCredentials(db, 'personal_token', now)
     .innerJoin('users', 'users.id', 'credentials.user_id')
     .where('credentials.workspace_id', '=', access.workspace_id)
     .select('users.email as owner_email');
 
 const workspaceKeys = (db: Db, access: WorkspaceAccess, now: Date) =>
-  live(db, 'workspace_key', now).where('credentials.workspace_id', '=', access.workspace_id);
+  liveCredentials(db, 'workspace_key', now).where('credentials.workspace_id', '=', access.workspace_id);
 
-const ownKeys = (db: Db, access: SelfAccess, now: Date) =>
-  live(db, 'personal_key', now).where('credentials.user_id', '=', access.caller.user_id);
+const ownApiKeys = (db: Db, access: SelfAccess, now: Date) =>
+  liveCredentials(db, 'personal_key', now).where('credentials.user_id', '=', access.caller.user_id);
 
 export const listTokens = (db: Db, access: WorkspaceAccess, now: Date) => ownTokens(db, access, now).execute();
 export const listWorkspaceTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
   workspaceTokens(db, access, now).execute();
 export const listWorkspaceKeys = (db: Db, access: WorkspaceAccess, now: Date) =>
   workspaceKeys(db, access, now).execute();
-export const listApiKeys = (db: Db, access: SelfAccess, now: Date) => ownKeys(db, access, now).execute();
+export const listApiKeys = (db: Db, access: SelfAccess, now: Date) => ownApiKeys(db, access, now).execute();
 
 export const findToken = (db: Db, access: WorkspaceAccess, id: string) =>
   ownTokens(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
@@ -46,7 +46,7 @@ export const findWorkspaceToken = (db: Db, access: WorkspaceAccess, id: string) 
 export const findWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
   workspaceKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
 export const findApiKey = (db: Db, access: SelfAccess, id: string) =>
-  ownKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
+  ownApiKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
 
 export async function saveCredential(
   db: Db,
@@ -63,7 +63,7 @@ export async function saveCredential(
     .executeTakeFirstOrThrow();
 }
 
-export async function revokeApiKey(db: Db, access: SelfAccess, id: string, now: Date): Promise<void> {
+export async function saveApiKeyRevoked(db: Db, access: SelfAccess, id: string, now: Date): Promise<void> {
   await db
     .updateTable('credentials')
     .set({ revoked_at: now })
@@ -82,7 +82,7 @@ export async function saveName(db: Db, access: SelfAccess, full_name: string, no
 }
 
 /** Takes a reset link out of use and gives whose it was; undefined when it was used, is over or never was. */
-export async function useReset(db: Db, hash: Buffer, now: Date) {
+export async function redeemReset(db: Db, hash: Buffer, now: Date) {
   return db
     .updateTable('password_resets')
     .set({ used_at: now })
@@ -107,14 +107,14 @@ export async function insertResetMail(db: Db, user_id: string, now: Date): Promi
     .execute();
 }
 
-const mailsKeptMs = 24 * 60 * 60 * 1000;
+const keepMs = 24 * 60 * 60 * 1000;
 
 /** Those that are over stay for a day, so that what went wrong can be looked at. */
-export async function forgetResetMails(db: Db, now: Date): Promise<number> {
+export async function removeOldResetMails(db: Db, now: Date): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('reset_mails')
     .where('due_at', 'is', null)
-    .where('created_date', '<', new Date(now.getTime() - mailsKeptMs))
+    .where('created_date', '<', new Date(now.getTime() - keepMs))
     .executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }

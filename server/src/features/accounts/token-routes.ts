@@ -36,18 +36,21 @@ import {
   changeWorkspaceKey,
   createToken,
   createWorkspaceKey,
-  endApiKey,
   renameToken,
+  revokeApiKey,
   revokeToken,
   revokeWorkspaceKey,
 } from './tokens.ts';
 
-export const tokenRoutes = (mint: TokenKeys): Route[] => [...personal(mint), ...ofWorkspace(mint)];
+export const tokenRoutes = (tokenKeys: TokenKeys): Route[] => [
+  ...personalRoutes(tokenKeys),
+  ...workspaceCredentialRoutes(tokenKeys),
+];
 
-const ownToken = nestedResource(unlimitedToken(selfInWorkspace), 'token', findToken);
-const ownKey = nestedResource(unlimitedToken(self), 'key', findApiKey);
+const ownTokenGuard = nestedResource(unlimitedToken(selfInWorkspace), 'token', findToken);
+const ownApiKeyGuard = nestedResource(unlimitedToken(self), 'key', findApiKey);
 
-const personal = (mint: TokenKeys): Route[] => [
+const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
   route({
     name: 'listTokens',
     method: 'GET',
@@ -81,7 +84,7 @@ const personal = (mint: TokenKeys): Route[] => [
       { status: 404, code: 'app_not_found' },
       { status: 409, code: 'limit_reached' },
     ],
-    handle: ({ db, access, body, now }) => createToken(db, access, body, mint, now),
+    handle: ({ db, access, body, now }) => createToken(db, access, body, tokenKeys, now),
   }),
   route({
     name: 'updateToken',
@@ -90,7 +93,7 @@ const personal = (mint: TokenKeys): Route[] => [
     origin: 'N',
     summary: 'Rename one of my tokens',
     credentials: sessionOrToken,
-    access: ownToken,
+    access: ownTokenGuard,
     limit: perMinute(60, 'caller'),
     body: TokenChange,
     audits: ['token.renamed'],
@@ -104,7 +107,7 @@ const personal = (mint: TokenKeys): Route[] => [
     origin: 'N',
     summary: 'Revoke one of my tokens, and those made by it',
     credentials: sessionOrToken,
-    access: ownToken,
+    access: ownTokenGuard,
     limit: perMinute(60, 'caller'),
     audits: ['token.revoked'],
     answers: { 200: Success },
@@ -149,19 +152,19 @@ const personal = (mint: TokenKeys): Route[] => [
     origin: 'N',
     summary: 'Revoke one of my personal API keys',
     credentials: sessionOrToken,
-    access: ownKey,
+    access: ownApiKeyGuard,
     limit: perMinute(60, 'caller'),
     audits: ['api_key.revoked'],
     answers: { 200: Success },
-    handle: ({ db, access, now }) => endApiKey(db, access, now),
+    handle: ({ db, access, now }) => revokeApiKey(db, access, now),
   }),
 ];
 
-const admin = unlimitedToken(workspaceAs('admin'));
-const workspaceToken = nestedResource(admin, 'token', findWorkspaceToken);
-const workspaceKey = nestedResource(admin, 'key', findWorkspaceKey);
+const adminGuard = unlimitedToken(workspaceAs('admin'));
+const workspaceTokenGuard = nestedResource(adminGuard, 'token', findWorkspaceToken);
+const workspaceKeyGuard = nestedResource(adminGuard, 'key', findWorkspaceKey);
 
-const ofWorkspace = (mint: TokenKeys): Route[] => [
+const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
   route({
     name: 'listWorkspaceTokens',
     method: 'GET',
@@ -185,7 +188,7 @@ const ofWorkspace = (mint: TokenKeys): Route[] => [
     origin: 'N',
     summary: 'Revoke a member’s token, and those made by it',
     credentials: sessionOrToken,
-    access: workspaceToken,
+    access: workspaceTokenGuard,
     limit: perMinute(60, 'workspace'),
     audits: ['token.revoked'],
     answers: { 200: Success },
@@ -212,7 +215,7 @@ const ofWorkspace = (mint: TokenKeys): Route[] => [
     description:
       'It acts for the workspace by its scopes, for no person, and survives whoever made it. The text is in this answer only.',
     credentials: sessionOrToken,
-    access: admin,
+    access: adminGuard,
     limit: perMinute(10, 'workspace'),
     idempotency: 'optional',
     shownOnce: ['token'],
@@ -223,7 +226,7 @@ const ofWorkspace = (mint: TokenKeys): Route[] => [
       { status: 404, code: 'app_not_found' },
       { status: 409, code: 'limit_reached' },
     ],
-    handle: ({ db, access, body, now }) => createWorkspaceKey(db, access, body, mint, now),
+    handle: ({ db, access, body, now }) => createWorkspaceKey(db, access, body, tokenKeys, now),
   }),
   route({
     name: 'updateWorkspaceKey',
@@ -232,7 +235,7 @@ const ofWorkspace = (mint: TokenKeys): Route[] => [
     origin: 'N',
     summary: 'Change a workspace key’s name or description; its scopes are fixed',
     credentials: sessionOrToken,
-    access: workspaceKey,
+    access: workspaceKeyGuard,
     limit: perMinute(60, 'workspace'),
     body: WorkspaceKeyChange,
     audits: ['workspace_key.updated'],
@@ -246,7 +249,7 @@ const ofWorkspace = (mint: TokenKeys): Route[] => [
     origin: 'N',
     summary: 'Revoke a workspace key',
     credentials: sessionOrToken,
-    access: workspaceKey,
+    access: workspaceKeyGuard,
     limit: perMinute(60, 'workspace'),
     audits: ['workspace_key.revoked'],
     answers: { 200: Success },

@@ -17,59 +17,66 @@ import {
   presentToken,
   presentWorkspaceKey,
 } from './contract.ts';
-import { findToken, findWorkspaceKey, listTokens, listWorkspaceKeys, revokeApiKey, saveCredential } from './store.ts';
+import {
+  findToken,
+  findWorkspaceKey,
+  listTokens,
+  listWorkspaceKeys,
+  saveApiKeyRevoked,
+  saveCredential,
+} from './store.ts';
 
 const maxTokens = 50;
-const maxKeys = 10;
+const maxWorkspaceKeys = 10;
 const defaultDays = 90;
 const dayMs = 24 * 60 * 60 * 1000;
 
-export async function createToken(db: Db, access: WorkspaceAccess, input: NewToken, mint: TokenKeys, now: Date) {
+export async function createToken(db: Db, access: WorkspaceAccess, input: NewToken, tokenKeys: TokenKeys, now: Date) {
   const { caller, workspace_id } = access;
   const days = input.expires_in_days === undefined ? defaultDays : input.expires_in_days;
-  const wanted = {
+  const rights = {
     permission: input.permission ?? ('read_only' as const),
     app_ids: input.app_ids ?? null,
     expires_at: days === null ? null : new Date(now.getTime() + days * dayMs),
   };
   const parent = caller.kind === 'personal_token' ? caller : null;
-  if (parent !== null) refuseWider(parent, wanted);
+  if (parent !== null) refuseWiderThanParent(parent, rights);
   return transaction(db, async (db) => {
-    await takeAdvisoryLock(db, tokensOf(access));
+    await takeAdvisoryLock(db, tokenLockName(access));
     if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid(); // revoked meanwhile
     if ((await listTokens(db, access, now)).length >= maxTokens)
-      throw limitReached(maxTokens, 'tokens', tooMany(maxTokens));
-    await requireApps(db, access, wanted.app_ids);
+      throw limitReached(maxTokens, 'tokens', tooManyMessage(maxTokens));
+    await requireApps(db, access, rights.app_ids);
     const { id, token } = await insertCredential(
       db,
-      mint,
+      tokenKeys,
       {
         kind: 'personal_token',
         name: input.name,
         user_id: caller.user_id,
         workspace_id,
-        ...wanted,
+        ...rights,
         parent_id: parent?.credential_id ?? null,
       },
       now,
     );
-    const made = presentToken((await findToken(db, access, id)) as CredentialRow);
-    await audit(db, access, { type: 'token.created', target: { kind: 'token', id }, after: made }, now);
-    return { ...made, token };
+    const created = presentToken((await findToken(db, access, id)) as CredentialRow);
+    await audit(db, access, { type: 'token.created', target: { kind: 'token', id }, after: created }, now);
+    return { ...created, token };
   });
 }
 
 /** Making and revoking take turns, so that no token is made by one that is just being revoked. */
-const tokensOf = (access: WorkspaceAccess): string => `tokens in ${access.workspace_id}`;
+const tokenLockName = (access: WorkspaceAccess): string => `tokens in ${access.workspace_id}`;
 
-interface Reach {
+interface TokenRights {
   readonly permission: 'read_only' | 'full_access';
   readonly app_ids: readonly string[] | null;
   readonly expires_at: Date | null;
 }
 
 /** A token's token can do no more than it, nor live longer. */
-function refuseWider(parent: Caller, wanted: Reach): void {
+function refuseWiderThanParent(parent: Caller, wanted: TokenRights): void {
   const moreApps =
     parent.app_ids !== null && (wanted.app_ids === null || wanted.app_ids.some((id) => !parent.app_ids?.includes(id)));
   const moreTime = parent.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > parent.expires_at);
@@ -105,7 +112,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
 /** At once and for good, with everything made by it. */
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
-    await takeAdvisoryLock(db, tokensOf(access));
+    await takeAdvisoryLock(db, tokenLockName(access));
     const revoked = await revokeWithDescendants(db, access, access.token.id, now);
     const before = { name: access.token.name, permission: access.token.permission };
     await audit(
@@ -118,9 +125,9 @@ export async function revokeToken(db: Db, access: WorkspaceAccess & { token: Cre
   });
 }
 
-export async function endApiKey(db: Db, access: SelfAccess & { key: CredentialRow }, now: Date) {
+export async function revokeApiKey(db: Db, access: SelfAccess & { key: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
-    await revokeApiKey(db, access, access.key.id, now);
+    await saveApiKeyRevoked(db, access, access.key.id, now);
     await auditSelf(
       db,
       access,
@@ -135,18 +142,18 @@ export async function createWorkspaceKey(
   db: Db,
   access: WorkspaceAccess,
   input: NewWorkspaceKey,
-  mint: TokenKeys,
+  tokenKeys: TokenKeys,
   now: Date,
 ) {
   const { caller, workspace_id } = access;
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `keys of ${workspace_id}`);
-    if ((await listWorkspaceKeys(db, access, now)).length >= maxKeys)
-      throw limitReached(maxKeys, 'workspace_keys', tooMany(maxKeys));
+    if ((await listWorkspaceKeys(db, access, now)).length >= maxWorkspaceKeys)
+      throw limitReached(maxWorkspaceKeys, 'workspace_keys', tooManyMessage(maxWorkspaceKeys));
     await requireApps(db, access, input.app_ids ?? null);
     const { id, token } = await insertCredential(
       db,
-      mint,
+      tokenKeys,
       {
         kind: 'workspace_key',
         name: input.name,
@@ -160,17 +167,22 @@ export async function createWorkspaceKey(
       },
       now,
     );
-    const made = presentWorkspaceKey((await findWorkspaceKey(db, access, id)) as CredentialRow);
-    await audit(db, access, { type: 'workspace_key.created', target: { kind: 'workspace_key', id }, after: made }, now);
-    return { ...made, token };
+    const created = presentWorkspaceKey((await findWorkspaceKey(db, access, id)) as CredentialRow);
+    await audit(
+      db,
+      access,
+      { type: 'workspace_key.created', target: { kind: 'workspace_key', id }, after: created },
+      now,
+    );
+    return { ...created, token };
   });
 }
 
-export type KeyAccess = WorkspaceAccess & { readonly key: CredentialRow };
+export type WorkspaceKeyAccess = WorkspaceAccess & { readonly key: CredentialRow };
 
 export async function changeWorkspaceKey(
   db: Db,
-  access: KeyAccess,
+  access: WorkspaceKeyAccess,
   change: { name?: string; description?: string },
   now: Date,
 ) {
@@ -188,7 +200,7 @@ export async function changeWorkspaceKey(
   });
 }
 
-export async function revokeWorkspaceKey(db: Db, access: KeyAccess, now: Date) {
+export async function revokeWorkspaceKey(db: Db, access: WorkspaceKeyAccess, now: Date) {
   return transaction(db, async (db) => {
     await revokeWithDescendants(db, access, access.key.id, now);
     const before = { name: access.key.name, scopes: access.key.scopes };
@@ -202,4 +214,4 @@ export async function revokeWorkspaceKey(db: Db, access: KeyAccess, now: Date) {
   });
 }
 
-const tooMany = (limit: number): string => `At most ${limit} of these can be live at once.`;
+const tooManyMessage = (limit: number): string => `At most ${limit} of these can be live at once.`;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { forgetTokens } from './store.ts';
+import { purgeExpiredTokens } from './store.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -220,9 +220,9 @@ describe('tokens', () => {
     await mint(id, { expires_in_seconds: 86_400 });
     const old = await world.token(owner, workspace, { expires_at: new Date(Date.now() - 2 * 86_400_000) });
     const day = 86_400_000;
-    await forgetTokens(world.app.database.db, new Date(Date.now() + day));
+    await purgeExpiredTokens(world.app.database.db, new Date(Date.now() + day));
     expect(await credentialsOf(id)).toHaveLength(2);
-    await forgetTokens(world.app.database.db, new Date(Date.now() + day + 61_000));
+    await purgeExpiredTokens(world.app.database.db, new Date(Date.now() + day + 61_000));
     expect(await credentialsOf(id)).toHaveLength(1);
     expect(await isKnown(old)).toBe('credentials_expired');
     const sweep = world.app.background.jobs.find((job) => job.name === 'forget app user tokens');

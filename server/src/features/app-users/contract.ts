@@ -19,7 +19,7 @@ import {
 import type { Tables } from '../../tables.ts';
 
 export type AppUserRow = Selectable<Tables['app_users']>;
-export type Data = Readonly<Record<string, unknown>>;
+export type UserData = Readonly<Record<string, unknown>>;
 
 const role = oneOf('admin', 'user');
 

@@ -21,16 +21,16 @@ import { findAppUser, listAppUsers } from './store.ts';
 
 export interface AppUserDeps {
   readonly cursors: Cursors;
-  readonly mint: TokenKeys;
+  readonly tokenKeys: TokenKeys;
 }
 
-const editors = appAs('editor');
-const oneUser = nestedResource(editors, 'app_user', findAppUser, 'user_id');
+const editorGuard = appAs('editor');
+const appUserGuard = nestedResource(editorGuard, 'app_user', findAppUser, 'user_id');
 const limit = perMinute(60, 'caller');
 const emailTaken = { status: 409, code: 'unique_conflict' } as const;
-const defaultSeconds = 3_600;
+const defaultTokenSeconds = 3_600;
 
-export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
+export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
   route({
     name: 'listAppUsers',
     method: 'GET',
@@ -38,7 +38,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
     origin: 'N',
     summary: 'List the people who use an app, newest first',
     credentials: readCredentials,
-    access: editors,
+    access: editorGuard,
     limit,
     query: AppUserQuery,
     answers: { 200: AppUsers },
@@ -57,7 +57,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
     origin: 'N',
     summary: 'Add someone who uses an app',
     credentials: writeCredentials,
-    access: editors,
+    access: editorGuard,
     limit,
     idempotency: 'optional',
     body: NewAppUser,
@@ -74,7 +74,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
     summary: 'Change someone who uses an app; what is left out stays',
     description: 'Of `data` the keys that are sent change, and a key sent as null goes; the others stay.',
     credentials: writeCredentials,
-    access: oneUser,
+    access: appUserGuard,
     limit,
     body: AppUserChange,
     audits: ['app_user.updated'],
@@ -89,7 +89,7 @@ export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
     origin: 'N',
     summary: 'Remove someone who uses an app; their tokens end at once, what they wrote stays',
     credentials: writeCredentials,
-    access: oneUser,
+    access: appUserGuard,
     limit,
     audits: ['app_user.deleted'],
     answers: { 200: Success },
@@ -103,12 +103,12 @@ export const appUserRoutes = ({ cursors, mint }: AppUserDeps): Route[] => [
     summary: 'Make a token under which someone who uses an app reaches its data',
     description: 'For the app’s own server, which has signed the person in. The token is good for this app only.',
     credentials: writeCredentials,
-    access: oneUser,
+    access: appUserGuard,
     limit,
     body: NewAppUserToken,
     audits: ['app_user.token_created'],
     answers: { 200: AppUserToken },
     handle: ({ db, access, body, now }) =>
-      createAppUserToken(db, access, body.expires_in_seconds ?? defaultSeconds, mint, now),
+      createAppUserToken(db, access, body.expires_in_seconds ?? defaultTokenSeconds, tokenKeys, now),
   }),
 ];

@@ -4,7 +4,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
-import type { AppUserQuery, AppUserRow, Data } from './contract.ts';
+import type { AppUserQuery, AppUserRow, UserData } from './contract.ts';
 
 const users = (db: Db, { app }: AppAccess) => db.selectFrom('app_users').where('app_id', '=', app.id).selectAll();
 
@@ -33,7 +33,7 @@ interface AppUserFields {
   readonly email: string;
   readonly full_name?: string;
   readonly role?: AppUserRow['role'];
-  readonly data: Data;
+  readonly data: UserData;
 }
 
 /** Undefined when another user of the app has the address. */
@@ -68,13 +68,13 @@ export async function removeAppUser(db: Db, { app }: AppAccess, id: string): Pro
   await db.deleteFrom('app_users').where('app_id', '=', app.id).where('id', '=', id).execute();
 }
 
-const keptMs = 24 * 60 * 60 * 1000; // so long a page left open is told that its token has expired, not that it never was
-const tokensAtOnce = 1_000;
+const keepMs = 24 * 60 * 60 * 1000; // so long a page left open is told that its token has expired, not that it never was
+const batchSize = 1_000;
 
 /** Deletes tokens of app users that are long over, some at a time; gives how many. */
-export async function forgetTokens(db: Db, now: Date): Promise<number> {
+export async function purgeExpiredTokens(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from credentials where id in (
-    select id from credentials where kind = 'app_user_token' and expires_at <= ${new Date(now.getTime() - keptMs)}
-    limit ${sql.lit(tokensAtOnce)} for update skip locked)`.execute(db);
+    select id from credentials where kind = 'app_user_token' and expires_at <= ${new Date(now.getTime() - keepMs)}
+    limit ${sql.lit(batchSize)} for update skip locked)`.execute(db);
   return Number(numAffectedRows ?? 0);
 }

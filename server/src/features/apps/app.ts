@@ -30,7 +30,7 @@ export async function createApp(db: Db, access: WorkspaceAccess, input: Partial<
 export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fields }: AppChange, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
-    const owner = owner_email === undefined ? undefined : await newOwner(db, access, owner_email);
+    const owner = owner_email === undefined ? undefined : await getNewOwner(db, access, owner_email);
     const change = { ...fields, ...(owner && { owner_id: owner.id }) };
     const row = await saveApp(db, access, { ...change, updated_date: now });
     const before = Object.fromEntries(Object.keys(change).map((field) => [field, app[field as keyof AppRow]]));
@@ -40,7 +40,7 @@ export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fie
 }
 
 /** A transfer needs owner rights; the receiver must be a joined member who may make apps. */
-async function newOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
+async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
   if (access.app_role !== 'owner') {
     throw new Problem('forbidden', 'role_required', 'Handing an app over needs the role owner.', {
       members: { required_role: 'owner' },

@@ -32,11 +32,11 @@ export const NewApp = body({
   public_settings: optional(publicSettings),
 });
 
-const slugForm = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
+const slugPattern = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
 
 export const AppChange = body({
   name: optional(name(1, 100)),
-  slug: optional(pattern(slugForm, 63)),
+  slug: optional(pattern(slugPattern, 63)),
   user_description: optional(text(0, 4000)),
   logo_url: clearable(httpsUrl),
   visibility: optional(oneOf('workspace', 'private')),
@@ -55,8 +55,8 @@ export const Share = answer('AppShare', {
 export const ShareRole = body({ role: oneOf('editor', 'viewer') });
 
 // Relative, no empty, `.` or `..` segment, no control character, nothing under `.git/`.
-const pathForm = /^(?!\.git(?:\/|$))(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+)*$/u;
-const filePath = pattern(pathForm, 400);
+const pathPattern = /^(?!\.git(?:\/|$))(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+)*$/u;
+const filePath = pattern(pathPattern, 400);
 const encoding = optional(oneOf('utf-8', 'base64'));
 
 export const FilePath = query({ path: filePath });
@@ -67,19 +67,19 @@ export const FileEntry = answer('AppFile', {
   sha256: z.string(),
   updated_date: timestamp,
 });
-export const FileRead = answer('AppFileContent', {
+export const AppFileContent = answer('AppFileContent', {
   path: z.string(),
   content: z.string(),
   encoding: oneOf('utf-8', 'base64'),
   sha256: z.string(),
   revision: count,
 });
-export const FileContent = body({
+export const FileInput = body({
   content: z.string(),
   encoding,
   expected_sha256: clearable(z.string()).meta({ description: 'the hash you read; null: the file must not exist yet' }),
 });
-export type FileContent = z.output<typeof FileContent>;
+export type FileInput = z.output<typeof FileInput>;
 export interface StoredFile {
   path: string;
   content: Buffer;
@@ -89,13 +89,13 @@ export interface StoredFile {
 }
 
 export const FileSaved = answer('AppFileSaved', { path: z.string(), sha256: z.string(), revision: count });
-export const FileSync = body({
+export const FileSyncInput = body({
   files: distinct(list(z.object({ path: filePath, content: z.string(), encoding }), 0, 5000), (file) => file.path),
   delete_missing: optional(z.boolean()),
   expected_revision: optional(integer(0, Number.MAX_SAFE_INTEGER)),
 });
-export type FileSync = z.output<typeof FileSync>;
-export const FilesSynced = answer('AppFilesSynced', {
+export type FileSyncInput = z.output<typeof FileSyncInput>;
+export const FileSyncResult = answer('AppFilesSynced', {
   created: z.array(z.string()),
   updated: z.array(z.string()),
   deleted: z.array(z.string()),

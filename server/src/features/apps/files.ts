@@ -7,8 +7,8 @@ import { transaction } from '../../kit/db/database.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { FileContent, FileSync, StoredFile } from './contract.ts';
-import { findFile, listHashes, removeFiles, saveFiles, totalSize } from './store.ts';
+import type { FileInput, FileSyncInput, StoredFile } from './contract.ts';
+import { findFile, listHashes, removeFiles, saveFiles, sumFileSizes } from './store.ts';
 
 const maxFileBytes = 5 * 1024 * 1024;
 const maxAppBytes = 200 * 1024 * 1024;
@@ -21,15 +21,15 @@ export async function getAppFile(db: Db, access: AppAccess, path: string) {
   return { path, content, encoding: file.encoding, sha256: file.sha256, revision: access.app.revision };
 }
 
-export async function putAppFile(db: Db, access: AppAccess, path: string, input: FileContent, now: Date) {
-  const file = stored(path, input);
+export async function putAppFile(db: Db, access: AppAccess, path: string, input: FileInput, now: Date) {
+  const file = toStoredFile(path, input);
   return transaction(db, async (db) => {
     const revision = await incrementRevision(db, access, now); // also holds the app, so that changes of its files take turns
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
-    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw conflict(revision - 1);
+    if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(revision - 1);
     await saveFiles(db, access, [file], now);
-    await refuseTooMuch(db, access);
+    await enforceFileLimits(db, access);
     await auditFiles(
       db,
       access,
@@ -51,11 +51,12 @@ export async function deleteAppFile(db: Db, access: AppAccess, path: string, now
 }
 
 /** All or nothing: the app's files become what was sent, in one revision. */
-export async function syncAppFiles(db: Db, access: AppAccess, input: FileSync, now: Date) {
-  const files = input.files.map((file) => stored(file.path, file));
+export async function syncAppFiles(db: Db, access: AppAccess, input: FileSyncInput, now: Date) {
+  const files = input.files.map((file) => toStoredFile(file.path, file));
   return transaction(db, async (db) => {
     const revision = await incrementRevision(db, access, now);
-    if (input.expected_revision !== undefined && input.expected_revision !== revision - 1) throw conflict(revision - 1);
+    if (input.expected_revision !== undefined && input.expected_revision !== revision - 1)
+      throw revisionConflict(revision - 1);
     const known = await listHashes(db, access);
     const sent = new Set(files.map((file) => file.path));
     const changes = {
@@ -73,13 +74,13 @@ export async function syncAppFiles(db: Db, access: AppAccess, input: FileSync, n
       now,
     );
     await removeFiles(db, access, changes.deleted);
-    await refuseTooMuch(db, access);
+    await enforceFileLimits(db, access);
     await auditFiles(db, access, revision, changes, now);
     return { ...changes, revision };
   });
 }
 
-function stored(
+function toStoredFile(
   path: string,
   { content, encoding = 'utf-8' }: { content: string; encoding?: 'utf-8' | 'base64' },
 ): StoredFile {
@@ -97,8 +98,8 @@ function stored(
   };
 }
 
-async function refuseTooMuch(db: Db, access: AppAccess): Promise<void> {
-  const { count, bytes } = await totalSize(db, access);
+async function enforceFileLimits(db: Db, access: AppAccess): Promise<void> {
+  const { count, bytes } = await sumFileSizes(db, access);
   if (bytes > maxAppBytes) throw tooLarge(maxAppBytes);
   if (count > maxFiles) {
     throw limitReached(maxFiles, 'files', `An app has at most ${maxFiles} files.`);
@@ -112,7 +113,7 @@ interface FileChanges {
 }
 
 /** What changed, in a size a log can hold. */
-const told = (paths: readonly string[]) => ({ count: paths.length, paths: paths.slice(0, 100) });
+const summarisePaths = (paths: readonly string[]) => ({ count: paths.length, paths: paths.slice(0, 100) });
 
 const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileChanges, now: Date) =>
   audit(
@@ -125,15 +126,15 @@ const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileCh
       before: { revision: revision - 1 },
       after: {
         revision,
-        created: told(changes.created),
-        updated: told(changes.updated),
-        deleted: told(changes.deleted),
+        created: summarisePaths(changes.created),
+        updated: summarisePaths(changes.updated),
+        deleted: summarisePaths(changes.deleted),
       },
     },
     now,
   );
 
-const conflict = (revision: number) =>
+const revisionConflict = (revision: number) =>
   new Problem('conflict', 'revision_conflict', 'The files have changed since you read them.', {
     members: { revision },
     retrySafe: false,

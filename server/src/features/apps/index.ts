@@ -8,6 +8,10 @@ export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   routes: appRoutes(deps),
   jobs: [
     { name: 'purge apps', everyMs: 60 * 60 * 1000, run: purgeApps },
-    { name: 'rewrap app secrets', everyMs: 60_000, run: (db) => rewrapSecrets(db, deps.secrets, deps.masterKeyId) },
+    {
+      name: 'rewrap app secrets',
+      everyMs: 60_000,
+      run: (db) => rewrapSecrets(db, deps.secrets, deps.masterKeyId),
+    },
   ] satisfies Job[],
 });

@@ -13,15 +13,15 @@ import type { Secrets } from '../../kit/secrets.ts';
 import { changeApp, createApp, deleteApp, restoreApp } from './app.ts';
 import {
   AppChange,
+  AppFileContent,
   AppQuery,
-  FileContent,
   FileEntry,
+  FileInput,
   FilePath,
   FileQuery,
-  FileRead,
   FileSaved,
-  FileSync,
-  FilesSynced,
+  FileSyncInput,
+  FileSyncResult,
   NewApp,
   Secret,
   SecretName,
@@ -31,23 +31,23 @@ import {
 } from './contract.ts';
 import { deleteAppFile, getAppFile, putAppFile, syncAppFiles } from './files.ts';
 import { deleteAppSecret, putAppSecret } from './secrets.ts';
-import { deleteAppShare, type Guests, listAppShares, putAppShare } from './shares.ts';
+import { deleteAppShare, type GuestInvitations, listAppShares, putAppShare } from './shares.ts';
 import { listApps, listFiles, listSecrets } from './store.ts';
 
 export interface AppDeps {
   readonly cursors: Cursors;
   readonly secrets: Secrets;
-  readonly guests: Guests;
+  readonly guests: GuestInvitations;
 }
 
 export const appRoutes = (deps: AppDeps): Route[] => [
-  ...lives(deps.cursors),
-  ...shares(deps.guests),
-  ...files(deps.cursors),
-  ...secrets(deps),
+  ...crudRoutes(deps.cursors),
+  ...shareRoutes(deps.guests),
+  ...fileRoutes(deps.cursors),
+  ...secretRoutes(deps),
 ];
 
-const lives = (cursors: Cursors): Route[] => [
+const crudRoutes = (cursors: Cursors): Route[] => [
   route({
     name: 'listApps',
     method: 'GET',
@@ -142,7 +142,7 @@ const lives = (cursors: Cursors): Route[] => [
   }),
 ];
 
-const shares = (guests: Guests): Route[] => [
+const shareRoutes = (guests: GuestInvitations): Route[] => [
   route({
     name: 'listAppShares',
     method: 'GET',
@@ -189,12 +189,12 @@ const shares = (guests: Guests): Route[] => [
 ];
 
 const mebibyte = 1024 * 1024;
-const fileChanges = perMinute(120, 'caller', { group: 'files' });
-const writer = { ...writeCredentials, workspaceKey: 'apps:write' } as const;
+const fileWriteLimit = perMinute(120, 'caller', { group: 'files' });
+const fileWriteCredentials = { ...writeCredentials, workspaceKey: 'apps:write' } as const;
 const tooManyFiles = { status: 409, code: 'limit_reached' } as const;
 const conflict = { status: 409, code: 'revision_conflict' } as const;
 
-const files = (cursors: Cursors): Route[] => [
+const fileRoutes = (cursors: Cursors): Route[] => [
   route({
     name: 'listAppFiles',
     method: 'GET',
@@ -230,7 +230,7 @@ const files = (cursors: Cursors): Route[] => [
     access: appAs('viewer'),
     limit: perMinute(600, 'caller'),
     query: FilePath,
-    answers: { 200: FileRead },
+    answers: { 200: AppFileContent },
     refusals: [{ status: 404, code: 'file_not_found' }],
     handle: ({ db, access, query }) => getAppFile(db, access, query.path),
   }),
@@ -240,11 +240,11 @@ const files = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}/files/content',
     origin: 'N',
     summary: 'Write one file, as one revision',
-    credentials: writer,
+    credentials: fileWriteCredentials,
     access: appAs('editor'),
-    limit: fileChanges,
+    limit: fileWriteLimit,
     query: FilePath,
-    body: FileContent,
+    body: FileInput,
     bodyLimitBytes: 8 * mebibyte, // a file of 5 MiB, as base64 in JSON
     audits: ['app.files_changed'],
     answers: { 200: FileSaved },
@@ -257,9 +257,9 @@ const files = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}/files/content',
     origin: 'N',
     summary: 'Delete one file, as one revision',
-    credentials: writer,
+    credentials: fileWriteCredentials,
     access: appAs('editor'),
-    limit: fileChanges,
+    limit: fileWriteLimit,
     query: FilePath,
     audits: ['app.files_changed'],
     answers: { 200: Success },
@@ -272,19 +272,19 @@ const files = (cursors: Cursors): Route[] => [
     path: '/api/apps/{app_id}/files',
     origin: 'N',
     summary: 'Write many files as one revision, all or nothing',
-    credentials: writer,
+    credentials: fileWriteCredentials,
     access: appAs('editor'),
-    limit: fileChanges,
-    body: FileSync,
+    limit: fileWriteLimit,
+    body: FileSyncInput,
     bodyLimitBytes: 10 * mebibyte,
     audits: ['app.files_changed'],
-    answers: { 200: FilesSynced },
+    answers: { 200: FileSyncResult },
     refusals: [conflict, tooManyFiles],
     handle: ({ db, access, body, now }) => syncAppFiles(db, access, body, now),
   }),
 ];
 
-const secrets = ({ cursors, secrets }: AppDeps): Route[] => [
+const secretRoutes = ({ cursors, secrets }: AppDeps): Route[] => [
   route({
     name: 'listAppSecrets',
     method: 'GET',

@@ -6,12 +6,12 @@ import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { limitReached, notFound } from '../../kit/problem.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
-import { countSecrets, findSecret, listSealedElsewhere, removeSecret, saveSealed, saveSecret } from './store.ts';
+import { countSecrets, findSecret, listSecretsUnderOldKeys, removeSecret, saveRewrapped, saveSecret } from './store.ts';
 
 const maxSecrets = 100;
-const shortest = 16; // of a shorter value, four characters would tell too much
+const minLengthForLast4 = 16; // of a shorter value, four characters would tell too much
 
-const placeOf = (app_id: string, name: string) => ['app_secrets', `${app_id}/${name}`, 'sealed'] as const;
+const secretLocation = (app_id: string, name: string) => ['app_secrets', `${app_id}/${name}`, 'sealed'] as const;
 
 export async function putAppSecret(
   db: Db,
@@ -28,8 +28,8 @@ export async function putAppSecret(
     if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
       throw limitReached(maxSecrets, 'secrets', `An app has at most ${maxSecrets} secrets.`);
     }
-    const last4 = value.length < shortest ? null : value.slice(-4);
-    await saveSecret(db, access, { name, sealed: secrets.seal(value, placeOf(app.id, name)), last4 }, now);
+    const last4 = value.length < minLengthForLast4 ? null : value.slice(-4);
+    await saveSecret(db, access, { name, sealed: secrets.seal(value, secretLocation(app.id, name)), last4 }, now);
     const type = before === undefined ? 'app_secret.created' : 'app_secret.updated';
     await audit(
       db,
@@ -61,7 +61,7 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
 
 /** Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. */
 export const rewrapSecrets = async (db: Db, secrets: Secrets, currentKeyId: string): Promise<number> =>
-  rewrapEach('app secrets', await listSealedElsewhere(db, currentKeyId, 500), async (row) => {
-    const rewrapped = secrets.rewrap(row.sealed, placeOf(row.app_id, row.name));
-    if (rewrapped !== undefined) await saveSealed(db, row, rewrapped);
+  rewrapEach('app secrets', await listSecretsUnderOldKeys(db, currentKeyId, 500), async (row) => {
+    const rewrapped = secrets.rewrap(row.sealed, secretLocation(row.app_id, row.name));
+    if (rewrapped !== undefined) await saveRewrapped(db, row, rewrapped);
   });

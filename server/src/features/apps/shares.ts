@@ -9,20 +9,20 @@ import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../kit
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 
-type Role = 'editor' | 'viewer';
+type ShareRole = 'editor' | 'viewer';
 
 /** What sharing needs of the room that lets people in: asking a guest in, taking that back, letting one go. */
-export interface Guests {
+export interface GuestInvitations {
   /** `before` is the share they had; `notify` mails the link of a new invitation. */
   invite(
     db: Db,
     access: AppAccess,
     email: string,
-    role: Role,
+    role: ShareRole,
     now: Date,
-  ): Promise<{ before: Role | null; notify: (() => Promise<'sent' | 'failed' | 'off'>) | null }>;
+  ): Promise<{ before: ShareRole | null; notify: (() => Promise<'sent' | 'failed' | 'off'>) | null }>;
   /** Gives the share that ended, if there was one. */
-  uninvite(db: Db, access: AppAccess, email: string, now: Date): Promise<Role | undefined>;
+  uninvite(db: Db, access: AppAccess, email: string, now: Date): Promise<ShareRole | undefined>;
   leave(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
 }
 
@@ -31,15 +31,22 @@ export const listAppShares = async (db: Db, access: AppAccess) => [
   ...(await listInvitedShares(db, access)).map((share) => ({ ...share, status: 'invited' as const })),
 ];
 
-export const putAppShare = (db: Db, access: AppAccess, email: string, role: Role, guests: Guests, now: Date) =>
+export const putAppShare = (
+  db: Db,
+  access: AppAccess,
+  email: string,
+  role: ShareRole,
+  guests: GuestInvitations,
+  now: Date,
+) =>
   withMembersLock(db, access, async (db) => {
     const member = await findMember(db, access, email);
     return member === undefined
-      ? shareOutside(db, access, email, role, guests, now)
-      : shareWithin(db, access, member, role, now);
+      ? shareWithGuest(db, access, email, role, guests, now)
+      : shareWithMember(db, access, member, role, now);
   });
 
-async function shareWithin(db: Db, access: AppAccess, member: Member, role: Role, now: Date) {
+async function shareWithMember(db: Db, access: AppAccess, member: Member, role: ShareRole, now: Date) {
   if (member.role === 'viewer' && role === 'editor') {
     throw new Problem('bad_request', 'role_not_assignable', 'A viewer of the workspace cannot edit an app.');
   }
@@ -51,20 +58,20 @@ async function shareWithin(db: Db, access: AppAccess, member: Member, role: Role
   return share;
 }
 
-interface OutsideShare {
+interface InvitedShare {
   readonly email: string;
-  readonly role: Role;
+  readonly role: ShareRole;
   readonly status: 'invited';
 }
 
-async function shareOutside(
+async function shareWithGuest(
   db: Db,
   access: AppAccess,
   email: string,
-  role: Role,
-  guests: Guests,
+  role: ShareRole,
+  guests: GuestInvitations,
   now: Date,
-): Promise<OutsideShare | Answer<OutsideShare>> {
+): Promise<InvitedShare | Answer<InvitedShare>> {
   const { before, notify } = await guests.invite(db, access, email, role, now);
   const share = { email, role, status: 'invited' } as const;
   if (before === role && notify === null) return unchanged(share);
@@ -77,7 +84,7 @@ async function shareOutside(
 }
 
 /** A guest who has no share left leaves the workspace, or is no longer invited to it. */
-export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: Guests, now: Date) =>
+export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: GuestInvitations, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const member = await findMember(db, access, email);
     const ended = member
@@ -96,8 +103,8 @@ async function auditShare(
   db: Db,
   access: AppAccess,
   email: string,
-  from: Role | null,
-  to: Role | null,
+  from: ShareRole | null,
+  to: ShareRole | null,
   now: Date,
 ): Promise<void> {
   const { id } = access.app;

@@ -70,7 +70,7 @@ export async function removeFiles(db: Db, { app }: AppAccess, paths: readonly st
   return Number(numDeletedRows);
 }
 
-export const totalSize = (db: Db, access: AppAccess) =>
+export const sumFileSizes = (db: Db, access: AppAccess) =>
   files(db, access)
     .select((is) => [
       is.fn.countAll<number>().as('count'),
@@ -127,7 +127,7 @@ export async function removeSecret(db: Db, { app }: AppAccess, name: string): Pr
 }
 
 /** Of all apps: secrets whose data key is wrapped by another master key than this. */
-export async function listSealedElsewhere(db: Db, keyId: string, limit: number) {
+export async function listSecretsUnderOldKeys(db: Db, keyId: string, limit: number) {
   const { rows } = await sql<{ app_id: string; name: string; sealed: string }>`/* service */
     select app_id, name, sealed from app_secrets where not starts_with(sealed, ${`v1.${keyId}.`}) order by random() limit ${limit}`.execute(
     db,
@@ -136,7 +136,7 @@ export async function listSealedElsewhere(db: Db, keyId: string, limit: number) 
 }
 
 /** Only if it is still the one that was read: a secret written meanwhile is already under the current key. */
-export async function saveSealed(
+export async function saveRewrapped(
   db: Db,
   row: { app_id: string; name: string; sealed: string },
   sealed: string,

@@ -15,8 +15,8 @@ import { answer } from '../../kit/http/shapes.ts';
 import { isBearerToken } from '../../kit/metrics.ts';
 
 /** What is known of the installation; handed in, so that nothing else can be said of it. */
-export interface Installation {
-  checks(): Promise<{
+export interface InstallationDeps {
+  checkReadiness(): Promise<{
     database: 'ok' | 'unreachable';
     migrations: 'ok' | 'pending' | 'unknown';
     redis: 'ok' | 'unreachable';
@@ -24,10 +24,10 @@ export interface Installation {
     queue_lag_seconds: number | null;
     worker_heartbeat: string | null;
   }>;
-  metrics(): Promise<string>;
+  readMetrics(): Promise<string>;
   readonly metricsToken: string | undefined;
-  description(): object;
-  info(): {
+  openApiDocument(): object;
+  describeServer(): {
     name: 'Plinth';
     version: string;
     api_version: string;
@@ -64,7 +64,7 @@ const Info = answer('ServerInfo', {
 
 const ofInstallation = { origin: 'N', method: 'GET', credentials: open, access: anyone } as const;
 
-export function installationRoutes(installation: Installation): Route[] {
+export function installationRoutes(installation: InstallationDeps): Route[] {
   // Written once: they cannot change while the process runs.
   let json: string | undefined;
   let yaml: string | undefined;
@@ -88,7 +88,7 @@ export function installationRoutes(installation: Installation): Route[] {
       limit: unlimited,
       answers: { 200: Readiness, 503: Readiness },
       handle: async () => {
-        const checks = await installation.checks();
+        const checks = await installation.checkReadiness();
         const ready = checks.database === 'ok' && checks.migrations === 'ok' && !checks.draining;
         return ready
           ? { status: 'ready' as const, checks }
@@ -110,7 +110,7 @@ export function installationRoutes(installation: Installation): Route[] {
       ],
       handle: async ({ headers }) => {
         requireMetricsToken(installation.metricsToken, headers.authorization);
-        return installation.metrics();
+        return installation.readMetrics();
       },
     }),
     route({
@@ -120,7 +120,7 @@ export function installationRoutes(installation: Installation): Route[] {
       summary: 'The description of this API, OpenAPI 3.1',
       limit: perMinute(60, 'address', { group: 'openapi' }),
       answers: { 200: media('application/json; charset=utf-8', 'OpenAPI 3.1 document') },
-      handle: () => (json ??= JSON.stringify(installation.description())),
+      handle: () => (json ??= JSON.stringify(installation.openApiDocument())),
     }),
     route({
       ...ofInstallation,
@@ -129,7 +129,7 @@ export function installationRoutes(installation: Installation): Route[] {
       summary: 'The description of this API, OpenAPI 3.1, as YAML',
       limit: perMinute(60, 'address', { group: 'openapi' }),
       answers: { 200: media('application/yaml; charset=utf-8', 'OpenAPI 3.1 document') },
-      handle: () => (yaml ??= stringify(installation.description())),
+      handle: () => (yaml ??= stringify(installation.openApiDocument())),
     }),
     route({
       ...ofInstallation,
@@ -138,7 +138,7 @@ export function installationRoutes(installation: Installation): Route[] {
       summary: 'What this installation is and what it is set up for',
       limit: perMinute(60, 'address'),
       answers: { 200: Info },
-      handle: () => installation.info(),
+      handle: () => installation.describeServer(),
     }),
     route({
       ...ofInstallation,

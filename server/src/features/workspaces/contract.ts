@@ -44,7 +44,7 @@ const fields = {
 };
 
 export const Workspace = answer('Workspace', fields);
-export const OperatedWorkspace = answer('OperatedWorkspace', {
+export const OperatorWorkspace = answer('OperatedWorkspace', {
   ...fields,
   rate_multiplier: z.number().nullable(),
   billing_hold: z.boolean(),
@@ -79,7 +79,7 @@ export const PlanRow = answer('Plan', {
   features: z.record(z.string(), z.boolean()),
 });
 
-export const Grant = strictBody({
+export const CreditGrant = strictBody({
   amount: decimal(4)
     .min(-1e9)
     .max(1e9)
@@ -97,8 +97,8 @@ export const Export = answer('Export', {
 });
 export const ExportQuery = query({ download: queryFlag.optional() });
 
-export const Deletion = body({ confirm_name: text(1, 200) });
-export const Deleted = answer('DeletedWorkspace', { success: z.literal(true), purge_at: timestamp });
+export const WorkspaceDeletion = body({ confirm_name: text(1, 200) });
+export const DeletedWorkspace = answer('DeletedWorkspace', { success: z.literal(true), purge_at: timestamp });
 
 export const OperatorQuery = query({ ...pageQuery });
 
@@ -127,7 +127,7 @@ export const presentWorkspace = (row: WorkspaceRow, role: WorkspaceRole | null):
   created_date: row.created_date.toISOString(),
 });
 
-export interface OperatedRow extends WorkspaceRow {
+export interface OperatorWorkspaceRow extends WorkspaceRow {
   rate_multiplier: number | null;
   billing_hold: boolean;
   billing_hold_reason: string | null;
@@ -135,7 +135,7 @@ export interface OperatedRow extends WorkspaceRow {
   owner_email: string | null;
 }
 
-export const presentOperated = (row: OperatedRow): z.input<typeof OperatedWorkspace> => ({
+export const presentOperatorWorkspace = (row: OperatorWorkspaceRow): z.input<typeof OperatorWorkspace> => ({
   ...presentWorkspace(row, null),
   rate_multiplier: row.rate_multiplier,
   billing_hold: row.billing_hold,

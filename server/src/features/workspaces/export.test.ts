@@ -10,7 +10,7 @@ import { grant, releaseExpired, reserve, settle } from '../../core/credits/reser
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { newId } from '../../kit/ids.ts';
 import { importWorkspace, writeExport } from './export.ts';
-import { leftOut, parts } from './parts.ts';
+import { omittedTables, parts } from './parts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'plinth-export-'));
 const world = await startWorld({ environment: { STORAGE_FOLDER: folder } });
@@ -109,7 +109,7 @@ describe('an export', () => {
     writeFileSync(file, Buffer.from(await fetched.arrayBuffer()));
     const { manifest } = await readArchive(file);
     expect(manifest).toMatchObject({ workspace_id: workspace, secret_names: [{ app_id: app.id, name: 'API_KEY' }] });
-    expect(manifest.left_out).toHaveLength(Object.keys(leftOut).length);
+    expect(manifest.left_out).toHaveLength(Object.keys(omittedTables).length);
     world.clock.aheadMs = 8 * 24 * 60 * 60 * 1000;
     expect(await send('GET', at)).toMatchObject({ code: 'export_not_found' });
     await runJobs();
@@ -374,6 +374,6 @@ it('every tenant table is in a part, or is left out with a reason', async () => 
     select distinct c.table_name as table from information_schema.columns c
     join information_schema.tables t on t.table_name = c.table_name and t.table_type = 'BASE TABLE'
     where c.table_schema = 'public' and c.column_name in ('workspace_id', 'app_id')`.execute(world.db);
-  const known = new Set([...parts.map((part) => part.table), ...Object.keys(leftOut)]);
+  const known = new Set([...parts.map((part) => part.table), ...Object.keys(omittedTables)]);
   expect(rows.map((row) => row.table).filter((table) => !known.has(table))).toEqual([]);
 });

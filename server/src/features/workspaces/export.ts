@@ -13,46 +13,46 @@ import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { leftOut, type Part, parts } from './parts.ts';
+import { type ArchivePart, omittedTables, parts } from './parts.ts';
 import {
   claimExport,
   countLiveExports,
   findExport,
+  findOrInsertUser,
   finishExport,
   insertExport,
-  insertRow,
+  insertImportedRow,
   isSlugTaken,
   listExpiredExports,
   listPeople,
   listSecretNames,
-  personIdFor,
-  readRows,
+  readPart,
   removeExport,
   resetPlan,
 } from './store.ts';
 
-const keptMs = 7 * 24 * 60 * 60 * 1000;
+const keepMs = 7 * 24 * 60 * 60 * 1000;
 const leaseMs = 30 * 60 * 1000;
 const maxAttempts = 3;
-const maxLive = 3;
+const maxLiveExports = 3;
 
 export const archivePath = (folder: string, exportId: string): string => join(folder, `${exportId}.tar.gz`);
 
 /** The archive's bytes; not found when it is kept on another machine than this. */
 export async function openArchive(file: string): Promise<Readable> {
   const opened = await open(file).catch(() => undefined);
-  if (opened === undefined) throw noSuchExport();
+  if (opened === undefined) throw exportNotFound();
   return opened.createReadStream();
 }
 
-const noSuchExport = () => new Problem('not_found', 'export_not_found', 'There is no such export here.');
+const exportNotFound = () => new Problem('not_found', 'export_not_found', 'There is no such export here.');
 
 export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
   const id = newId();
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `exports of ${access.workspace_id}`);
-    if ((await countLiveExports(db, access, now)) >= maxLive) {
-      throw limitReached(maxLive, 'exports', `At most ${maxLive} exports are kept at once.`);
+    if ((await countLiveExports(db, access, now)) >= maxLiveExports) {
+      throw limitReached(maxLiveExports, 'exports', `At most ${maxLiveExports} exports are kept at once.`);
     }
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);
@@ -63,7 +63,7 @@ export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
 export async function getExport(db: Db, access: WorkspaceAccess, exportId: string, baseUrl: string, now: Date) {
   const row = await findExport(db, access, idOrNull(exportId));
   if (row === undefined || (row.expires_at !== null && row.expires_at <= now)) {
-    throw noSuchExport();
+    throw exportNotFound();
   }
   const url =
     row.state === 'ready'
@@ -85,7 +85,7 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
 export async function runExport(db: Db, folder: string, seal: (db: Db) => Promise<number>, now: Date): Promise<number> {
   const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
   if (claimed === undefined) return 0;
-  const expires_at = new Date(now.getTime() + keptMs);
+  const expires_at = new Date(now.getTime() + keepMs);
   try {
     if (claimed.attempts > maxAttempts) throw new Error(`export ${claimed.id} failed ${maxAttempts} times`);
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -100,7 +100,7 @@ export async function runExport(db: Db, folder: string, seal: (db: Db) => Promis
 }
 
 /** Removes archives whose week is over. */
-export async function forgetExports(db: Db, folder: string, now: Date): Promise<number> {
+export async function removeExpiredExports(db: Db, folder: string, now: Date): Promise<number> {
   const expired = await listExpiredExports(db, now);
   for (const row of expired) {
     await rm(archivePath(folder, row.id), { force: true });
@@ -117,16 +117,16 @@ export function writeExport(db: Db, workspaceId: string, file: string, now: Date
     .execute(async (db) => {
       const people = await listPeople(db, workspaceId);
       const secret_names = await listSecretNames(db, workspaceId);
-      const left_out = Object.values(leftOut);
+      const left_out = Object.values(omittedTables);
       const about = { workspace_id: workspaceId, exported_at: now.toISOString(), people, secret_names, left_out };
-      return writeArchive(file, chunksOf(db, workspaceId), about);
+      return writeArchive(file, readAllParts(db, workspaceId), about);
     });
 }
 
-async function* chunksOf(db: Db, workspaceId: string) {
+async function* readAllParts(db: Db, workspaceId: string) {
   for (const part of parts) {
     yield { table: part.table, rows: [] };
-    for await (const rows of readRows(db, part, workspaceId)) yield { table: part.table, rows };
+    for await (const rows of readPart(db, part, workspaceId)) yield { table: part.table, rows };
   }
 }
 
@@ -145,9 +145,9 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
   return transaction(db, async (db) => {
     const people = new Map<string, string>();
     for (const person of manifest.people as { id: string; email: string; full_name: string }[]) {
-      people.set(person.id, await personIdFor(db, person, now));
+      people.set(person.id, await findOrInsertUser(db, person, now));
     }
-    const ids = newIdsFor(tables);
+    const ids = assignNewIds(tables);
     const workspace_id = ids.get(String(manifest.workspace_id));
     const [workspace, ...others] = tables.get('workspaces') ?? [];
     if (workspace_id === undefined || workspace?.id !== manifest.workspace_id || others.length > 0) {
@@ -155,9 +155,9 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
     }
     for (const part of parts) {
       for (const row of tables.get(part.table) ?? [])
-        await insertRow(db, part, await moved(db, part, row, ids, people, workspace_id, now));
+        await insertImportedRow(db, part, await remapRow(db, part, row, ids, people, workspace_id, now));
     }
-    await refuseFalseSums(db, workspace_id, tables);
+    await refuseUnbalancedCredits(db, workspace_id, tables);
     if (!options.keepPlan) {
       await resetPlan(db, workspace_id, options.defaultPlan);
       await withdrawGrants(db, workspace_id, now);
@@ -175,14 +175,14 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
 }
 
 /** Sums that are not the ledger's would be found by the nightly check only, and could never be released whole. */
-async function refuseFalseSums(db: Db, workspace_id: string, tables: ReadonlyMap<string, readonly Row[]>) {
+async function refuseUnbalancedCredits(db: Db, workspace_id: string, tables: ReadonlyMap<string, readonly Row[]>) {
   for (const pool of tables.get('credit_pools') ?? []) {
     const found = await listMismatches(db, { workspace_id, period_start: new Date(String(pool.period_start)) });
     if (found.length > 0) throw new Error('the export is not whole: its credits do not add up');
   }
 }
 
-function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, string> {
+function assignNewIds(tables: ReadonlyMap<string, readonly Row[]>): Map<string, string> {
   const owning = [
     'workspaces',
     'apps',
@@ -199,9 +199,9 @@ function newIdsFor(tables: ReadonlyMap<string, readonly Row[]>): Map<string, str
 }
 
 /** A row with new ids. An audit entry is proof only as it was written: its own words keep the old ones. */
-async function moved(
+async function remapRow(
   db: Db,
-  part: Part,
+  part: ArchivePart,
   row: Row,
   ids: ReadonlyMap<string, string>,
   people: ReadonlyMap<string, string>,
@@ -209,8 +209,8 @@ async function moved(
   now: Date,
 ): Promise<Row> {
   const next: Row = {};
-  for (const [column, value] of Object.entries(row).filter(([column]) => !part.without?.includes(column)))
-    next[column] = movedValue(part, column, value, ids, people, workspace_id);
+  for (const [column, value] of Object.entries(row).filter(([column]) => !part.omit?.includes(column)))
+    next[column] = remapValue(part, column, value, ids, people, workspace_id);
   if (part.table === 'audit_chains') next.chain_id = newId();
   if (part.table === 'webhooks') next.disabled_at ??= now.toISOString();
   if (part.table === 'apps' && (await isSlugTaken(db, String(next.slug)))) {
@@ -219,8 +219,8 @@ async function moved(
   return next;
 }
 
-function movedValue(
-  part: Part,
+function remapValue(
+  part: ArchivePart,
   column: string,
   value: unknown,
   ids: ReadonlyMap<string, string>,
@@ -230,10 +230,10 @@ function movedValue(
   if (column === 'workspace_id') return workspace_id;
   if (!/(^|_)id$/.test(column) || part.verbatim?.includes(column)) return value;
   if (value === null) return null;
-  if (part.anyone?.includes(column)) return people.get(String(value)) ?? ids.get(String(value)) ?? value;
-  const known = (part.people?.includes(column) ? people : ids).get(String(value));
+  if (part.principalIds?.includes(column)) return people.get(String(value)) ?? ids.get(String(value)) ?? value;
+  const known = (part.userIds?.includes(column) ? people : ids).get(String(value));
   if (known !== undefined) return known;
   // A log may speak of what is gone; anything else must be in the archive.
-  if (part.mayLack?.includes(column)) return null;
+  if (part.nullIfMissing?.includes(column)) return null;
   throw new Error(`the export is not whole: ${part.table}.${column} names something that is not in it`);
 }

@@ -3,7 +3,7 @@ import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
-import { forgetExports, runExport } from './export.ts';
+import { removeExpiredExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
 import type { WorkspaceDeps } from './workspace.ts';
 
@@ -15,6 +15,10 @@ export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; seal(db: Db
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
     { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps.exportsFolder, deps.seal, now) },
-    { name: 'forget exports', everyMs: 60 * 60 * 1000, run: (db, now) => forgetExports(db, deps.exportsFolder, now) },
+    {
+      name: 'forget exports',
+      everyMs: 60 * 60 * 1000,
+      run: (db, now) => removeExpiredExports(db, deps.exportsFolder, now),
+    },
   ] satisfies Job[],
 });

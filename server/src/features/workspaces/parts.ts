@@ -1,33 +1,33 @@
 // Owns what an export of a workspace holds: each tenant table is a part, or is left out with the reason. A test fails
 // when a table is neither.
 
-export interface Part {
+export interface ArchivePart {
   readonly table: string;
   /** The column that says whose a row is: the workspace's, or one of its apps'. */
   readonly owner: 'workspace_id' | 'app_id' | 'id';
   readonly order: string;
   /** Columns that hold bytes; they travel as base64. */
-  readonly bytes?: readonly string[];
+  readonly binary?: readonly string[];
   /** Columns that hold a person's id; people are found again by their e-mail address. */
-  readonly people?: readonly string[];
+  readonly userIds?: readonly string[];
   /** Columns that hold the id of a person or of an app's user, or a word that is neither. */
-  readonly anyone?: readonly string[];
+  readonly principalIds?: readonly string[];
   /** Columns that keep the value they had. */
   readonly verbatim?: readonly string[];
   /** Columns that stay behind: secrets that open only here. */
-  readonly without?: readonly string[];
+  readonly omit?: readonly string[];
   /** Columns that may name what no longer exists. */
-  readonly mayLack?: readonly string[];
+  readonly nullIfMissing?: readonly string[];
 }
 
 /** In the order in which they can be written back. */
-export const parts: readonly Part[] = [
+export const parts: readonly ArchivePart[] = [
   { table: 'workspaces', owner: 'id', order: 'id' },
-  { table: 'memberships', owner: 'workspace_id', order: 'created_date, user_id', people: ['user_id'] },
-  { table: 'apps', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
-  { table: 'app_shares', owner: 'workspace_id', order: 'app_id, user_id', people: ['user_id'] },
+  { table: 'memberships', owner: 'workspace_id', order: 'created_date, user_id', userIds: ['user_id'] },
+  { table: 'apps', owner: 'workspace_id', order: 'id', userIds: ['owner_id'] },
+  { table: 'app_shares', owner: 'workspace_id', order: 'app_id, user_id', userIds: ['user_id'] },
   { table: 'app_users', owner: 'app_id', order: 'id' },
-  { table: 'app_files', owner: 'app_id', order: 'app_id, path', bytes: ['content'] },
+  { table: 'app_files', owner: 'app_id', order: 'app_id, path', binary: ['content'] },
   { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
   {
     // Records may name each other by id, in fields that only the app understands: their ids stay.
@@ -35,40 +35,40 @@ export const parts: readonly Part[] = [
     owner: 'app_id',
     order: 'app_id, id',
     verbatim: ['id'],
-    anyone: ['created_by_id'],
+    principalIds: ['created_by_id'],
   },
-  { table: 'folders', owner: 'workspace_id', order: 'id', people: ['owner_id'] },
-  { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id', people: ['owner_id'] },
+  { table: 'folders', owner: 'workspace_id', order: 'id', userIds: ['owner_id'] },
+  { table: 'folder_items', owner: 'workspace_id', order: 'folder_id, app_id', userIds: ['owner_id'] },
   { table: 'agents', owner: 'workspace_id', order: 'app_id' },
-  { table: 'agent_conversations', owner: 'workspace_id', order: 'id', people: ['user_id'] },
+  { table: 'agent_conversations', owner: 'workspace_id', order: 'id', userIds: ['user_id'] },
   { table: 'agent_messages', owner: 'workspace_id', order: 'conversation_id, position' },
-  { table: 'agent_memories', owner: 'workspace_id', order: 'id', people: ['user_id'] },
+  { table: 'agent_memories', owner: 'workspace_id', order: 'id', userIds: ['user_id'] },
   {
     // They come back turned off: nobody else may be told with a secret that is not theirs yet, and nothing is lost meanwhile.
     table: 'webhooks',
     owner: 'workspace_id',
     order: 'id',
-    without: ['secret', 'previous_secret', 'previous_secret_expires_at'],
+    omit: ['secret', 'previous_secret', 'previous_secret_expires_at'],
   },
   { table: 'webhook_sequences', owner: 'workspace_id', order: 'webhook_id' },
   {
     table: 'credit_ledger',
     owner: 'workspace_id',
     order: 'id',
-    people: ['user_id'],
+    userIds: ['user_id'],
     verbatim: ['reference_id'],
-    mayLack: ['app_id', 'user_id'],
+    nullIfMissing: ['app_id', 'user_id'],
   },
   { table: 'credit_pools', owner: 'workspace_id', order: 'period_start' },
-  { table: 'credit_use', owner: 'workspace_id', order: 'period_start, user_id', people: ['user_id'] },
+  { table: 'credit_use', owner: 'workspace_id', order: 'period_start, user_id', userIds: ['user_id'] },
   {
     // Acts under way do not move; their leases end here as they would have there.
     table: 'credit_reservations',
     owner: 'workspace_id',
     order: 'id',
-    people: ['user_id'],
+    userIds: ['user_id'],
     verbatim: ['id', 'reference_id'],
-    mayLack: ['app_id', 'user_id'],
+    nullIfMissing: ['app_id', 'user_id'],
   },
   { table: 'audit_chains', owner: 'workspace_id', order: 'chain_id', verbatim: ['chain_id'] },
   {
@@ -76,11 +76,11 @@ export const parts: readonly Part[] = [
     owner: 'workspace_id',
     order: 'sequence',
     verbatim: ['id', 'request_id'],
-    mayLack: ['app_id'],
+    nullIfMissing: ['app_id'],
   },
 ];
 
-export const leftOut: Readonly<Record<string, string>> = {
+export const omittedTables: Readonly<Record<string, string>> = {
   credentials: 'tokens and keys: they are only kept as hashes, and are made anew where the workspace moves to',
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
   agent_turns: 'replies of agents under way; what was said is in the conversations',

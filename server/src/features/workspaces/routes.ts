@@ -11,44 +11,44 @@ import { attachment } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
 import {
-  Deleted,
-  Deletion,
+  CreditGrant,
+  DeletedWorkspace,
   Export,
   ExportQuery,
-  Grant,
   NewWorkspace,
-  OperatedWorkspace,
   OperatorChange,
   OperatorQuery,
+  OperatorWorkspace,
   PlanRow,
-  presentOperated,
+  presentOperatorWorkspace,
   presentWorkspace,
   StartedExport,
   Workspace,
   WorkspaceChange,
+  WorkspaceDeletion,
 } from './contract.ts';
 import { archivePath, getExport, openArchive, startExport } from './export.ts';
-import { findOperated, listOperated } from './store.ts';
+import { findOperatorWorkspace, listOperatorWorkspaces } from './store.ts';
 import {
   changeWorkspace,
   createWorkspace,
   deleteWorkspace,
   grantCredits,
-  operateWorkspace,
+  updateOperatorWorkspace,
   type WorkspaceDeps,
 } from './workspace.ts';
 
-const operated = nestedResource(operator, 'workspace', findOperated);
+const operatorWorkspaceGuard = nestedResource(operator, 'workspace', findOperatorWorkspace);
 
 /** A short list that is always one page. */
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
 export const workspaceRoutes = (deps: WorkspaceDeps & { cursors: Cursors }): Route[] => [
-  ...own(deps),
-  ...operators(deps.cursors),
+  ...memberRoutes(deps),
+  ...operatorRoutes(deps.cursors),
 ];
 
-const own = (deps: WorkspaceDeps): Route[] => [
+const memberRoutes = (deps: WorkspaceDeps): Route[] => [
   route({
     name: 'listWorkspaces',
     method: 'GET',
@@ -113,9 +113,9 @@ const own = (deps: WorkspaceDeps): Route[] => [
     credentials: { session: true },
     access: workspaceAs('owner'),
     limit: perMinute(5, 'user'),
-    body: Deletion,
+    body: WorkspaceDeletion,
     audits: ['workspace.deleted'],
-    answers: { 200: Deleted },
+    answers: { 200: DeletedWorkspace },
     handle: ({ db, access, body, now }) => deleteWorkspace(db, access, body.confirm_name, now),
   }),
   route({
@@ -177,7 +177,7 @@ const own = (deps: WorkspaceDeps): Route[] => [
   }),
 ];
 
-const operators = (cursors: Cursors): Route[] => [
+const operatorRoutes = (cursors: Cursors): Route[] => [
   route({
     name: 'listOperatorWorkspaces',
     method: 'GET',
@@ -188,12 +188,12 @@ const operators = (cursors: Cursors): Route[] => [
     access: operator,
     limit: perMinute(60, 'caller'),
     query: OperatorQuery,
-    answers: { 200: items(OperatedWorkspace) },
+    answers: { 200: items(OperatorWorkspace) },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {
       const binding = ['listOperatorWorkspaces', access.caller.credential_id];
-      const rows = await listOperated(db, access, query.limit, cursors.open(query.cursor, binding, now));
-      return cursors.page(rows, query.limit, binding, now, presentOperated, (row) => [row.id]);
+      const rows = await listOperatorWorkspaces(db, access, query.limit, cursors.open(query.cursor, binding, now));
+      return cursors.page(rows, query.limit, binding, now, presentOperatorWorkspace, (row) => [row.id]);
     },
   }),
   route({
@@ -203,12 +203,12 @@ const operators = (cursors: Cursors): Route[] => [
     origin: 'N',
     summary: 'Set a workspace’s plan, credits, rate multiplier, switches or billing hold',
     credentials: sessionOrToken,
-    access: operated,
+    access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),
     body: OperatorChange,
     audits: ['operator.workspace_changed'],
-    answers: { 200: OperatedWorkspace },
-    handle: ({ db, access, body, now }) => operateWorkspace(db, access, body, now),
+    answers: { 200: OperatorWorkspace },
+    handle: ({ db, access, body, now }) => updateOperatorWorkspace(db, access, body, now),
   }),
   route({
     name: 'grantCredits',
@@ -217,10 +217,10 @@ const operators = (cursors: Cursors): Route[] => [
     origin: 'N',
     summary: 'Grant credits to a workspace, or take some back',
     credentials: sessionOrToken,
-    access: operated,
+    access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),
     idempotency: 'optional',
-    body: Grant,
+    body: CreditGrant,
     audits: ['credits.granted'],
     answers: { 200: LedgerEntry },
     handle: ({ db, access, body, now }) => grantCredits(db, access, body, now),

@@ -8,18 +8,18 @@ import type { Row } from '../../kit/archive.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { Part } from './parts.ts';
+import type { ArchivePart } from './parts.ts';
 
-export function listOperated(db: Db, access: SelfAccess, limit: number, after: Position | undefined) {
-  let found = selectAllWorkspaces(db, access)
+export function listOperatorWorkspaces(db: Db, access: SelfAccess, limit: number, after: Position | undefined) {
+  let found = (db, access)
     .orderBy('workspaces.id', 'desc')
     .limit(limit + 1);
   if (after) found = found.where(sql<boolean>`workspaces.id < ${after[0]}::uuid`);
   return found.execute();
 }
 
-export const findOperated = (db: Db, access: SelfAccess, id: string) =>
-  selectAllWorkspaces(db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
+export const findOperatorWorkspace = (db: Db, access: SelfAccess, id: string) =>
+  (db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
 
 // ---- exports
 
@@ -113,35 +113,35 @@ const rowsAtOnce = 500;
 const largeRowsAtOnce = 4; // a file may be 5 MiB
 
 /** A part's rows as JSON, some at a time; bytes as base64. The names come from the parts' own list, never from a caller. */
-export async function* readRows(db: Db, part: Part, workspaceId: string): AsyncGenerator<Row[]> {
-  const bytes = (part.bytes ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
+export async function* readPart(db: Db, part: ArchivePart, workspaceId: string): AsyncGenerator<Row[]> {
+  const bytes = (part.binary ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
   const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_json(t)`;
   const owned =
     part.owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
       : sql`t.${sql.ref(part.owner)} = ${workspaceId}`;
-  const size = sql.lit(part.bytes ? largeRowsAtOnce : rowsAtOnce);
+  const size = sql.lit(part.binary ? largeRowsAtOnce : rowsAtOnce);
   await sql`/* service */ declare exported no scroll cursor for
     select ${row} as row from ${sql.table(part.table)} t where ${owned} order by ${sql.raw(part.order)}`.execute(db);
   for (;;) {
     const { rows } = await sql<{ row: Row }>`fetch ${size} from exported`.execute(db);
     if (rows.length === 0) break;
-    yield rows.map(({ row }) => without(row, part.without));
+    yield rows.map(({ row }) => omitColumns(row, part.omit));
   }
   await sql`close exported`.execute(db);
 }
 
-export async function insertRow(db: Db, part: Part, row: Row): Promise<void> {
+export async function insertImportedRow(db: Db, part: ArchivePart, row: Row): Promise<void> {
   const columns = Object.keys(row);
-  const source = sql`json_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(without(row, part.bytes))}::json)`;
+  const source = sql`json_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(omitColumns(row, part.binary))}::json)`;
   const list = columns.map((column) =>
-    part.bytes?.includes(column) ? sql`decode(${row[column]}, 'base64')` : sql`source.${sql.ref(column)}`,
+    part.binary?.includes(column) ? sql`decode(${row[column]}, 'base64')` : sql`source.${sql.ref(column)}`,
   );
   await sql`insert into ${sql.table(part.table)} (${sql.join(columns.map((column) => sql.ref(column)))})
     select ${sql.join(list)} from ${source} as source`.execute(db);
 }
 
-const without = (row: Row, columns: readonly string[] = []): Row =>
+const omitColumns = (row: Row, columns: readonly string[] = []): Row =>
   Object.fromEntries(Object.entries(row).filter(([column]) => !columns.includes(column)));
 
 /** Everyone the workspace's rows speak of. */
@@ -170,7 +170,11 @@ export async function listSecretNames(db: Db, workspaceId: string) {
 }
 
 /** The person with this address, made without a password when there is none. */
-export async function personIdFor(db: Db, person: { email: string; full_name: string }, now: Date): Promise<string> {
+export async function findOrInsertUser(
+  db: Db,
+  person: { email: string; full_name: string },
+  now: Date,
+): Promise<string> {
   const known = await db.selectFrom('users').where('email', '=', person.email).select('id').executeTakeFirst();
   return known?.id ?? insertUser(db, { email: person.email, full_name: person.full_name }, now);
 }

@@ -12,13 +12,13 @@ import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
-  type OperatedRow,
   type OperatorChange,
-  presentOperated,
+  type OperatorWorkspaceRow,
+  presentOperatorWorkspace,
   presentWorkspace,
   type WorkspaceRow,
 } from './contract.ts';
-import { findOperated } from './store.ts';
+import { findOperatorWorkspace } from './store.ts';
 
 export interface WorkspaceDeps {
   readonly defaultPlan: Plan;
@@ -59,7 +59,7 @@ export async function changeWorkspace(
     await audit(
       db,
       access,
-      { type: 'workspace.updated', target: targetOf(row), before: formerOf(before, change), after: change },
+      { type: 'workspace.updated', target: targetOf(row), before: previousValues(before, change), after: change },
       now,
     );
     return presentWorkspace(row, access.role);
@@ -82,9 +82,14 @@ export async function deleteWorkspace(db: Db, access: WorkspaceAccess, confirmNa
   });
 }
 
-export type OperatedAccess = SelfAccess & { readonly workspace: OperatedRow };
+export type OperatorWorkspaceAccess = SelfAccess & { readonly workspace: OperatorWorkspaceRow };
 
-export async function operateWorkspace(db: Db, access: OperatedAccess, change: OperatorChange, now: Date) {
+export async function updateOperatorWorkspace(
+  db: Db,
+  access: OperatorWorkspaceAccess,
+  change: OperatorChange,
+  now: Date,
+) {
   const { workspace } = access;
   // A new plan brings its own credits unless they are set beside it.
   const credits =
@@ -100,14 +105,24 @@ export async function operateWorkspace(db: Db, access: OperatedAccess, change: O
       db,
       access,
       workspace.id,
-      { type: 'operator.workspace_changed', target: targetOf(workspace), before: formerOf(workspace, after), after },
+      {
+        type: 'operator.workspace_changed',
+        target: targetOf(workspace),
+        before: previousValues(workspace, after),
+        after,
+      },
       now,
     );
-    return presentOperated((await findOperated(db, access, workspace.id)) as OperatedRow);
+    return presentOperatorWorkspace((await findOperatorWorkspace(db, access, workspace.id)) as OperatorWorkspaceRow);
   });
 }
 
-export async function grantCredits(db: Db, access: OperatedAccess, given: { amount: number; note: string }, now: Date) {
+export async function grantCredits(
+  db: Db,
+  access: OperatorWorkspaceAccess,
+  given: { amount: number; note: string },
+  now: Date,
+) {
   const { workspace, caller } = access;
   return transaction(db, async (db) => {
     const row = await grant(db, workspace.id, { ...given, user_id: caller.user_id }, now);
@@ -119,5 +134,5 @@ export async function grantCredits(db: Db, access: OperatedAccess, given: { amou
 
 const targetOf = (row: { id: string }) => ({ kind: 'workspace', id: row.id });
 
-const formerOf = (row: object, change: object) =>
+const previousValues = (row: object, change: object) =>
   Object.fromEntries(Object.keys(change).map((field) => [field, (row as Record<string, unknown>)[field] ?? null]));
