@@ -11,7 +11,7 @@ import type { Db } from '../../tables.ts';
 import type { ArchivePart } from './parts.ts';
 
 export function listOperatorWorkspaces(db: Db, access: SelfAccess, limit: number, after: Position | undefined) {
-  let found = (db, access)
+  let found = selectAllWorkspaces(db, access)
     .orderBy('workspaces.id', 'desc')
     .limit(limit + 1);
   if (after) found = found.where(sql<boolean>`workspaces.id < ${after[0]}::uuid`);
@@ -19,7 +19,7 @@ export function listOperatorWorkspaces(db: Db, access: SelfAccess, limit: number
 }
 
 export const findOperatorWorkspace = (db: Db, access: SelfAccess, id: string) =>
-  (db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
+  selectAllWorkspaces(db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
 
 // ---- exports
 
