@@ -54,7 +54,6 @@ function operation(route: Route, schemas: Record<string, JsonSchema>): JsonSchem
     summary: route.summary,
     ...(route.description && { description: route.description }),
     tags: [tagOf(route.path)],
-    'x-origin': route.origin,
     'x-credentials': route.credentials === open ? ['open'] : credentialsOf(route.credentials),
     'x-access': route.access.needs,
     ...(route.plan && { 'x-plan': route.plan }),

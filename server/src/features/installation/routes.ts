@@ -62,7 +62,7 @@ const Info = answer('ServerInfo', {
   }),
 });
 
-const ofInstallation = { origin: 'N', method: 'GET', credentials: open, access: anyone } as const;
+const ofInstallation = { method: 'GET', credentials: open, access: anyone } as const;
 
 export function installationRoutes(installation: InstallationDeps): Route[] {
   // Written once: they cannot change while the process runs.

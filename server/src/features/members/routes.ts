@@ -11,7 +11,6 @@ export const memberRoutes = (deps: MembersDeps): Route[] => [
     name: 'listMembers',
     method: 'POST',
     path: '/api/workspace/members/list',
-    origin: 'S',
     summary: 'List one page of members and pending invitations',
     description:
       'A member must match every filter that is set. `credits_used`, `last_active` and `last_seen` come from a copy whose time is in `X-Data-As-Of`. A cursor that is not this list’s starts again from the first page (`X-Cursor: reset`).',

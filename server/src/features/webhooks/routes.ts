@@ -49,7 +49,6 @@ interface Side {
   readonly guard: Guard<AppAccess>;
   readonly plan?: GatedFeature;
   readonly updates: Limit;
-  readonly updateOrigin: 'S' | 'N';
   readonly shapes: {
     readonly webhook: typeof Webhook;
     readonly created: typeof NewWebhook;
@@ -65,7 +64,6 @@ const agentSide: Side = {
   guard: agentAs('editor'),
   plan: 'agent_webhooks',
   updates: perMinute(100, 'caller', { scaledBy: 'never' }),
-  updateOrigin: 'S',
   shapes: { webhook: Webhook, created: NewWebhook, changed: WebhookChange },
 };
 
@@ -76,7 +74,6 @@ const appSide: Side = {
   base: '/api/apps/{app_id}/webhooks',
   guard: appAs('editor'),
   updates: perMinute(100, 'caller'),
-  updateOrigin: 'N',
   // Beside what an agent's has: the entities it hears of.
   shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Side['shapes'],
 };
@@ -96,7 +93,6 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `list${side.noun}Webhooks`,
     method: 'GET',
     path: side.base,
-    origin: 'N',
     summary: `List the webhooks of ${side.whose}, newest first`,
     credentials: writeCredentials,
     access: side.guard,
@@ -109,7 +105,6 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `create${side.noun}Webhook`,
     method: 'POST',
     path: side.base,
-    origin: 'N',
     summary: `Create a webhook on ${side.whose}`,
     description:
       'Deliveries are signed unless `generate_secret` is false; `secret` is in this answer and never shown again.',
@@ -130,7 +125,6 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `get${side.noun}Webhook`,
     method: 'GET',
     path: `${side.base}/{webhook_id}`,
-    origin: 'N',
     summary: 'Read one webhook',
     credentials: writeCredentials,
     access: webhookIn(side),
@@ -142,7 +136,6 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `update${side.noun}Webhook`,
     method: 'PATCH',
     path: `${side.base}/{webhook_id}`,
-    origin: side.updateOrigin,
     summary: 'Change a webhook; what is left out stays',
     description:
       '`enabled: true` turns it on, resets `consecutive_failures` and sends what was held; `X-Webhook-Held` and `X-Webhook-Missed` say how many deliveries go on and how many were missed while it was off (send those with a replay). `signing: rotate` makes a new secret, shown once in `secret`; the old one signs beside it for 24 hours. All of a body is applied, or nothing.',
@@ -162,7 +155,6 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `delete${side.noun}Webhook`,
     method: 'DELETE',
     path: `${side.base}/{webhook_id}`,
-    origin: 'N',
     summary: 'Delete a webhook; its events stop at once, its log goes with it',
     credentials: writeCredentials,
     access: webhookIn(side),
@@ -175,7 +167,6 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `test${side.noun}Webhook`,
     method: 'POST',
     path: `${side.base}/{webhook_id}/test`,
-    origin: 'N',
     summary: 'Send a sample now, and say what came back',
     description: 'Works while the webhook is off, takes no number in its sequence, and changes nothing on it.',
     credentials: writeCredentials,
@@ -193,7 +184,6 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     name: `list${side.noun}Deliveries`,
     method: 'GET',
     path: `${side.base}/{webhook_id}/deliveries`,
-    origin: 'N',
     summary: 'List the deliveries of a webhook',
     description:
       'By their number in the sequence, newest first; oldest first when `after_seq` is sent. Kept for 30 days.',
@@ -214,7 +204,6 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     name: `get${side.noun}Delivery`,
     method: 'GET',
     path: `${side.base}/{webhook_id}/deliveries/{delivery_id}`,
-    origin: 'N',
     summary: 'Read one delivery, with what was sent and every attempt',
     credentials: writeCredentials,
     access: nestedResource(webhookIn(side), 'delivery', findDelivery),
@@ -230,7 +219,6 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     name: `redeliver${side.noun}Delivery`,
     method: 'POST',
     path: `${side.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
-    origin: 'N',
     summary: 'Attempt a delivery again at once, outside of its schedule',
     description: 'Same delivery id, sequence and body.',
     credentials: writeCredentials,
@@ -247,7 +235,6 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     name: `replay${side.noun}Webhook`,
     method: 'POST',
     path: `${side.base}/{webhook_id}/replay`,
-    origin: 'N',
     summary: 'Send failed and missed deliveries again, in their order',
     description:
       'At most ten a second; same delivery ids, sequence numbers and bodies. Each begins its schedule anew. `statuses` may also name delivered and expired ones.',

@@ -50,8 +50,6 @@ export interface OperationSpec<
   readonly name: string;
   readonly method: Method;
   readonly path: Path;
-  /** S: shown in the specification, R: referred to by it, N: needed for use. */
-  readonly origin: 'S' | 'R' | 'N';
   readonly summary: string;
   readonly description?: string;
   readonly query?: Query;
