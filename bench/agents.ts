@@ -12,20 +12,20 @@ import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
 import { call, type EventStream, stream } from '../server/test/support/client.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, rounded } from './lib/figures.ts';
-import { makeApp, makePerson, makeRoom, type Room } from './lib/rooms.ts';
-import { freshDatabase, start } from './lib/services.ts';
+import { type BenchWorkspace, createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
+import { createDatabase, startProgram } from './lib/services.ts';
+import { median, rounded } from './lib/statistics.ts';
 
 const bar = 1.5;
 const streams = 200;
 const perStreamBar = 512; // KiB
-const [workers, places] = [2, 8]; // a worker runs at most 128 replies, 32 of one workspace
+const [workers, workspaceCount] = [2, 8]; // a worker runs at most 128 replies, 32 of one workspace
 const metricsToken = 'bench';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export const agents: Bench = async ({ quick, progress }) => {
-  const fresh = await freshDatabase('agents');
+  const fresh = await createDatabase('agents');
   const model = await startModelSandbox();
   const settings = {
     ...newKeys(),
@@ -36,7 +36,7 @@ export const agents: Bench = async ({ quick, progress }) => {
     LOG_LEVEL: 'error',
   };
   const database = openDatabase<Tables>({ url: fresh.url, poolSize: 4 });
-  const api = await start(file('./pipeline/served.ts'), settings);
+  const api = await startProgram(file('./lib/api-server.ts'), settings);
   const crew = Array.from({ length: workers }, () =>
     spawn(process.execPath, [file('../server/src/main.ts'), 'worker'], {
       env: { ...process.env, ...settings },
@@ -45,9 +45,9 @@ export const agents: Bench = async ({ quick, progress }) => {
   );
   const url = `http://127.0.0.1:${api.port}`;
   try {
-    const rooms = await seed(database.db, settings);
-    const pages = await measurePages(database.db, url, rooms[0] as Room, quick ? 21 : 61, progress);
-    const watching = await measureStreams(url, rooms, model, progress);
+    const workspaces = await seed(database.db, settings);
+    const pages = await measurePages(database.db, url, workspaces[0] as BenchWorkspace, quick ? 21 : 61, progress);
+    const watching = await measureStreams(url, workspaces, model, progress);
     return {
       figures: { ...pages, ...watching },
       judged: [
@@ -66,18 +66,19 @@ export const agents: Bench = async ({ quick, progress }) => {
   }
 };
 
-async function seed(db: Db, settings: Record<string, string>): Promise<Room[]> {
-  const user_id = await makePerson(db);
-  const rooms: Room[] = [];
-  for (let place = 0; place < places; place += 1) rooms.push(await makeRoom(db, readConfig(settings), user_id));
-  return rooms;
+async function seed(db: Db, settings: Record<string, string>): Promise<BenchWorkspace[]> {
+  const user_id = await createBenchUser(db);
+  const workspaces: BenchWorkspace[] = [];
+  for (let place = 0; place < workspaceCount; place += 1)
+    workspaces.push(await createBenchWorkspace(db, readConfig(settings), user_id));
+  return workspaces;
 }
 
 /** An agent with a conversation of so many messages: its path. */
-async function talk(db: Db, room: Room, messages: number): Promise<string> {
-  const { workspace_id, user_id } = room;
+async function insertConversation(db: Db, workspace: BenchWorkspace, messages: number): Promise<string> {
+  const { workspace_id, user_id } = workspace;
   const now = new Date();
-  const app = await makeApp(db, room, 'user_agent');
+  const app = await createBenchApp(db, workspace, 'user_agent');
   const id = newId();
   await sql`insert into agent_conversations
     (workspace_id, id, app_id, user_id, metadata, last_position, created_date, updated_date)
@@ -91,14 +92,23 @@ async function talk(db: Db, room: Room, messages: number): Promise<string> {
 
 const requestsABlock = 60;
 
-async function measurePages(db: Db, url: string, room: Room, blocks: number, progress: (line: string) => void) {
-  const paths = { long: await talk(db, room, 10_000), short: await talk(db, room, 10) };
+async function measurePages(
+  db: Db,
+  url: string,
+  workspace: BenchWorkspace,
+  blocks: number,
+  progress: (line: string) => void,
+) {
+  const paths = {
+    long: await insertConversation(db, workspace, 10_000),
+    short: await insertConversation(db, workspace, 10),
+  };
   await sql`analyze agent_messages`.execute(db);
   const timed = async (path: string): Promise<number> => {
     const times: number[] = [];
     for (let n = 0; n < requestsABlock; n += 1) {
       const startedAt = performance.now();
-      const { status, body } = await call(url, 'GET', `${path}?limit=10`, { as: room.token });
+      const { status, body } = await call(url, 'GET', `${path}?limit=10`, { as: workspace.token });
       times.push(performance.now() - startedAt);
       if (status !== 200 || body.messages.length !== 10) throw new Error(`a page answered ${status}`);
     }
@@ -124,18 +134,18 @@ async function measurePages(db: Db, url: string, room: Room, blocks: number, pro
 
 async function measureStreams(
   url: string,
-  rooms: readonly Room[],
+  workspaces: readonly BenchWorkspace[],
   model: Awaited<ReturnType<typeof startModelSandbox>>,
   progress: (line: string) => void,
 ) {
   model.script(() => ({ text: 'word '.repeat(60) }));
   const talks = await Promise.all(
     Array.from({ length: streams }, async (_, n) => {
-      const room = rooms[n % places] as Room;
-      const agent = await call(url, 'POST', '/api/agents', { as: room.token, body: { name: `Agent ${n}` } });
+      const workspace = workspaces[n % workspaceCount] as BenchWorkspace;
+      const agent = await call(url, 'POST', '/api/agents', { as: workspace.token, body: { name: `Agent ${n}` } });
       const at = `/api/agents/${agent.body.id}/conversations`;
-      const conversation = await call(url, 'POST', at, { as: room.token });
-      return { as: room.token, path: `${at}/${conversation.body.id}/messages` };
+      const conversation = await call(url, 'POST', at, { as: workspace.token });
+      return { as: workspace.token, path: `${at}/${conversation.body.id}/messages` };
     }),
   );
   const open = ({ as, path }: (typeof talks)[number]) => stream(url, path, { as, body: { content: 'Hello' } });

@@ -11,15 +11,15 @@ import { type Database, openDatabase, transaction } from '../server/src/kit/db/d
 import { newId } from '../server/src/kit/ids.ts';
 import type { Tables } from '../server/src/tables.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, quantile, rounded } from './lib/figures.ts';
-import { freshDatabase } from './lib/services.ts';
+import { createDatabase } from './lib/services.ts';
+import { median, quantile, rounded } from './lib/statistics.ts';
 
 const bar = 0.7;
 const clients = 16;
 const sealedPerSecond = 2_000;
 
 export const audit: Bench = async ({ quick, progress }) => {
-  const fresh = await freshDatabase('audit');
+  const fresh = await createDatabase('audit');
   const database = openDatabase<Tables>({ url: fresh.url, poolSize: clients });
   try {
     const apps = await seed(database);

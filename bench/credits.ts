@@ -7,8 +7,8 @@ import { type Database, openDatabase, transaction } from '../server/src/kit/db/d
 import { newId } from '../server/src/kit/ids.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, rounded } from './lib/figures.ts';
-import { freshDatabase } from './lib/services.ts';
+import { createDatabase } from './lib/services.ts';
+import { median, rounded } from './lib/statistics.ts';
 
 const clients = 16;
 const bar = 0.15; // an act is two such transactions, and knows of limits, members and leases
@@ -20,7 +20,7 @@ interface Payer {
 type Act = (db: Db, payer: Payer) => Promise<unknown>;
 
 export const credits: Bench = async ({ quick, progress }) => {
-  const fresh = await freshDatabase('credits');
+  const fresh = await createDatabase('credits');
   const database = openDatabase<Tables>({ url: fresh.url, poolSize: clients });
   try {
     const payers = await seed(database);

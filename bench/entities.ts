@@ -16,10 +16,10 @@ import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Tables } from '../server/src/tables.ts';
 import { addKeys, free, grow, ruled, schemas } from './entities/seed.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, rounded } from './lib/figures.ts';
+import { benchEmail, createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
 import { startPostgres } from './lib/postgres.ts';
-import { benchEmail, makeApp, makePerson, makeRoom } from './lib/rooms.ts';
-import { killed, start } from './lib/services.ts';
+import { killProcess, startProgram } from './lib/services.ts';
+import { median, rounded } from './lib/statistics.ts';
 
 const run = promisify(execFile);
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -143,8 +143,8 @@ async function setStage(): Promise<Stage> {
   };
   const { token, appIds, workspaceId } = await makeApps(environment);
   const env = { PATH: process.env.PATH ?? '', ...environment, BENCH_WORKSPACE: workspaceId };
-  const bare = await start(file('entities/bare.ts'), env);
-  const plinth = await start(file('pipeline/served.ts'), env);
+  const bare = await startProgram(file('entities/bare.ts'), env);
+  const plinth = await startProgram(file('lib/api-server.ts'), env);
   const worker = fork(file('../server/src/main.ts'), ['worker'], { env });
   const call = caller(plinth.port, token);
   for (const id of appIds) await call('PUT', `/api/apps/${id}/entity-schemas`, { schemas });
@@ -182,7 +182,7 @@ async function setStage(): Promise<Stage> {
     delivered: () => delivered,
     async close() {
       await client.end();
-      await killed(worker);
+      await killProcess(worker);
       await bare.stop();
       await plinth.stop();
       await receiver.close();
@@ -199,11 +199,11 @@ async function quiet(client: pg.Client): Promise<void> {
 async function makeApps(environment: Record<string, string>) {
   const config = readConfig(environment);
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const room = await makeRoom(db, config, await makePerson(db));
+  const workspace = await createBenchWorkspace(db, config, await createBenchUser(db));
   const appIds: string[] = [];
-  for (let n = 1; n <= apps; n += 1) appIds.push((await makeApp(db, room, 'user_app', `App ${n}`)).id);
+  for (let n = 1; n <= apps; n += 1) appIds.push((await createBenchApp(db, workspace, 'user_app', `App ${n}`)).id);
   await close();
-  return { token: room.token, appIds, workspaceId: room.workspace_id };
+  return { token: workspace.token, appIds, workspaceId: workspace.workspace_id };
 }
 
 const caller = (port: number, token: string) => async (method: string, path: string, body: object) => {

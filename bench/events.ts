@@ -1,4 +1,4 @@
-// What it costs to tell, how soon it is heard, how many can be heard, and what a worker costs that has nothing to do.
+// What it costs to tell, how soon it is handled, how many can be handled, and what a worker costs that has nothing to do.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -12,13 +12,13 @@ import { openWakeUps } from '../server/src/kit/background/workers/wake.ts';
 import { type AnyDb, openDatabase, prepared, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, quantile, rounded } from './lib/figures.ts';
 import { type OwnPostgres, startPostgres } from './lib/postgres.ts';
+import { median, quantile, rounded } from './lib/statistics.ts';
 
-interface Told {
-  'bench.told': { n: number; note: string };
+interface BenchEvents {
+  'bench.published': { n: number; note: string };
 }
-type Bus = EventBus<Told, AnyDb>;
+type Bus = EventBus<BenchEvents, AnyDb>;
 
 const redisUrl = 'redis://127.0.0.1:6379';
 const prefix = `bench:${process.pid}:`;
@@ -34,7 +34,7 @@ export const events: Bench = async ({ quick, progress }) => {
   const database = openDatabase<never>({ url: postgres.url, poolSize: clients });
   try {
     await migrateAll(postgres.url);
-    const bus = eventBus<Told, AnyDb>(wake, (_event, error) => progress(String(error)));
+    const bus = eventBus<BenchEvents, AnyDb>(wake, (_event, error) => progress(String(error)));
     const { db } = database;
     await sql`create table bench_rows (id integer primary key, value integer not null, note text not null default '')`.execute(
       db,
@@ -109,8 +109,8 @@ async function publishCost(db: AnyDb, bus: Bus, seconds: number, progress: (line
   const note = 'a payload of a usual size, so that its bytes count: '.repeat(4);
   const kinds: Record<string, Extra> = {
     without: async () => {},
-    bare: (db, n, now) => plain(db, newId(), 'bench.told', JSON.stringify({ n, note }), now),
-    publish: (db, n, now) => bus.publish(db, 'bench.told', { n, note }, now),
+    bare: (db, n, now) => plain(db, newId(), 'bench.published', JSON.stringify({ n, note }), now),
+    publish: (db, n, now) => bus.publish(db, 'bench.published', { n, note }, now),
   };
   const rates: Record<string, number[]> = { without: [], bare: [], publish: [] };
   for (const extra of Object.values(kinds)) await callers(db, seconds, extra); // warm-up
@@ -122,11 +122,11 @@ async function publishCost(db: AnyDb, bus: Bus, seconds: number, progress: (line
         .join(', ')}`,
     );
   }
-  const adds = (to: string, from: string) =>
+  const overhead = (to: string, from: string) =>
     rounded(median((rates[from] ?? []).map((rate, block) => rate / (rates[to]?.[block] ?? 1))) - 1, 3);
   return {
-    publish_adds: adds('publish', 'without'),
-    publish_adds_to_one_with_a_bare_insert: adds('publish', 'bare'),
+    publish_adds: overhead('publish', 'without'),
+    publish_adds_to_one_with_a_bare_insert: overhead('publish', 'bare'),
     transactions_per_second: Object.fromEntries(
       Object.entries(rates).map(([kind, list]) => [kind, rounded(median(list), 0)]),
     ),
@@ -135,22 +135,22 @@ async function publishCost(db: AnyDb, bus: Bus, seconds: number, progress: (line
 
 async function dispatchRate(db: AnyDb, count: number, progress: (line: string) => void): Promise<number> {
   await sql`insert into events (id, name, payload, occurred_at)
-    select gen_random_uuid(), 'bench.told', jsonb_build_object('n', n, 'note', repeat('x', 200)), now()
+    select gen_random_uuid(), 'bench.published', jsonb_build_object('n', n, 'note', repeat('x', 200)), now()
     from generate_series(1, ${sql.lit(count)}) n`.execute(db);
-  let heard = 0;
-  const { listenAfterCommit } = createListeners<Told, AnyDb>();
-  const bus = eventBus<Told, AnyDb>({ notify: () => {} }, () => {});
+  let handled = 0;
+  const { listenAfterCommit } = createListeners<BenchEvents, AnyDb>();
+  const bus = eventBus<BenchEvents, AnyDb>({ notify: () => {} }, () => {});
   bus.listen([
-    listenAfterCommit('bench.told', async (_db, events) => {
-      heard += events.length;
+    listenAfterCommit('bench.published', async (_db, events) => {
+      handled += events.length;
     }),
   ]);
   const startedAt = performance.now();
   while ((await bus.dispatch(db, new Date())) > 0);
-  const rate = heard / ((performance.now() - startedAt) / 1000);
-  progress(`dispatched ${heard} events at ${rounded(rate, 0)}/s`);
+  const rate = handled / ((performance.now() - startedAt) / 1000);
+  progress(`dispatched ${handled} events at ${rounded(rate, 0)}/s`);
   await sql`truncate events`.execute(db);
-  return heard === count ? rounded(rate, 0) : 0;
+  return handled === count ? rounded(rate, 0) : 0;
 }
 
 async function latencies(
@@ -165,13 +165,13 @@ async function latencies(
     try {
       const told = await tellSteadily(db, bus, 200, seconds);
       await listener.until(told.size);
-      return [...told].map(([n, at]) => (listener.heard.get(n) ?? Number.POSITIVE_INFINITY) - at);
+      return [...told].map(([n, at]) => (listener.handled.get(n) ?? Number.POSITIVE_INFINITY) - at);
     } finally {
       listener.stop();
     }
   };
   const awake = await measure(redisUrl);
-  progress(`heard after p50 ${rounded(median(awake))} ms, p99 ${rounded(quantile(awake, 0.99))} ms`);
+  progress(`handled after p50 ${rounded(median(awake))} ms, p99 ${rounded(quantile(awake, 0.99))} ms`);
   const deaf = await measure('redis://127.0.0.1:1');
   progress(`without Redis: p50 ${rounded(median(deaf))} ms, max ${rounded(Math.max(...deaf))} ms`);
   return {
@@ -190,7 +190,7 @@ async function tellSteadily(db: AnyDb, bus: Bus, perSecond: number, seconds: num
   for (let n = 0; n < perSecond * seconds; n += 1) {
     await sleep(Math.max(0, startedAt + (n * 1000) / perSecond - performance.now()));
     const tell = async () => {
-      await transaction(db, (db) => bus.publish(db, 'bench.told', { n, note: '' }, new Date()));
+      await transaction(db, (db) => bus.publish(db, 'bench.published', { n, note: '' }, new Date()));
       told.set(n, performance.timeOrigin + performance.now());
     };
     sent.push(tell());
@@ -200,7 +200,7 @@ async function tellSteadily(db: AnyDb, bus: Bus, perSecond: number, seconds: num
 }
 
 class Listener {
-  readonly heard = new Map<number, number>();
+  readonly handled = new Map<number, number>();
   readonly #child: ChildProcess;
 
   private constructor(child: ChildProcess) {
@@ -215,9 +215,9 @@ class Listener {
     const listener = new Listener(child);
     const { promise, resolve } = Promise.withResolvers<void>();
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      const said = JSON.parse(line) as { working?: boolean; at?: number; heard?: number[] };
+      const said = JSON.parse(line) as { working?: boolean; at?: number; handled?: number[] };
       if (said.working) resolve();
-      for (const n of said.heard ?? []) listener.heard.set(n, said.at as number);
+      for (const n of said.handled ?? []) listener.handled.set(n, said.at as number);
     });
     await promise;
     await sleep(500);
@@ -225,7 +225,8 @@ class Listener {
   }
 
   async until(count: number): Promise<void> {
-    for (const end = performance.now() + 10_000; this.heard.size < count && performance.now() < end; ) await sleep(50);
+    for (const end = performance.now() + 10_000; this.handled.size < count && performance.now() < end; )
+      await sleep(50);
   }
 
   stop(): void {

@@ -13,8 +13,8 @@ import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
 import { call } from '../server/test/support/client.ts';
 import type { Bench, Judged } from './lib/bench.ts';
-import { median, quantile, rounded } from './lib/figures.ts';
-import { freshDatabase, type Running, start } from './lib/services.ts';
+import { createDatabase, type Running, startProgram } from './lib/services.ts';
+import { median, quantile, rounded } from './lib/statistics.ts';
 import { type Case, casesFor } from './members/cases.ts';
 import { type Crowd, seedCrowds } from './members/seed.ts';
 
@@ -38,7 +38,7 @@ interface Figure {
 }
 
 export const members: Bench = async ({ quick, progress }) => {
-  const database = await freshDatabase('members');
+  const database = await createDatabase('members');
   const client = new pg.Client(database.url);
   const beside = new pg.Client(database.url);
   let served: Running | undefined;
@@ -48,7 +48,10 @@ export const members: Bench = async ({ quick, progress }) => {
     const crowds = await seedCrowds(client, beside, quick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000]);
     progress(`seeded in ${rounded((performance.now() - startedAt) / 1000, 0)} s`);
     const tokens = await tokensFor(database.url, crowds);
-    served = await start(fileURLToPath(new URL('./pipeline/served.ts', import.meta.url)), environmentFor(database.url));
+    served = await startProgram(
+      fileURLToPath(new URL('./lib/api-server.ts', import.meta.url)),
+      environmentFor(database.url),
+    );
     const base = `http://127.0.0.1:${served.port}`;
     const figures: Figure[] = [];
     const own = openDatabase<Tables>({ url: database.url, poolSize: 1 });

@@ -5,32 +5,32 @@ import { readConfig } from '../server/src/config.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Tables } from '../server/src/tables.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, rounded } from './lib/figures.ts';
-import { load } from './lib/load.ts';
-import { makeApp, makePerson, makeRoom } from './lib/rooms.ts';
-import { freshDatabase, start } from './lib/services.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
+import { runWrk } from './lib/load.ts';
+import { createDatabase, startProgram } from './lib/services.ts';
+import { median, rounded } from './lib/statistics.ts';
 
 const bar = 0.4;
 
 export const pipeline: Bench = async ({ quick, progress }) => {
-  const database = await freshDatabase('pipeline');
+  const database = await createDatabase('pipeline');
   const environment = environmentFor(database.url);
   const { appId, token } = await seed(environment);
-  const bare = await start(fileURLToPath(new URL('./pipeline/bare.ts', import.meta.url)), environment);
-  const served = await start(fileURLToPath(new URL('./pipeline/served.ts', import.meta.url)), environment);
+  const bare = await startProgram(fileURLToPath(new URL('./pipeline/bare.ts', import.meta.url)), environment);
+  const served = await startProgram(fileURLToPath(new URL('./lib/api-server.ts', import.meta.url)), environment);
   try {
     const blocks = 9;
     const seconds = quick ? 2 : 8;
     const headers = { authorization: `Bearer ${token}` };
     const at = (port: number) => `http://127.0.0.1:${port}/api/apps/${appId}`;
     // Long enough for both to be compiled: the first seconds of a process are not its speed.
-    for (const port of [bare.port, served.port]) await load(at(port), headers, quick ? 5 : 12);
+    for (const port of [bare.port, served.port]) await runWrk(at(port), headers, quick ? 5 : 12);
     const ratios: number[] = [];
     const rates = { bare: [] as number[], plinth: [] as number[] };
     let failed = 0;
     for (let block = 1; block <= blocks; block += 1) {
-      const base = await load(at(bare.port), headers, seconds);
-      const ours = await load(at(served.port), headers, seconds);
+      const base = await runWrk(at(bare.port), headers, seconds);
+      const ours = await runWrk(at(served.port), headers, seconds);
       failed += base.failed + ours.failed;
       rates.bare.push(base.perSecond);
       rates.plinth.push(ours.perSecond);
@@ -63,10 +63,10 @@ export const pipeline: Bench = async ({ quick, progress }) => {
 async function seed(environment: Record<string, string>): Promise<{ appId: string; token: string }> {
   const config = readConfig(environment);
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const room = await makeRoom(db, config, await makePerson(db));
-  const app = await makeApp(db, room, 'user_app');
+  const workspace = await createBenchWorkspace(db, config, await createBenchUser(db));
+  const app = await createBenchApp(db, workspace, 'user_app');
   await close();
-  return { appId: app.id, token: room.token };
+  return { appId: app.id, token: workspace.token };
 }
 
 const environmentFor = (url: string): Record<string, string> => ({

@@ -6,8 +6,8 @@ import { parseRule } from '../server/src/features/entities/rules/grammar.ts';
 import type { Rule, Subject } from '../server/src/features/entities/rules/rule.ts';
 import { type Agreement, compareQueries, compareRules, openStage } from '../server/test/support/rule-agreement.ts';
 import type { Bench } from './lib/bench.ts';
-import { rounded } from './lib/figures.ts';
 import { adminUrl } from './lib/services.ts';
+import { rounded } from './lib/statistics.ts';
 
 const leastShare = 0.1;
 

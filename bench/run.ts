@@ -4,7 +4,7 @@
 import { deploy } from '../drills/deploy.ts';
 import { slotsDrill } from '../drills/slots.ts';
 import { ssrf } from '../drills/ssrf.ts';
-import { neighbours } from '../drills/tenant-isolation.ts';
+import { tenantIsolation } from '../drills/tenant-isolation.ts';
 import { webhookFaults } from '../drills/webhook-faults.ts';
 import { agents } from './agents.ts';
 import { audit } from './audit.ts';
@@ -25,7 +25,7 @@ const benches: Record<string, Bench> = {
   entities,
   events,
   members,
-  neighbours,
+  'tenant-isolation': tenantIsolation,
   pipeline,
   rules,
   slots: slotsDrill,

@@ -19,16 +19,16 @@ import { newId } from '../server/src/kit/ids.ts';
 import { createLog } from '../server/src/kit/log.ts';
 import { createSecrets } from '../server/src/kit/secrets.ts';
 import type { Bench } from './lib/bench.ts';
-import { median, quantile, rounded } from './lib/figures.ts';
+import { createBenchApp, createBenchUser, createBenchWorkspace } from './lib/fixtures.ts';
 import { startPostgres } from './lib/postgres.ts';
-import { makeApp, makePerson, makeRoom } from './lib/rooms.ts';
-import { killed } from './lib/services.ts';
+import { killProcess } from './lib/services.ts';
+import { median, quantile, rounded } from './lib/statistics.ts';
 import type { Order } from './webhooks/bare.ts';
 import type { Seen } from './webhooks/receiver.ts';
 
-const howMany = 10;
-const each = 5;
-const atOnce = 16;
+const agentCount = 10;
+const webhooksPerAgent = 5;
+const concurrentPerAgent = 16;
 const blocks = 9;
 const drainBar = 0.6;
 const rateBar = 2_500;
@@ -41,12 +41,12 @@ const nowMs = () => performance.timeOrigin + performance.now();
 type Progress = (line: string) => void;
 
 export const webhooks: Bench = async ({ quick, progress }) => {
-  const stage = await setStage();
+  const environment = await startEnvironment();
   try {
-    const drain = await backlogDrain(stage, quick ? 200 : 1_000, progress);
-    const together = await publishAndDeliver(stage, quick ? 4 : 20, progress);
-    const latency = await latencies(stage, quick ? 5 : 30, progress);
-    const healthy = await besideHanging(stage, quick ? 500 : 10_000, quick ? 1 : 3, progress);
+    const drain = await backlogDrain(environment, quick ? 200 : 1_000, progress);
+    const together = await publishAndDeliver(environment, quick ? 4 : 20, progress);
+    const latency = await latencies(environment, quick ? 5 : 30, progress);
+    const healthy = await measureBesideHanging(environment, quick ? 500 : 10_000, quick ? 1 : 3, progress);
     return {
       figures: { ...drain, ...together, ...latency, ...healthy },
       judged: [
@@ -65,7 +65,7 @@ export const webhooks: Bench = async ({ quick, progress }) => {
       skipped: [],
     };
   } finally {
-    await stage.close();
+    await environment.close();
   }
 };
 
@@ -74,7 +74,7 @@ interface Agent {
   readonly id: string;
 }
 
-interface Stage {
+interface Environment {
   readonly app: App;
   /** Each with `each` webhooks. */
   readonly agents: readonly Agent[];
@@ -86,7 +86,7 @@ interface Stage {
   close(): Promise<void>;
 }
 
-async function setStage(): Promise<Stage> {
+async function startEnvironment(): Promise<Environment> {
   const postgres = await startPostgres();
   await migrateAll(postgres.url);
   const authority = await makeAuthority();
@@ -108,22 +108,23 @@ async function setStage(): Promise<Stage> {
   const bare = fork(file('webhooks/bare.ts'), { env: trusting });
 
   const { db } = app.database;
-  const user_id = await makePerson(db);
+  const user_id = await createBenchUser(db);
   const secrets = createSecrets(config.MASTER_KEYS);
   const urlOf = (path: string) => `https://127.20.0.1:${receiver.port}${path}`;
   // Each in a workspace of its own: what runs at once is bounded per workspace and host.
   const agentWith = async (paths: readonly string[]): Promise<Agent> => {
-    const room = await makeRoom(db, config, user_id);
-    const app = await makeApp(db, room, 'user_agent');
+    const workspace = await createBenchWorkspace(db, config, user_id);
+    const app = await createBenchApp(db, workspace, 'user_agent');
     for (const path of paths) {
       const asked = { target_url: urlOf(path), events: ['message.created'] };
-      await createWebhook(db, { ...room.access, app, app_role: 'owner' }, 'agent', asked, secrets, new Date());
+      await createWebhook(db, { ...workspace.access, app, app_role: 'owner' }, 'agent', asked, secrets, new Date());
     }
-    return { workspace_id: room.workspace_id, id: app.id };
+    return { workspace_id: workspace.workspace_id, id: app.id };
   };
-  const paths = Array.from({ length: howMany * each }, (_, n) => `/${n}`);
+  const paths = Array.from({ length: agentCount * webhooksPerAgent }, (_, n) => `/${n}`);
   const stageAgents: Agent[] = [];
-  for (let n = 0; n < howMany; n += 1) stageAgents.push(await agentWith(paths.slice(n * each, (n + 1) * each)));
+  for (let n = 0; n < agentCount; n += 1)
+    stageAgents.push(await agentWith(paths.slice(n * webhooksPerAgent, (n + 1) * webhooksPerAgent)));
   return {
     app,
     agents: stageAgents,
@@ -132,7 +133,7 @@ async function setStage(): Promise<Stage> {
     bare,
     agentWith,
     async close() {
-      for (const child of [worker, bare]) await killed(child);
+      for (const child of [worker, bare]) await killProcess(child);
       receiver.stop();
       await app.close();
       postgres.stop();
@@ -157,18 +158,18 @@ class Receiver {
     return new Receiver(child, port);
   }
 
-  async ask(what: 'count' | 'reset' | 'all'): Promise<Seen> {
+  async request(what: 'count' | 'reset' | 'all'): Promise<Seen> {
     this.#child.send(what);
     return ((await once(this.#child, 'message')) as [Seen])[0];
   }
 
-  /** Waits until so many deliveries were heard. */
+  /** Waits until so many deliveries were received. */
   async until(count: number, withinMs = 60_000): Promise<Seen> {
     for (const end = performance.now() + withinMs; performance.now() < end; await sleep(25)) {
-      const seen = await this.ask('count');
+      const seen = await this.request('count');
       if (seen.count >= count) return seen;
     }
-    throw new Error(`only ${(await this.ask('count')).count} of ${count} deliveries came`);
+    throw new Error(`only ${(await this.request('count')).count} of ${count} deliveries came`);
   }
 
   stop(): void {
@@ -176,7 +177,7 @@ class Receiver {
   }
 }
 
-const told = ({ workspace_id, id: agent_id }: Agent): MessageEvent => {
+const newMessageEvent = ({ workspace_id, id: agent_id }: Agent): MessageEvent => {
   const date = new Date().toISOString();
   const content = 'A message of a usual length, so that its bytes count. '.repeat(6);
   return {
@@ -193,24 +194,24 @@ const told = ({ workspace_id, id: agent_id }: Agent): MessageEvent => {
 const perSecond = ({ count, firstAt, lastAt }: Seen): number => (count - 1) / ((lastAt - firstAt) / 1000);
 
 /** Events told in one transaction become a backlog in one commit; the rate is what the receiver sees, first to last. */
-async function backlogDrain(stage: Stage, events: number, progress: Progress) {
-  const { app, agents, urls, receiver, bare } = stage;
+async function backlogDrain(environment: Environment, events: number, progress: Progress) {
+  const { app, agents, urls, receiver, bare } = environment;
   const { db } = app.database;
-  const perWebhook = events / howMany;
-  const body = JSON.stringify({ id: newId(), type: 'message.created', ...told(agents[0] as Agent) });
+  const perWebhook = events / agentCount;
+  const body = JSON.stringify({ id: newId(), type: 'message.created', ...newMessageEvent(agents[0] as Agent) });
   const ours = async () => {
-    await receiver.ask('reset');
+    await receiver.request('reset');
     await transaction(db, async (db) => {
       for (let n = 0; n < events; n += 1)
-        await app.publish(db, 'message.created', told(agents[n % howMany] as Agent), new Date());
+        await app.publish(db, 'message.created', newMessageEvent(agents[n % agentCount] as Agent), new Date());
     });
-    return perSecond(await receiver.until(events * each));
+    return perSecond(await receiver.until(events * webhooksPerAgent));
   };
   const theirs = async () => {
-    await receiver.ask('reset');
-    bare.send({ urls, perOwner: each, atOnce, each: perWebhook, body } satisfies Order);
+    await receiver.request('reset');
+    bare.send({ urls, perOwner: webhooksPerAgent, atOnce: concurrentPerAgent, each: perWebhook, body } satisfies Order);
     await once(bare, 'message');
-    return perSecond(await receiver.until(events * each));
+    return perSecond(await receiver.until(events * webhooksPerAgent));
   };
   await ours();
   await theirs();
@@ -227,34 +228,34 @@ async function backlogDrain(stage: Stage, events: number, progress: Progress) {
   };
 }
 
-async function publishAndDeliver({ app, agents, receiver }: Stage, seconds: number, progress: Progress) {
+async function publishAndDeliver({ app, agents, receiver }: Environment, seconds: number, progress: Progress) {
   const { db } = app.database;
-  await receiver.ask('reset');
+  await receiver.request('reset');
   const end = performance.now() + seconds * 1000;
   let published = 0;
   const client = async () => {
     while (performance.now() < end) {
-      const agent = agents[published % howMany] as Agent;
+      const agent = agents[published % agentCount] as Agent;
       published += 1;
-      await transaction(db, (db) => app.publish(db, 'message.created', told(agent), new Date()));
+      await transaction(db, (db) => app.publish(db, 'message.created', newMessageEvent(agent), new Date()));
     }
   };
   await Promise.all(Array.from({ length: 8 }, client));
-  const rate = perSecond(await receiver.until(published * each, 120_000));
+  const rate = perSecond(await receiver.until(published * webhooksPerAgent, 120_000));
   progress(`published ${rounded(published / seconds, 0)} events/s, delivered ${rounded(rate, 0)}/s`);
   return { published_per_second: rounded(published / seconds, 0), deliveries_per_second: rounded(rate, 0) };
 }
 
 /** Milliseconds from the return of the commit to the first byte at the receiver, for each event. */
-async function timed({ app, receiver }: Stage, agents: readonly Agent[], rate: number, seconds: number) {
+async function timed({ app, receiver }: Environment, agents: readonly Agent[], rate: number, seconds: number) {
   const { db } = app.database;
-  await receiver.ask('reset');
+  await receiver.request('reset');
   const committed = new Map<string, number>();
   const sent: Promise<void>[] = [];
   const startedAt = performance.now();
   for (let n = 0; n < rate * seconds; n += 1) {
     await sleep(Math.max(0, startedAt + (n * 1000) / rate - performance.now()));
-    const message = told(agents[n % agents.length] as Agent);
+    const message = newMessageEvent(agents[n % agents.length] as Agent);
     sent.push(
       transaction(db, (db) => app.publish(db, 'message.created', message, new Date())).then(
         () => void committed.set(message.data.message.id, nowMs()),
@@ -268,26 +269,26 @@ async function timed({ app, receiver }: Stage, agents: readonly Agent[], rate: n
   }>`select id, payload->'data'->'message'->>'id' as message_id
     from events where payload->'data'->'message'->>'id' = any(${[...committed.keys()]})`.execute(db);
   for (const until = performance.now() + 30_000; performance.now() < until; await sleep(50)) {
-    const { at } = await receiver.ask('all');
+    const { at } = await receiver.request('all');
     if (rows.every((row) => at[row.id] !== undefined))
       return rows.map((row) => (at[row.id] as number) - (committed.get(row.message_id) as number));
   }
   throw new Error('not every event was delivered');
 }
 
-async function latencies(stage: Stage, seconds: number, progress: Progress) {
-  await timed(stage, stage.agents, 200, 1);
-  const waits = await timed(stage, stage.agents, 200, seconds);
+async function latencies(environment: Environment, seconds: number, progress: Progress) {
+  await timed(environment, environment.agents, 200, 1);
+  const waits = await timed(environment, environment.agents, 200, seconds);
   const [p50, p99] = [rounded(median(waits)), rounded(quantile(waits, 0.99))];
   progress(`commit to first byte at 200 events/s: p50 ${p50} ms, p99 ${p99} ms`);
   return { p50_ms: p50, p99_ms: p99 };
 }
 
 /** In turns alone, and beside webhooks that hang and have a backlog that is due. */
-async function besideHanging(stage: Stage, backlog: number, rounds: number, progress: Progress) {
-  const { db } = stage.app.database;
-  const healthy = await stage.agentWith(['/healthy']);
-  const hanging = await stage.agentWith(Array.from({ length: neighbours }, (_, n) => `/hang/${n}`));
+async function measureBesideHanging(environment: Environment, backlog: number, rounds: number, progress: Progress) {
+  const { db } = environment.app.database;
+  const healthy = await environment.agentWith(['/healthy']);
+  const hanging = await environment.agentWith(Array.from({ length: neighbours }, (_, n) => `/hang/${n}`));
   const ours = sql`webhook_id in (select id from webhooks where app_id = ${hanging.id})`;
   const park = () =>
     sql`update webhook_deliveries set due_at = clock_timestamp() + interval '1 day'
@@ -301,7 +302,8 @@ async function besideHanging(stage: Stage, backlog: number, rounds: number, prog
   // While they are off, what they are told is kept and nothing is sent.
   await sql`update webhooks set disabled_at = now() where app_id = ${hanging.id}`.execute(db);
   await transaction(db, async (db) => {
-    for (let n = 0; n < backlog; n += 1) await stage.app.publish(db, 'message.created', told(hanging), new Date());
+    for (let n = 0; n < backlog; n += 1)
+      await environment.app.publish(db, 'message.created', newMessageEvent(hanging), new Date());
   });
   const queued = async () =>
     (await sql<{ n: number }>`select count(*)::int as n from webhook_deliveries where ${ours}`.execute(db)).rows[0]
@@ -312,7 +314,7 @@ async function besideHanging(stage: Stage, backlog: number, rounds: number, prog
   );
   await sql`update webhooks set disabled_at = null where app_id = ${hanging.id}`.execute(db);
   const measured: { alone: number; beside: number }[] = [];
-  const once95 = async () => quantile(await timed(stage, [healthy], 50, 1), 0.95);
+  const once95 = async () => quantile(await timed(environment, [healthy], 50, 1), 0.95);
   const several = async () => {
     const waits: number[] = [];
     for (let n = 0; n < blocks / rounds; n += 1) waits.push(await once95());

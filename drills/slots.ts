@@ -6,13 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import type { Bench } from '../bench/lib/bench.ts';
-import { quantile, rounded } from '../bench/lib/figures.ts';
 import { type OwnPostgres, startPostgres } from '../bench/lib/postgres.ts';
-import { startProxy, type TcpProxy } from '../bench/lib/proxy.ts';
+import { quantile, rounded } from '../bench/lib/statistics.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { openWorkflows, type Workflows } from '../server/src/kit/background/workflows/workflows.ts';
 import { type AnyDb, openDatabase, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
+import { startProxy, type TcpProxy } from './lib/proxy.ts';
 import { tables, twoSteps } from './slots/work.ts';
 
 const slots = 3;
@@ -24,26 +24,26 @@ export const slotsDrill: Bench = async ({ quick, progress }) => {
   const size = quick ? { workflows: 200, jobs: 2_000, seconds: 20 } : { workflows: 2_000, jobs: 20_000, seconds: 75 };
   const postgres = await startPostgres();
   const proxy = await startProxy(postgres.port);
-  const crew = new Crew(postgres, proxy);
+  const fleet = new WorkerFleet(postgres, proxy);
   try {
     await migrateAll(postgres.url);
     const { db, pool, close } = openDatabase<never>({ url: postgres.url, poolSize: 8 });
     await pool.query(tables);
     const engine = openWorkflows(pool, postgres.url);
-    crew.start();
-    await crew.full();
+    fleet.start();
+    await fleet.full();
     const journal = { workflows: new Set<string>(), jobs: new Set<string>() };
-    const feeding = feed(db, engine, size, journal);
-    await faults(crew, quick, feeding, progress);
+    const feeding = enqueueWork(db, engine, size, journal);
+    await injectFaults(fleet, quick, feeding, progress);
     await feeding;
     progress('fed; waiting for the rest');
     const finished = await waitForEffects(db, journal, quick ? 20_000 : 120_000, progress);
-    const report = await judge(db, crew, journal, finished, quick);
+    const report = await judge(db, fleet, journal, finished, quick);
     await engine.close();
     await close();
     return report;
   } finally {
-    await crew.stop();
+    await fleet.stop();
     proxy.close();
     postgres.stop();
   }
@@ -55,7 +55,7 @@ interface Journal {
 }
 
 /** Starts everything, spread over the drill's length. What was not acknowledged is sent again under the same name. */
-async function feed(
+async function enqueueWork(
   db: AnyDb,
   engine: Workflows,
   size: { workflows: number; jobs: number; seconds: number },
@@ -64,7 +64,7 @@ async function feed(
   const portions = size.seconds * 5;
   for (let portion = 0; portion < portions; portion += 1) {
     const jobs = Array.from({ length: size.jobs / portions + 1 }, () => newId());
-    await insist(() =>
+    await retryUntilDone(() =>
       sql`insert into drill_jobs (id, owner_id, due_at)
         select id, md5((random() * 50)::int::text)::uuid, now() from unnest(${jobs}::uuid[]) id
         on conflict do nothing`.execute(db),
@@ -72,14 +72,14 @@ async function feed(
     for (const id of jobs) journal.jobs.add(id);
     for (let n = 0; n < size.workflows / portions; n += 1) {
       const id = newId();
-      await insist(() => transaction(db, (db) => engine.start(db, twoSteps, { name: id }, { id })));
+      await retryUntilDone(() => transaction(db, (db) => engine.start(db, twoSteps, { name: id }, { id })));
       journal.workflows.add(id);
     }
     await sleep(150);
   }
 }
 
-async function insist(work: () => Promise<unknown>): Promise<void> {
+async function retryUntilDone(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await work();
@@ -90,8 +90,8 @@ async function insist(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function faults(
-  crew: Crew,
+async function injectFaults(
+  fleet: WorkerFleet,
   quick: boolean,
   feeding: Promise<void>,
   progress: (line: string) => void,
@@ -103,14 +103,14 @@ async function faults(
   // Each waits for its second, and then until there is somebody to do it to.
   const plan: [second: number, name: string, fault: () => boolean][] = quick
     ? [
-        [4, 'froze one', () => crew.freeze()],
-        [12, 'crashed the database', () => crew.crashDatabase()],
+        [4, 'froze one', () => fleet.freeze()],
+        [12, 'crashed the database', () => fleet.crashDatabase()],
       ]
     : [
-        [8, 'froze one', () => crew.freeze()],
-        [24, 'cut one off', () => crew.cutOff()],
-        [45, 'crashed the database', () => crew.crashDatabase()],
-        [58, 'crashed the database', () => crew.crashDatabase()],
+        [8, 'froze one', () => fleet.freeze()],
+        [24, 'cut one off', () => fleet.cutOff()],
+        [45, 'crashed the database', () => fleet.crashDatabase()],
+        [58, 'crashed the database', () => fleet.crashDatabase()],
       ];
   for (let second = 1; !fed; second += 1) {
     const due = plan.find(([at]) => at <= second);
@@ -118,18 +118,18 @@ async function faults(
     if (due?.[2]()) {
       done = due[1];
       plan.splice(plan.indexOf(due), 1);
-    } else if (crew.killOne()) done = 'killed one';
-    progress(`${second} s: ${done}; ${crew.summary()}`);
+    } else if (fleet.killOne()) done = 'killed one';
+    progress(`${second} s: ${done}; ${fleet.summary()}`);
     await sleep(1_000);
   }
 }
 
 /** The worker processes, and the journal of what the drill did to them and heard from them. */
-class Crew {
+class WorkerFleet {
   readonly kills: Fault[] = [];
   readonly hosts: Fault[] = [];
   readonly freezes: Fault[] = [];
-  readonly #members: Member[] = [];
+  readonly #processes: WorkerProcess[] = [];
   readonly #postgres: OwnPostgres;
   readonly #proxy: TcpProxy;
   #stopping = false;
@@ -144,7 +144,7 @@ class Crew {
   }
 
   async full(): Promise<void> {
-    while (this.#members.filter((member) => member.slot !== undefined).length < slots) await sleep(50);
+    while (this.#processes.filter((worker) => worker.slot !== undefined).length < slots) await sleep(50);
   }
 
   #spawn(number: number): void {
@@ -155,15 +155,15 @@ class Crew {
       env: { ...process.env, DRILL_URL: url, DRILL_SLOTS: String(slots) },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    const member: Member = { number, child, throughProxy };
-    this.#members[number] = member;
+    const worker: WorkerProcess = { number, child, throughProxy };
+    this.#processes[number] = worker;
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
       const said = JSON.parse(line) as { working?: number; settled?: number };
-      if (said.working !== undefined) member.slot = said.working;
+      if (said.working !== undefined) worker.slot = said.working;
       if (said.settled !== undefined) this.#recovered(said.settled);
     });
     child.once('exit', () => {
-      member.slot = undefined;
+      worker.slot = undefined;
       if (!this.#stopping) setTimeout(() => this.#stopping || this.#spawn(number), 1_000);
     });
   }
@@ -175,38 +175,38 @@ class Crew {
     }
   }
 
-  #pick(pool: readonly Member[]): Member | undefined {
-    const holding = pool.filter((member) => member.slot !== undefined);
+  #pick(pool: readonly WorkerProcess[]): WorkerProcess | undefined {
+    const holding = pool.filter((worker) => worker.slot !== undefined);
     return holding[Math.floor(Math.random() * holding.length)];
   }
 
   killOne(): boolean {
-    const member = this.#pick(this.#members.filter(({ throughProxy }) => !throughProxy));
-    if (member === undefined) return false;
-    this.kills.push({ slot: member.slot as number, at: performance.now() });
-    member.slot = undefined;
-    member.child.kill('SIGKILL');
+    const worker = this.#pick(this.#processes.filter(({ throughProxy }) => !throughProxy));
+    if (worker === undefined) return false;
+    this.kills.push({ slot: worker.slot as number, at: performance.now() });
+    worker.slot = undefined;
+    worker.child.kill('SIGKILL');
     return true;
   }
 
   freeze(): boolean {
-    const member = this.#pick(this.#members.filter(({ throughProxy }) => !throughProxy));
-    if (member === undefined) return false;
-    this.freezes.push({ slot: member.slot as number, at: performance.now() });
-    member.slot = undefined;
-    member.child.kill('SIGSTOP');
-    setTimeout(() => member.child.kill('SIGCONT'), 10_000);
+    const worker = this.#pick(this.#processes.filter(({ throughProxy }) => !throughProxy));
+    if (worker === undefined) return false;
+    this.freezes.push({ slot: worker.slot as number, at: performance.now() });
+    worker.slot = undefined;
+    worker.child.kill('SIGSTOP');
+    setTimeout(() => worker.child.kill('SIGCONT'), 10_000);
     return true;
   }
 
   /** The one behind the proxy, once it holds a slot. */
   cutOff(): boolean {
-    const member = this.#members[workers - 1] as Member;
-    if (member.slot === undefined) return false;
-    this.hosts.push({ slot: member.slot, at: performance.now() });
-    member.slot = undefined;
-    this.#proxy.blackHole();
-    setTimeout(() => this.#proxy.heal(), 12_000);
+    const worker = this.#processes[workers - 1] as WorkerProcess;
+    if (worker.slot === undefined) return false;
+    this.hosts.push({ slot: worker.slot, at: performance.now() });
+    worker.slot = undefined;
+    this.#proxy.dropTraffic();
+    setTimeout(() => this.#proxy.restore(), 12_000);
     return true;
   }
 
@@ -214,18 +214,18 @@ class Crew {
     const now = performance.now();
     // How fast a killed worker's slot comes back says nothing while there is no database.
     for (const kill of this.kills) if (kill.recoveredMs === undefined || now - kill.at < 1_000) kill.besideCrash = true;
-    for (const member of this.#members) member.slot = undefined;
+    for (const worker of this.#processes) worker.slot = undefined;
     this.#postgres.restartImmediately();
     return true;
   }
 
   summary(): string {
-    return `${this.#members.filter((member) => member.slot !== undefined).length} at work`;
+    return `${this.#processes.filter((worker) => worker.slot !== undefined).length} at work`;
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const { child } of this.#members) child.kill('SIGKILL');
+    for (const { child } of this.#processes) child.kill('SIGKILL');
     await sleep(100);
   }
 }
@@ -237,7 +237,7 @@ interface Fault {
   besideCrash?: boolean;
 }
 
-interface Member {
+interface WorkerProcess {
   readonly number: number;
   readonly child: ChildProcess;
   readonly throughProxy: boolean;
@@ -262,7 +262,7 @@ async function waitForEffects(
   return false;
 }
 
-async function judge(db: AnyDb, crew: Crew, journal: Journal, finished: boolean, quick: boolean) {
+async function judge(db: AnyDb, fleet: WorkerFleet, journal: Journal, finished: boolean, quick: boolean) {
   const { rows } = await sql<{ what: string; step: number; times: number }>`
     select what, step, count(*)::int as times from drill_effects group by what, step`.execute(db);
   const times = new Map(rows.map((row) => [`${row.what}/${row.step}`, row.times]));
@@ -273,9 +273,9 @@ async function judge(db: AnyDb, crew: Crew, journal: Journal, finished: boolean,
   const missing = expected.filter((key) => !times.has(key)).length;
   const repeated = rows.filter((row) => row.times > 1).length;
   const recoveries = (faults: readonly Fault[]) => faults.map((fault) => fault.recoveredMs ?? Number.POSITIVE_INFINITY);
-  const kills = recoveries(crew.kills.filter((kill) => !kill.besideCrash));
-  const hosts = recoveries(crew.hosts);
-  const freezes = recoveries(crew.freezes);
+  const kills = recoveries(fleet.kills.filter((kill) => !kill.besideCrash));
+  const hosts = recoveries(fleet.hosts);
+  const freezes = recoveries(fleet.freezes);
   const p95 = quantile(kills, 0.95);
   return {
     figures: {
@@ -284,8 +284,8 @@ async function judge(db: AnyDb, crew: Crew, journal: Journal, finished: boolean,
       effects_expected: expected.length,
       effects_missing: missing,
       effects_repeated: repeated,
-      kills: crew.kills.length,
-      kills_beside_a_crash_of_the_database: crew.kills.length - kills.length,
+      kills: fleet.kills.length,
+      kills_beside_a_crash_of_the_database: fleet.kills.length - kills.length,
       recovery_ms_p50: rounded(quantile(kills, 0.5), 0),
       recovery_ms_p95: rounded(p95, 0),
       recovery_ms_max: rounded(Math.max(...kills), 0),

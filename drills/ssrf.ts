@@ -2,37 +2,41 @@
 // canaries at private addresses hear nothing at all.
 
 import type { Bench } from '../bench/lib/bench.ts';
-import { quantile, rounded } from '../bench/lib/figures.ts';
+import { quantile, rounded } from '../bench/lib/statistics.ts';
 import { refusedUrls } from '../server/test/support/outbound-vectors.ts';
 import { answerVectors } from './ssrf/answers.ts';
+import { type Environment, fault, openEnvironment, type Vector } from './ssrf/environment.ts';
 import { nameVectors, rebindings, zone } from './ssrf/names.ts';
 import { requestVectors, surroundingVectors } from './ssrf/requests.ts';
 import { trySpellings } from './ssrf/spellings.ts';
-import { fault, openStage, type Stage, type Vector } from './ssrf/stage.ts';
 
 const leastVectors = 80;
 const atOnce = 6;
 
 export const ssrf: Bench = async ({ quick, progress }) => {
-  const stage = await openStage(zone);
+  const environment = await openEnvironment(zone);
   try {
-    const urls = refusedUrls(stage.canary.port).map(urlVector);
+    const urls = refusedUrls(environment.canary.port).map(urlVector);
     const rounds = quick ? 1 : 5;
     const results: Result[] = [];
     for (let round = 1; round <= rounds; round += 1) {
       // What moves by itself moves once.
       const alone = round === 1 ? [...rebindings, ...surroundingVectors] : surroundingVectors;
-      results.push(...(await runAll(stage, [...urls, ...nameVectors, ...answerVectors, ...requestVectors], atOnce)));
-      results.push(...(await runAll(stage, alone, 1)));
-      progress(`round ${round} of ${rounds}: ${results.length} run, ${heard(stage)} connections at the canaries`);
+      results.push(
+        ...(await runAll(environment, [...urls, ...nameVectors, ...answerVectors, ...requestVectors], atOnce)),
+      );
+      results.push(...(await runAll(environment, alone, 1)));
+      progress(
+        `round ${round} of ${rounds}: ${results.length} run, ${received(environment)} connections at the canaries`,
+      );
     }
     const loose = results.filter((result) => result.fault !== undefined);
     for (const { name, fault } of loose) progress(`NOT CONTAINED ${name}: ${fault}`);
     const spelled = trySpellings(quick ? 50_000 : 2_000_000);
     for (const each of spelled.wrong.slice(0, 20)) progress(`WRONG ${each}`);
-    const heardByCanaries = heard(stage);
-    const controls = await control(stage);
-    progress(`control: allowed requests arrived at ${controls} of ${stage.canaries.length} canaries`);
+    const heardByCanaries = received(environment);
+    const controls = await control(environment);
+    progress(`control: allowed requests arrived at ${controls} of ${environment.canaries.length} canaries`);
     const vectors = new Set(results.map((result) => result.name)).size;
     return {
       figures: {
@@ -56,20 +60,20 @@ export const ssrf: Bench = async ({ quick, progress }) => {
         { bar: 'every vector refused or contained, in time', met: loose.length === 0 },
         { bar: 'no connection at a canary', met: heardByCanaries === 0 },
         { bar: 'no inner address taken, however it is spelled', met: spelled.wrong.length === 0 },
-        { bar: 'every canary hears a request that is allowed', met: controls === stage.canaries.length },
+        { bar: 'every canary hears a request that is allowed', met: controls === environment.canaries.length },
       ],
-      skipped: stage.skipped,
+      skipped: environment.skipped,
     };
   } finally {
-    await stage.close();
+    await environment.close();
   }
 };
 
 const urlVector = ([url, ...reasons]: ReturnType<typeof refusedUrls>[number]): Vector => ({
   name: `url: ${JSON.stringify(url.slice(0, 80))}`,
-  run: async (stage) =>
+  run: async (environment) =>
     fault(
-      await stage.send(url),
+      await environment.send(url),
       reasons.map((reason) => `refused:${reason}`),
     ),
 });
@@ -80,13 +84,13 @@ interface Result {
   readonly ms: number;
 }
 
-async function runAll(stage: Stage, vectors: readonly Vector[], lanes: number): Promise<Result[]> {
+async function runAll(environment: Environment, vectors: readonly Vector[], lanes: number): Promise<Result[]> {
   const waiting = [...vectors];
   const results: Result[] = [];
   const lane = async () => {
     for (let vector = waiting.shift(); vector !== undefined; vector = waiting.shift()) {
       const startedAt = performance.now();
-      const fault = await vector.run(stage).catch((error) => `threw ${error}`);
+      const fault = await vector.run(environment).catch((error) => `threw ${error}`);
       results.push({ name: vector.name, fault, ms: performance.now() - startedAt });
     }
   };
@@ -94,13 +98,14 @@ async function runAll(stage: Stage, vectors: readonly Vector[], lanes: number): 
   return results;
 }
 
-const heard = (stage: Stage): number => stage.canaries.reduce((sum, canary) => sum + canary.connections, 0);
+const received = (environment: Environment): number =>
+  environment.canaries.reduce((sum, canary) => sum + canary.connections, 0);
 
 /** A canary that cannot sing proves nothing: each is asked once by a client that may. */
-async function control(stage: Stage): Promise<number> {
-  const lenient = stage.client('http://127.0.0.0/8,::1/128');
-  await stage.send(`https://127.0.0.1:${stage.canary.port}/`, {}, lenient);
-  await stage.send(`http://127.0.0.1:${stage.plainCanary.port}/`, {}, lenient);
-  await stage.send(`https://[::1]:${stage.canary.port}/`, {}, lenient);
-  return stage.canaries.filter((canary) => canary.requests.length > 0).length;
+async function control(environment: Environment): Promise<number> {
+  const lenient = environment.client('http://127.0.0.0/8,::1/128');
+  await environment.send(`https://127.0.0.1:${environment.canary.port}/`, {}, lenient);
+  await environment.send(`http://127.0.0.1:${environment.plainCanary.port}/`, {}, lenient);
+  await environment.send(`https://[::1]:${environment.canary.port}/`, {}, lenient);
+  return environment.canaries.filter((canary) => canary.requests.length > 0).length;
 }

@@ -2,40 +2,40 @@
 // the product knows nothing of. None may.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench/lib/bench.ts';
-import { rounded } from '../bench/lib/figures.ts';
+import { rounded } from '../bench/lib/statistics.ts';
 import type { Heard } from '../sandbox/src/hooks.ts';
+import { type CallerKind, mayCall, type TenantLetter } from './tenant-isolation/caller-kinds.ts';
+import { type Environment, startEnvironment } from './tenant-isolation/environment.ts';
 import { inspect } from './tenant-isolation/inspect.ts';
-import { type Kind, type Letter, may } from './tenant-isolation/kinds.ts';
-import { learn } from './tenant-isolation/learn.ts';
-import { foundBy, type Hidden, hiddenFrom, leakIn } from './tenant-isolation/oracle.ts';
-import { type Journal, journalOf } from './tenant-isolation/owner.ts';
-import { noteDeliveries, stateOf } from './tenant-isolation/place.ts';
-import { planted } from './tenant-isolation/planted.ts';
-import { type Aim, type Op, opsOf, pick, requestOf } from './tenant-isolation/requests.ts';
-import { type Stage, setStage } from './tenant-isolation/stage.ts';
+import { findLeak, type HiddenData, hasMatches, hiddenDataFor } from './tenant-isolation/oracle.ts';
+import { type Journal, startJournal } from './tenant-isolation/owner.ts';
+import { checkPlantedLeaks } from './tenant-isolation/planted-leaks.ts';
+import { rememberIds } from './tenant-isolation/remember-ids.ts';
+import { type Aim, buildRequest, pick, type TestedOperation, testedOperations } from './tenant-isolation/requests.ts';
 import { Tally } from './tenant-isolation/tally.ts';
+import { readState, recordDeliveries } from './tenant-isolation/tenant.ts';
 
 const connections = 24;
 const records = 120;
 const ownBar = 0.6;
 const limitedBar = 0.2;
 
-export const neighbours: Bench = async ({ quick, progress }) => {
+export const tenantIsolation: Bench = async ({ quick, progress }) => {
   const operations = quick ? 20_000 : 1_000_000;
-  const heard: Heard[] = [];
-  const stage = await setStage(connections, records, (each) => void heard.push(each));
+  const received: Heard[] = [];
+  const environment = await startEnvironment(connections, records, (each) => void received.push(each));
   try {
-    const { send, places } = stage;
-    const journal = await journalOf(send, places.a);
+    const { send, tenants } = environment;
+    const journal = await startJournal(send, tenants.a);
     for (let n = 0; n < 5; n += 1) await journal.write();
-    for (const place of Object.values(places)) await noteDeliveries(send, place);
-    const before = { b: await stateOf(send, places.b), c: await stateOf(send, places.c) };
-    progress(`the stage is set: ${stage.kinds.length} kinds of callers`);
+    for (const tenant of Object.values(tenants)) await recordDeliveries(send, tenant);
+    const before = { b: await readState(send, tenants.b), c: await readState(send, tenants.c) };
+    progress(`the environment is set: ${environment.kinds.length} kinds of callers`);
     const startedAt = performance.now();
-    const tally = await drill(stage, journal, operations, quick ? 200 : 600, progress);
+    const tally = await drill(environment, journal, operations, quick ? 200 : 600, progress);
     const seconds = (performance.now() - startedAt) / 1000;
-    const wrong = await inspect(stage, journal, before, heard);
-    const seen = await planted(stage, journal, heard);
+    const wrong = await inspect(environment, journal, before, received);
+    const seen = await checkPlantedLeaks(environment, journal, received);
     const own = tally.share('own', (status) => status < 300);
     const limited = tally.share(undefined, (status) => status === 429);
     return {
@@ -44,7 +44,7 @@ export const neighbours: Bench = async ({ quick, progress }) => {
         seconds: rounded(seconds),
         per_second: rounded(operations / seconds, 0),
         victim_events: journal.events.length,
-        deliveries_heard: heard.length,
+        deliveries_heard: received.length,
         own_succeeded: rounded(own, 3),
         rate_limited: rounded(limited, 3),
         by_kind: tally.byKind,
@@ -65,44 +65,47 @@ export const neighbours: Bench = async ({ quick, progress }) => {
       skipped: [],
     };
   } finally {
-    await stage.close();
+    await environment.close();
   }
 };
 
 const aims: readonly Aim[] = ['own', 'mixed', 'foreign', 'foreign', 'foreign'];
 
 async function drill(
-  stage: Stage,
+  environment: Environment,
   journal: Journal,
   operations: number,
   ownerWrites: number,
   progress: (line: string) => void,
 ): Promise<Tally> {
   const tally = new Tally();
-  const ops = opsOf(stage.routes);
+  const ops = testedOperations(environment.routes);
   const hidden = new Map(
-    stage.kinds.map((kind) => [kind, hiddenFrom(kind.own, Object.values(stage.places), stage.kinds)]),
+    environment.kinds.map((kind) => [
+      kind,
+      hiddenDataFor(kind.own, Object.values(environment.tenants), environment.kinds),
+    ]),
   );
-  const choices = stage.kinds.flatMap((kind) => Array<Kind>(kind.weight * 2).fill(kind));
-  const mayDo = new Map(stage.kinds.map((kind) => [kind, ops.filter((op) => may(kind, op.route))]));
-  let begun = 0;
+  const choices = environment.kinds.flatMap((kind) => Array<CallerKind>(kind.weight * 2).fill(kind));
+  const mayDo = new Map(environment.kinds.map((kind) => [kind, ops.filter((op) => mayCall(kind, op.route))]));
+  let started = 0;
   const client = async () => {
-    while (begun < operations) {
-      begun += 1;
-      if (begun % Math.ceil(operations / 10) === 0) progress(`${begun} of ${operations} operations`);
+    while (started < operations) {
+      started += 1;
+      if (started % Math.ceil(operations / 10) === 0) progress(`${started} of ${operations} operations`);
       const kind = pick(choices);
-      const { asked, sent } = requestOf(...chosen(stage, kind, ops, mayDo.get(kind) ?? []));
-      const answer = await stage.send(sent);
-      learn(asked, answer);
-      const where = leakIn(hidden.get(kind) as Hidden, answer);
+      const { asked, sent } = buildRequest(...chooseRequest(environment, kind, ops, mayDo.get(kind) ?? []));
+      const answer = await environment.send(sent);
+      rememberIds(asked, answer);
+      const where = findLeak(hidden.get(kind) as HiddenData, answer);
       if (where !== undefined) tally.leak(asked, sent, answer, where);
-      if (asked.probes && answer.status < 300 && foundBy(answer.body)) tally.leak(asked, sent, answer, 'filter');
+      if (asked.probes && answer.status < 300 && hasMatches(answer.body)) tally.leak(asked, sent, answer, 'filter');
       tally.count(asked, answer.status);
     }
   };
   const owner = async () => {
     for (let n = 1; n <= ownerWrites; n += 1) {
-      while (begun < (operations * n) / (ownerWrites + 1)) await sleep(5);
+      while (started < (operations * n) / (ownerWrites + 1)) await sleep(5);
       await journal.write();
     }
   };
@@ -110,12 +113,17 @@ async function drill(
   return tally;
 }
 
-function chosen({ places }: Stage, kind: Kind, ops: readonly Op[], own: readonly Op[]) {
-  const strangers = Object.values(places).filter(({ letter }) => letter !== kind.own);
-  const foreign = Math.random() < 0.7 ? places.a : pick(strangers);
+function chooseRequest(
+  { tenants }: Environment,
+  kind: CallerKind,
+  ops: readonly TestedOperation[],
+  own: readonly TestedOperation[],
+) {
+  const strangers = Object.values(tenants).filter(({ letter }) => letter !== kind.own);
+  const foreign = Math.random() < 0.7 ? tenants.a : pick(strangers);
   const aim = kind.own === null ? 'foreign' : pick(aims);
   // Mostly what their credentials are good for, so that it is not refused before anybody asks whose the app is.
   const op = pick(aim === 'foreign' && Math.random() < 0.3 ? ops : own);
-  const place = aim === 'foreign' ? foreign : places[kind.own as Letter];
-  return [kind, op, aim, place, aim === 'own' ? place : foreign] as const;
+  const tenant = aim === 'foreign' ? foreign : tenants[kind.own as TenantLetter];
+  return [kind, op, aim, tenant, aim === 'own' ? tenant : foreign] as const;
 }

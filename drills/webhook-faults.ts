@@ -2,19 +2,32 @@
 // killed, PostgreSQL crashes, Redis is gone and receivers misbehave. Judged by two journals and the public API alone.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
-import { rounded } from '../bench/lib/figures.ts';
-import { type Fault, letLoose, randomFrom, type Weather } from './webhook-faults/faults.ts';
-import { type Integrator, integratorOf, keyOfListed, listDeliveries, newestKey } from './webhook-faults/integrator.ts';
-import { type Heard, keysOfTurn, lastWords, readJournal, type Sent, typeOf } from './webhook-faults/journal.ts';
-import { examine, type Listing, repeats, type Verdict } from './webhook-faults/oracle.ts';
-import { type Stage, setStage } from './webhook-faults/stage.ts';
+import { rounded } from '../bench/lib/statistics.ts';
+import { type Environment, startEnvironment } from './webhook-faults/environment.ts';
+import { type Fault, type FaultPlan, injectFaults, randomFrom } from './webhook-faults/faults.ts';
+import {
+  createIntegrator,
+  type Integrator,
+  keyOfDelivery,
+  listDeliveries,
+  newestKey,
+} from './webhook-faults/integrator.ts';
+import {
+  keysOfTurn,
+  lastMessage,
+  type ReceivedLine,
+  readJournal,
+  type SentLine,
+  typeOf,
+} from './webhook-faults/journal.ts';
+import { countRepeats, judgeDeliveries, type Listing, type Verdict } from './webhook-faults/oracle.ts';
 
 interface Size {
   /** Told in all, and of those through the API: three by each message. */
   readonly events: number;
   readonly messages: number;
   readonly agents: number;
-  readonly weather: Weather;
+  readonly plan: FaultPlan;
   /** How often the integrator looks for webhooks that were turned off. */
   readonly lookMs: number;
   readonly drainMs: number;
@@ -25,9 +38,9 @@ const sizes: Record<'quick' | 'full', Size> = {
     events: 5_000,
     messages: 170,
     agents: 5,
-    weather: {
+    plan: {
       seconds: 12,
-      spellMs: 3_000,
+      durationMs: 3_000,
       counts: {
         'api killed': 2,
         'worker killed': 3,
@@ -46,9 +59,9 @@ const sizes: Record<'quick' | 'full', Size> = {
     events: 100_000,
     messages: 1_700,
     agents: 10,
-    weather: {
+    plan: {
       seconds: 300,
-      spellMs: 8_000,
+      durationMs: 8_000,
       counts: {
         'api killed': 15,
         'worker killed': 25,
@@ -69,46 +82,46 @@ const seed = Number(process.env.BENCH_SEED ?? 292);
 
 export const webhookFaults: Bench = async (options) => {
   const size = sizes[options.quick ? 'quick' : 'full'];
-  const stage = await setStage(size.agents);
+  const environment = await startEnvironment(size.agents);
   try {
-    return await drill(stage, size, options);
+    return await drill(environment, size, options);
   } finally {
-    await stage.close();
+    await environment.close();
   }
 };
 
-async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
-  const { events, messages, weather } = size;
-  progress(`${stage.hooks.length} webhooks; seed ${seed}`);
-  const { sent: all } = await stage.send({ events: events - 3 * messages, messages, seconds: weather.seconds });
-  const integrator = integratorOf(stage.ask, stage.hooks);
-  const looking = keepOn(integrator, size.lookMs);
-  const [struck] = await Promise.all([letLoose(stage.victims, weather, randomFrom(seed), progress), all]);
+async function drill(environment: Environment, size: Size, { progress }: BenchOptions) {
+  const { events, messages, plan } = size;
+  progress(`${environment.webhooks.length} webhooks; seed ${seed}`);
+  const { sent: all } = await environment.send({ events: events - 3 * messages, messages, seconds: plan.seconds });
+  const integrator = createIntegrator(environment.call, environment.webhooks);
+  const looking = startReenabling(integrator, size.lookMs);
+  const [struck] = await Promise.all([injectFaults(environment.targets, plan, randomFrom(seed), progress), all]);
   const turnedOff = await looking.stop();
-  await stage.victims.crew.allReady();
-  const sent = readJournal<Sent>(stage.journals.sent);
-  await untilNumbered(stage);
+  await environment.targets.processes.allReady();
+  const sent = readJournal<SentLine>(environment.journals.sent);
+  await waitForLastSequence(environment);
   progress('faults are over, everything was sent and numbered');
 
   const overAt = Date.now();
-  const before = await listAll(stage);
+  const before = await listAllDeliveries(environment);
   progress(`listed: ${JSON.stringify(statusesOf(before))}`);
   const drained = await drain(integrator, size, progress);
   const drainSeconds = (Date.now() - overAt) / 1000;
-  const after = await listAll(stage);
+  const after = await listAllDeliveries(environment);
 
-  const heard = readJournal<Heard>(stage.journals.heard);
-  const keys = await keysOf(stage, heard, after);
+  const received = readJournal<ReceivedLine>(environment.journals.received);
+  const keys = await keysByEvent(environment, received, after);
   return report(size, {
     sent,
-    heard,
+    received,
     listings: { when_faults_were_over: before, at_the_end: after },
     verdicts: {
-      when_faults_were_over: examine(stage.hooks, { sent, heard, listing: before, keys }),
-      at_the_end: examine(stage.hooks, { sent, heard, listing: after, keys }),
+      when_faults_were_over: judgeDeliveries(environment.webhooks, { sent, received, listing: before, keys }),
+      at_the_end: judgeDeliveries(environment.webhooks, { sent, received, listing: after, keys }),
     },
     struck,
-    restarts: stage.victims.crew.restarts,
+    restarts: environment.targets.processes.restarts,
     turnedOff,
     drained,
     drainSeconds,
@@ -116,13 +129,13 @@ async function drill(stage: Stage, size: Size, { progress }: BenchOptions) {
 }
 
 /** Now and then looks for what was turned off. */
-function keepOn(integrator: Integrator, everyMs: number) {
+function startReenabling(integrator: Integrator, everyMs: number) {
   const stopping = new AbortController();
   const look = async (): Promise<number> => {
     let count = 0;
     while (!stopping.signal.aborted) {
       await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {});
-      if (!stopping.signal.aborted) count += await integrator.revive();
+      if (!stopping.signal.aborted) count += await integrator.reenableWebhooks();
     }
     return count;
   };
@@ -138,22 +151,24 @@ function keepOn(integrator: Integrator, everyMs: number) {
 const numberedWithinMs = 60_000;
 
 /** Until every webhook's sequence has come to the last words; whether the rest is there is judged later. */
-async function untilNumbered({ ask, hooks }: Stage): Promise<void> {
+async function waitForLastSequence({ call, webhooks }: Environment): Promise<void> {
   const end = Date.now() + numberedWithinMs;
-  for (const hook of hooks) {
-    const last = keysOfTurn(lastWords).findLast((key) => hook.types.includes(typeOf(key)));
-    while ((await newestKey(ask, hook)) !== last && Date.now() < end) await sleep(200);
+  for (const webhook of webhooks) {
+    const last = keysOfTurn(lastMessage).findLast((key) => webhook.types.includes(typeOf(key)));
+    while ((await newestKey(call, webhook)) !== last && Date.now() < end) await sleep(200);
   }
 }
 
-async function listAll({ ask, hooks }: Stage): Promise<Listing> {
-  const lists = await Promise.all(hooks.map(async (hook) => [hook.path, await listDeliveries(ask, hook)] as const));
+async function listAllDeliveries({ call, webhooks }: Environment): Promise<Listing> {
+  const lists = await Promise.all(
+    webhooks.map(async (webhook) => [webhook.path, await listDeliveries(call, webhook)] as const),
+  );
   return { at: Date.now(), deliveries: new Map(lists) };
 }
 
 async function drain(integrator: Integrator, size: Size, progress: (line: string) => void): Promise<boolean> {
   for (const end = Date.now() + size.drainMs; ; ) {
-    const left = await integrator.chase();
+    const left = await integrator.replayMissing();
     progress(`${left} deliveries are on their way`);
     if (left === 0) return true;
     if (Date.now() > end) return false;
@@ -161,21 +176,25 @@ async function drain(integrator: Integrator, size: Size, progress: (line: string
   }
 }
 
-/** The receiver knows what it heard; what it never did, the API is asked for. */
-async function keysOf({ ask, hooks }: Stage, heard: readonly Heard[], listing: Listing): Promise<Map<string, string>> {
-  const keys = new Map(heard.map(({ event, key }) => [event, key]));
-  for (const hook of hooks)
-    for (const listed of listing.deliveries.get(hook.path) ?? [])
-      if (!keys.has(listed.event_id)) keys.set(listed.event_id, await keyOfListed(ask, hook, listed));
+/** The receiver knows what it received; what it never did, the API is asked for. */
+async function keysByEvent(
+  { call, webhooks }: Environment,
+  received: readonly ReceivedLine[],
+  listing: Listing,
+): Promise<Map<string, string>> {
+  const keys = new Map(received.map(({ event, key }) => [event, key]));
+  for (const webhook of webhooks)
+    for (const listed of listing.deliveries.get(webhook.path) ?? [])
+      if (!keys.has(listed.event_id)) keys.set(listed.event_id, await keyOfDelivery(call, webhook, listed));
   return keys;
 }
 
 const moments = ['when_faults_were_over', 'at_the_end'] as const;
 type AtBoth<Thing> = Readonly<Record<(typeof moments)[number], Thing>>;
 
-interface Run {
-  readonly sent: readonly Sent[];
-  readonly heard: readonly Heard[];
+interface RunResult {
+  readonly sent: readonly SentLine[];
+  readonly received: readonly ReceivedLine[];
   readonly listings: AtBoth<Listing>;
   readonly verdicts: AtBoth<Verdict>;
   readonly struck: Readonly<Record<Fault, number>>;
@@ -185,14 +204,14 @@ interface Run {
   readonly drainSeconds: number;
 }
 
-function report(size: Size, run: Run): Report {
-  const { sent, heard, listings, verdicts, struck, restarts, turnedOff, drained, drainSeconds } = run;
+function report(size: Size, run: RunResult): Report {
+  const { sent, received, listings, verdicts, struck, restarts, turnedOff, drained, drainSeconds } = run;
   const acknowledged = sent.filter(({ state }) => state === 'acknowledged');
-  const count = (lines: readonly Sent[]) => lines.reduce((sum, { keys }) => sum + keys.length, 0);
+  const count = (lines: readonly SentLine[]) => lines.reduce((sum, { keys }) => sum + keys.length, 0);
   const byHttp = count(acknowledged.filter(({ by }) => by === 'http'));
-  const taken = heard.filter(({ answer }) => answer === 200);
-  const { repeated, changed } = repeats(heard);
-  const unsigned = heard.filter(({ signed }) => !signed).length;
+  const taken = received.filter(({ answer }) => answer === 200);
+  const { repeated, changed } = countRepeats(received);
+  const unsigned = received.filter(({ signed }) => !signed).length;
   const none = (of: Exclude<keyof Verdict, 'undelivered'>) => moments.every((moment) => verdicts[moment][of] === 0);
   return {
     figures: {
@@ -200,7 +219,7 @@ function report(size: Size, run: Run): Report {
       events_acknowledged: count(acknowledged),
       by_http: byHttp,
       outcome_unknown: count(sent.filter(({ state }) => state === 'began')) - count(acknowledged),
-      requests_heard: heard.length,
+      requests_heard: received.length,
       deliveries: new Set(taken.map(({ delivery }) => delivery)).size,
       repeats: repeated,
       faults: struck,
@@ -232,7 +251,7 @@ function report(size: Size, run: Run): Report {
   };
 }
 
-const offEver = ({ turnedOff, listings }: Run): boolean =>
+const offEver = ({ turnedOff, listings }: RunResult): boolean =>
   turnedOff > 0 || (statusesOf(listings.when_faults_were_over).missed ?? 0) > 0;
 
 function statusesOf({ deliveries }: Listing): Record<string, number> {

@@ -1,19 +1,19 @@
 // The worker of the events bench: a listener that only counts, and says when it was called.
 
-import { createListeners, eventBus } from '../../server/src/kit/background/events/event-bus.ts';
+import { runDrillWorker } from '../../drills/lib/worker.ts';
+import { eventBus, createListeners } from '../../server/src/kit/background/events/event-bus.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
-import { workInDrill } from '../lib/worker.ts';
 
 const { BENCH_URL: url = '', BENCH_REDIS_URL: redis = '', BENCH_PREFIX: prefix = '' } = process.env;
 const wake = openWakeUps(redis, prefix);
-const bus = eventBus<{ 'bench.told': { n: number } }, AnyDb>(wake, (_event, error) => console.error(error));
-const { listenAfterCommit } = createListeners<{ 'bench.told': { n: number } }, AnyDb>();
+const bus = eventBus<{ 'bench.published': { n: number } }, AnyDb>(wake, (_event, error) => console.error(error));
+const { listenAfterCommit } = createListeners<{ 'bench.published': { n: number } }, AnyDb>();
 bus.listen([
-  listenAfterCommit('bench.told', async (_db, events) => {
+  listenAfterCommit('bench.published', async (_db, events) => {
     const at = performance.timeOrigin + performance.now();
-    process.stdout.write(`${JSON.stringify({ at, heard: events.map((event) => event.payload.n) })}\n`);
+    process.stdout.write(`${JSON.stringify({ at, handled: events.map((event) => event.payload.n) })}\n`);
   }),
 ]);
-await workInDrill({ url, slots: 1, wake, later: { dispatch: bus.dispatch } });
+await runDrillWorker({ url, slots: 1, wake, work: { dispatch: bus.dispatch } });
 process.stdout.write('{"working":true}\n');

@@ -4,19 +4,19 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-export interface Load {
+export interface WrkResult {
   readonly perSecond: number;
   readonly failed: number;
 }
 
-export async function load(
+export async function runWrk(
   url: string,
   headers: Record<string, string>,
   seconds: number,
   connections = 32,
   /** A script of wrk's own, for requests that differ. */
   script?: string,
-): Promise<Load> {
+): Promise<WrkResult> {
   const args = [
     '-t1',
     `-c${connections}`,

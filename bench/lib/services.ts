@@ -7,7 +7,7 @@ import { migrateAll } from '../../server/src/commands/migrate.ts';
 export const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /** A migrated database of its own. */
-export async function freshDatabase(name: string): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createDatabase(name: string): Promise<{ url: string; drop(): Promise<void> }> {
   const unique = `plinth_bench_${name}_${process.pid}`;
   await admin(`create database ${unique}`);
   const url = adminUrl.replace(/\/[^/]*$/, `/${unique}`);
@@ -29,7 +29,7 @@ export interface Running {
 }
 
 /** Starts a program that prints `listening <port>` once it serves. */
-export async function start(file: string, environment: Record<string, string>): Promise<Running> {
+export async function startProgram(file: string, environment: Record<string, string>): Promise<Running> {
   const child = spawn(process.execPath, [file], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,7 +47,7 @@ export async function start(file: string, environment: Record<string, string>): 
 }
 
 /** Ends a process at once, as a crash would. */
-export async function killed(child: ChildProcess): Promise<void> {
+export async function killProcess(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }

@@ -7,7 +7,7 @@ export interface Seen {
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** When each event was first heard of, by its id. */
+  /** When each event was first received of, by its id. */
   readonly at: Readonly<Record<string, number>>;
 }
 

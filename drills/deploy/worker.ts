@@ -1,9 +1,9 @@
 // A worker of the deploy drill, with the workflow's code as of one release: DRILL_CODE is 1 or 2.
 import { sql } from 'kysely';
-import { workInDrill } from '../../bench/lib/worker.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { Workflow } from '../../server/src/kit/background/workflows/workflows.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
+import { runDrillWorker } from '../lib/worker.ts';
 
 const { DRILL_URL: url = '', DRILL_CODE: code = '1' } = process.env;
 const effect = async (db: AnyDb, what: string, step: string) =>
@@ -31,5 +31,5 @@ const rollout: Workflow<{ name: string; kind: 'waits' | 'sleeps' | 'runs' }> = {
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 const wake = openWakeUps('redis://127.0.0.1:6379', 'deploy:');
-await workInDrill({ url, slots: 3, wake, later: { workflows: [rollout as Workflow] } });
+await runDrillWorker({ url, slots: 3, wake, work: { workflows: [rollout as Workflow] } });
 process.stdout.write(`working ${code}\n`);

@@ -1,18 +1,18 @@
 // One worker of the drill. Says on stdout what it holds, one JSON line each; the drill reads nothing else of it.
 
-import { workInDrill } from '../../bench/lib/worker.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { Workflow } from '../../server/src/kit/background/workflows/workflows.ts';
+import { runDrillWorker } from '../lib/worker.ts';
 import { jobs, twoSteps } from './work.ts';
 
 const { DRILL_URL: url = '', DRILL_SLOTS: slots = '3', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env;
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const slot = await workInDrill({
+const slot = await runDrillWorker({
   url,
   slots: Number(slots),
   wake: openWakeUps(REDIS_URL, `drill:${new URL(url).port}:`),
-  later: { queues: [jobs], workflows: [twoSteps as Workflow] },
+  work: { queues: [jobs], workflows: [twoSteps as Workflow] },
   onSettled: (settled) => say({ settled }),
 });
 say({ working: slot });

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { plainAnswer, type ReceiverOptions } from '../../sandbox/src/receiver.ts';
 import type { Outcome } from '../../server/src/kit/outbound/outcome.ts';
-import { connectMs, fault, type Stage, type Vector } from './stage.ts';
+import { connectMs, type Environment, fault, type Vector } from './environment.ts';
 
 const slowMs = 1_500;
 const slack = 1_500;
@@ -144,51 +144,51 @@ const attacks: Record<string, Attack> = {
   'plain HTTP where TLS is due': { behave: say(plainAnswer('200 OK')), plain: true, expected: ['failed:tls'] },
 };
 
-const redirects: Record<string, (stage: Stage) => string[]> = {
-  '301': (stage) => [`Location: https://127.0.0.1:${stage.canary.port}/`],
-  '302': (stage) => [`Location: http://127.0.0.1:${stage.plainCanary.port}/`],
-  '303': (stage) => [`Location: //127.0.0.1:${stage.canary.port}/`],
-  '307': (stage) => [`Location: https://localhost:${stage.canary.port}/`],
-  '308': (stage) => [`Location: https://[::1]:${stage.canary.port}/`],
-  '300': (stage) => [`Location: https://2130706433:${stage.canary.port}/`],
-  '200': (stage) => [`Refresh: 0; url=http://127.0.0.1:${stage.plainCanary.port}/`],
-  '201': (stage) => [
-    `Alt-Svc: h2="127.0.0.1:${stage.canary.port}"`,
-    `Location: http://127.0.0.1:${stage.plainCanary.port}/`,
+const redirects: Record<string, (environment: Environment) => string[]> = {
+  '301': (environment) => [`Location: https://127.0.0.1:${environment.canary.port}/`],
+  '302': (environment) => [`Location: http://127.0.0.1:${environment.plainCanary.port}/`],
+  '303': (environment) => [`Location: //127.0.0.1:${environment.canary.port}/`],
+  '307': (environment) => [`Location: https://localhost:${environment.canary.port}/`],
+  '308': (environment) => [`Location: https://[::1]:${environment.canary.port}/`],
+  '300': (environment) => [`Location: https://2130706433:${environment.canary.port}/`],
+  '200': (environment) => [`Refresh: 0; url=http://127.0.0.1:${environment.plainCanary.port}/`],
+  '201': (environment) => [
+    `Alt-Svc: h2="127.0.0.1:${environment.canary.port}"`,
+    `Location: http://127.0.0.1:${environment.plainCanary.port}/`,
   ],
-  '401': (stage) => [`WWW-Authenticate: Basic`, `Location: http://127.0.0.1:${stage.plainCanary.port}/`],
-  '305': (stage) => [`Location: http://127.0.0.1:${stage.plainCanary.port}/`],
+  '401': (environment) => [`WWW-Authenticate: Basic`, `Location: http://127.0.0.1:${environment.plainCanary.port}/`],
+  '305': (environment) => [`Location: http://127.0.0.1:${environment.plainCanary.port}/`],
 };
 
-const ask = (stage: Stage, port: number) =>
-  stage.send(`https://server.outside.test:${port}/`, { totalMs: slowMs, bodyBytes });
+const ask = (environment: Environment, port: number) =>
+  environment.send(`https://server.outside.test:${port}/`, { totalMs: slowMs, bodyBytes });
 
 export const answerVectors: readonly Vector[] = [
   ...Object.entries(attacks).map(([name, attack]) => ({
     name: `answer: ${name}`,
-    async run(stage: Stage) {
-      const tls = attack.plain ? undefined : stage.certificate;
-      const { port } = await stage.receive({ tls, behave: attack.behave, greeting: attack.greeting });
-      const outcome = await ask(stage, port);
+    async run(environment: Environment) {
+      const tls = attack.plain ? undefined : environment.certificate;
+      const { port } = await environment.receive({ tls, behave: attack.behave, greeting: attack.greeting });
+      const outcome = await ask(environment, port);
       if (attack.holds?.(outcome) === false) return `not contained: ${outcome.outcome}`;
       return fault(outcome, attack.expected, attack.withinMs);
     },
   })),
   ...Object.entries(redirects).map(([status, headers]) => ({
     name: `redirect: ${status}`,
-    async run(stage: Stage) {
-      const behave = say(plainAnswer(`${status} Look There`, headers(stage)));
-      const { port } = await stage.receive({ tls: stage.certificate, behave });
-      return fault(await ask(stage, port), [`answered:${status}`]);
+    async run(environment: Environment) {
+      const behave = say(plainAnswer(`${status} Look There`, headers(environment)));
+      const { port } = await environment.receive({ tls: environment.certificate, behave });
+      return fault(await ask(environment, port), [`answered:${status}`]);
     },
   })),
   {
     name: 'answer: the next request’s answer, sent ahead',
-    async run(stage) {
+    async run(environment) {
       const behave = say(plainAnswer('200 OK', [], 'first') + plainAnswer('200 OK', [], 'smuggled'));
-      const { port } = await stage.receive({ tls: stage.certificate, behave });
-      await ask(stage, port);
-      const second = await ask(stage, port);
+      const { port } = await environment.receive({ tls: environment.certificate, behave });
+      await ask(environment, port);
+      const second = await ask(environment, port);
       return second.outcome === 'answered' && second.body.toString() === 'smuggled' ? 'taken for an answer' : undefined;
     },
   },

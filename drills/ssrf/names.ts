@@ -1,7 +1,7 @@
 // Owns attacks by name: what a hostile DNS server can answer, and when.
 import type { DnsAnswer, DnsZone } from '../../sandbox/src/dns.ts';
 import { plainAnswer } from '../../sandbox/src/receiver.ts';
-import { fault, outside, type Stage, type Vector } from './stage.ts';
+import { type Environment, fault, outside, type Vector } from './environment.ts';
 
 type Asked = DnsAnswer | 'silence' | ((asked: number) => DnsAnswer);
 
@@ -74,69 +74,72 @@ export const zone: DnsZone = (name, type, asked) => {
 };
 
 /** A server outside at the canary's own port, so that only the address differs. */
-const decoy = (stage: Stage) => {
+const decoy = (environment: Environment) => {
   const behave = (socket: { write(text: string): unknown }) => socket.write(plainAnswer('200 OK', [], 'outside'));
-  return stage.receive({ tls: stage.certificate, port: stage.canary.port, behave });
+  return environment.receive({ tls: environment.certificate, port: environment.canary.port, behave });
 };
 
 export const nameVectors: readonly Vector[] = Object.entries(names).map(([name, { expected }]) => ({
   name: `name: ${name}`,
-  run: async (stage) => fault(await stage.send(`https://${hostOf(name)}:${stage.canary.port}/`), expected),
+  run: async (environment) =>
+    fault(await environment.send(`https://${hostOf(name)}:${environment.canary.port}/`), expected),
 }));
 
-const url = (stage: Stage, name: string) => `https://${name}.outside.test:${stage.canary.port}/`;
+const url = (environment: Environment, name: string) => `https://${name}.outside.test:${environment.canary.port}/`;
 
 /** Run one after another: they share the decoy. */
 export const rebindings: readonly Vector[] = [
   {
     name: 'rebinding: public when saved, private when sent',
-    async run(stage) {
-      const client = stage.client('127.20.0.0/16');
-      if (!('ok' in (await client.vet(url(stage, 'saved'))))) return 'refused when saved';
-      return fault(await stage.send(url(stage, 'saved')), refusedAddress);
+    async run(environment) {
+      const client = environment.client('127.20.0.0/16');
+      if (!('ok' in (await client.vet(url(environment, 'saved'))))) return 'refused when saved';
+      return fault(await environment.send(url(environment, 'saved')), refusedAddress);
     },
   },
   {
     name: 'rebinding: public when vetted, private a moment later',
-    async run(stage) {
-      const server = await decoy(stage);
-      const outcome = await stage.send(url(stage, 'pinned'));
+    async run(environment) {
+      const server = await decoy(environment);
+      const outcome = await environment.send(url(environment, 'pinned'));
       await server.close();
       // Resolved once for each kind: there is no second look that could come out differently.
       return (
         fault(outcome, ['answered:200']) ??
-        (stage.dns.asked('pinned.outside.test') === 2 ? undefined : 'resolved again')
+        (environment.dns.asked('pinned.outside.test') === 2 ? undefined : 'resolved again')
       );
     },
   },
   {
     name: 'rebinding: private while a connection to the public address is open',
-    async run(stage) {
-      const server = await decoy(stage);
-      const first = await stage.send(url(stage, 'pooled'));
-      const second = await stage.send(url(stage, 'pooled'));
+    async run(environment) {
+      const server = await decoy(environment);
+      const first = await environment.send(url(environment, 'pooled'));
+      const second = await environment.send(url(environment, 'pooled'));
       await server.close();
       return fault(first, ['answered:200']) ?? fault(second, refusedAddress);
     },
   },
   {
     name: 'rebinding: a private AAAA joins a public A',
-    async run(stage) {
-      const server = await decoy(stage);
-      const first = await stage.send(url(stage, 'late6'));
-      const second = await stage.send(url(stage, 'late6'));
+    async run(environment) {
+      const server = await decoy(environment);
+      const first = await environment.send(url(environment, 'late6'));
+      const second = await environment.send(url(environment, 'late6'));
       await server.close();
       return fault(first, ['answered:200']) ?? fault(second, refusedAddress);
     },
   },
   {
     name: 'rebinding: in turns, 40 requests',
-    async run(stage) {
-      const server = await decoy(stage);
+    async run(environment) {
+      const server = await decoy(environment);
       const faults: (string | undefined)[] = [];
       for (let turn = 0; turn < 40; turn += 1)
         faults.push(
-          fault(await stage.send(url(stage, 'turns')), [turn % 2 === 0 ? 'answered:200' : 'refused:address']),
+          fault(await environment.send(url(environment, 'turns')), [
+            turn % 2 === 0 ? 'answered:200' : 'refused:address',
+          ]),
         );
       await server.close();
       return faults.find(Boolean);
@@ -144,9 +147,11 @@ export const rebindings: readonly Vector[] = [
   },
   {
     name: 'rebinding: in a crowd, 60 requests at once by 6 owners',
-    async run(stage) {
-      const server = await decoy(stage);
-      const crowd = Array.from({ length: 60 }, (_, n) => stage.send(url(stage, 'crowd'), { owner: `owner ${n % 6}` }));
+    async run(environment) {
+      const server = await decoy(environment);
+      const crowd = Array.from({ length: 60 }, (_, n) =>
+        environment.send(url(environment, 'crowd'), { owner: `owner ${n % 6}` }),
+      );
       const outcomes = await Promise.all(crowd);
       await server.close();
       return outcomes.map((outcome) => fault(outcome, ['answered:200', 'refused:address'])).find(Boolean);

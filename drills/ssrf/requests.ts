@@ -3,11 +3,11 @@
 import type { TlsOptions } from 'node:tls';
 import { makeAuthority } from '../../sandbox/src/certificates.ts';
 import { plainAnswer } from '../../sandbox/src/receiver.ts';
-import { fault, type Stage, type Vector } from './stage.ts';
+import { type Environment, fault, type Vector } from './environment.ts';
 
-const answers = (stage: Stage, tls: TlsOptions = {}, headers: string[] = []) =>
-  stage.receive({
-    tls: { ...stage.certificate, ...tls },
+const answers = (environment: Environment, tls: TlsOptions = {}, headers: string[] = []) =>
+  environment.receive({
+    tls: { ...environment.certificate, ...tls },
     behave: (socket) => void socket.write(plainAnswer('200 OK', headers)),
   });
 
@@ -31,9 +31,9 @@ const headers: readonly Record<string, string>[] = [
 export const requestVectors: readonly Vector[] = [
   ...headers.map((sent) => ({
     name: `header: ${JSON.stringify(sent)}`,
-    async run(stage: Stage) {
-      const server = await answers(stage);
-      const outcome = await stage.send(`https://server.outside.test:${server.port}/`, { headers: sent });
+    async run(environment: Environment) {
+      const server = await answers(environment);
+      const outcome = await environment.send(`https://server.outside.test:${server.port}/`, { headers: sent });
       return fault(outcome, ['refused:header']) ?? (server.connections === 0 ? undefined : 'connected all the same');
     },
   })),
@@ -44,73 +44,74 @@ export const requestVectors: readonly Vector[] = [
     '/a b'.replace(' ', '%20'),
   ].map((path) => ({
     name: `path: ${path}`,
-    async run(stage: Stage) {
-      const server = await answers(stage);
-      const outcome = await stage.send(`https://server.outside.test:${server.port}${path}`);
+    async run(environment: Environment) {
+      const server = await answers(environment);
+      const outcome = await environment.send(`https://server.outside.test:${server.port}${path}`);
       const split = server.requests.join('').includes('\nX-Injected');
       return fault(outcome, ['answered:200']) ?? (split ? 'the request was split' : undefined);
     },
   })),
 ];
 
-async function unsent(stage: Stage, tls: TlsOptions, host = 'server.outside.test', kinds = ['failed:tls']) {
-  const server = await answers(stage, tls);
-  const outcome = await stage.send(`https://${host}:${server.port}/`);
+async function unsent(environment: Environment, tls: TlsOptions, host = 'server.outside.test', kinds = ['failed:tls']) {
+  const server = await answers(environment, tls);
+  const outcome = await environment.send(`https://${host}:${server.port}/`);
   return fault(outcome, kinds) ?? (server.requests.length === 0 ? undefined : 'sent all the same');
 }
 
 export const surroundingVectors: readonly Vector[] = [
   {
     name: 'certificate: of an unknown authority',
-    async run(stage) {
+    async run(environment) {
       const other = await makeAuthority();
       const certificate = await other.issue('DNS:*.outside.test');
       await other.close();
-      return unsent(stage, certificate);
+      return unsent(environment, certificate);
     },
   },
-  { name: 'certificate: for another name', run: (stage) => unsent(stage, {}, 'server.elsewhere.test') },
+  { name: 'certificate: for another name', run: (environment) => unsent(environment, {}, 'server.elsewhere.test') },
   {
     name: 'certificate: for another name, which begins like an address',
-    run: (stage) => unsent(stage, {}, '127.20.0.1.outside.invalid'),
+    run: (environment) => unsent(environment, {}, '127.20.0.1.outside.invalid'),
   },
   {
     name: 'certificate: check turned off by the environment',
-    run: (stage) =>
-      withEnvironment({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, () => unsent(stage, {}, 'server.elsewhere.test')),
+    run: (environment) =>
+      withEnvironment({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, () => unsent(environment, {}, 'server.elsewhere.test')),
   },
   {
     name: 'TLS 1.1 at most',
-    run: (stage) => unsent(stage, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+    run: (environment) =>
+      unsent(environment, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
   },
-  { name: 'HTTP/2 or nothing', run: (stage) => unsent(stage, { ALPNProtocols: ['h2'] }) },
+  { name: 'HTTP/2 or nothing', run: (environment) => unsent(environment, { ALPNProtocols: ['h2'] }) },
   {
     name: 'proxy: named by the environment',
-    async run(stage) {
-      const proxy = `http://127.0.0.1:${stage.plainCanary.port}`;
+    async run(environment) {
+      const proxy = `http://127.0.0.1:${environment.plainCanary.port}`;
       const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
       const set = { ...Object.fromEntries(variables.map((name) => [name, proxy])), NODE_USE_ENV_PROXY: '1' };
-      const server = await answers(stage);
+      const server = await answers(environment);
       const url = `https://server.outside.test:${server.port}/`;
       return withEnvironment(set, async () =>
-        fault(await stage.send(url, {}, stage.client('127.20.0.0/16')), ['answered:200']),
+        fault(await environment.send(url, {}, environment.client('127.20.0.0/16')), ['answered:200']),
       );
     },
   },
   {
     name: 'owners: a connection of another is not used',
-    async run(stage) {
-      const server = await answers(stage, {}, ['Keep-Alive: timeout=60']);
+    async run(environment) {
+      const server = await answers(environment, {}, ['Keep-Alive: timeout=60']);
       const url = `https://server.outside.test:${server.port}/`;
-      for (const owner of ['one', 'two', 'one', 'two']) await stage.send(url, { owner });
+      for (const owner of ['one', 'two', 'one', 'two']) await environment.send(url, { owner });
       return server.connections === 2 ? undefined : `${server.connections} connections for 2 owners`;
     },
   },
   {
     name: 'hosts: a connection for another is not used',
-    async run(stage) {
-      const server = await answers(stage, {}, ['Keep-Alive: timeout=60']);
-      for (const host of ['one', 'two']) await stage.send(`https://${host}.outside.test:${server.port}/`);
+    async run(environment) {
+      const server = await answers(environment, {}, ['Keep-Alive: timeout=60']);
+      for (const host of ['one', 'two']) await environment.send(`https://${host}.outside.test:${server.port}/`);
       return server.connections === 2 ? undefined : `${server.connections} connections for 2 hosts`;
     },
   },

@@ -1,9 +1,9 @@
 // Owns everybody who calls in the drill.
 import { keyScopes } from '../../server/src/core/auth/credentials.ts';
-import { bearer, type Cast, marker } from './cast.ts';
-import { done, type Send } from './client.ts';
-import type { Caller, Kind, Letter } from './kinds.ts';
-import type { Place } from './place.ts';
+import type { Caller, CallerKind, TenantLetter } from './caller-kinds.ts';
+import { call, type Send } from './client.ts';
+import { bearer, type Fixtures, marker } from './fixtures.ts';
+import type { Tenant } from './tenant.ts';
 
 /** Counted each for themselves, 600 a minute: so many are needed. */
 const appUsers = 24;
@@ -15,32 +15,40 @@ interface User {
 }
 
 /** People who use an app, each with a token. */
-async function usersOf(send: Send, { app_id, token }: Place): Promise<User[]> {
+async function createAppUsers(send: Send, { app_id, token }: Tenant): Promise<User[]> {
   const made: User[] = [];
   for (let n = 0; n < appUsers; n += 1) {
     const path = `/api/apps/${app_id}/users`;
-    const { id } = await done(send, token, 'POST', path, { email: `caller${n}@customers.example` });
-    const minted = await done(send, token, 'POST', `${path}/${id}/tokens`, { expires_in_seconds: 86_400 });
+    const { id } = await call(send, token, 'POST', path, { email: `caller${n}@customers.example` });
+    const minted = await call(send, token, 'POST', `${path}/${id}/tokens`, { expires_in_seconds: 86_400 });
     made.push({ id, caller: bearer(minted.token) });
   }
   return made;
 }
 
 /** Users of the victim whom its rules refuse, and tokens of such that are over. */
-async function usersOfVictim(cast: Cast, send: Send, a: Place): Promise<{ refused: Caller[]; ended: Caller[] }> {
-  const [gone, late, ...others] = (await usersOf(send, a)) as [User, User, ...User[]];
-  await done(send, a.token, 'DELETE', `/api/apps/${a.app_id}/users/${gone.id}`);
+async function createVictimsUsers(
+  fixtures: Fixtures,
+  send: Send,
+  a: Tenant,
+): Promise<{ refused: Caller[]; ended: Caller[] }> {
+  const [gone, late, ...others] = (await createAppUsers(send, a)) as [User, User, ...User[]];
+  await call(send, a.token, 'DELETE', `/api/apps/${a.app_id}/users/${gone.id}`);
   const over = { app_user_id: late.id, workspace_id: a.workspace_id, expires_at: new Date(Date.now() - 1000) };
-  const expired = await cast.credential({ kind: 'app_user_token', ...over });
+  const expired = await fixtures.credential({ kind: 'app_user_token', ...over });
   return { refused: [late, ...others].map(({ caller }) => caller), ended: [gone.caller, bearer(expired)] };
 }
 
-export async function makeKinds(cast: Cast, { a, b, c }: Record<Letter, Place>, send: Send): Promise<Kind[]> {
-  const callersOf = async (place: Place) => (await usersOf(send, place)).map(({ caller }) => caller);
-  const { refused, ended } = await usersOfVictim(cast, send, a);
+export async function createCallerKinds(
+  fixtures: Fixtures,
+  { a, b, c }: Record<TenantLetter, Tenant>,
+  send: Send,
+): Promise<CallerKind[]> {
+  const callersOf = async (tenant: Tenant) => (await createAppUsers(send, tenant)).map(({ caller }) => caller);
+  const { refused, ended } = await createVictimsUsers(fixtures, send, a);
   const limited = { workspace_id: b.workspace_id, app_ids: [b.app_id] };
-  const limitedToken = await cast.credential({ kind: 'personal_token', user_id: b.owner_id, ...limited });
-  const limitedKey = await cast.credential({ kind: 'workspace_key', scopes: keyScopes, ...limited });
+  const limitedToken = await fixtures.credential({ kind: 'personal_token', user_id: b.owner_id, ...limited });
+  const limitedKey = await fixtures.credential({ kind: 'workspace_key', scopes: keyScopes, ...limited });
   const strangers = Array.from({ length: addresses }, (_, n) => ({
     headers: { 'x-forwarded-for': `100.64.${n >> 8}.${n & 255}` },
   }));
@@ -48,14 +56,14 @@ export async function makeKinds(cast: Cast, { a, b, c }: Record<Letter, Place>, 
     kind('app user of b', 'b', 'runtime', await callersOf(b)),
     kind('app user of c', 'c', 'runtime', await callersOf(c)),
     kind('anonymous, b being open', 'b', 'runtime', strangers, { entities: ['Note'] }),
-    kind('guest with a share of b', 'b', 'editor', await cast.members(b.workspace_id, 'guest', 8, b.app_id)),
-    kind('editor of the workspace', 'b', 'editor', await cast.members(b.workspace_id, 'editor', 8)),
-    kind('viewer of the workspace', 'b', 'viewer', await cast.members(b.workspace_id, 'viewer', 8)),
+    kind('guest with a share of b', 'b', 'editor', await fixtures.members(b.workspace_id, 'guest', 8, b.app_id)),
+    kind('editor of the workspace', 'b', 'editor', await fixtures.members(b.workspace_id, 'editor', 8)),
+    kind('viewer of the workspace', 'b', 'viewer', await fixtures.members(b.workspace_id, 'viewer', 8)),
     kind("the victim's token limited to b", 'b', 'owner', [bearer(limitedToken)]),
     kind('workspace key limited to b', 'b', 'key', [bearer(limitedKey)], { weight: 1 }),
     kind('owner and admins of another workspace', 'c', 'owner', [
       bearer(c.token),
-      ...(await cast.members(c.workspace_id, 'admin', 11)),
+      ...(await fixtures.members(c.workspace_id, 'admin', 11)),
     ]),
     kind('app user of a whom the rules refuse', null, 'runtime', refused),
     kind('ended token of an app user of a', null, 'runtime', ended, { weight: 0.5 }),
@@ -64,8 +72,8 @@ export async function makeKinds(cast: Cast, { a, b, c }: Record<Letter, Place>, 
 
 const kind = (
   name: string,
-  own: Kind['own'],
-  role: Kind['role'],
+  own: CallerKind['own'],
+  role: CallerKind['role'],
   callers: readonly Caller[],
-  more: Partial<Kind> = {},
-): Kind => ({ name, own, role, callers, stamp: marker(), entities: ['Task', 'Note'], weight: 2, ...more });
+  more: Partial<CallerKind> = {},
+): CallerKind => ({ name, own, role, callers, stamp: marker(), entities: ['Task', 'Note'], weight: 2, ...more });

@@ -1,20 +1,25 @@
 // Owns the connections of the drill: few, kept alive, and answers as they came.
 import { Agent, request } from 'node:http';
-import type { Answer } from './oracle.ts';
 
-export interface Sent {
+export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-export type Send = (sent: Sent) => Promise<Answer>;
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
 
-export function clientOf(port: number, connections: number): { send: Send; close(): void } {
+export type Send = (sent: HttpRequest) => Promise<HttpResponse>;
+
+export function openClient(port: number, connections: number): { send: Send; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const send: Send = ({ method, path, headers, body }) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
     const text = body === undefined ? undefined : JSON.stringify(body);
     const typed =
       text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
@@ -36,8 +41,8 @@ export function clientOf(port: number, connections: number): { send: Send; close
   return { send, close: () => agent.destroy() };
 }
 
-/** Who sets the stage is never refused. */
-export async function done(send: Send, token: string, method: string, path: string, body?: unknown, more = {}) {
+/** Who sets the environment is never refused. */
+export async function call(send: Send, token: string, method: string, path: string, body?: unknown, more = {}) {
   const answer = await send({ method, path, headers: { authorization: `Bearer ${token}`, ...more }, body });
   if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
   return JSON.parse(answer.body);

@@ -1,28 +1,25 @@
 // Owns the judgement, outside of the product: what nobody else's answer may hold, and whether what was found at the end
 // is what the journal says. Pure.
 import { isDeepStrictEqual } from 'node:util';
-import type { Kind, Letter } from './kinds.ts';
-import type { Place } from './place.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
-
-export type State = Readonly<Record<string, unknown>>;
+import type { CallerKind, TenantLetter } from './caller-kinds.ts';
+import type { HttpResponse } from './client.ts';
+import type { Tenant } from './tenant.ts';
 
 const anyOf = (words: readonly string[]): RegExp => new RegExp(words.join('|'), 'i');
 
 /** What callers must never see. */
-export interface Hidden {
+export interface HiddenData {
   readonly texts: RegExp;
   readonly ids: ReadonlySet<string>;
 }
 
 /** For those with rights on `own`: the texts and ids of the other apps, and what those who write there have written. */
-export function hiddenFrom(own: Letter | null, places: readonly Place[], kinds: readonly Kind[]): Hidden {
-  const others = places.filter((place) => place.letter !== own);
+export function hiddenDataFor(
+  own: TenantLetter | null,
+  tenants: readonly Tenant[],
+  kinds: readonly CallerKind[],
+): HiddenData {
+  const others = tenants.filter((tenant) => tenant.letter !== own);
   const writers = kinds.filter((kind) => kind.own !== own);
   return {
     texts: anyOf([...others.map(({ marker }) => marker), ...writers.map(({ stamp }) => stamp)]),
@@ -31,7 +28,7 @@ export function hiddenFrom(own: Letter | null, places: readonly Place[], kinds: 
 }
 
 /** What no caller with rights on the app has written. */
-export const strangeTo = (letter: Letter, kinds: readonly Kind[]): RegExp =>
+export const foreignStamps = (letter: TenantLetter, kinds: readonly CallerKind[]): RegExp =>
   anyOf(kinds.filter((kind) => kind.own !== letter).map((kind) => kind.stamp));
 
 export const idsIn = (body: string): string[] =>
@@ -41,7 +38,7 @@ export const idsIn = (body: string): string[] =>
  * Where an answer holds what its caller must not see. A cursor is opened: it is only signed. An id counts where a thing is
  * shown under it; callers know ids, and get back those that they send.
  */
-export function leakIn({ texts, ids }: Hidden, { headers, body }: Answer): string | undefined {
+export function findLeak({ texts, ids }: HiddenData, { headers, body }: HttpResponse): string | undefined {
   if (texts.test(body)) return 'body';
   if (idsIn(body).some((id) => ids.has(id))) return 'id';
   for (const [name, value] of Object.entries(headers)) if (texts.test(`${value}`)) return `header ${name}`;
@@ -50,7 +47,7 @@ export function leakIn({ texts, ids }: Hidden, { headers, body }: Answer): strin
 }
 
 /** A filter on a text that only the victim has finds nothing, wherever it is asked. */
-export const foundBy = (body: string): boolean => /"(count|deleted)":[1-9]|"items":\[\{/.test(body);
+export const hasMatches = (body: string): boolean => /"(count|deleted)":[1-9]|"items":\[\{/.test(body);
 
 type Parts = Readonly<Record<string, unknown>>;
 const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
@@ -66,10 +63,10 @@ export function differences(expected: unknown, found: unknown): string[] {
 }
 
 /** What was told too often, or not at all. */
-export function untrue(expected: readonly string[], heard: readonly string[]): string[] {
+export function compareEvents(expected: readonly string[], received: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const each of expected) counts.set(each, (counts.get(each) ?? 0) + 1);
-  for (const each of heard) counts.set(each, (counts.get(each) ?? 0) - 1);
+  for (const each of received) counts.set(each, (counts.get(each) ?? 0) - 1);
   return [...counts]
     .filter(([, count]) => count !== 0)
     .map(([each, count]) => `${count > 0 ? 'missing' : 'extra'} ${each}`);

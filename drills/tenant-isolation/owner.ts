@@ -1,10 +1,9 @@
 // Owns what the victim's owner does meanwhile, and the journal of it: what must be found at the end, and what the victim's
-// webhook must have heard.
+// webhook must have received.
 import type { Heard } from '../../sandbox/src/hooks.ts';
-import { done, type Send } from './client.ts';
-import type { State } from './oracle.ts';
-import { entityNames, type Place, type RecordsById, secretOf, stateOf, trashedIn } from './place.ts';
+import { call, type Send } from './client.ts';
 import { pick } from './requests.ts';
+import { entityNames, type RecordsById, readState, type State, secretOf, type Tenant, trashedIds } from './tenant.ts';
 
 type Row = Record<string, unknown>;
 
@@ -16,31 +15,31 @@ export interface Journal {
   readonly events: readonly string[];
 }
 
-const told = (type: unknown, id: unknown, secret: unknown): string => `${type} ${id} ${secret}`;
+const eventLine = (type: unknown, id: unknown, secret: unknown): string => `${type} ${id} ${secret}`;
 
 /** A delivery to the victim's webhook, as the journal writes it. */
-export function toldIn({ body }: Pick<Heard, 'body'>): string {
+export function eventLineOf({ body }: Pick<Heard, 'body'>): string {
   const { type, entity_id, data, old_data } = JSON.parse(body);
-  return told(type, entity_id, (type === 'entity.deleted' ? old_data : data)?.secret);
+  return eventLine(type, entity_id, (type === 'entity.deleted' ? old_data : data)?.secret);
 }
 
 /** The webhook was there first, so it hears of every record it was filled with. */
-function toldOfFilling(place: Place): string[] {
+function initialEvents(tenant: Tenant): string[] {
   const secrets = new Map(
     entityNames.flatMap((name) =>
-      (place.kept[`entity_id ${name}`] ?? []).map((id, n) => [id, secretOf(place, name, n)] as const),
+      (tenant.kept[`entity_id ${name}`] ?? []).map((id, n) => [id, secretOf(tenant, name, n)] as const),
     ),
   );
   return [
-    ...[...secrets].map(([id, secret]) => told('entity.created', id, secret)),
-    ...trashedIn(place).map((id) => told('entity.deleted', id, secrets.get(id))),
+    ...[...secrets].map(([id, secret]) => eventLine('entity.created', id, secret)),
+    ...trashedIds(tenant).map((id) => eventLine('entity.deleted', id, secrets.get(id))),
   ];
 }
 
-export async function journalOf(send: Send, place: Place): Promise<Journal> {
-  const expected = (await stateOf(send, place)) as Record<string, unknown>;
-  const events = toldOfFilling(place);
-  const { app_id, token, marker } = place;
+export async function startJournal(send: Send, tenant: Tenant): Promise<Journal> {
+  const expected = (await readState(send, tenant)) as Record<string, unknown>;
+  const events = initialEvents(tenant);
+  const { app_id, token, marker } = tenant;
   const tasks = expected.Task as RecordsById;
   let turn = 0;
   const at = `/api/apps/${app_id}/entities/Task`;
@@ -48,22 +47,22 @@ export async function journalOf(send: Send, place: Place): Promise<Journal> {
   const acts = {
     async create() {
       const sent = { key: `owner-${turn}`, ...next() };
-      const made: Row = await done(send, token, 'POST', at, sent);
+      const made: Row = await call(send, token, 'POST', at, sent);
       tasks[made.id as string] = { ...made, ...sent };
       expected['Task count'] = (expected['Task count'] as number) + 1;
-      events.push(told('entity.created', made.id, sent.secret));
+      events.push(eventLine('entity.created', made.id, sent.secret));
     },
     async update() {
       const id = pick(Object.keys(tasks));
       const sent = next();
-      const { updated_date } = await done(send, token, 'PUT', `${at}/${id}`, sent);
+      const { updated_date } = await call(send, token, 'PUT', `${at}/${id}`, sent);
       tasks[id] = { ...tasks[id], ...sent, updated_date };
-      events.push(told('entity.updated', id, sent.secret));
+      events.push(eventLine('entity.updated', id, sent.secret));
     },
     async remove() {
       const id = pick(Object.keys(tasks));
-      await done(send, token, 'DELETE', `${at}/${id}`);
-      events.push(told('entity.deleted', id, tasks[id]?.secret));
+      await call(send, token, 'DELETE', `${at}/${id}`);
+      events.push(eventLine('entity.deleted', id, tasks[id]?.secret));
       delete tasks[id];
       expected['Task count'] = (expected['Task count'] as number) - 1;
     },

@@ -3,22 +3,22 @@
 import type { Route } from '../../server/src/core/auth/route.ts';
 import { inlined, type JsonSchema, jsonSchemaOf } from '../../server/src/kit/http/json-schema.ts';
 import { newId } from '../../server/src/kit/ids.ts';
-import type { Sent } from './client.ts';
-import { type Kind, namesAnApp } from './kinds.ts';
-import { entityNames, type Place, secretOf } from './place.ts';
+import { type CallerKind, namesAnApp } from './caller-kinds.ts';
+import type { HttpRequest } from './client.ts';
+import { entityNames, secretOf, type Tenant } from './tenant.ts';
 
 /** An operation with its shapes read once. */
-export interface Op {
+export interface TestedOperation {
   readonly route: Route;
   readonly query: Readonly<Record<string, JsonSchema>>;
   readonly body: JsonSchema | undefined;
 }
 
-export function opsOf(routes: readonly Route[]): Op[] {
+export function testedOperations(routes: readonly Route[]): TestedOperation[] {
   const schemaOf = (shape: Route['body']) => shape && inlined(jsonSchemaOf(shape, 'input'));
   return routes
     .map((route) => {
-      const query = (schemaOf(route.query)?.properties ?? {}) as Op['query'];
+      const query = (schemaOf(route.query)?.properties ?? {}) as TestedOperation['query'];
       return { route, query, body: schemaOf(route.body) };
     })
     .filter(({ route, query, body }) => namesAnApp(route, [query, body ?? {}]));
@@ -30,14 +30,14 @@ export function opsOf(routes: readonly Route[]): Op[] {
  */
 export type Aim = 'own' | 'mixed' | 'foreign';
 
-export interface Asked {
-  readonly kind: Kind;
-  readonly op: Op;
+export interface AttackRequest {
+  readonly kind: CallerKind;
+  readonly op: TestedOperation;
   readonly aim: Aim;
   /** The app that the path names. */
-  readonly place: Place;
+  readonly tenant: Tenant;
   /** The app whose ids, keys and cursors are named beside it. */
-  readonly others: Place;
+  readonly others: Tenant;
   /** The entity, where one is named. */
   readonly entity: string;
   /** A text that only the victim has is the whole filter, so that nothing may be found. */
@@ -50,13 +50,19 @@ export const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(Mat
 const chance = (share: number): boolean => Math.random() < share;
 let made = 0;
 
-export function requestOf(kind: Kind, op: Op, aim: Aim, place: Place, others: Place): { asked: Asked; sent: Sent } {
+export function buildRequest(
+  kind: CallerKind,
+  op: TestedOperation,
+  aim: Aim,
+  tenant: Tenant,
+  others: Tenant,
+): { asked: AttackRequest; sent: HttpRequest } {
   const { route } = op;
   const makesSchemas = aim !== 'foreign' && route.path.includes('/entity-schemas') && route.method !== 'GET';
   const entity = makesSchemas ? `Scratch${pick([1, 2, 3])}` : pick(aim === 'foreign' ? entityNames : kind.entities);
   const filters = 'q' in op.query || route.name === 'deleteRecords';
   const probes = aim !== 'own' && filters && chance(0.2);
-  const about = { kind, op, aim, place, others, entity, probes };
+  const about = { kind, op, aim, tenant, others, entity, probes };
   const ids = new Map<string, string>();
   const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => {
     ids.set(name, idOf(about, name));
@@ -78,19 +84,19 @@ export function requestOf(kind: Kind, op: Op, aim: Aim, place: Place, others: Pl
   return { asked: { ...about, id }, sent };
 }
 
-type About = Omit<Asked, 'id'>;
+type RequestContext = Omit<AttackRequest, 'id'>;
 
 /** What a path parameter becomes: something that is there, of the app the request aims at. */
-function idOf({ op: { route }, aim, place, others, entity }: About, name: string): string {
+function idOf({ op: { route }, aim, tenant, others, entity }: RequestContext, name: string): string {
   const reads = route.method === 'GET' || /\/(test|replay|redeliver)$/.test(route.path);
-  const live = place.live[poolOf(name, route.path, entity)] ?? [];
+  const live = tenant.live[poolOf(name, route.path, entity)] ?? [];
   switch (name) {
     case 'app_id':
-      return place.app_id;
+      return tenant.app_id;
     case 'agent_id':
-      return chance(0.1) ? place.app_id : place.agent_id;
+      return chance(0.1) ? tenant.app_id : tenant.agent_id;
     case 'folder_id':
-      return (chance(0.5) ? place : others).folder_id;
+      return (chance(0.5) ? tenant : others).folder_id;
     case 'entity_name':
       return entity;
     case 'email':
@@ -98,7 +104,7 @@ function idOf({ op: { route }, aim, place, others, entity }: About, name: string
   }
   if (aim !== 'own') return pick(others.kept[poolOf(name, route.path, entity)] ?? [newId()]);
   if (name === 'secret_name') return `OWN_${pick([1, 2, 3])}`;
-  if (name === 'webhook_id' || name === 'delivery_id') return pick((reads && place.kept[name]) || live) ?? newId();
+  if (name === 'webhook_id' || name === 'delivery_id') return pick((reads && tenant.kept[name]) || live) ?? newId();
   return pick(live) ?? newId();
 }
 
@@ -108,7 +114,7 @@ export function poolOf(name: string, path: string, entity: string): string {
   return name === 'webhook_id' && path.startsWith('/api/agents/') ? 'webhook_id agent' : name;
 }
 
-function queryOf(about: About): Record<string, string> {
+function queryOf(about: RequestContext): Record<string, string> {
   const { op, aim, others, probes } = about;
   const query: Record<string, string> = {};
   for (const [name, schema] of Object.entries(op.query)) {
@@ -136,29 +142,29 @@ const plain: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What finds the other app's records, if anything does. */
-function filterOf({ kind, place, others, entity, probes }: About): object {
+function filterOf({ kind, tenant, others, entity, probes }: RequestContext): object {
   if (probes)
     return pick([{ secret: secretOf(others, entity, pick([5, 6, 7])) }, { secret: { $contains: others.marker } }]);
   return pick<object>([
     { key: pick(others.keys) },
-    { key: { $in: [pick(others.keys), pick(place.keys)] } },
+    { key: { $in: [pick(others.keys), pick(tenant.keys)] } },
     { id: pick(others.kept[`entity_id ${entity}`] ?? [newId()]) },
     { $or: [{ n: -1 }, { key: { $startsWith: `${others.letter}-` } }] },
     { secret: { $startsWith: kind.stamp } },
   ]);
 }
 
-const pathOf = ({ kind, aim, others }: About): string =>
+const pathOf = ({ kind, aim, others }: RequestContext): string =>
   aim === 'own' ? `own/${kind.stamp}${pick([1, 2, 3])}.txt` : pick(others.kept.path ?? []);
 
 /** Written by this kind of caller, and once only. */
-function stamped({ kind }: Pick<Asked, 'kind'>): string {
+function stamped({ kind }: Pick<AttackRequest, 'kind'>): string {
   made += 1;
   return `${kind.stamp}-${made}`;
 }
 
-function bodyOf(about: About, schema: JsonSchema): unknown {
-  const { op, aim, place, others, entity } = about;
+function bodyOf(about: RequestContext, schema: JsonSchema): unknown {
+  const { op, aim, tenant, others, entity } = about;
   const { name, path } = op.route;
   if (path.includes('/entity-schemas')) return schemasIn(about, name === 'syncEntitySchemas');
   if (!path.includes('/entities/')) return valueFor(about, schema, '');
@@ -170,7 +176,7 @@ function bodyOf(about: About, schema: JsonSchema): unknown {
     ...(aim !== 'own' &&
       chance(0.3) && { id: pick(others.kept[`entity_id ${entity}`] ?? ['']), app_id: others.app_id }),
   });
-  const pool = aim === 'own' ? place.live : others.kept;
+  const pool = aim === 'own' ? tenant.live : others.kept;
   const withId = () => ({ ...record(), id: pick(pool[`entity_id ${entity}`] ?? []) ?? newId() });
   switch (name) {
     case 'updateRecords':
@@ -186,7 +192,7 @@ function bodyOf(about: About, schema: JsonSchema): unknown {
   }
 }
 
-function schemasIn(about: About, many: boolean): object {
+function schemasIn(about: RequestContext, many: boolean): object {
   const { aim, entity } = about;
   const schema = { name: entity, properties: { x: { type: 'string', description: stamped(about) } } };
   return many ? { schemas: [schema], ...(aim === 'foreign' && { delete_missing: true }) } : schema;
@@ -196,10 +202,10 @@ function schemasIn(about: About, many: boolean): object {
 const untouched =
   /^(visibility|public_settings|public_origins|owner_email|slug|logo_url|hide_authorship|expected_|enabled|from|to|after_seq|to_seq|icon)/;
 
-function valueFor(about: About, schema: JsonSchema, name: string): unknown {
-  const { place, others, aim, entity } = about;
+function valueFor(about: RequestContext, schema: JsonSchema, name: string): unknown {
+  const { tenant, others, aim, entity } = about;
   if (name === 'app_ids') return [others.app_id];
-  if (name === 'target_url') return `${place.receiverUrl}/${about.kind.stamp}`;
+  if (name === 'target_url') return `${tenant.receiverUrl}/${about.kind.stamp}`;
   if (name === 'email') return `${stamped(about)}@customers.example`;
   if (name === 'path') return pathOf(about);
   if (name === 'entity_names') return aim === 'foreign' ? [entity] : ['Scratch1'];

@@ -1,7 +1,6 @@
 // Owns the figures of the drill: what was asked by whom, how it was answered, and every leak.
-import type { Sent } from './client.ts';
-import type { Answer } from './oracle.ts';
-import type { Aim, Asked } from './requests.ts';
+import type { HttpRequest, HttpResponse } from './client.ts';
+import type { Aim, AttackRequest } from './requests.ts';
 
 type Counts = Record<string, Record<string, number>>;
 
@@ -13,7 +12,7 @@ export class Tally {
   readonly leaks: string[] = [];
   readonly #statuses: Record<string, Map<number, number>> = {};
 
-  count({ kind, aim, op }: Asked, status: number): void {
+  count({ kind, aim, op }: AttackRequest, status: number): void {
     this.byKind[kind.name] ??= {};
     const row = this.byKind[kind.name] as Record<string, number>;
     const column = `${Math.floor(status / 100)}xx`;
@@ -24,7 +23,12 @@ export class Tally {
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
-  leak({ kind, aim, op }: Asked, { method, path }: Sent, { status, body }: Answer, where: string): void {
+  leak(
+    { kind, aim, op }: AttackRequest,
+    { method, path }: HttpRequest,
+    { status, body }: HttpResponse,
+    where: string,
+  ): void {
     const told = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${body.slice(0, 300)}`;
     if (this.leaks.length < shown) this.leaks.push(told);
   }

@@ -1,9 +1,9 @@
 // Owns what goes wrong in the drill, and when: drawn from a seed, so that a run can be had again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnPostgres } from '../../bench/lib/postgres.ts';
-import type { OwnRedis } from '../../bench/lib/redis.ts';
-import type { Crew } from './crew.ts';
+import type { OwnRedis } from '../lib/redis.ts';
 import type { Answer } from './journal.ts';
+import type { Processes } from './processes.ts';
 
 const faults = [
   'api killed',
@@ -18,14 +18,14 @@ const faults = [
 export type Fault = (typeof faults)[number];
 
 /** How often each happens within these seconds, and how long spells last. */
-export interface Weather {
+export interface FaultPlan {
   readonly seconds: number;
-  readonly spellMs: number;
+  readonly durationMs: number;
   readonly counts: Readonly<Record<Fault, number>>;
 }
 
-export interface Victims {
-  readonly crew: Crew;
+export interface FaultTargets {
+  readonly processes: Processes;
   readonly postgres: OwnPostgres;
   readonly redis: OwnRedis;
   readonly addresses: readonly string[];
@@ -45,45 +45,43 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** Gives how often each struck. */
-export async function letLoose(
-  victims: Victims,
-  weather: Weather,
+/** Returns how often each fault was injected. */
+export async function injectFaults(
+  targets: FaultTargets,
+  plan: FaultPlan,
   random: Random,
   progress: (line: string) => void,
 ): Promise<Record<Fault, number>> {
-  const plan = faults
-    .flatMap((fault) =>
-      Array.from({ length: weather.counts[fault] }, () => ({ fault, at: random() * weather.seconds })),
-    )
+  const schedule = faults
+    .flatMap((fault) => Array.from({ length: plan.counts[fault] }, () => ({ fault, at: random() * plan.seconds })))
     .sort((a, b) => a.at - b.at);
-  const struck = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-  const striking: Promise<void>[] = [];
+  const injected = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
+  const pending: Promise<void>[] = [];
   const startedAt = performance.now();
-  for (const { fault, at } of plan) {
+  for (const { fault, at } of schedule) {
     await sleep(Math.max(0, startedAt + at * 1000 - performance.now()));
     progress(`${at.toFixed(1)} s: ${fault}`);
-    striking.push(
-      strike(fault, victims, weather.spellMs, random).then((did) => {
-        if (did) struck[fault] += 1;
+    pending.push(
+      inject(fault, targets, plan.durationMs, random).then((did) => {
+        if (did) injected[fault] += 1;
       }),
     );
   }
-  await Promise.all(striking);
-  return struck;
+  await Promise.all(pending);
+  return injected;
 }
 
 const answers = { 'receiver silent': 'silence', 'receiver cuts': 'cut', 'receiver answers 500': 500 } as const;
 
 /** False: nobody was at work, so nobody was killed. */
-async function strike(fault: Fault, victims: Victims, spellMs: number, random: Random): Promise<boolean> {
-  const { crew, postgres, redis, addresses, receive } = victims;
+async function inject(fault: Fault, targets: FaultTargets, spellMs: number, random: Random): Promise<boolean> {
+  const { processes, postgres, redis, addresses, receive } = targets;
   const choose = (count: number) => Math.floor(random() * count);
   switch (fault) {
     case 'api killed':
-      return crew.kill('api', choose);
+      return processes.kill('api', choose);
     case 'worker killed':
-      return crew.kill('worker', choose);
+      return processes.kill('worker', choose);
     case 'postgres crashed':
       postgres.restartImmediately();
       return true;

@@ -1,9 +1,10 @@
 // Owns what an integrator does through the API: sets webhooks up, turns on again what was turned off, replays, redelivers,
 // and reads the logs of deliveries.
-import type { Ask } from './asking.ts';
-import { keyOf } from './journal.ts';
 
-export interface Hook {
+import { keyOf } from './journal.ts';
+import type { Call } from './retrying-client.ts';
+
+export interface Webhook {
   readonly agent: string;
   readonly id: string;
   /** The path that the receiver knows it by. */
@@ -12,7 +13,7 @@ export interface Hook {
   readonly secret: string;
 }
 
-export interface Listed {
+export interface ListedDelivery {
   readonly id: string;
   readonly event_id: string;
   readonly sequence: number;
@@ -20,75 +21,78 @@ export interface Listed {
   readonly next_attempt_at: string | null;
 }
 
-const at = ({ agent, id }: Hook): string => `/api/agents/${agent}/webhooks/${id}`;
+const at = ({ agent, id }: Webhook): string => `/api/agents/${agent}/webhooks/${id}`;
 
-export async function createAgent(ask: Ask, name: string): Promise<{ id: string; conversation: string }> {
-  const { id } = (await ask('POST', '/api/agents', { name })).body;
-  const { id: conversation } = (await ask('POST', `/api/agents/${id}/conversations`)).body;
+export async function createAgent(call: Call, name: string): Promise<{ id: string; conversation: string }> {
+  const { id } = (await call('POST', '/api/agents', { name })).body;
+  const { id: conversation } = (await call('POST', `/api/agents/${id}/conversations`)).body;
   return { id, conversation };
 }
 
-export async function createHook(ask: Ask, agent: string, origin: string, path: string, types: readonly string[]) {
+export async function createWebhook(call: Call, agent: string, origin: string, path: string, types: readonly string[]) {
   const asked = { target_url: `${origin}${path}`, events: types };
-  const { id, secret } = (await ask('POST', `/api/agents/${agent}/webhooks`, asked)).body;
-  return { agent, id, path, types, secret } as Hook;
+  const { id, secret } = (await call('POST', `/api/agents/${agent}/webhooks`, asked)).body;
+  return { agent, id, path, types, secret } as Webhook;
 }
 
 export interface Integrator {
   /** Turns on what was turned off, and replays what it missed; gives how many were off. */
-  revive(): Promise<number>;
+  reenableWebhooks(): Promise<number>;
   /** Asks for everything that has not arrived and would not soon; gives how many are on their way. */
-  chase(): Promise<number>;
+  replayMissing(): Promise<number>;
 }
 
 const replayedEveryMs = 100;
 const patienceMs = 2_000;
 
-export function integratorOf(ask: Ask, hooks: readonly Hook[]): Integrator {
+export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Integrator {
   const replayedUntil = new Map<string, number>();
 
   /** What failed and what was missed, ten a second; nothing while it is off again. */
-  async function replay(hook: Hook): Promise<number> {
-    const { queued = 0 } = (await ask('POST', `${at(hook)}/replay`, { limit: 10_000 })).body;
-    replayedUntil.set(hook.id, Math.max(Date.now(), replayedUntil.get(hook.id) ?? 0) + queued * replayedEveryMs);
+  async function replay(webhook: Webhook): Promise<number> {
+    const { queued = 0 } = (await call('POST', `${at(webhook)}/replay`, { limit: 10_000 })).body;
+    replayedUntil.set(webhook.id, Math.max(Date.now(), replayedUntil.get(webhook.id) ?? 0) + queued * replayedEveryMs);
     return queued;
   }
 
   async function revive(): Promise<number> {
-    const off = (await Promise.all(hooks.map(async (hook) => ((await isOff(ask, hook)) ? [hook] : [])))).flat();
-    for (const hook of off) {
-      await ask('PATCH', at(hook), { enabled: true });
-      await replay(hook);
+    const off = (
+      await Promise.all(webhooks.map(async (webhook) => ((await isOff(call, webhook)) ? [webhook] : [])))
+    ).flat();
+    for (const webhook of off) {
+      await call('PATCH', at(webhook), { enabled: true });
+      await replay(webhook);
     }
     return off.length;
   }
 
-  async function chaseOne(hook: Hook): Promise<number> {
-    const waiting = await listDeliveries(ask, hook, 'pending');
+  async function chaseOne(webhook: Webhook): Promise<number> {
+    const waiting = await listDeliveries(call, webhook, 'pending');
     // What is being replayed has its turn; what waits for its next attempt may wait for hours.
-    const soon = Math.max(Date.now(), replayedUntil.get(hook.id) ?? 0) + patienceMs;
+    const soon = Math.max(Date.now(), replayedUntil.get(webhook.id) ?? 0) + patienceMs;
     for (const { id, next_attempt_at } of waiting)
-      if (Date.parse(next_attempt_at ?? '') > soon) await ask('POST', `${at(hook)}/deliveries/${id}/redeliver`);
-    const replayed = await replay(hook);
-    return waiting.length + replayed + (await listDeliveries(ask, hook, 'delivering')).length;
+      if (Date.parse(next_attempt_at ?? '') > soon) await call('POST', `${at(webhook)}/deliveries/${id}/redeliver`);
+    const replayed = await replay(webhook);
+    return waiting.length + replayed + (await listDeliveries(call, webhook, 'delivering')).length;
   }
 
   return {
-    revive,
-    async chase() {
+    reenableWebhooks: revive,
+    async replayMissing() {
       await revive();
-      return (await Promise.all(hooks.map(chaseOne))).reduce((sum, count) => sum + count, 0);
+      return (await Promise.all(webhooks.map(chaseOne))).reduce((sum, count) => sum + count, 0);
     },
   };
 }
 
-const isOff = async (ask: Ask, hook: Hook): Promise<boolean> => (await ask('GET', at(hook))).body.disabled_at !== null;
+const isOff = async (call: Call, webhook: Webhook): Promise<boolean> =>
+  (await call('GET', at(webhook))).body.disabled_at !== null;
 
-export async function listDeliveries(ask: Ask, hook: Hook, status?: string): Promise<Listed[]> {
-  const listed: Listed[] = [];
+export async function listDeliveries(call: Call, webhook: Webhook, status?: string): Promise<ListedDelivery[]> {
+  const listed: ListedDelivery[] = [];
   const query = new URLSearchParams({ after_seq: '0', limit: '100', ...(status && { status }) });
   for (let more = true; more; ) {
-    const { body } = await ask('GET', `${at(hook)}/deliveries?${query}`);
+    const { body } = await call('GET', `${at(webhook)}/deliveries?${query}`);
     listed.push(...body.items);
     more = body.has_more;
     if (more) query.set('cursor', body.next_cursor);
@@ -97,13 +101,13 @@ export async function listDeliveries(ask: Ask, hook: Hook, status?: string): Pro
 }
 
 /** What the delivery with the highest number says. */
-export async function newestKey(ask: Ask, hook: Hook): Promise<string | undefined> {
-  const { body } = await ask('GET', `${at(hook)}/deliveries?limit=1`);
-  return body.items.length === 0 ? undefined : keyOfListed(ask, hook, body.items[0]);
+export async function newestKey(call: Call, webhook: Webhook): Promise<string | undefined> {
+  const { body } = await call('GET', `${at(webhook)}/deliveries?limit=1`);
+  return body.items.length === 0 ? undefined : keyOfDelivery(call, webhook, body.items[0]);
 }
 
 /** What an event says, by the API: for one that never arrived. */
-export async function keyOfListed(ask: Ask, hook: Hook, { id }: Listed): Promise<string> {
-  const { type, data } = (await ask('GET', `${at(hook)}/deliveries/${id}`)).body.payload;
+export async function keyOfDelivery(call: Call, webhook: Webhook, { id }: ListedDelivery): Promise<string> {
+  const { type, data } = (await call('GET', `${at(webhook)}/deliveries/${id}`)).body.payload;
   return keyOf(type, data.message.content);
 }

@@ -1,9 +1,9 @@
-// Owns the drill's two journals: what the sender began and was acknowledged, and what the receiver heard and answered.
+// Owns the drill's two journals: what the sender began and was acknowledged, and what the receiver received and answered.
 // A line is written before anything else happens because of it.
 import { openSync, readFileSync, writeSync } from 'node:fs';
 
 /** What a sender did: events of one agent that stand or fall together. */
-export interface Sent {
+export interface SentLine {
   readonly at: number;
   readonly state: 'began' | 'acknowledged';
   readonly by: 'http' | 'publish';
@@ -14,7 +14,7 @@ export interface Sent {
 export type Answer = 200 | 500 | 'cut' | 'silence';
 
 /** A request as the receiver saw it. `webhook`: the path it came to. */
-export interface Heard {
+export interface ReceivedLine {
   readonly at: number;
   readonly webhook: string;
   readonly delivery: string;
@@ -39,7 +39,7 @@ export const keysOfTurn = (content: string): string[] => [
 ];
 
 /** Said to each agent once everything else is acknowledged: what is numbered before it is all there is. */
-export const lastWords = 'last words';
+export const lastMessage = 'last words';
 
 export const replyTo = (content: string): string => `re ${content}`;
 

@@ -1,16 +1,16 @@
 // Owns the verdict: holds the two journals and what the API lists against each other. Knows nothing of how Plinth works.
-import type { Hook, Listed } from './integrator.ts';
-import { type Heard, type Sent, typeOf } from './journal.ts';
+import type { ListedDelivery, Webhook } from './integrator.ts';
+import { type ReceivedLine, type SentLine, typeOf } from './journal.ts';
 
 /** What the API listed for each path, and when it had done so. */
 export interface Listing {
   readonly at: number;
-  readonly deliveries: ReadonlyMap<string, readonly Listed[]>;
+  readonly deliveries: ReadonlyMap<string, readonly ListedDelivery[]>;
 }
 
 export interface Evidence {
-  readonly sent: readonly Sent[];
-  readonly heard: readonly Heard[];
+  readonly sent: readonly SentLine[];
+  readonly received: readonly ReceivedLine[];
   readonly listing: Listing;
   /** The key of each event. */
   readonly keys: ReadonlyMap<string, string>;
@@ -36,12 +36,12 @@ export interface Verdict {
   readonly invented: number;
 }
 
-export function examine(hooks: readonly Hook[], evidence: Evidence): Verdict {
-  const heard = Map.groupBy(
-    evidence.heard.filter(({ at }) => at <= evidence.listing.at),
+export function judgeDeliveries(webhooks: readonly Webhook[], evidence: Evidence): Verdict {
+  const received = Map.groupBy(
+    evidence.received.filter(({ at }) => at <= evidence.listing.at),
     ({ webhook }) => webhook,
   );
-  const verdicts = hooks.map((hook) => examineHook(hook, heard.get(hook.path) ?? [], evidence));
+  const verdicts = webhooks.map((webhook) => judgeWebhook(webhook, received.get(webhook.path) ?? [], evidence));
   const sum = (of: keyof Verdict) => verdicts.reduce((total, verdict) => total + verdict[of], 0);
   return {
     lost: sum('lost'),
@@ -54,8 +54,8 @@ export function examine(hooks: readonly Hook[], evidence: Evidence): Verdict {
   };
 }
 
-function examineHook(hook: Hook, heard: readonly Heard[], { sent, listing, keys }: Evidence): Verdict {
-  const listed = listing.deliveries.get(hook.path) ?? [];
+function judgeWebhook(webhook: Webhook, received: readonly ReceivedLine[], { sent, listing, keys }: Evidence): Verdict {
+  const listed = listing.deliveries.get(webhook.path) ?? [];
   const places = new Map<number, { delivery: string; event: string }>();
   let contradicted = 0;
   const note = (sequence: number, delivery: string, event: string) => {
@@ -63,16 +63,16 @@ function examineHook(hook: Hook, heard: readonly Heard[], { sent, listing, keys 
     if (known === undefined) places.set(sequence, { delivery, event });
     else if (known.delivery !== delivery || known.event !== event) contradicted += 1;
   };
-  for (const { sequence, delivery, event } of heard) note(sequence, delivery, event);
+  for (const { sequence, delivery, event } of received) note(sequence, delivery, event);
   for (const { sequence, id, event_id } of listed) note(sequence, id, event_id);
 
   const keyOf = (event: string) => keys.get(event) ?? event;
   const told = [...places.values()].map(({ event }) => keyOf(event));
-  const arrived = new Set(heard.filter(({ answer }) => answer === 200).map(({ event }) => keyOf(event)));
+  const arrived = new Set(received.filter(({ answer }) => answer === 200).map(({ event }) => keyOf(event)));
   const waiting = new Set(
     listed.filter(({ status }) => waitingStatuses.includes(status)).map(({ event_id }) => keyOf(event_id)),
   );
-  const concerning = expected(hook, sent);
+  const concerning = expectedKeys(webhook, sent);
   const missing = [...concerning.acknowledged].filter((key) => !arrived.has(key));
   return {
     lost: missing.filter((key) => !waiting.has(key)).length,
@@ -86,7 +86,7 @@ function examineHook(hook: Hook, heard: readonly Heard[], { sent, listing, keys 
 }
 
 /** What the webhook is to be told, by the sender's journal. */
-function expected({ agent, types }: Hook, sent: readonly Sent[]): Record<Sent['state'], Set<string>> {
+function expectedKeys({ agent, types }: Webhook, sent: readonly SentLine[]): Record<SentLine['state'], Set<string>> {
   const keys = { began: new Set<string>(), acknowledged: new Set<string>() };
   for (const line of sent)
     if (line.agent === agent) for (const key of line.keys) if (types.includes(typeOf(key))) keys[line.state].add(key);
@@ -94,10 +94,10 @@ function expected({ agent, types }: Hook, sent: readonly Sent[]): Record<Sent['s
 }
 
 /** Deliveries that came again, and those that did so with another number, event, body or webhook. */
-export function repeats(heard: readonly Heard[]): { repeated: number; changed: number } {
+export function countRepeats(received: readonly ReceivedLine[]): { repeated: number; changed: number } {
   const first = new Map<string, string>();
   let [repeated, changed] = [0, 0];
-  for (const { delivery, webhook, sequence, event, sha256 } of heard) {
+  for (const { delivery, webhook, sequence, event, sha256 } of received) {
     const is = `${webhook} ${sequence} ${event} ${sha256}`;
     const was = first.get(delivery);
     if (was === undefined) first.set(delivery, is);

@@ -3,30 +3,30 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Certificate } from '../../sandbox/src/certificates.ts';
 import { type HookSandbox, type Heard as Request, startHookSandbox } from '../../sandbox/src/hooks.ts';
-import { type Answer, type Heard, keyOf, openJournal } from './journal.ts';
+import { type Answer, keyOf, openJournal, type ReceivedLine } from './journal.ts';
 
-interface Listening {
+interface ListenOptions {
   readonly journal: string;
   readonly addresses: readonly string[];
   readonly certificate: Certificate;
 }
 
-export type Order =
-  | { readonly listen: Listening }
+export type ReceiverCommand =
+  | { readonly listen: ListenOptions }
   /** Of each path. */
   | { readonly secrets: Readonly<Record<string, string>> }
   | { readonly address: string; readonly answer: Answer };
 
 const endpoints = new Map<string, HookSandbox>();
 let secrets: Readonly<Record<string, string>> = {};
-let write: (line: Heard) => void;
+let write: (line: ReceivedLine) => void;
 
-const answering = (answer: Answer) => (request: Request) => {
-  write(heardOf(request, answer));
+const respondWith = (answer: Answer) => (request: Request) => {
+  write(receivedLine(request, answer));
   return typeof answer === 'number' ? { status: answer } : answer;
 };
 
-function heardOf({ path, headers, body, at }: Request, answer: Answer): Heard {
+function receivedLine({ path, headers, body, at }: Request, answer: Answer): ReceivedLine {
   const { id, type, data } = JSON.parse(body);
   return {
     at,
@@ -53,21 +53,21 @@ function isSigned(secret: string, headers: Request['headers'], body: string): bo
   );
 }
 
-async function listen({ journal, addresses, certificate }: Listening): Promise<void> {
-  write = openJournal<Heard>(journal);
+async function listen({ journal, addresses, certificate }: ListenOptions): Promise<void> {
+  write = openJournal<ReceivedLine>(journal);
   let port = 0;
   for (const address of addresses) {
     const endpoint = await startHookSandbox({ address, port, certificate, onHeard: () => {} });
     port = endpoint.port;
-    endpoint.behave = answering(200);
+    endpoint.behave = respondWith(200);
     endpoints.set(address, endpoint);
   }
   process.send?.({ port });
 }
 
-process.on('message', (order: Order) => {
+process.on('message', (order: ReceiverCommand) => {
   if ('listen' in order) void listen(order.listen);
   else if ('secrets' in order) secrets = order.secrets;
-  else (endpoints.get(order.address) as HookSandbox).behave = answering(order.answer);
+  else (endpoints.get(order.address) as HookSandbox).behave = respondWith(order.answer);
 });
 process.on('disconnect', () => process.exit(0));

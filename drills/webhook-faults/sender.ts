@@ -1,16 +1,16 @@
 // The sender of the drill, a process of its own: messages through the API, each insisted on under its idempotency key, and
 // events told in transactions. What was committed counts once it is in the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchEmail } from '../../bench/lib/rooms.ts';
+import { benchEmail } from '../../bench/lib/fixtures.ts';
 import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { MessageEvent } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
-import { asking } from './asking.ts';
-import { keyOf, keysOfTurn, lastWords, openJournal, type Sent } from './journal.ts';
+import { keyOf, keysOfTurn, lastMessage, openJournal, type SentLine } from './journal.ts';
+import { retryingClient } from './retrying-client.ts';
 
-export interface Sending {
+export interface SenderOptions {
   readonly journal: string;
   readonly apis: readonly string[];
   readonly token: string;
@@ -25,9 +25,9 @@ export interface Sending {
 
 const { journal, apis, token, workspace_id, user_id, agents, events, messages, seconds } = JSON.parse(
   process.argv[2] as string,
-) as Sending;
-const write = openJournal<Sent>(journal);
-const ask = asking(apis, token);
+) as SenderOptions;
+const write = openJournal<SentLine>(journal);
+const call = retryingClient(apis, token);
 const { database, publish } = createApp(readConfig(), { migrations: [] });
 await database.pool.query('select 1');
 process.send?.('sending');
@@ -36,34 +36,37 @@ const startedAt = Date.now();
 /** Waits until it is time for the share of all that is done. Late, it hurries. */
 const pace = (share: number) => sleep(Math.max(0, startedAt + share * seconds * 1000 - Date.now()));
 
-const agentAt = (n: number) => agents[n % agents.length] as Sending['agents'][number];
+const agentAt = (n: number) => agents[n % agents.length] as SenderOptions['agents'][number];
 
-async function say({ id: agent, conversation }: Sending['agents'][number], content: string): Promise<void> {
+async function sendMessage(
+  { id: agent, conversation }: SenderOptions['agents'][number],
+  content: string,
+): Promise<void> {
   const line = { by: 'http', agent, keys: keysOfTurn(content) } as const;
   write({ at: Date.now(), state: 'began', ...line });
-  await ask('POST', `/api/agents/${agent}/conversations/${conversation}/messages`, { content });
+  await call('POST', `/api/agents/${agent}/conversations/${conversation}/messages`, { content });
   write({ at: Date.now(), state: 'acknowledged', ...line });
 }
 
 async function sendMessages(agentIndex: number): Promise<void> {
   for (let n = agentIndex; n < messages; n += agents.length) {
     await pace(n / messages);
-    await say(agentAt(agentIndex), `message ${n}`);
+    await sendMessage(agentAt(agentIndex), `message ${n}`);
   }
 }
 
 let acknowledged = 0;
-let begun = 0;
+let started = 0;
 let transactions = 0;
 
 /** One to seven events of an agent in one transaction. Whether one that failed was committed after all, nobody knows. */
-async function tellEvents(): Promise<void> {
+async function publishEvents(): Promise<void> {
   while (acknowledged < events) {
     await pace(acknowledged / events);
     const agent = agentAt(transactions);
-    const told = Array.from({ length: 1 + (transactions % 7) }, (_, n) => eventOf(begun + n));
+    const told = Array.from({ length: 1 + (transactions % 7) }, (_, n) => eventOf(started + n));
     transactions += 1;
-    begun += told.length;
+    started += told.length;
     const line = {
       by: 'publish',
       agent: agent.id,
@@ -86,7 +89,7 @@ async function tellEvents(): Promise<void> {
 const eventOf = (n: number) =>
   ({ type: n % 2 === 0 ? 'message.created' : 'message.completed', content: `event ${n}` }) as const;
 
-function payloadOf({ id, conversation }: Sending['agents'][number], content: string): MessageEvent {
+function payloadOf({ id, conversation }: SenderOptions['agents'][number], content: string): MessageEvent {
   const at = new Date().toISOString();
   const message = { id: newId(), role: 'user', content, file_urls: [], created_date: at, updated_date: at } as const;
   const user = { id: user_id, email: benchEmail };
@@ -96,7 +99,7 @@ function payloadOf({ id, conversation }: Sending['agents'][number], content: str
 process.on('disconnect', () => process.exit(1));
 await Promise.all([
   ...agents.map((_, agentIndex) => sendMessages(agentIndex)),
-  ...Array.from({ length: 4 }, tellEvents),
+  ...Array.from({ length: 4 }, publishEvents),
 ]);
-await Promise.all(agents.map((agent) => say(agent, lastWords)));
+await Promise.all(agents.map((agent) => sendMessage(agent, lastMessage)));
 process.exit(0);

@@ -10,14 +10,14 @@ import {
   insertWorkspace,
   type NewCredential,
 } from '../../server/src/core/identity/users.ts';
-import type { Caller } from './kinds.ts';
+import type { Caller } from './caller-kinds.ts';
 
 /** A text that is nowhere else. */
 export const marker = (): string => randomBytes(8).toString('hex');
 
-export type Cast = ReturnType<typeof casting>;
+export type Fixtures = ReturnType<typeof createFixtures>;
 
-export function casting({ database: { db } }: App, config: Config) {
+export function createFixtures({ database: { db } }: App, config: Config) {
   const now = new Date();
   const mint = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const credential = async (about: Partial<NewCredential> & Pick<NewCredential, 'kind'>): Promise<string> =>

@@ -6,7 +6,7 @@ import { freePort } from '../../bench/lib/ports.ts';
 
 export type Kind = 'api' | 'worker';
 
-interface Member {
+interface ManagedProcess {
   readonly kind: Kind;
   readonly settings: Readonly<Record<string, string>>;
   child?: ChildProcess;
@@ -14,7 +14,7 @@ interface Member {
   ready?: boolean;
 }
 
-export interface Crew {
+export interface Processes {
   readonly apis: readonly string[];
   /** How often one was started again. */
   readonly restarts: number;
@@ -25,35 +25,38 @@ export interface Crew {
 }
 
 const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
-const firstWords = { api: '"msg":"listening"', worker: '"msg":"working"' };
-const restMs = 300;
+const readyMessages = { api: '"msg":"listening"', worker: '"msg":"working"' };
+const restartDelayMs = 300;
 const readyWithinMs = 120_000;
 
-export async function startCrew(counts: Record<Kind, number>, settings: Record<string, string>): Promise<Crew> {
+export async function startProcesses(
+  counts: Record<Kind, number>,
+  settings: Record<string, string>,
+): Promise<Processes> {
   let stopping = false;
   let starts = 0;
 
-  function keep(member: Member): void {
+  function startAndRestart(member: ManagedProcess): void {
     if (stopping) return;
     starts += 1;
     const env = { PATH: process.env.PATH, ...member.settings };
     const child = spawn(process.execPath, [main, member.kind], { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout.on('data', (chunk) => {
-      if (!member.ready) member.ready = String(chunk).includes(firstWords[member.kind]);
+      if (!member.ready) member.ready = String(chunk).includes(readyMessages[member.kind]);
     });
     child.once('exit', () => {
       member.ready = false;
-      setTimeout(keep, restMs, member);
+      setTimeout(startAndRestart, restartDelayMs, member);
     });
     member.child = child;
   }
 
   const ports = await Promise.all(Array.from({ length: counts.api }, freePort));
-  const members: Member[] = [
+  const members: ManagedProcess[] = [
     ...ports.map((port) => ({ kind: 'api' as const, settings: { ...settings, PORT: String(port) } })),
     ...Array.from({ length: counts.worker }, () => ({ kind: 'worker' as const, settings })),
   ];
-  members.forEach(keep);
+  members.forEach(startAndRestart);
   return {
     apis: ports.map((port) => `http://127.0.0.1:${port}`),
     get restarts() {

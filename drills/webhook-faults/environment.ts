@@ -1,4 +1,4 @@
-// Owns the stage of the drill: its own PostgreSQL and Redis, a language model, the receiver, Plinth's processes, and a
+// Owns the environment of the drill: its own PostgreSQL and Redis, a language model, the receiver, Plinth's processes, and a
 // workspace with agents and webhooks. Everything is stopped by its pid.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,9 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createBenchUser, createBenchWorkspace } from '../../bench/lib/fixtures.ts';
 import { startPostgres } from '../../bench/lib/postgres.ts';
-import { startRedis } from '../../bench/lib/redis.ts';
-import { makePerson, makeRoom } from '../../bench/lib/rooms.ts';
 import { makeAuthority } from '../../sandbox/src/certificates.ts';
 import { startModelSandbox } from '../../sandbox/src/model.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
@@ -16,13 +15,14 @@ import { migrateAll } from '../../server/src/commands/migrate.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Tables } from '../../server/src/tables.ts';
-import { type Ask, asking } from './asking.ts';
-import { startCrew } from './crew.ts';
-import type { Victims } from './faults.ts';
-import { createAgent, createHook, type Hook } from './integrator.ts';
+import { startRedis } from '../lib/redis.ts';
+import type { FaultTargets } from './faults.ts';
+import { createAgent, createWebhook, type Webhook } from './integrator.ts';
 import { replyTo } from './journal.ts';
-import type { Order } from './receiver.ts';
-import type { Sending } from './sender.ts';
+import { startProcesses } from './processes.ts';
+import type { ReceiverCommand } from './receiver.ts';
+import { type Call, retryingClient } from './retrying-client.ts';
+import type { SenderOptions } from './sender.ts';
 
 const everyType = ['message.created', 'message.completed'];
 
@@ -32,19 +32,19 @@ const subscriptionsOf = (agent: number): string[][] => [
   ...(agent % 5 === 0 ? [everyType] : []),
 ];
 
-export interface Stage {
-  readonly victims: Victims;
-  readonly hooks: readonly Hook[];
-  readonly journals: { readonly sent: string; readonly heard: string };
-  readonly ask: Ask;
+export interface Environment {
+  readonly targets: FaultTargets;
+  readonly webhooks: readonly Webhook[];
+  readonly journals: { readonly sent: string; readonly received: string };
+  readonly call: Call;
   /** Begins to send; `sent` ends when everything is. */
-  send(how: Pick<Sending, 'events' | 'messages' | 'seconds'>): Promise<{ readonly sent: Promise<void> }>;
+  send(how: Pick<SenderOptions, 'events' | 'messages' | 'seconds'>): Promise<{ readonly sent: Promise<void> }>;
   close(): Promise<void>;
 }
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-export async function setStage(agentCount: number): Promise<Stage> {
+export async function startEnvironment(agentCount: number): Promise<Environment> {
   const ends: (() => unknown)[] = [];
   const close = async () => {
     for (const end of ends.reverse()) await end();
@@ -57,12 +57,12 @@ export async function setStage(agentCount: number): Promise<Stage> {
   }
 }
 
-async function build(agentCount: number, atEnd: (end: () => unknown) => void): Promise<Omit<Stage, 'close'>> {
+async function build(agentCount: number, atEnd: (end: () => unknown) => void): Promise<Omit<Environment, 'close'>> {
   const folder = mkdtempSync(join(tmpdir(), 'webhook-faults-'));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const journals = { sent: join(folder, 'sent'), heard: join(folder, 'heard') };
+  const journals = { sent: join(folder, 'sent'), received: join(folder, 'received') };
   const addresses = Array.from({ length: agentCount }, (_, n) => `127.20.0.${n + 1}`);
-  const receiver = await startReceiver(folder, journals.heard, addresses);
+  const receiver = await startReceiver(folder, journals.received, addresses);
   atEnd(receiver.stop);
   const postgres = await startPostgres();
   atEnd(postgres.stop);
@@ -82,27 +82,33 @@ async function build(agentCount: number, atEnd: (end: () => unknown) => void): P
   };
   await migrateAll(postgres.url);
   const who = await seed(settings);
-  const crew = await startCrew({ api: 2, worker: 2 }, settings);
-  atEnd(crew.stop);
-  await crew.allReady();
+  const processes = await startProcesses({ api: 2, worker: 2 }, settings);
+  atEnd(processes.stop);
+  await processes.allReady();
 
-  const ask = asking(crew.apis, who.token);
-  const agents = await Promise.all(addresses.map((address) => createAgent(ask, address)));
-  const hooks = await Promise.all(
+  const call = retryingClient(processes.apis, who.token);
+  const agents = await Promise.all(addresses.map((address) => createAgent(call, address)));
+  const webhooks = await Promise.all(
     agents.flatMap(({ id }, n) =>
       subscriptionsOf(n).map((types, m) =>
-        createHook(ask, id, `https://${addresses[n]}:${receiver.port}`, `/${n}/${m}`, types),
+        createWebhook(call, id, `https://${addresses[n]}:${receiver.port}`, `/${n}/${m}`, types),
       ),
     ),
   );
-  receiver.order({ secrets: Object.fromEntries(hooks.map(({ path, secret }) => [path, secret])) });
+  receiver.order({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
   return {
-    victims: { crew, postgres, redis, addresses, receive: (address, answer) => receiver.order({ address, answer }) },
-    hooks,
+    targets: {
+      processes: processes,
+      postgres,
+      redis,
+      addresses,
+      receive: (address, answer) => receiver.order({ address, answer }),
+    },
+    webhooks,
     journals,
-    ask,
+    call,
     async send(how) {
-      const sending: Sending = { ...how, ...who, apis: crew.apis, agents, journal: journals.sent };
+      const sending: SenderOptions = { ...how, ...who, apis: processes.apis, agents, journal: journals.sent };
       const env = { PATH: process.env.PATH, ...settings };
       const sender = fork(file('sender.ts'), [JSON.stringify(sending)], { env });
       atEnd(() => sender.kill('SIGKILL'));
@@ -122,7 +128,7 @@ async function startReceiver(folder: string, journal: string, addresses: readonl
   const certificate = await authority.issue(...addresses.map((address) => `IP:${address}`));
   await authority.close();
   const child = fork(file('receiver.ts'));
-  const order = (given: Order) => void child.send(given);
+  const order = (given: ReceiverCommand) => void child.send(given);
   order({ listen: { journal, addresses, certificate } });
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return { authority: trusted, port, order, stop: () => void child.kill('SIGKILL') };
@@ -132,7 +138,7 @@ async function startReceiver(folder: string, journal: string, addresses: readonl
 async function seed(settings: Record<string, string>) {
   const config = readConfig(settings);
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
-  const { user_id, workspace_id, token } = await makeRoom(db, config, await makePerson(db));
+  const { user_id, workspace_id, token } = await createBenchWorkspace(db, config, await createBenchUser(db));
   await close();
   return { user_id, workspace_id, token };
 }

@@ -1,20 +1,22 @@
 // Owns what is in each app of the drill, and the reading of it through its owner. Every text in it that the neighbours do
 // not know carries the app's marker; they know all names, ids and unique values.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { done, type Send } from './client.ts';
-import type { Letter } from './kinds.ts';
-import type { State } from './oracle.ts';
+import type { TenantLetter } from './caller-kinds.ts';
+import { call, type Send } from './client.ts';
+
+/** What an owner can read of a tenant, by name. */
+export type State = Readonly<Record<string, unknown>>;
 
 /** Ids and names, by what they are of. */
 export type Pools = Record<string, string[]>;
 
-export function put(pools: Pools, name: string, ...ids: string[]): void {
+export function addIds(pools: Pools, name: string, ...ids: string[]): void {
   pools[name] ??= [];
   pools[name].push(...ids);
 }
 
-export interface Place {
-  readonly letter: Letter;
+export interface Tenant {
+  readonly letter: TenantLetter;
   readonly app_id: string;
   readonly agent_id: string;
   readonly folder_id: string;
@@ -38,10 +40,10 @@ export const entityNames = ['Task', 'Note', 'Kept'] as const;
 
 const admins = { user_condition: { role: 'admin' } };
 const ownersOnly = { $or: [{ created_by: '{{user.email}}' }, admins] };
-const closed = { read: ownersOnly, create: admins, update: ownersOnly, delete: ownersOnly };
+const ownersOnlyRules = { read: ownersOnly, create: admins, update: ownersOnly, delete: ownersOnly };
 
 /** The victim's rules let in nobody but its managers; elsewhere one entity is open, one has no rules, one is kept. */
-const schemasOf = ({ letter, marker }: Pick<Place, 'letter' | 'marker'>) =>
+const schemasOf = ({ letter, marker }: Pick<Tenant, 'letter' | 'marker'>) =>
   entityNames.map((name) => ({
     name,
     type: 'object',
@@ -53,80 +55,81 @@ const schemasOf = ({ letter, marker }: Pick<Place, 'letter' | 'marker'>) =>
     },
     unique: [['key']],
     ...(letter === 'a' || name === 'Kept'
-      ? { rls: closed }
+      ? { rls: ownersOnlyRules }
       : name === 'Note'
         ? { rls: { read: true, write: true } }
         : {}),
   }));
 
-export const secretOf = ({ marker }: Place, entity: string, n: number): string => `${marker}-${entity}-${n}`;
+export const secretOf = ({ marker }: Tenant, entity: string, n: number): string => `${marker}-${entity}-${n}`;
 
 /** Fills an app through its owner. */
-export async function fill(send: Send, place: Place, records: number): Promise<void> {
-  const { letter, app_id, agent_id, folder_id, marker, token, kept } = place;
-  const call = (method: string, path: string, body?: unknown, more = {}) => done(send, token, method, path, body, more);
+export async function fillTenant(send: Send, tenant: Tenant, records: number): Promise<void> {
+  const { letter, app_id, agent_id, folder_id, marker, token, kept } = tenant;
+  const asOwner = (method: string, path: string, body?: unknown, more = {}) =>
+    call(send, token, method, path, body, more);
   const app = `/api/apps/${app_id}`;
-  await call('PUT', `${app}/entity-schemas`, { schemas: schemasOf(place) });
+  await asOwner('PUT', `${app}/entity-schemas`, { schemas: schemasOf(tenant) });
   kept.entity_name = [...entityNames];
-  const hook = { target_url: place.receiverUrl, description: marker };
+  const hook = { target_url: tenant.receiverUrl, description: marker };
   const hears =
     letter === 'a'
       ? { events: ['entity.created', 'entity.updated', 'entity.deleted'] }
       : { events: ['entity.created'], entity_names: ['Task'] };
-  kept.webhook_id = [(await call('POST', `${app}/webhooks`, { ...hook, ...hears })).id];
+  kept.webhook_id = [(await asOwner('POST', `${app}/webhooks`, { ...hook, ...hears })).id];
   for (const name of entityNames) {
     const sent = Array.from({ length: records }, (_, n) => ({
       key: `${letter}-${name}-${n}`,
-      secret: secretOf(place, name, n),
+      secret: secretOf(tenant, name, n),
       n,
     }));
     const idempotencyKey = `owner-${name}`;
-    const made = await call('POST', `${app}/entities/${name}/bulk`, sent, { 'idempotency-key': idempotencyKey });
+    const made = await asOwner('POST', `${app}/entities/${name}/bulk`, sent, { 'idempotency-key': idempotencyKey });
     kept[`entity_id ${name}`] = made.map((record: { id: string }) => record.id);
-    place.keys.push(...sent.map(({ key }) => key));
-    place.idempotencyKeys.push(idempotencyKey);
+    tenant.keys.push(...sent.map(({ key }) => key));
+    tenant.idempotencyKeys.push(idempotencyKey);
   }
   // In the trash, where neighbours may try to fetch them from.
-  for (const id of trashedIn(place)) await call('DELETE', `${app}/entities/Note/${id}`);
+  for (const id of trashedIds(tenant)) await asOwner('DELETE', `${app}/entities/Note/${id}`);
   for (let n = 0; n < 3; n += 1) {
     const body = { email: `user${n}@customers.example`, full_name: marker, data: { about: marker } };
-    put(kept, 'user_id', (await call('POST', `${app}/users`, body)).id);
+    addIds(kept, 'user_id', (await asOwner('POST', `${app}/users`, body)).id);
     const path = `kept-${letter}/file${n}.txt`;
-    put(kept, 'path', path);
-    await call('PUT', `${app}/files/content?path=${path}`, { content: `${marker} file ${n}` });
+    addIds(kept, 'path', path);
+    await asOwner('PUT', `${app}/files/content?path=${path}`, { content: `${marker} file ${n}` });
     const name = `KEPT_${letter.toUpperCase()}_${n}`;
-    put(kept, 'secret_name', name);
-    await call('PUT', `${app}/secrets/${name}`, { value: `${marker}-value-${n}` });
+    addIds(kept, 'secret_name', name);
+    await asOwner('PUT', `${app}/secrets/${name}`, { value: `${marker}-value-${n}` });
   }
-  await call('PATCH', `/api/agents/${agent_id}`, { instructions: marker, description: marker });
-  kept.conversation_id = [(await call('POST', `/api/agents/${agent_id}/conversations`, {})).id];
-  await call('POST', `/api/app-folders/${folder_id}/items`, { app_ids: [app_id] });
+  await asOwner('PATCH', `/api/agents/${agent_id}`, { instructions: marker, description: marker });
+  kept.conversation_id = [(await asOwner('POST', `/api/agents/${agent_id}/conversations`, {})).id];
+  await asOwner('POST', `/api/app-folders/${folder_id}/items`, { app_ids: [app_id] });
   const ofAgent = { ...hook, events: ['message.created'] };
-  kept['webhook_id agent'] = [(await call('POST', `/api/agents/${agent_id}/webhooks`, ofAgent)).id];
+  kept['webhook_id agent'] = [(await asOwner('POST', `/api/agents/${agent_id}/webhooks`, ofAgent)).id];
 }
 
-export const trashedIn = ({ kept }: Place): string[] => kept['entity_id Note']?.slice(0, 3) ?? [];
+export const trashedIds = ({ kept }: Tenant): string[] => kept['entity_id Note']?.slice(0, 3) ?? [];
 
 /** Notes what exists only once deliveries were made: their ids, and cursors of the owner's. */
-export async function noteDeliveries(send: Send, place: Place): Promise<void> {
-  const { app_id, token, kept } = place;
+export async function recordDeliveries(send: Send, tenant: Tenant): Promise<void> {
+  const { app_id, token, kept } = tenant;
   const app = `/api/apps/${app_id}`;
   const log = `${app}/webhooks/${kept.webhook_id}/deliveries`;
-  const read = (path: string) => done(send, token, 'GET', path);
+  const read = (path: string) => call(send, token, 'GET', path);
   for (let waits = 0; (kept.delivery_id?.length ?? 0) < 2; waits += 1) {
-    if (waits > 300) throw new Error(`no deliveries for ${place.letter}`);
+    if (waits > 300) throw new Error(`no deliveries for ${tenant.letter}`);
     await sleep(100);
     kept.delivery_id = (await read(log)).items.map((delivery: { id: string }) => delivery.id);
   }
   for (const path of [`${app}/entities/Task`, `${app}/users`, `${app}/files`, `${app}/secrets`, log])
-    place.cursors.push((await read(`${path}?limit=1`)).next_cursor);
+    tenant.cursors.push((await read(`${path}?limit=1`)).next_cursor);
 }
 
 /** Every page of a list. */
-export async function allOf(send: Send, token: string, path: string, limit: number) {
+export async function readAllPages(send: Send, token: string, path: string, limit: number) {
   const items: { id: string }[] = [];
   for (let cursor = ''; ; ) {
-    const page = await done(send, token, 'GET', `${path}?limit=${limit}${cursor && `&cursor=${cursor}`}`);
+    const page = await call(send, token, 'GET', `${path}?limit=${limit}${cursor && `&cursor=${cursor}`}`);
     items.push(...page.items);
     if (page.next_cursor === null) return items;
     cursor = page.next_cursor;
@@ -139,24 +142,26 @@ const without = (names: readonly string[]) => (thing: object) =>
 export type RecordsById = Record<string, Record<string, unknown>>;
 
 /** All that its owner can read; of an app that others may change, what they leave alone. */
-export async function stateOf(send: Send, place: Place): Promise<State> {
-  const { app_id, agent_id, folder_id, token, kept, letter } = place;
+export async function readState(send: Send, tenant: Tenant): Promise<State> {
+  const { app_id, agent_id, folder_id, token, kept, letter } = tenant;
   const whole = letter === 'a';
   const app = `/api/apps/${app_id}`;
-  const read = (path: string) => done(send, token, 'GET', path);
+  const read = (path: string) => call(send, token, 'GET', path);
   const among = (name: string, of: string) => (thing: object) =>
     whole || kept[of]?.includes((thing as Record<string, string>)[name] as string);
   const records = async (name: string): Promise<RecordsById> =>
-    Object.fromEntries((await allOf(send, token, `${app}/entities/${name}`, 1000)).map((each) => [each.id, each]));
+    Object.fromEntries(
+      (await readAllPages(send, token, `${app}/entities/${name}`, 1000)).map((each) => [each.id, each]),
+    );
   const schemas: { name: string }[] = await read(`${app}/entity-schemas`);
   const state: Record<string, unknown> = {
     schemas: schemas
       .filter(({ name }) => whole || name === 'Kept')
       .map(without(['record_count', ...(whole ? [] : ['revision'])])),
     Kept: await records('Kept'),
-    users: (await allOf(send, token, `${app}/users`, 100)).filter(among('id', 'user_id')),
-    files: (await allOf(send, token, `${app}/files`, 100)).filter(among('path', 'path')),
-    secrets: (await allOf(send, token, `${app}/secrets`, 100)).filter(among('name', 'secret_name')),
+    users: (await readAllPages(send, token, `${app}/users`, 100)).filter(among('id', 'user_id')),
+    files: (await readAllPages(send, token, `${app}/files`, 100)).filter(among('path', 'path')),
+    secrets: (await readAllPages(send, token, `${app}/secrets`, 100)).filter(among('name', 'secret_name')),
     webhooks: (await read(`${app}/webhooks`)).filter(among('id', 'webhook_id')).map(without(['last_trigger_time'])),
     agent: await read(`/api/agents/${agent_id}`),
     'agent webhooks': await read(`/api/agents/${agent_id}/webhooks`),
@@ -172,13 +177,13 @@ export async function stateOf(send: Send, place: Place): Promise<State> {
 }
 
 /** All of an app as one text, to be searched for what strangers have written. */
-export async function textOf(send: Send, place: Place): Promise<string> {
-  const { app_id, token } = place;
+export async function readAllText(send: Send, tenant: Tenant): Promise<string> {
+  const { app_id, token } = tenant;
   const app = `/api/apps/${app_id}`;
   const lists = [...entityNames.map((name) => `entities/${name}`), 'users', 'files', 'secrets'];
   const all: unknown[] = [];
-  for (const list of lists) all.push(await allOf(send, token, `${app}/${list}`, 100));
+  for (const list of lists) all.push(await readAllPages(send, token, `${app}/${list}`, 100));
   for (const path of [app, `${app}/entity-schemas`, `${app}/webhooks`, `${app}/shares`])
-    all.push(await done(send, token, 'GET', path));
+    all.push(await call(send, token, 'GET', path));
   return JSON.stringify(all);
 }

@@ -1,7 +1,8 @@
 // Owns what callers learn from answers about their own app: which things of theirs are there to be changed.
-import { type Answer, idsIn } from './oracle.ts';
-import { put } from './place.ts';
-import { type Asked, poolOf } from './requests.ts';
+import type { HttpResponse } from './client.ts';
+import { idsIn } from './oracle.ts';
+import { type AttackRequest, poolOf } from './requests.ts';
+import { addIds } from './tenant.ts';
 
 const most = 300;
 
@@ -14,21 +15,24 @@ const madeBy: Readonly<Record<string, string>> = {
   createAppWebhook: 'webhook_id',
 };
 
-export function learn({ aim, op: { route }, place: { live }, entity, id }: Asked, { status, body }: Answer): void {
+export function rememberIds(
+  { aim, op: { route }, tenant: { live }, entity, id }: AttackRequest,
+  { status, body }: HttpResponse,
+): void {
   if (aim === 'foreign') return;
   const made = madeBy[route.name];
   if (made !== undefined && status < 300) {
     const pool = poolOf(made, '', entity);
-    put(live, pool, ...idsIn(body));
+    addIds(live, pool, ...idsIn(body));
     live[pool]?.splice(0, Math.max(0, live[pool].length - most));
   }
   if (aim !== 'own' || (route.method !== 'DELETE' && status !== 404)) return;
   const named = /\{(\w+)\}[^{}]*$/.exec(route.path)?.[1] ?? '';
-  forget(live[poolOf(named, route.path, entity)] ?? [], id);
-  if (route.name === 'deleteRecord' && status < 300) put(live, poolOf('entity_id', '/restore', entity), id);
+  removeId(live[poolOf(named, route.path, entity)] ?? [], id);
+  if (route.name === 'deleteRecord' && status < 300) addIds(live, poolOf('entity_id', '/restore', entity), id);
 }
 
-function forget(pool: string[], id: string): void {
+function removeId(pool: string[], id: string): void {
   const at = pool.indexOf(id);
   if (at >= 0) pool.splice(at, 1);
 }

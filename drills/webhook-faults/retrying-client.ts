@@ -1,16 +1,16 @@
-// Owns the integrator's way to ask the API: at whichever process answers, again and again under one idempotency key, until
+// Owns the integrator's way to call the API: at whichever process answers, again and again under one idempotency key, until
 // there is an answer that stands.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../server/src/kit/ids.ts';
 import { type CallResult, call } from '../../server/test/support/client.ts';
 
-export type Ask = (method: string, path: string, body?: object) => Promise<CallResult>;
+export type Call = (method: string, path: string, body?: object) => Promise<CallResult>;
 
 /** Conflicts that pass, as the API says of them itself. */
-const passing = new Set(['idempotency_in_progress', 'conversation_busy']);
+const transientConflicts = new Set(['idempotency_in_progress', 'conversation_busy']);
 
 /** Gives a 2xx, or a 409 that does not pass by itself; any other refusal is a fault of the drill. */
-export function asking(apis: readonly string[], token: string): Ask {
+export function retryingClient(apis: readonly string[], token: string): Call {
   return async (method, path, body) => {
     const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': newId() } : {};
     for (let tries = 0; ; tries += 1) {
@@ -18,7 +18,7 @@ export function asking(apis: readonly string[], token: string): Ask {
         () => undefined, // its process is gone, or was killed over it
       );
       if (got !== undefined && got.status < 300) return got;
-      if (got?.status === 409 && !passing.has(got.body.code)) return got;
+      if (got?.status === 409 && !transientConflicts.has(got.body.code)) return got;
       if (got !== undefined && got.status < 500 && got.status !== 409 && got.status !== 429)
         throw new Error(`${method} ${path} answered ${got.status}: ${got.text}`);
       await sleep(got?.status === 429 ? Number(got.headers['retry-after']) * 1000 : 100);

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { freePort } from './ports.ts';
+import { freePort } from '../../bench/lib/ports.ts';
 
 export interface OwnRedis {
   readonly url: string;

@@ -2,7 +2,7 @@
 // to, two workspaces with three apps, and everybody who calls.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { freshDatabase, killed, start } from '../../bench/lib/services.ts';
+import { createDatabase, killProcess, startProgram } from '../../bench/lib/services.ts';
 import { type Heard, startHookSandbox } from '../../sandbox/src/hooks.ts';
 import { createApp } from '../../server/src/app.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
@@ -13,26 +13,30 @@ import type { Route } from '../../server/src/core/auth/route.ts';
 import { insertApp } from '../../server/src/core/identity/apps.ts';
 import { createLog } from '../../server/src/kit/log.ts';
 import type { Db } from '../../server/src/tables.ts';
-import { makeKinds } from './callers.ts';
-import { type Cast, casting, marker } from './cast.ts';
-import { clientOf, done, type Send } from './client.ts';
-import type { Kind, Letter } from './kinds.ts';
-import { fill, type Place } from './place.ts';
+import type { CallerKind, TenantLetter } from './caller-kinds.ts';
+import { createCallerKinds } from './callers.ts';
+import { call, openClient, type Send } from './client.ts';
+import { createFixtures, type Fixtures, marker } from './fixtures.ts';
+import { fillTenant, type Tenant } from './tenant.ts';
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-export interface Stage {
+export interface Environment {
   readonly send: Send;
   readonly db: Db;
   readonly routes: readonly Route[];
-  readonly places: Readonly<Record<Letter, Place>>;
-  readonly kinds: readonly Kind[];
+  readonly tenants: Readonly<Record<TenantLetter, Tenant>>;
+  readonly kinds: readonly CallerKind[];
   close(): Promise<void>;
 }
 
-export async function setStage(connections: number, records: number, onHeard: (heard: Heard) => void): Promise<Stage> {
-  const database = await freshDatabase('neighbours');
-  const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard });
+export async function startEnvironment(
+  connections: number,
+  records: number,
+  onReceived: (received: Heard) => void,
+): Promise<Environment> {
+  const database = await createDatabase('neighbours');
+  const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard: onReceived });
   const environment = {
     ...newKeys(),
     DATABASE_URL: database.url,
@@ -45,42 +49,46 @@ export async function setStage(connections: number, records: number, onHeard: (h
   const env = { PATH: process.env.PATH ?? '', ...environment };
   const config = readConfig(environment);
   const app = createApp(config, { migrations: [], log: createLog('error') });
-  const api = await start(file('../../bench/pipeline/served.ts'), env);
+  const api = await startProgram(file('../../bench/lib/api-server.ts'), env);
   const worker = fork(file('../../server/src/main.ts'), ['worker'], { env });
-  const client = clientOf(api.port, connections);
+  const client = openClient(api.port, connections);
   const receiverUrl = `http://127.0.0.1:${receiver.port}`;
   const close = async () => {
     client.close();
-    await killed(worker);
+    await killProcess(worker);
     await api.stop();
     await app.close();
     await receiver.close();
     await database.drop();
   };
   try {
-    const cast = casting(app, config);
-    const places = await makePlaces(cast, client.send, receiverUrl);
-    for (const place of Object.values(places)) await fill(client.send, place, records);
-    const kinds = await makeKinds(cast, places, client.send);
-    return { send: client.send, db: app.database.db, routes: app.routes, places, kinds, close };
+    const fixtures = createFixtures(app, config);
+    const tenants = await createTenants(fixtures, client.send, receiverUrl);
+    for (const tenant of Object.values(tenants)) await fillTenant(client.send, tenant, records);
+    const kinds = await createCallerKinds(fixtures, tenants, client.send);
+    return { send: client.send, db: app.database.db, routes: app.routes, tenants: tenants, kinds, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function makePlaces(cast: Cast, send: Send, receiverUrl: string): Promise<Record<Letter, Place>> {
-  const victim = await cast.person('victim');
-  const other = await cast.person('other');
-  const [first, second] = [await cast.workspace(victim), await cast.workspace(other)];
-  const place = async (letter: Letter, user_id: string, workspace_id: string): Promise<Place> => {
-    const token = await cast.credential({ kind: 'personal_token', user_id, workspace_id });
+async function createTenants(
+  fixtures: Fixtures,
+  send: Send,
+  receiverUrl: string,
+): Promise<Record<TenantLetter, Tenant>> {
+  const victim = await fixtures.person('victim');
+  const other = await fixtures.person('other');
+  const [first, second] = [await fixtures.workspace(victim), await fixtures.workspace(other)];
+  const tenant = async (letter: TenantLetter, user_id: string, workspace_id: string): Promise<Tenant> => {
+    const token = await fixtures.credential({ kind: 'personal_token', user_id, workspace_id });
     const mark = marker();
     const caller = { user_id } as WorkspaceAccess['caller'];
     const access = issueProof<WorkspaceAccess>({ caller, workspace_id, plan: 'enterprise', role: 'owner' });
     const about = { name: `App ${mark}`, user_description: mark } as const;
     const app = await insertApp(
-      cast.db,
+      fixtures.db,
       access,
       {
         ...about,
@@ -88,15 +96,15 @@ async function makePlaces(cast: Cast, send: Send, receiverUrl: string): Promise<
         visibility: letter === 'a' ? 'private' : 'workspace',
         public_settings: letter === 'b' ? 'public_without_login' : 'public_with_login',
       },
-      cast.now,
+      fixtures.now,
     );
     const agent = await insertApp(
-      cast.db,
+      fixtures.db,
       access,
       { ...about, app_type: 'user_agent', visibility: 'private', public_settings: 'private_with_login' },
-      cast.now,
+      fixtures.now,
     );
-    const folder = await done(send, token, 'POST', '/api/app-folders', {
+    const folder = await call(send, token, 'POST', '/api/app-folders', {
       name: `Folder ${letter}`,
       scope: 'workspace',
     });
@@ -118,8 +126,8 @@ async function makePlaces(cast: Cast, send: Send, receiverUrl: string): Promise<
     };
   };
   return {
-    a: await place('a', victim, first),
-    b: await place('b', victim, first),
-    c: await place('c', other, second),
+    a: await tenant('a', victim, first),
+    b: await tenant('b', victim, first),
+    c: await tenant('c', other, second),
   };
 }

@@ -3,16 +3,16 @@ import type { AcceptedCredentials } from '../../server/src/core/auth/credentials
 import type { Route } from '../../server/src/core/auth/route.ts';
 
 /** a: the victim · b: the neighbours', in the same workspace · c: that of another workspace */
-export type Letter = 'a' | 'b' | 'c';
+export type TenantLetter = 'a' | 'b' | 'c';
 
 export interface Caller {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Kind {
+export interface CallerKind {
   readonly name: string;
   /** The app they have rights on. */
-  readonly own: Letter | null;
+  readonly own: TenantLetter | null;
   readonly role: 'runtime' | 'key' | 'viewer' | 'editor' | 'owner';
   /** Part of every text that they write. */
   readonly stamp: string;
@@ -22,13 +22,13 @@ export interface Kind {
   readonly weight: number;
 }
 
-// They would end the stage: the other calls on a thing of one's own need it to be there.
-const ends = new Set(['deleteApp', 'restoreApp']);
+// They would end the environment: the other calls on a thing of one's own need it to be there.
+const excluded = new Set(['deleteApp', 'restoreApp']);
 
 /** Whether such callers may do this on their own app, by the route's own words. */
-export function may({ role }: Kind, { name, path, credentials, access: { needs } }: Route): boolean {
+export function mayCall({ role }: CallerKind, { name, path, credentials, access: { needs } }: Route): boolean {
   const accepted = credentials as AcceptedCredentials;
-  if (!path.startsWith('/api/apps/{app_id}') || ends.has(name)) return false;
+  if (!path.startsWith('/api/apps/{app_id}') || excluded.has(name)) return false;
   if (role === 'runtime') return accepted.appUser === true;
   if (role === 'key') return accepted.workspaceKey !== undefined;
   if (accepted.token === undefined) return false;

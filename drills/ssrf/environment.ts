@@ -1,4 +1,4 @@
-// Owns the stage of the attacks: a DNS server, canaries at private addresses that must hear nothing, and the net outside,
+// Owns the environment of the attacks: a DNS server, canaries at private addresses that must hear nothing, and the net outside,
 // for which 127.20.0.0/16 stands.
 import { Resolver } from 'node:dns/promises';
 import { type Authority, type Certificate, makeAuthority } from '../../sandbox/src/certificates.ts';
@@ -11,7 +11,7 @@ import type { Outcome } from '../../server/src/kit/outbound/outcome.ts';
 export const outside = '127.20.0.1';
 export const connectMs = 1_500;
 
-export interface Stage {
+export interface Environment {
   readonly authority: Authority;
   readonly certificate: Certificate;
   readonly dns: DnsSandbox;
@@ -28,7 +28,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(zone: DnsZone): Promise<Stage> {
+export async function openEnvironment(zone: DnsZone): Promise<Environment> {
   const authority = await makeAuthority();
   const certificate = await authority.issue(
     'DNS:*.outside.test',
@@ -88,7 +88,7 @@ export async function openStage(zone: DnsZone): Promise<Stage> {
 export interface Vector {
   readonly name: string;
   /** Why it was not contained; undefined when it was. */
-  run(stage: Stage): Promise<string | undefined>;
+  run(environment: Environment): Promise<string | undefined>;
 }
 
 /** Judges an outcome: `refused:address`, `failed:timeout`, `answered:302`, and that it came in time. */

@@ -7,16 +7,16 @@ import { openWorkflows } from '../../server/src/kit/background/workflows/workflo
 import { systemClock } from '../../server/src/kit/clock.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 
-export interface Drill {
+export interface DrillWorker {
   readonly url: string;
   readonly slots: number;
   readonly wake: WakeUps;
-  readonly later: Partial<BackgroundWork>;
-  readonly onSettled?: WorkerDeps['onRecovered'];
+  readonly work: Partial<BackgroundWork>;
+  readonly onRecovered?: WorkerDeps['onRecovered'];
 }
 
 /** Gives the slot it works in. */
-export async function workInDrill({ url, slots, wake, later, onSettled }: Drill): Promise<number> {
+export async function runDrillWorker({ url, slots, wake, work: later, onSettled }: DrillWorker): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
   const slot = await acquireSlot({ url, slots }, stop.signal);

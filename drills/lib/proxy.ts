@@ -4,9 +4,9 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface TcpProxy {
   readonly port: number;
   /** From now on nothing passes, in either direction, and nobody is told. */
-  blackHole(): void;
+  dropTraffic(): void;
   /** New connections pass again; the old ones stay dead. */
-  heal(): void;
+  restore(): void;
   close(): void;
 }
 
@@ -30,7 +30,7 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
   await promise;
   return {
     port: (server.address() as { port: number }).port,
-    blackHole() {
+    dropTraffic() {
       swallowing = true;
       for (const socket of sockets) {
         swallowed.add(socket);
@@ -38,7 +38,7 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
         socket.pause();
       }
     },
-    heal() {
+    restore() {
       swallowing = false;
     },
     close() {

@@ -10,10 +10,10 @@ import type { Db } from '../../server/src/tables.ts';
 
 export const benchEmail = 'bench@example.com';
 
-export const makePerson = (db: Db): Promise<string> =>
+export const createBenchUser = (db: Db): Promise<string> =>
   insertUser(db, { email: benchEmail, full_name: 'Bench' }, new Date());
 
-export interface Room {
+export interface BenchWorkspace {
   readonly user_id: string;
   readonly workspace_id: string;
   /** Of its owner, for everything. */
@@ -21,11 +21,11 @@ export interface Room {
   readonly access: WorkspaceAccess;
 }
 
-export async function makeRoom(
+export async function createBenchWorkspace(
   db: Db,
   { TOKEN_PEPPERS: peppers, CELL_CODE: cellCode }: Pick<Config, 'TOKEN_PEPPERS' | 'CELL_CODE'>,
   user_id: string,
-): Promise<Room> {
+): Promise<BenchWorkspace> {
   const now = new Date();
   const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
   // The limit is counted on every request as in production; only its figure is out of the way.
@@ -42,7 +42,12 @@ export async function makeRoom(
   return { user_id, workspace_id, token, access };
 }
 
-export const makeApp = (db: Db, { access }: Pick<Room, 'access'>, app_type: NewApp['app_type'], name = 'Bench') =>
+export const createBenchApp = (
+  db: Db,
+  { access }: Pick<BenchWorkspace, 'access'>,
+  app_type: NewApp['app_type'],
+  name = 'Bench',
+) =>
   insertApp(
     db,
     access,
