@@ -158,9 +158,9 @@ class WorkerFleet {
     const worker: WorkerProcess = { number, child, throughProxy };
     this.#processes[number] = worker;
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      const said = JSON.parse(line) as { working?: number; settled?: number };
+      const said = JSON.parse(line) as { working?: number; recovered?: number };
       if (said.working !== undefined) worker.slot = said.working;
-      if (said.settled !== undefined) this.#recovered(said.settled);
+      if (said.recovered !== undefined) this.#recovered(said.recovered);
     });
     child.once('exit', () => {
       worker.slot = undefined;

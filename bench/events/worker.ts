@@ -1,7 +1,7 @@
 // The worker of the events bench: a listener that only counts, and says when it was called.
 
 import { runDrillWorker } from '../../drills/lib/worker.ts';
-import { eventBus, createListeners } from '../../server/src/kit/background/events/event-bus.ts';
+import { createListeners, eventBus } from '../../server/src/kit/background/events/event-bus.ts';
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { AnyDb } from '../../server/src/kit/db/database.ts';
 

@@ -16,7 +16,7 @@ export interface DrillWorker {
 }
 
 /** Gives the slot it works in. */
-export async function runDrillWorker({ url, slots, wake, work: later, onSettled }: DrillWorker): Promise<number> {
+export async function runDrillWorker({ url, slots, wake, work: later, onRecovered }: DrillWorker): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());
   const slot = await acquireSlot({ url, slots }, stop.signal);
@@ -31,7 +31,7 @@ export async function runDrillWorker({ url, slots, wake, work: later, onSettled 
     clock: systemClock,
     engine: openWorkflows(pool, url),
     onError: (what, error) => console.error(what, String(error).slice(0, 200)),
-    ...(onSettled && { onRecovered: onSettled }),
+    ...(onRecovered && { onRecovered: onRecovered }),
   });
   const end = async () => {
     await working.stop();

@@ -13,6 +13,6 @@ const slot = await runDrillWorker({
   slots: Number(slots),
   wake: openWakeUps(REDIS_URL, `drill:${new URL(url).port}:`),
   work: { queues: [jobs], workflows: [twoSteps as Workflow] },
-  onSettled: (settled) => say({ settled }),
+  onRecovered: (recovered) => say({ recovered }),
 });
 say({ working: slot });
