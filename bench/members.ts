@@ -7,7 +7,7 @@ import { issueProof } from '../server/src/core/auth/issue-proof.ts';
 import type { WorkspaceAccess } from '../server/src/core/auth/proofs.ts';
 import { insertCredential } from '../server/src/core/identity/users.ts';
 import { MemberQuery } from '../server/src/features/members/contract.ts';
-import { digestOf, sealCursor } from '../server/src/features/members/cursor.ts';
+import { encodeCursor, hashBinding } from '../server/src/features/members/cursor.ts';
 import { listMembers } from '../server/src/features/members/list.ts';
 import { openDatabase } from '../server/src/kit/db/database.ts';
 import type { Db, Tables } from '../server/src/tables.ts';
@@ -139,7 +139,7 @@ async function measure(
 
 /** As the service would have made it: walking there page by page would take longer than everything else. */
 function cursorFor(crowd: Crowd, { body, after, orderKey }: Case): string {
-  return sealCursor(signingKey, digestOf(crowd.workspace_id, body, orderKey), after as NonNullable<Case['after']>);
+  return encodeCursor(signingKey, hashBinding(crowd.workspace_id, body, orderKey), after as NonNullable<Case['after']>);
 }
 
 async function timed(work: () => Promise<unknown>, times: number): Promise<number[]> {

@@ -12,7 +12,7 @@ import { openDatabase } from '../kit/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
-import { makeDemo } from './demo/demo.ts';
+import { createDemoData } from './demo/demo.ts';
 import { formatKeys, newKeys } from './keys.ts';
 import { migrateAll } from './migrate.ts';
 
@@ -25,7 +25,7 @@ export async function dev(): Promise<void> {
   const { token, isNew } = await issueDemoToken(config);
   const app = await serve(config);
   superviseWorker();
-  if (isNew) await makeDemo(app, token, systemClock.now());
+  if (isNew) await createDemoData(app, token, systemClock.now());
   console.log(welcomeText(config, token));
 }
 

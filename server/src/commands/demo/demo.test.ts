@@ -4,7 +4,7 @@ import { afterAll, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
-import { makeDemo } from './demo.ts';
+import { createDemoData } from './demo.ts';
 
 const model = await startModelSandbox();
 afterAll(() => model.close());
@@ -14,7 +14,7 @@ await answering.startWorker();
 const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
 const workspace = await world.workspace(owner);
 const startedAt = performance.now();
-await makeDemo(world.app, await world.token(owner, workspace), new Date('2026-06-30T12:00:00Z'));
+await createDemoData(world.app, await world.token(owner, workspace), new Date('2026-06-30T12:00:00Z'));
 const seconds = (performance.now() - startedAt) / 1000;
 
 const counted = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
@@ -46,7 +46,7 @@ it('has an agent and a conversation with it, also where no model is set up', asy
 it('is answered there where a model is', async () => {
   const person = await answering.person('demo@example.com');
   const place = await answering.workspace(person);
-  await makeDemo(answering.app, await answering.token(person, place), new Date());
+  await createDemoData(answering.app, await answering.token(person, place), new Date());
   const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);
   expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant']);
   const notes = await sql<{ content: string }>`select content from agent_memories`.execute(answering.db);

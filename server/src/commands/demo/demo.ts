@@ -1,10 +1,10 @@
 // Owns the demo data: made through the API itself, as a person would make it; the many people in it in bulk.
 import type { App } from '../../app.ts';
-import { makePeople } from './people.ts';
+import { insertDemoPeople } from './people.ts';
 
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
-export async function makeDemo({ server, database }: App, token: string, now: Date): Promise<void> {
+export async function createDemoData({ server, database }: App, token: string, now: Date): Promise<void> {
   const ask = async <Body>(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Promise<Body> => {
     const answer = await server.inject({ method, url, payload, headers: { authorization: `Bearer ${token}` } });
     if (answer.statusCode !== 200)
@@ -43,7 +43,7 @@ export async function makeDemo({ server, database }: App, token: string, now: Da
   }
   await ask('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
   const { user, credential } = await ask<Me>('GET', '/api/auth/me');
-  await makePeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
+  await insertDemoPeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
 }
 
 interface Me {

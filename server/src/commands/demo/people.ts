@@ -7,7 +7,7 @@ import type { Db, Tables } from '../../tables.ts';
 
 type Rows<Table extends keyof Tables> = Insertable<Tables[Table]>[];
 
-export interface DemoPlace {
+export interface DemoWorkspace {
   readonly workspace_id: string;
   readonly owner_id: string;
 }
@@ -37,13 +37,13 @@ type Role = 'admin' | 'editor' | 'viewer' | 'guest';
 /** Of every 20 people: one admin, nine editors, six viewers, four guests. */
 const roleOf = (i: number): Role =>
   i % 20 === 0 ? 'admin' : i % 20 < 10 ? 'editor' : i % 20 < 16 ? 'viewer' : 'guest';
-const spends = (i: number) => roleOf(i) === 'admin' || roleOf(i) === 'editor';
+const maySpend = (i: number) => roleOf(i) === 'admin' || roleOf(i) === 'editor';
 
 const nameOf = (i: number) => `${firstNames[i % firstNames.length]} ${lastNames[i % lastNames.length]}`;
 const emailOf = (i: number) =>
   `${nameOf(i).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(' ', '.')}.${i}@demo.example`;
 
-export async function makePeople(db: Db, place: DemoPlace, now: Date): Promise<void> {
+export async function insertDemoPeople(db: Db, place: DemoWorkspace, now: Date): Promise<void> {
   const ago = (days: number) => new Date(now.getTime() - days * dayMs);
   const people = Array.from({ length: memberCount }, (_, i) => ({ i, id: newId(), role: roleOf(i) }));
   const apps = appsOf(people, place, ago);
@@ -67,7 +67,7 @@ export async function makePeople(db: Db, place: DemoPlace, now: Date): Promise<v
     .insertInto('credentials')
     .values(tokensOf(people, place, ago))
     .execute();
-  const ledger = spentBy(people, apps, place, ago);
+  const ledger = ledgerOf(people, apps, place, ago);
   await db.insertInto('credit_ledger').values(ledger).execute();
   await db
     .insertInto('credit_pools')
@@ -82,10 +82,10 @@ export async function makePeople(db: Db, place: DemoPlace, now: Date): Promise<v
   await db.insertInto('credit_use').values(usesOf(ledger)).execute();
 }
 
-type Ago = (days: number) => Date;
+type DaysAgo = (days: number) => Date;
 type People = readonly { readonly i: number; readonly id: string; readonly role: Role }[];
 
-const usersOf = (people: People, ago: Ago): Rows<'users'> =>
+const usersOf = (people: People, ago: DaysAgo): Rows<'users'> =>
   people.map(({ i, id }) => ({
     id,
     email: emailOf(i),
@@ -95,21 +95,21 @@ const usersOf = (people: People, ago: Ago): Rows<'users'> =>
   }));
 
 /** Every seventeenth is blocked; every fifth of those who spend has a limit of their own. */
-const membershipsOf = (people: People, { workspace_id }: DemoPlace, ago: Ago): Rows<'memberships'> =>
+const membershipsOf = (people: People, { workspace_id }: DemoWorkspace, ago: DaysAgo): Rows<'memberships'> =>
   people.map(({ i, id, role }) => ({
     workspace_id,
     user_id: id,
     role,
     access_state: i % 17 === 16 ? 'blocked' : 'active',
     assigned_via: role === 'guest' ? 'app_share' : 'direct',
-    credit_limit: spends(i) && i % 5 === 3 ? 10 + i : null,
+    credit_limit: maySpend(i) && i % 5 === 3 ? 10 + i : null,
     created_date: ago(390 - i),
     updated_date: ago(i % 90),
   }));
 
 /** Some who may make apps own up to three, every other one an agent too. */
-function appsOf(people: People, { workspace_id }: DemoPlace, ago: Ago): Rows<'apps'> {
-  const makers = people.filter(({ i }) => spends(i) && i % 4 === 1);
+function appsOf(people: People, { workspace_id }: DemoWorkspace, ago: DaysAgo): Rows<'apps'> {
+  const makers = people.filter(({ i }) => maySpend(i) && i % 4 === 1);
   return makers.flatMap(({ i, id }) =>
     Array.from({ length: 1 + (i % 3) }, (_, n) => {
       const app_type = n === 0 && i % 8 === 1 ? ('user_agent' as const) : ('user_app' as const);
@@ -131,7 +131,12 @@ function appsOf(people: People, { workspace_id }: DemoPlace, ago: Ago): Rows<'ap
 }
 
 /** Each guest is there by one or two shares; some editors and viewers have one beside. */
-const sharesOf = (people: People, apps: Rows<'apps'>, { workspace_id }: DemoPlace, ago: Ago): Rows<'app_shares'> =>
+const sharesOf = (
+  people: People,
+  apps: Rows<'apps'>,
+  { workspace_id }: DemoWorkspace,
+  ago: DaysAgo,
+): Rows<'app_shares'> =>
   people
     .filter(({ i, role }) => role === 'guest' || i % 6 === 2)
     .flatMap(({ i, id, role }) =>
@@ -149,7 +154,7 @@ const sharesOf = (people: People, apps: Rows<'apps'>, { workspace_id }: DemoPlac
     );
 
 /** Three in seven have expired. Nobody knows these links: their hashes are of nothing. */
-const invitationsOf = ({ workspace_id, owner_id }: DemoPlace, ago: Ago): Rows<'invitations'> =>
+const invitationsOf = ({ workspace_id, owner_id }: DemoWorkspace, ago: DaysAgo): Rows<'invitations'> =>
   Array.from({ length: invitationCount }, (_, n) => {
     const role = (['editor', 'viewer', 'guest', 'editor', 'admin'] as const)[n % 5] ?? 'editor';
     const age = n % 7 < 3 ? 61 + n : n + 1;
@@ -170,7 +175,7 @@ const invitationsOf = ({ workspace_id, owner_id }: DemoPlace, ago: Ago): Rows<'i
 const invitedSharesOf = (
   invitations: Rows<'invitations'>,
   apps: Rows<'apps'>,
-  { workspace_id }: DemoPlace,
+  { workspace_id }: DemoWorkspace,
   created_date: Date,
 ): Rows<'invitation_shares'> =>
   invitations
@@ -184,7 +189,7 @@ const invitedSharesOf = (
     }));
 
 /** Two in three were seen in the last fifty days, by a token whose text nobody knows. */
-const tokensOf = (people: People, { workspace_id }: DemoPlace, ago: Ago): Rows<'credentials'> =>
+const tokensOf = (people: People, { workspace_id }: DemoWorkspace, ago: DaysAgo): Rows<'credentials'> =>
   people
     .filter(({ i }) => i % 3 !== 0)
     .map(({ i, id }) => ({
@@ -202,8 +207,13 @@ const tokensOf = (people: People, { workspace_id }: DemoPlace, ago: Ago): Rows<'
     }));
 
 /** Sixty days of use by two thirds of those who spend, on two days in five; one use in forty was refunded. */
-function spentBy(people: People, apps: Rows<'apps'>, { workspace_id }: DemoPlace, ago: Ago): Rows<'credit_ledger'> {
-  const spenders = people.filter(({ i }) => spends(i) && i % 3 !== 2);
+function ledgerOf(
+  people: People,
+  apps: Rows<'apps'>,
+  { workspace_id }: DemoWorkspace,
+  ago: DaysAgo,
+): Rows<'credit_ledger'> {
+  const spenders = people.filter(({ i }) => maySpend(i) && i % 3 !== 2);
   return spenders.flatMap(({ i, id }) =>
     Array.from({ length: 60 }, (_, day) => day)
       .filter((day) => (i * 7 + day * 3) % 5 < 2)

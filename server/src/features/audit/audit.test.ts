@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
-import { brokenAt, chained, firstPrevHash } from './chain.ts';
-import { dropExpired, sealAll } from './seal.ts';
+import { appendToChain, findFirstBroken, firstPrevHash } from './chain.ts';
+import { removeExpired, sealAll } from './seal.ts';
 
 const world = await startWorld({ tampersWithAuditLog: true });
 const seal = () => sealAll(world.app.database.db);
@@ -165,7 +165,7 @@ describe('the chain', () => {
     world.clock.aheadMs = 401 * 24 * 60 * 60 * 1000;
     await folder(as, 'new');
     await seal();
-    await dropExpired(world.app.database.db, world.clock.now());
+    await removeExpired(world.app.database.db, world.clock.now());
     world.clock.aheadMs = 0;
     expect(await verify(as)).toMatchObject({ valid: true, checked: 1, first_sequence: 2, last_sequence: 2 });
   });
@@ -196,7 +196,7 @@ describe('the chain', () => {
     }
     await seal();
     for (const ahead of [409.5, 411]) {
-      await dropExpired(world.app.database.db, new Date(Date.now() + ahead * day));
+      await removeExpired(world.app.database.db, new Date(Date.now() + ahead * day));
       expect(await verify(as)).toMatchObject({ valid: true });
     }
     world.clock.aheadMs = 0;
@@ -208,15 +208,15 @@ describe('the chain', () => {
     fc.assert(
       fc.property(fc.array(entry, { minLength: 1, maxLength: 20 }), fc.nat(), (entries, pick) => {
         const head = { sequence: 0, hash: firstPrevHash };
-        const links = chained(head, JSON.parse(JSON.stringify(entries)));
-        expect(brokenAt(links, head)).toBeNull();
+        const links = appendToChain(head, JSON.parse(JSON.stringify(entries)));
+        expect(findFirstBroken(links, head)).toBeNull();
         const at = pick % links.length;
         const changed = links.map((link, i) =>
           i === at ? { ...link, entry: { ...link.entry, type: `${link.entry.type}!` } } : link,
         );
-        expect(brokenAt(changed, head)).toBe(at + 1);
+        expect(findFirstBroken(changed, head)).toBe(at + 1);
         expect(
-          brokenAt(
+          findFirstBroken(
             links.filter((_, i) => i !== at),
             head,
           ),

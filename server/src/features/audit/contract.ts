@@ -43,7 +43,7 @@ export const ExportQuery = query({
 
 export const VerifyQuery = query({ from_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional() });
 
-export const Verified = answer('VerifiedAuditLog', {
+export const Verification = answer('VerifiedAuditLog', {
   valid: z.boolean(),
   checked: count,
   first_sequence: count.nullable(),
@@ -54,15 +54,15 @@ export const Verified = answer('VerifiedAuditLog', {
 });
 
 /** What a change wrote of itself; its place in the chain is added when it is sealed. */
-export type Entry = Readonly<Record<string, unknown>>;
+export type EntryContent = Readonly<Record<string, unknown>>;
 
-export interface SealedRow {
+export interface AuditRow {
   id: string;
   sequence: number | null;
-  entry: Entry;
+  entry: EntryContent;
   prev_hash: string | null;
   hash: string | null;
 }
 
-export const presentEntry = ({ entry, sequence, prev_hash, hash }: Omit<SealedRow, 'id'>) =>
+export const presentEntry = ({ entry, sequence, prev_hash, hash }: Omit<AuditRow, 'id'>) =>
   ({ ...entry, sequence, prev_hash, hash }) as z.input<typeof AuditEntry>;

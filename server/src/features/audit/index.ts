@@ -4,13 +4,13 @@
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { auditRoutes } from './routes.ts';
-import { dropExpired, sealAll } from './seal.ts';
+import { removeExpired, sealAll } from './seal.ts';
 
 export const audit = ({ cursors }: { cursors: Cursors }) => ({
   seal: sealAll,
   routes: auditRoutes(cursors),
   jobs: [
     { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
-    { name: 'drop expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => dropExpired(db, now) },
+    { name: 'drop expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpired(db, now) },
   ] satisfies Job[],
 });

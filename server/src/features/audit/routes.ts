@@ -9,14 +9,14 @@ import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
 import type { Db } from '../../tables.ts';
-import { brokenAt } from './chain.ts';
-import { AuditEntry, AuditQuery, ExportQuery, presentEntry, Verified, VerifyQuery } from './contract.ts';
+import { findFirstBroken } from './chain.ts';
+import { AuditEntry, AuditQuery, ExportQuery, presentEntry, Verification, VerifyQuery } from './contract.ts';
 import { countUnsealed, findChain, listEntries, listSealed } from './store.ts';
 
-const reader = { ...writeCredentials, workspaceKey: 'audit:read' } as const;
-const exportPage = 1_000;
-const verifiedAtMost = 100_000;
-const verifiedAtOnce = 1_000; // hashing more would keep other requests waiting
+const auditCredentials = { ...writeCredentials, workspaceKey: 'audit:read' } as const;
+const exportBatchSize = 1_000;
+const maxVerified = 100_000;
+const verifyBatchSize = 1_000; // hashing more would keep other requests waiting
 
 export const auditRoutes = (cursors: Cursors): Route[] => [
   route({
@@ -24,7 +24,7 @@ export const auditRoutes = (cursors: Cursors): Route[] => [
     method: 'GET',
     path: '/api/workspace/audit-log',
     summary: 'List what was changed in the workspace, by whom, and what was refused',
-    credentials: reader,
+    credentials: auditCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(100, 'workspace'),
     query: AuditQuery,
@@ -42,13 +42,13 @@ export const auditRoutes = (cursors: Cursors): Route[] => [
     method: 'GET',
     path: '/api/workspace/audit-log/export',
     summary: 'Take the sealed audit log along, one JSON entry a line, oldest first',
-    credentials: reader,
+    credentials: auditCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(5, 'workspace'),
     query: ExportQuery,
     answers: { 200: media('application/x-ndjson', 'one entry a line') },
     handle: ({ db, access, query }) =>
-      Readable.from(exported(db, access, query.from_sequence ?? 1, query.to_sequence ?? null)),
+      Readable.from(streamEntries(db, access, query.from_sequence ?? 1, query.to_sequence ?? null)),
   }),
   route({
     name: 'verifyAuditLog',
@@ -56,22 +56,27 @@ export const auditRoutes = (cursors: Cursors): Route[] => [
     path: '/api/workspace/audit-log/verify',
     summary: 'Check that no sealed entry was changed, removed or moved',
     description: 'At most 100,000 entries a call; go on with `from_sequence`.',
-    credentials: reader,
+    credentials: auditCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(5, 'workspace'),
     query: VerifyQuery,
-    answers: { 200: Verified },
-    handle: ({ db, access, query }) => verify(db, access, query.from_sequence),
+    answers: { 200: Verification },
+    handle: ({ db, access, query }) => verifyChain(db, access, query.from_sequence),
   }),
 ];
 
-async function* exported(db: Db, access: WorkspaceAccess, from: number, to: number | null): AsyncGenerator<string> {
+async function* streamEntries(
+  db: Db,
+  access: WorkspaceAccess,
+  from: number,
+  to: number | null,
+): AsyncGenerator<string> {
   let next = from;
   for (;;) {
-    const links = await listSealed(db, access, next, to, exportPage);
+    const links = await listSealed(db, access, next, to, exportBatchSize);
     for (const link of links) yield `${JSON.stringify(presentEntry(link))}\n`;
     const last = links.at(-1);
-    if (last === undefined || links.length < exportPage) return;
+    if (last === undefined || links.length < exportBatchSize) return;
     next = last.sequence + 1;
   }
 }
@@ -80,7 +85,7 @@ async function* exported(db: Db, access: WorkspaceAccess, from: number, to: numb
  * Compares the entries with the end of the chain as it was when the check began: what is sealed meanwhile is not part of
  * it. The end is kept apart from the entries, so that entries cut off it are missed too.
  */
-async function verify(db: Db, access: WorkspaceAccess, fromSequence: number | undefined) {
+async function verifyChain(db: Db, access: WorkspaceAccess, fromSequence: number | undefined) {
   const unsealed = await countUnsealed(db, access);
   const chain = await findChain(db, access);
   const first = chain && Math.max(chain.first_sequence, fromSequence ?? chain.first_sequence);
@@ -94,13 +99,13 @@ async function verify(db: Db, access: WorkspaceAccess, fromSequence: number | un
     broken_at: null,
   };
   if (chain === undefined || first === undefined || first > chain.last_sequence) return nothing;
-  const end = Math.min(chain.last_sequence, first + verifiedAtMost - 1);
-  let at = await startOf(db, access, chain, first);
+  const end = Math.min(chain.last_sequence, first + maxVerified - 1);
+  let at = await findEntryBefore(db, access, chain, first);
   let broken_at: number | null = null;
   while (broken_at === null && at.sequence < end) {
-    const links = await listSealed(db, access, at.sequence + 1, end, verifiedAtOnce);
+    const links = await listSealed(db, access, at.sequence + 1, end, verifyBatchSize);
     const last = links.at(-1);
-    broken_at = brokenAt(links, at) ?? (last === undefined ? at.sequence + 1 : null);
+    broken_at = findFirstBroken(links, at) ?? (last === undefined ? at.sequence + 1 : null);
     if (last !== undefined) at = { sequence: last.sequence, hash: last.hash };
   }
   if (broken_at === null && end === chain.last_sequence && at.hash !== chain.last_hash) broken_at = end;
@@ -117,7 +122,7 @@ async function verify(db: Db, access: WorkspaceAccess, fromSequence: number | un
 }
 
 /** What came just before the run to check: the kept boundary, or the entry before. */
-async function startOf(
+async function findEntryBefore(
   db: Db,
   access: WorkspaceAccess,
   chain: { first_sequence: number; first_prev_hash: string },

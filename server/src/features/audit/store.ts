@@ -4,13 +4,13 @@ import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
-import { firstPrevHash, type Link } from './chain.ts';
-import type { AuditQuery, Entry, SealedRow } from './contract.ts';
+import { firstPrevHash, type SealedEntry } from './chain.ts';
+import type { AuditQuery, AuditRow, EntryContent } from './contract.ts';
 
 // ---- sealing
 
 /** Workspaces with entries to seal; null is the installation's own chain. */
-export async function listUnsealedChains(db: Db, limit: number): Promise<(string | null)[]> {
+export async function listChainsToSeal(db: Db, limit: number): Promise<(string | null)[]> {
   const { rows } = await sql<{ workspace_id: string | null }>`
     /* service */ select distinct workspace_id from (select workspace_id from audit_pending order by id limit ${limit}) waiting`.execute(
     db,
@@ -19,7 +19,7 @@ export async function listUnsealedChains(db: Db, limit: number): Promise<(string
 }
 
 /** The end of a chain, held until the transaction ends; undefined while another sealer holds it. */
-export async function holdChain(
+export async function lockChain(
   db: Db,
   workspace_id: string | null,
 ): Promise<{ sequence: number; hash: string } | undefined> {
@@ -29,7 +29,7 @@ export async function holdChain(
   return rows[0];
 }
 
-export async function beginChain(db: Db, workspace_id: string | null): Promise<void> {
+export async function ensureChain(db: Db, workspace_id: string | null): Promise<void> {
   await db
     .insertInto('audit_chains')
     .values({
@@ -45,18 +45,18 @@ export async function beginChain(db: Db, workspace_id: string | null): Promise<v
 }
 
 /** Takes the oldest waiting entries of a chain out of the waiting room. */
-export async function takePending(db: Db, workspace_id: string | null, limit: number): Promise<Entry[]> {
-  const { rows } = await sql<{ id: string; entry: Entry }>`
+export async function removePending(db: Db, workspace_id: string | null, limit: number): Promise<EntryContent[]> {
+  const { rows } = await sql<{ id: string; entry: EntryContent }>`
     /* service */ delete from audit_pending where ${ofChain(workspace_id)} and id in (
       select id from audit_pending where ${ofChain(workspace_id)} order by id limit ${limit}
     ) returning id, entry`.execute(db);
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.entry);
 }
 
-export async function insertSealed(db: Db, workspace_id: string | null, links: readonly Link[]): Promise<void> {
+export async function insertSealed(db: Db, workspace_id: string | null, links: readonly SealedEntry[]): Promise<void> {
   const last = links.at(-1);
   if (last === undefined) return;
-  const column = (pick: (link: Link) => unknown) => links.map(pick);
+  const column = (pick: (link: SealedEntry) => unknown) => links.map(pick);
   const entries = column((link) => JSON.stringify(link.entry));
   await sql`
     insert into audit_entries
@@ -79,7 +79,7 @@ export async function listEntries(
   access: WorkspaceAccess,
   query: AuditQuery,
   after: Position | undefined,
-): Promise<SealedRow[]> {
+): Promise<AuditRow[]> {
   const sealed = filtered(
     db
       .selectFrom('audit_entries')
@@ -89,7 +89,7 @@ export async function listEntries(
     after,
   );
   if (query.after_sequence !== undefined)
-    return sealed.where('sequence', '>', query.after_sequence).execute() as Promise<SealedRow[]>;
+    return sealed.where('sequence', '>', query.after_sequence).execute() as Promise<AuditRow[]>;
   const waiting = filtered(
     db
       .selectFrom('audit_pending')
@@ -105,9 +105,9 @@ export async function listEntries(
     after,
   );
   // An entry sealed between the two reads would be in both or in neither: read the waiting ones first.
-  const unsealed = (await waiting.execute()) as SealedRow[];
+  const unsealed = (await waiting.execute()) as AuditRow[];
   const known = new Set(unsealed.map((row) => row.id));
-  const rows = [...unsealed, ...((await sealed.execute()) as SealedRow[]).filter((row) => !known.has(row.id))];
+  const rows = [...unsealed, ...((await sealed.execute()) as AuditRow[]).filter((row) => !known.has(row.id))];
   return rows.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, query.limit + 1);
 }
 
@@ -143,7 +143,7 @@ export async function listSealed(
   from: number,
   to: number | null,
   limit: number,
-): Promise<Link[]> {
+): Promise<SealedEntry[]> {
   let found = db
     .selectFrom('audit_entries')
     .where('workspace_id', '=', access.workspace_id)
@@ -152,7 +152,7 @@ export async function listSealed(
     .orderBy('sequence')
     .limit(limit);
   if (to !== null) found = found.where('sequence', '<=', to);
-  return (await found.execute()) as unknown as Link[];
+  return (await found.execute()) as unknown as SealedEntry[];
 }
 
 export const findChain = (db: Db, access: WorkspaceAccess) =>
@@ -178,7 +178,7 @@ export async function listChains(db: Db): Promise<{ workspace_id: string | null 
  * Drops a chain's oldest entries, up to the first that is not older than `before`, some at a time, and keeps the place
  * where the rest begins. Only ever from the front: a chain with a hole would prove nothing.
  */
-export async function dropOldest(db: Db, workspace_id: string | null, before: Date, limit: number): Promise<number> {
+export async function removeOldest(db: Db, workspace_id: string | null, before: Date, limit: number): Promise<number> {
   await sql`set local plinth.audit_retention = 'on'`.execute(db);
   const ours = ofChain(workspace_id);
   const { rows } = await sql<{ sequence: number; hash: string }>`/* service */

@@ -34,7 +34,7 @@ export function listLedger(
 }
 
 /** Pools from this month on that were not checked since. */
-export async function listUncheckedPools(db: Db, from: Date, since: Date, limit: number): Promise<PoolKey[]> {
+export async function listPoolsToCheck(db: Db, from: Date, since: Date, limit: number): Promise<PoolKey[]> {
   const { rows } = await sql<PoolKey>`/* service */ select workspace_id, period_start from credit_pools
     where period_start >= ${from} and checked_date < ${since} order by period_start, checked_date limit ${limit}`.execute(
     db,
@@ -43,7 +43,7 @@ export async function listUncheckedPools(db: Db, from: Date, since: Date, limit:
 }
 
 /** False when another worker was faster. */
-export async function claimPool(db: Db, { workspace_id, period_start }: PoolKey, since: Date, now: Date) {
+export async function claimPoolCheck(db: Db, { workspace_id, period_start }: PoolKey, since: Date, now: Date) {
   const { numUpdatedRows } = await db
     .updateTable('credit_pools')
     .set({ checked_date: now })

@@ -13,11 +13,11 @@ import type { Db } from '../../tables.ts';
 import { type FolderChange, type FolderRow, type NewFolder, presentFolder } from './contract.ts';
 import {
   countFolders,
+  findAncestorsAndHeight,
   findFolder,
   getFolder,
   insertFolder,
   insertItems,
-  lineageOf,
   removeFolder,
   removeItem,
   removePersonalFolders,
@@ -32,7 +32,7 @@ const lockTree = (db: Db, { workspace_id }: Pick<WorkspaceAccess, 'workspace_id'
   takeAdvisoryLock(db, `folders of ${workspace_id}`);
 
 /** Runs a change of one folder in turn with all others, on the folder as it is then: it may be gone by now. */
-const changing = <Result>(
+const withLockedFolder = <Result>(
   db: Db,
   access: FolderAccess,
   work: (db: Db, folder: FolderRow) => Promise<Result>,
@@ -44,20 +44,20 @@ const changing = <Result>(
     return work(db, folder);
   });
 
-const roleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
+const requiredRoleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
 
 /** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
 export const rolePerScope = 'workspace viewer (personal folders), workspace editor (workspace folders)';
 
 export const changeableFolder = resourceGuard('folder', 'folders', rolePerScope, (folder: FolderRow, caller) =>
-  folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : roleFor(folder.scope),
+  folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : requiredRoleFor(folder.scope),
 );
 
 export type FolderAccess = WorkspaceAccess & { readonly folder: FolderRow };
 
 export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFolder, now: Date) {
   const scope = input.scope ?? 'personal';
-  requireRole(access, roleFor(scope));
+  requireRole(access, requiredRoleFor(scope));
   const folder: FolderRow = {
     id: newId(),
     workspace_id: access.workspace_id,
@@ -74,7 +74,7 @@ export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFo
   };
   return transaction(db, async (db) => {
     await lockTree(db, access);
-    if ((await countFolders(db, access)) >= maxFolders) throw tooMany();
+    if ((await countFolders(db, access)) >= maxFolders) throw tooManyFolders();
     if (folder.parent_folder_id !== null) await requireParent(db, access, folder, folder.parent_folder_id, 0);
     await insertFolder(db, folder);
     const made = presentFolder({ ...folder, item_count: 0 });
@@ -83,11 +83,11 @@ export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFo
   });
 }
 
-export async function changeFolder(db: Db, access: FolderAccess, change: FolderChange, now: Date) {
-  return changing(db, access, async (db, folder) => {
+export async function updateFolder(db: Db, access: FolderAccess, change: FolderChange, now: Date) {
+  return withLockedFolder(db, access, async (db, folder) => {
     if (Object.keys(change).length === 0) return unchanged(presentFolder(await getFolder(db, access, folder.id)));
     if (change.parent_folder_id != null) {
-      const { height } = await lineageOf(db, access, folder.id);
+      const { height } = await findAncestorsAndHeight(db, access, folder.id);
       await requireParent(db, access, folder, change.parent_folder_id, height);
     }
     await saveFolder(db, access, folder.id, { ...change, updated_date: now });
@@ -110,7 +110,7 @@ async function requireParent(
   const fits =
     parent?.scope === folder.scope && parent.app_type === folder.app_type && parent.owner_id === folder.owner_id;
   if (parent === undefined || !fits) throw notFound('folder_not_found');
-  const { ancestors } = await lineageOf(db, access, parent.id);
+  const { ancestors } = await findAncestorsAndHeight(db, access, parent.id);
   if (parent.id === folder.id || ancestors.includes(folder.id)) {
     throw new Problem('conflict', 'folder_cycle', 'A folder cannot be placed inside itself.');
   }
@@ -120,7 +120,7 @@ async function requireParent(
 }
 
 export async function addItems(db: Db, access: FolderAccess, appIds: readonly string[], now: Date) {
-  return changing(db, access, async (db, folder) => {
+  return withLockedFolder(db, access, async (db, folder) => {
     const apps = await listVisibleApps(db, access, appIds);
     // A folder of apps holds imported apps too.
     if (apps.some((app) => (app.app_type === 'user_agent') !== (folder.app_type === 'user_agent'))) {
@@ -147,7 +147,7 @@ export async function addItems(db: Db, access: FolderAccess, appIds: readonly st
   });
 }
 
-interface Removed {
+interface RemovedItemBody {
   unlinked: true;
   folder_id: string;
   app_id: string;
@@ -159,13 +159,13 @@ export async function removeAppFromFolder(
   access: FolderAccess,
   appId: string,
   now: Date,
-): Promise<Removed | Answer<Removed>> {
+): Promise<RemovedItemBody | Answer<RemovedItemBody>> {
   const id = idOrNull(appId);
   const isReachable = id !== null && (await listVisibleApps(db, access, [id])).length > 0;
   if (!isReachable && access.caller.app_ids !== null) throw notFound('folder_not_found');
-  const removed: Removed = { unlinked: true, folder_id: access.folder.id, app_id: appId };
+  const removed: RemovedItemBody = { unlinked: true, folder_id: access.folder.id, app_id: appId };
   if (!isReachable) return unchanged(removed);
-  return changing(db, access, async (db, folder) => {
+  return withLockedFolder(db, access, async (db, folder) => {
     if (!(await removeItem(db, folder, id))) return unchanged(removed);
     await audit(
       db,
@@ -179,7 +179,7 @@ export async function removeAppFromFolder(
 
 /** Sub-folders go too; the apps in them stay, unfiled. */
 export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
-  return changing(db, access, async (db, folder) => {
+  return withLockedFolder(db, access, async (db, folder) => {
     await removeFolder(db, access, folder.id);
     await audit(
       db,
@@ -192,7 +192,7 @@ export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
 }
 
 /** Personal folders go with their owner; the apps in them stay. */
-export async function forgetMember(db: Db, member: { workspace_id: string; user_id: string }): Promise<void> {
+export async function removeFoldersOfMember(db: Db, member: { workspace_id: string; user_id: string }): Promise<void> {
   await lockTree(db, member);
   await removePersonalFolders(db, member);
 }
@@ -204,4 +204,4 @@ function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
   throw roleRequired(required);
 }
 
-const tooMany = () => limitReached(maxFolders, 'folders', `A workspace has at most ${maxFolders} folders.`);
+const tooManyFolders = () => limitReached(maxFolders, 'folders', `A workspace has at most ${maxFolders} folders.`);

@@ -2,10 +2,10 @@
 
 import { listenInTransaction } from '../../events.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import { forgetMember } from './folder.ts';
+import { removeFoldersOfMember } from './folder.ts';
 import { folderRoutes } from './routes.ts';
 
 export const folders = ({ cursors }: { cursors: Cursors }) => ({
   routes: folderRoutes(cursors),
-  listeners: [listenInTransaction('member.removed', forgetMember)],
+  listeners: [listenInTransaction('member.removed', removeFoldersOfMember)],
 });

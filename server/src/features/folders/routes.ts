@@ -19,11 +19,11 @@ import {
 import {
   addItems,
   changeableFolder,
-  changeFolder,
   createFolder,
   deleteFolder,
   removeAppFromFolder,
   rolePerScope,
+  updateFolder,
 } from './folder.ts';
 import { listFolders } from './store.ts';
 
@@ -80,7 +80,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     audits: ['folder.updated'],
     answers: { 200: Folder },
     refusals: [...badParent, { status: 409, code: 'folder_cycle' }],
-    handle: ({ db, access, body, now }) => changeFolder(db, access, body, now),
+    handle: ({ db, access, body, now }) => updateFolder(db, access, body, now),
   }),
   route({
     name: 'deleteFolder',

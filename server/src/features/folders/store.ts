@@ -6,10 +6,10 @@ import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import type { FolderQuery, FolderRow } from './contract.ts';
 
-type Counted = FolderRow & { item_count: number };
+type FolderWithCount = FolderRow & { item_count: number };
 
 /** The workspace's folders and the caller's own, each with the number of apps in it that the caller can see. */
-function folders(db: Db, access: WorkspaceAccess) {
+function visibleFolders(db: Db, access: WorkspaceAccess) {
   return db
     .selectFrom('folders')
     .selectAll('folders')
@@ -32,9 +32,9 @@ export function listFolders(
   access: WorkspaceAccess,
   query: FolderQuery,
   after: Position | undefined,
-): Promise<Counted[]> {
+): Promise<FolderWithCount[]> {
   const inOrder = sql`(folders.position, folders.name collate "C", folders.id)`;
-  let found = folders(db, access)
+  let found = visibleFolders(db, access)
     .where('folders.app_type', '=', query.app_type)
     .orderBy('folders.position')
     .orderBy(sql`folders.name collate "C"`)
@@ -44,11 +44,11 @@ export function listFolders(
   return found.execute();
 }
 
-export const getFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<Counted> =>
-  folders(db, access).where('folders.id', '=', folderId).executeTakeFirstOrThrow();
+export const getFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderWithCount> =>
+  visibleFolders(db, access).where('folders.id', '=', folderId).executeTakeFirstOrThrow();
 
 export const findFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderRow | undefined> =>
-  folders(db, access).where('folders.id', '=', folderId).executeTakeFirst();
+  visibleFolders(db, access).where('folders.id', '=', folderId).executeTakeFirst();
 
 export async function countFolders(db: Db, access: WorkspaceAccess): Promise<number> {
   const { count } = await db
@@ -89,7 +89,7 @@ export async function removePersonalFolders(
 }
 
 /** The folder's ancestors from its parent up, and how many levels hang below it. */
-export async function lineageOf(
+export async function findAncestorsAndHeight(
   db: Db,
   access: WorkspaceAccess,
   folderId: string,

@@ -99,7 +99,7 @@ export interface DirectoryRow {
   readonly last_seen: Date | null;
 }
 
-export const seesAll = ({ role }: WorkspaceAccess): boolean => role === 'owner' || role === 'admin';
+export const maySeeAllActivity = ({ role }: WorkspaceAccess): boolean => role === 'owner' || role === 'admin';
 
 /** What this caller sees of a member: the spend and presence of others are for owners and admins. */
 export function presentMember(
@@ -108,7 +108,7 @@ export function presentMember(
   defaultLimit: number | null,
   now: Date,
 ): MemberEntry {
-  const shown = seesAll(access) || (row.joined && row.id === access.caller.user_id);
+  const shown = maySeeAllActivity(access) || (row.joined && row.id === access.caller.user_id);
   // The workspace's default is for those who may spend and whose limit is theirs to have.
   const takesDefault = row.joined && (row.role === 'admin' || row.role === 'editor');
   const isDefault = row.credit_limit === null && takesDefault && defaultLimit !== null;

@@ -2,11 +2,11 @@
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Db } from '../../tables.ts';
 import { type MemberEntry, presentMember } from './contract.ts';
-import { columnOf, monthOf } from './directory-refresh.ts';
+import { monthNumberOf, monthParityOf } from './directory-refresh.ts';
 import { getDirectoryRow } from './store.ts';
 
-export async function getEntry(db: Db, access: WorkspaceAccess, email: string, now: Date): Promise<MemberEntry> {
-  const month = monthOf(now);
-  const { default_limit, ...row } = await getDirectoryRow(db, access, email, { column: columnOf(month), month });
+export async function getMemberEntry(db: Db, access: WorkspaceAccess, email: string, now: Date): Promise<MemberEntry> {
+  const month = monthNumberOf(now);
+  const { default_limit, ...row } = await getDirectoryRow(db, access, email, { column: monthParityOf(month), month });
   return presentMember(row, access, default_limit, now);
 }

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Person, startWorld, type World } from '../../../test/support/world.ts';
 import { insertMembership } from '../../core/identity/users.ts';
 import { newId } from '../../kit/ids.ts';
-import { refreshCopies } from './directory-refresh.ts';
+import { refreshDirectories } from './directory-refresh.ts';
 
 // ---- the model
 
@@ -190,7 +190,7 @@ beforeAll(async () => {
     const caller = callerOf(role);
     tokens.set(role, await world.token({ id: caller.user_id, email: caller.email }, workspace));
   }
-  await refreshCopies(world.db, world.clock.now());
+  await refreshDirectories(world.db, world.clock.now());
 }, 60_000);
 
 const callerOf = (role: Role): Member =>

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Person, startSecondApp, startWorld, type World } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { clearPastMonths, refreshCopies, sumTallies } from './directory-refresh.ts';
+import { clearOldMonths, compactTallies, refreshDirectories } from './directory-refresh.ts';
 
 let world: World;
 let owner: Person;
@@ -106,7 +106,7 @@ describe('listMembers', () => {
       const own = got.body.members.find((entry: { email: string }) => entry.email === owner.email);
       return { ageMs: world.clock.now().getTime() - asOf, used: own.credits_used, active: own.last_active };
     };
-    await refreshCopies(world.db, world.clock.now());
+    await refreshDirectories(world.db, world.clock.now());
     const at = world.clock.now();
     await spend(id, owner.id, 1.5, at);
     expect((await age()).used).toBe(0);
@@ -129,7 +129,7 @@ describe('listMembers', () => {
     const month = (ahead: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 3);
     const at = async (ahead: number) => {
       world.clock.aheadMs = month(ahead) - Date.now();
-      await refreshCopies(world.db, world.clock.now());
+      await refreshDirectories(world.db, world.clock.now());
       await world.db.updateTable('credentials').set({ expires_at: null, last_used_at: null }).execute();
     };
     const order = async () => {
@@ -151,7 +151,7 @@ describe('listMembers', () => {
     const stale = await list(token, { sort_by: 'credits', sort_dir: 'desc' });
     expect(stale.headers['x-partial-result']).toBe('credits_order');
     await at(1);
-    while ((await clearPastMonths(world.db, world.clock.now())) > 0);
+    while ((await clearOldMonths(world.db, world.clock.now())) > 0);
     await at(2);
     expect(await order()).toEqual([['a', 0], ['b', 0]]); // biome-ignore format: a table
     world.clock.aheadMs = 0;
@@ -161,7 +161,7 @@ describe('listMembers', () => {
     const { id, token } = await workspaceWithToken();
     const person = await world.member(id, 'editor', `back.${id}@acme.example`);
     await spend(id, person.id, 3, world.clock.now());
-    await refreshCopies(world.db, world.clock.now());
+    await refreshDirectories(world.db, world.clock.now());
     await spend(id, person.id, 2, world.clock.now());
     const own = sql`workspace_id = ${id} and user_id = ${person.id}`;
     await sql`delete from memberships where ${own}`.execute(world.db);
@@ -222,8 +222,8 @@ describe('the directory', () => {
     });
     const folding = (async () => {
       for (let i = 0; i < 20; i += 1) {
-        await refreshCopies(world.db, world.clock.now());
-        await sumTallies(world.db);
+        await refreshDirectories(world.db, world.clock.now());
+        await compactTallies(world.db);
       }
     })();
     await Promise.all([...clients, folding]);
@@ -239,8 +239,8 @@ describe('the directory', () => {
     const person = await world.member(id, 'editor', `gone.${id}@acme.example`);
     await world.share(await world.appOf(owner, id), person, 'viewer');
     await world.db.deleteFrom('workspaces').where('id', '=', id).execute();
-    await refreshCopies(world.db, world.clock.now());
-    await sumTallies(world.db);
+    await refreshDirectories(world.db, world.clock.now());
+    await compactTallies(world.db);
     expect(await difference()).toEqual([]);
     const { rows } = await sql`
       select 1 from member_tallies where workspace_id = ${id} union all select 1 from member_activity where workspace_id = ${id}

@@ -2,117 +2,124 @@
 import { type MemberQuery, roles, statuses } from './contract.ts';
 
 /** The column an order goes by, before the tie-breakers; none: the default order. */
-export interface Order {
+export interface SortOrder {
   readonly key: string | undefined;
-  readonly down: boolean;
+  readonly isDescending: boolean;
 }
 
 /** Where a page begins: after the row with these values. */
-export interface Position {
+export interface PagePosition {
   readonly key: string | number | null;
   readonly place: number;
   readonly email: string;
   readonly id: string;
 }
 
-export interface Wanted {
+export interface PageQuery {
   readonly workspace_id: string;
   readonly filters: MemberQuery;
-  readonly order: Order;
-  readonly after: Position | undefined;
-  readonly credits: 'even' | 'odd';
+  readonly order: SortOrder;
+  readonly after: PagePosition | undefined;
+  readonly creditParity: 'even' | 'odd';
   readonly month: number;
   readonly staffEmailDomains: readonly string[];
   readonly now: Date;
 }
 
-export interface Statement {
+export interface PageStatement {
   readonly text: string;
   readonly values: readonly unknown[];
   /** One of few texts, sent often: worth a name. */
-  readonly named: boolean;
+  readonly isFrequent: boolean;
 }
 
 /** More hits than this are not fetched one by one: every member is looked at instead. */
-export const maxHits = 15_000;
+export const maxIndexHits = 15_000;
 
-const usualPageSize = 50;
+const defaultPageSize = 50;
 
-type Value = (value: unknown) => string;
+type AddParameter = (value: unknown) => string;
 
 /**
  * `few`: search terms are looked up in the index of pieces, and what they hit is counted, sorted and cut. Otherwise members
  * are read in order until the page is full, and counted apart.
  */
-export function pageStatement(wanted: Wanted, how: 'few' | 'many'): Statement {
+export function buildPageStatement(wanted: PageQuery, how: 'few' | 'many'): PageStatement {
   const values: unknown[] = [];
-  const value: Value = (given) => `$${values.push(given)}`;
+  const value: AddParameter = (given) => `$${values.push(given)}`;
   const workspace = value(wanted.workspace_id);
-  const terms = termGroups(wanted.filters);
-  const plain = plainConditions(wanted, value);
+  const terms = searchTermGroups(wanted.filters);
+  const plain = buildFilterConditions(wanted, value);
   const [first, ...others] = how === 'few' ? terms : [];
-  const matching = (how === 'few' ? others : terms).map((group) => matches(group, workspace, wanted.now, value));
+  const matching = (how === 'few' ? others : terms).map((group) =>
+    buildMatchCondition(group, workspace, wanted.now, value),
+  );
   const more = [...plain, ...matching];
   const conditions = [`d.workspace_id = ${workspace}`, ...more].join(' and ');
   const found =
     first === undefined
       ? { ctes: '', source: 'member_directory d', where: conditions, hits: '0' }
-      : { ...hitsOf(first, workspace, wanted, more, value), source: 'found d', where: 'true' };
+      : { ...buildIndexSearch(first, workspace, wanted, more, value), source: 'found d', where: 'true' };
   const total =
     first !== undefined
       ? '(select count(*) from found)'
-      : matching.length === 0 && isTallied(wanted.filters)
-        ? tallied(wanted, workspace, value)
+      : matching.length === 0 && canCountByTally(wanted.filters)
+        ? buildTallyCount(wanted, workspace, value)
         : `(select count(*) from member_directory d where ${conditions})`;
-  const text = `with ${found.ctes} page as (${pageOf(found.source, found.where, wanted, value)})
-    select ${found.hits}::integer as hits, ${total}::integer as total, ${stale(wanted, workspace)} as stale,
+  const text = `with ${found.ctes} page as (${buildPageQuery(found.source, found.where, wanted, value)})
+    select ${found.hits}::integer as hits, ${total}::integer as total, ${buildStaleOrderCheck(wanted, workspace)} as stale,
       (select min(noted_at) from member_activity where workspace_id = ${workspace}) as noted_at,
       w.monthly_limit, w.default_member_credit_limit, member.*
     from workspaces w left join lateral (
-      select ${entry(wanted, value)} from page join member_directory d on d.workspace_id = ${workspace} and d.id = page.id
+      select ${selectedColumns(wanted, value)} from page join member_directory d on d.workspace_id = ${workspace} and d.id = page.id
     ) member on true where w.id = ${workspace} order by member.nth`;
-  const isUsual = wanted.filters.page_size === usualPageSize && plain.length === 0 && others.length === 0;
-  return { text, values, named: isUsual };
+  const isUsual = wanted.filters.page_size === defaultPageSize && plain.length === 0 && others.length === 0;
+  return { text, values, isFrequent: isUsual };
 }
 
 // ---- orders
 
-const ties = 'place, email, id';
+const tieBreakers = 'place, email, id';
 
-function pageOf(source: string, where: string, { order, after, filters }: Wanted, value: Value): string {
+function buildPageQuery(
+  source: string,
+  where: string,
+  { order, after, filters }: PageQuery,
+  value: AddParameter,
+): string {
   const limit = filters.page_size + 1; // as text: the planner must know that it is small
   const key = order.key ?? '0';
-  const direction = order.down ? `desc${key === 'last_active' ? ' nulls last' : ''}` : 'asc';
-  const sorted = order.key === undefined ? ties : `${key} ${direction}, ${ties}`;
+  const direction = order.isDescending ? `desc${key === 'last_active' ? ' nulls last' : ''}` : 'asc';
+  const sorted = order.key === undefined ? tieBreakers : `${key} ${direction}, ${tieBreakers}`;
   const part = (nth: number, more: string, by: string) =>
     `(select ${nth} as part, d.id, d.place, d.email, ${order.key === undefined ? '0' : `d.${key}`} as key
       from ${source} where ${where}${more} order by ${by} limit ${limit})`;
-  const parts = after === undefined ? [part(0, '', sorted)] : partsAfter(order, after, sorted, part, value);
-  return `select id, place, email, key, row_number() over (order by part, key ${direction}, ${ties}) as nth
+  const parts = after === undefined ? [part(0, '', sorted)] : buildPartsAfter(order, after, sorted, part, value);
+  return `select id, place, email, key, row_number() over (order by part, key ${direction}, ${tieBreakers}) as nth
     from (${parts.join(' union all ')}) parts order by nth limit ${limit}`;
 }
 
 /** Each part is one range of one index: the rest of the ties, what comes after them, and what never happened. */
-function partsAfter(
-  { key, down }: Order,
-  after: Position,
+function buildPartsAfter(
+  { key, isDescending: down }: SortOrder,
+  after: PagePosition,
   sorted: string,
   part: (nth: number, more: string, by: string) => string,
-  value: Value,
+  value: AddParameter,
 ): string[] {
   const tie = `(d.place, d.email, d.id) > (${value(after.place)}, ${value(after.email)}, ${value(after.id)}::uuid)`;
-  if (key === undefined) return [part(0, ` and ${tie}`, ties)];
-  if (after.key === null) return [part(0, ` and d.${key} is null and ${tie}`, ties)];
+  if (key === undefined) return [part(0, ` and ${tie}`, tieBreakers)];
+  if (after.key === null) return [part(0, ` and d.${key} is null and ${tie}`, tieBreakers)];
   const at = value(after.key);
   return [
-    part(0, ` and d.${key} = ${at} and ${tie}`, ties),
+    part(0, ` and d.${key} = ${at} and ${tie}`, tieBreakers),
     part(1, ` and d.${key} ${down ? '<' : '>'} ${at}`, sorted),
-    ...(key === 'last_active' ? [part(2, ' and d.last_active is null', ties)] : []),
+    ...(key === 'last_active' ? [part(2, ' and d.last_active is null', tieBreakers)] : []),
   ];
 }
 
 // As columns: building a page of JSON takes PostgreSQL as long as finding it.
-const entry = ({ credits, month }: Wanted, value: Value): string => `d.id,
+const selectedColumns = ({ creditParity: credits, month }: PageQuery, value: AddParameter): string => `d.id,
   case when d.joined then d.id else (select u.id from users u where u.email = d.email) end as user_id, d.joined, d.role,
   d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared,
   d.agents_owned, d.agents_shared,
@@ -120,7 +127,7 @@ const entry = ({ credits, month }: Wanted, value: Value): string => `d.id,
   d.last_active, d.last_seen, d.place, page.key, page.nth`;
 
 /** Whether the order by credits still has months past in it: only when no worker has run for weeks. */
-const stale = ({ order, credits, month }: Wanted, workspace: string): string =>
+const buildStaleOrderCheck = ({ order, creditParity: credits, month }: PageQuery, workspace: string): string =>
   order.key === `${credits}_credits`
     ? `exists (select 1 from member_directory s where s.workspace_id = ${workspace}
         and s.${credits}_credits <> 0 and s.${credits}_month < ${Math.trunc(month)})`
@@ -128,16 +135,16 @@ const stale = ({ order, credits, month }: Wanted, workspace: string): string =>
 
 // ---- filters
 
-function plainConditions({ filters, staffEmailDomains, now }: Wanted, value: Value): string[] {
+function buildFilterConditions({ filters, staffEmailDomains, now }: PageQuery, value: AddParameter): string[] {
   const conditions: string[] = [];
   const range = (column: string, type: string, bounds: { gte?: unknown; lte?: unknown } | undefined) => {
     if (bounds?.gte !== undefined) conditions.push(`d.${column} >= ${value(bounds.gte)}::${type}`);
     if (bounds?.lte !== undefined) conditions.push(`d.${column} <= ${value(bounds.lte)}::${type}`);
   };
   if (filters.roles?.length || filters.invite_statuses?.length)
-    conditions.push(`d.place = any (${value(placesOf(filters))}::smallint[])`);
+    conditions.push(`d.place = any (${value(listPlaces(filters))}::smallint[])`);
   const byTime = onlyPendingOrExpired(filters);
-  if (byTime !== undefined) conditions.push(ofStatus(byTime, value(now), true));
+  if (byTime !== undefined) conditions.push(buildStatusCondition(byTime, value(now), true));
   if (filters.credit_limit_set !== undefined)
     conditions.push(`d.credit_limit is ${filters.credit_limit_set ? 'not ' : ''}null`);
   range('apps', 'bigint', filters.apps_owned);
@@ -154,26 +161,26 @@ function onlyPendingOrExpired({ invite_statuses: wanted = [] }: MemberQuery): 'p
   return pending === expired ? undefined : pending ? 'pending' : 'expired';
 }
 
-const ofStatus = (status: 'pending' | 'expired', now: string, orJoined: boolean): string =>
+const buildStatusCondition = (status: 'pending' | 'expired', now: string, orJoined: boolean): string =>
   `(${orJoined ? 'd.joined or ' : ''}d.expires_at ${status === 'pending' ? '>' : '<='} ${now}::timestamptz)`;
 
 /** Places of the default order: members by role, then invitations by role. */
-function placesOf({ roles: wantedRoles = [], invite_statuses: wanted = [] }: MemberQuery): number[] {
+function listPlaces({ roles: wantedRoles = [], invite_statuses: wanted = [] }: MemberQuery): number[] {
   const ranks = roles.flatMap((role, rank) => (wantedRoles.length === 0 || wantedRoles.includes(role) ? [rank] : []));
   const joined = wanted.length === 0 || wanted.includes('joined') ? ranks : [];
   const invited = wanted.length === 0 || wanted.some((status) => status !== 'joined') ? ranks : [];
   return [...joined, ...invited.map((rank) => rank + roles.length)];
 }
 
-const isTallied = (filters: MemberQuery): boolean =>
+const canCountByTally = (filters: MemberQuery): boolean =>
   onlyPendingOrExpired(filters) === undefined &&
   filters.credit_limit_set === undefined &&
   [filters.apps_owned, filters.agents_owned, filters.last_active].every(
     (range) => range?.gte === undefined && range?.lte === undefined,
   );
 
-function tallied({ filters, staffEmailDomains }: Wanted, workspace: string, value: Value): string {
-  const places = placesOf(filters);
+function buildTallyCount({ filters, staffEmailDomains }: PageQuery, workspace: string, value: AddParameter): string {
+  const places = listPlaces(filters);
   const sum = `(select coalesce(sum(members), 0) from member_tallies
     where workspace_id = ${workspace} and place = any (${value(places)}::smallint[]))`;
   if (staffEmailDomains.length === 0 || !places.includes(roles.indexOf('guest'))) return sum;
@@ -184,25 +191,31 @@ function tallied({ filters, staffEmailDomains }: Wanted, workspace: string, valu
 // ---- search
 
 /** A member must match one term of each group. */
-export const termGroups = ({ search = '', search_terms = [] }: MemberQuery): string[][] =>
+export const searchTermGroups = ({ search = '', search_terms = [] }: MemberQuery): string[][] =>
   [[search], search_terms].map((terms) => terms.filter(Boolean)).filter((terms) => terms.length > 0);
 
 /** Whether the index of pieces knows every term of the group that is looked up. */
-export const isIndexed = (filters: MemberQuery): boolean =>
-  (termGroups(filters)[0] ?? []).every((term) => [...term].length >= 3);
+export const canSearchByIndex = (filters: MemberQuery): boolean =>
+  (searchTermGroups(filters)[0] ?? []).every((term) => [...term].length >= 3);
 
-const patternOf = (term: string): string => `%${term.replace(/[\\%_]/g, '\\$&')}%`;
-const folded = (text: string): string => `lower(${text} collate "und-x-icu")`;
+const likePatternFor = (term: string): string => `%${term.replace(/[\\%_]/g, '\\$&')}%`;
+const lowerCase = (text: string): string => `lower(${text} collate "und-x-icu")`;
 
-function hitsOf(terms: string[], workspace: string, { order, now }: Wanted, more: readonly string[], value: Value) {
-  const words = wordCondition(terms, now, value);
+function buildIndexSearch(
+  terms: string[],
+  workspace: string,
+  { order, now }: PageQuery,
+  more: readonly string[],
+  value: AddParameter,
+) {
+  const words = buildWordCondition(terms, now, value);
   const byWords = `union all select d.id, d.place, d.email from member_directory d
     where d.workspace_id = ${workspace} and ${words}`;
   const ctes = `hits as materialized (
       select id, place, email from (
         select id, place, email
-        from find_words(${workspace}, ${value(terms)}::text[], ${value(terms.map(patternOf))}::text[], ${maxHits})
-        ${words && byWords}) every limit ${maxHits + 1}),
+        from find_words(${workspace}, ${value(terms)}::text[], ${value(terms.map(likePatternFor))}::text[], ${maxIndexHits})
+        ${words && byWords}) every limit ${maxIndexHits + 1}),
     found as materialized (${
       order.key === undefined && more.length === 0
         ? 'select distinct id, place, email collate "C" as email from hits'
@@ -213,15 +226,15 @@ function hitsOf(terms: string[], workspace: string, { order, now }: Wanted, more
 }
 
 /** The same, member by member. */
-function matches(terms: string[], workspace: string, now: Date, value: Value): string {
-  const words = wordCondition(terms, now, value);
-  const patterns = `any (array(select ${folded('p')} from unnest(${value(terms.map(patternOf))}::text[]) p))`;
+function buildMatchCondition(terms: string[], workspace: string, now: Date, value: AddParameter): string {
+  const words = buildWordCondition(terms, now, value);
+  const patterns = `any (array(select ${lowerCase('p')} from unnest(${value(terms.map(likePatternFor))}::text[]) p))`;
   return `(${words && `${words} or `}exists (select 1 from member_words w where w.workspace_id = ${workspace} and w.id = d.id
     and (w.email like ${patterns} or w.name like ${patterns})))`;
 }
 
 /** Terms that are part of the word of a role or a status; empty when none is. */
-function wordCondition(terms: string[], now: Date, value: Value): string {
+function buildWordCondition(terms: string[], now: Date, value: AddParameter): string {
   const isHit = (word: string) => terms.some((term) => word.includes(term.toLowerCase()));
   const ranks = roles.flatMap((role, rank) => (isHit(role) ? [rank] : []));
   const hit = statuses.filter(isHit);
@@ -229,7 +242,7 @@ function wordCondition(terms: string[], now: Date, value: Value): string {
     ...(ranks.length > 0 ? [`d.role_rank = any (${value(ranks)}::smallint[])`] : []),
     ...(hit.includes('joined') ? [`d.place < ${roles.length}`] : []),
     ...hit.flatMap((status) =>
-      status === 'joined' ? [] : [`(not d.joined and ${ofStatus(status, value(now), false)})`],
+      status === 'joined' ? [] : [`(not d.joined and ${buildStatusCondition(status, value(now), false)})`],
     ),
   ];
   return conditions.length === 0 ? '' : `(${conditions.join(' or ')})`;

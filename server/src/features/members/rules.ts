@@ -7,11 +7,11 @@ import type { MemberOrInvitation } from '../../core/identity/members.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 
 /** Who asks, and what their workspace may. */
-export type Asking = Pick<WorkspaceAccess, 'plan'> & { readonly caller: { readonly user_id: string | null } };
+export type ChangeCaller = Pick<WorkspaceAccess, 'plan'> & { readonly caller: { readonly user_id: string | null } };
 
-export type Assignable = Exclude<WorkspaceRole, 'owner' | 'guest'>;
+export type AssignableRole = Exclude<WorkspaceRole, 'owner' | 'guest'>;
 
-export const noSuchMember = () => notFound('member_not_found');
+export const memberNotFound = () => notFound('member_not_found');
 
 const ownerProtected = () =>
   new Problem(
@@ -20,21 +20,24 @@ const ownerProtected = () =>
     'The owner of the workspace cannot be changed. Transfer ownership first.',
   );
 
-export const adminFault = (role: string, asking: Asking): Problem | undefined =>
+export const checkAdminRole = (role: string, asking: ChangeCaller): Problem | undefined =>
   role === 'admin' ? findPlanRefusal(asking.plan, 'admin_role') : undefined;
 
-export const roleFault = (who: MemberOrInvitation | undefined, role: Assignable, asking: Asking): Problem | undefined =>
-  standingFault(who, asking) ?? adminFault(role, asking);
+export const checkRoleChange = (
+  who: MemberOrInvitation | undefined,
+  role: AssignableRole,
+  asking: ChangeCaller,
+): Problem | undefined => checkNotSelfOrOwner(who, asking) ?? checkAdminRole(role, asking);
 
-export const removalFault = (who: MemberOrInvitation | undefined, asking: Asking): Problem | undefined =>
-  standingFault(who, asking);
+export const checkRemoval = (who: MemberOrInvitation | undefined, asking: ChangeCaller): Problem | undefined =>
+  checkNotSelfOrOwner(who, asking);
 
-export const accessFault = (who: MemberOrInvitation | undefined, asking: Asking): Problem | undefined =>
-  who?.joined ? standingFault(who, asking) : noSuchMember();
+export const checkAccessChange = (who: MemberOrInvitation | undefined, asking: ChangeCaller): Problem | undefined =>
+  who?.joined ? checkNotSelfOrOwner(who, asking) : memberNotFound();
 
 /** Nobody changes their own standing, and nobody that of the owner. */
-function standingFault(who: MemberOrInvitation | undefined, asking: Asking): Problem | undefined {
-  if (who === undefined) return noSuchMember();
+function checkNotSelfOrOwner(who: MemberOrInvitation | undefined, asking: ChangeCaller): Problem | undefined {
+  if (who === undefined) return memberNotFound();
   if (who.joined && who.id === asking.caller.user_id) {
     return new Problem('forbidden', 'self_change_not_allowed', 'Someone else must do this for you.');
   }
@@ -42,20 +45,20 @@ function standingFault(who: MemberOrInvitation | undefined, asking: Asking): Pro
 }
 
 /** `pool` is what the workspace has a month; null: unlimited. */
-export function limitFault(
+export function checkCreditLimit(
   who: MemberOrInvitation | undefined,
   credit_limit: number | null,
   pool: number | null,
 ): Problem | undefined {
-  if (!who?.joined) return noSuchMember();
+  if (!who?.joined) return memberNotFound();
   if (who.role === 'owner') return ownerProtected();
   if (credit_limit !== null && (who.role === 'viewer' || who.role === 'guest')) {
     return new Problem('bad_request', 'viewer_cannot_have_limit', 'Viewers and guests spend no credits.');
   }
-  return poolFault(credit_limit, pool);
+  return checkLimitWithinPool(credit_limit, pool);
 }
 
-export function poolFault(credit_limit: number | null, pool: number | null): Problem | undefined {
+export function checkLimitWithinPool(credit_limit: number | null, pool: number | null): Problem | undefined {
   if (credit_limit === null || pool === null || credit_limit <= pool) return undefined;
   return new Problem('bad_request', 'limit_above_pool', 'The workspace itself has fewer credits a month.');
 }

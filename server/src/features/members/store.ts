@@ -4,10 +4,10 @@ import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import type { DirectoryRow } from './contract.ts';
-import type { Marked } from './cursor.ts';
-import type { Position, Statement } from './page.ts';
+import type { CursorPosition } from './cursor.ts';
+import type { PagePosition, PageStatement } from './page.ts';
 
-export interface Page {
+export interface MemberPage {
   /** How many rows the search terms hit, at most one more than are fetched. */
   readonly hits: number;
   readonly total: number;
@@ -16,25 +16,25 @@ export interface Page {
   readonly noted_at: Date | null;
   readonly monthly_limit: number | null;
   readonly default_member_credit_limit: number | null;
-  readonly members: (DirectoryRow & Position)[];
+  readonly members: (DirectoryRow & PagePosition)[];
 }
 
-type Row = Omit<Page, 'members'> &
+type PageRow = Omit<MemberPage, 'members'> &
   Omit<DirectoryRow, 'id'> &
-  Omit<Position, 'id' | 'key'> & { id: string | null; key: unknown };
+  Omit<PagePosition, 'id' | 'key'> & { id: string | null; key: unknown };
 
 /** Every connection keeps them all. */
-const maxNamed = 200;
-const names = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<Row[]>>();
+const maxPreparedPages = 200;
+const preparedPages = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<PageRow[]>>();
 
-export async function readPage(db: Db, { text, values, named }: Statement): Promise<Page> {
-  if (named && names.size < maxNamed && !names.has(text))
-    names.set(text, prepared<Row, readonly unknown[]>(`members_${names.size}`, text));
-  const read = names.get(text);
+export async function readPage(db: Db, { text, values, isFrequent: named }: PageStatement): Promise<MemberPage> {
+  if (named && preparedPages.size < maxPreparedPages && !preparedPages.has(text))
+    preparedPages.set(text, prepared<PageRow, readonly unknown[]>(`members_${preparedPages.size}`, text));
+  const read = preparedPages.get(text);
   const rows = read
     ? await read(db, ...values)
-    : (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
-  const { hits, total, stale, noted_at, monthly_limit, default_member_credit_limit } = rows[0] as Row;
+    : (await db.executeQuery<PageRow>(CompiledQuery.raw(text, [...values]))).rows;
+  const { hits, total, stale, noted_at, monthly_limit, default_member_credit_limit } = rows[0] as PageRow;
   return {
     hits,
     total,
@@ -43,58 +43,59 @@ export async function readPage(db: Db, { text, values, named }: Statement): Prom
     noted_at: (noted_at as unknown) === Number.NEGATIVE_INFINITY ? new Date(0) : noted_at,
     monthly_limit,
     default_member_credit_limit,
-    members: rows.filter(isMember).map((row) => ({ ...row, key: keyOf(row.key) })),
+    members: rows.filter(isMember).map((row) => ({ ...row, key: presentSortKey(row.key) })),
   };
 }
 
 /** A workspace in which nobody matches is one row without a member. */
-const isMember = (row: Row): row is Row & { id: string } => row.id !== null;
+const isMember = (row: PageRow): row is PageRow & { id: string } => row.id !== null;
 
 /** A time as it fits into a cursor. */
-const keyOf = (key: unknown): Position['key'] => (key instanceof Date ? key.toISOString() : (key as Position['key']));
+const presentSortKey = (key: unknown): PagePosition['key'] =>
+  key instanceof Date ? key.toISOString() : (key as PagePosition['key']);
 
 /**
  * The whole position of a cursor whose texts were cut, while its row is still where it was; else the cut one, which is a
  * little before.
  */
-export async function findPosition(
+export async function findFullPosition(
   db: Db,
   access: WorkspaceAccess,
   key: string | undefined,
-  cut: Marked,
-): Promise<Position> {
-  const { rows } = await sql<Omit<Position, 'key'> & { key: unknown }>`
+  cut: CursorPosition,
+): Promise<PagePosition> {
+  const { rows } = await sql<Omit<PagePosition, 'key'> & { key: unknown }>`
     select ${key === undefined ? sql`0` : sql.ref(key)} as key, place, email, id
     from member_directory where workspace_id = ${access.workspace_id} and id = ${cut.id}`.execute(db);
-  const row = rows[0] && { ...rows[0], key: keyOf(rows[0].key) };
-  const begins = (whole: Position['key'], start: Position['key']) =>
+  const row = rows[0] && { ...rows[0], key: presentSortKey(rows[0].key) };
+  const begins = (whole: PagePosition['key'], start: PagePosition['key']) =>
     typeof whole === 'string' && typeof start === 'string' ? whole.startsWith(start) : whole === start;
   const isThere = row?.place === cut.place && begins(row.email, cut.email) && begins(row.key, cut.key);
   return isThere ? row : cut;
 }
 
 /** One process folds a workspace at a time; false while another does. */
-export async function holdCopy(db: Db, workspace_id: string): Promise<boolean> {
+export async function tryLockDirectory(db: Db, workspace_id: string): Promise<boolean> {
   const { rows } = await sql<{ held: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${`members of ${workspace_id}`}, 0)) as held`.execute(db);
   return rows[0]?.held ?? false;
 }
 
-export async function listNotedWorkspaces(db: Db, limit: number): Promise<string[]> {
+export async function listWorkspacesWithActivity(db: Db, limit: number): Promise<string[]> {
   const { rows } = await sql<{ workspace_id: string }>`/* service */
     select distinct workspace_id from (select workspace_id from member_activity limit ${limit}) noted`.execute(db);
   return rows.map((row) => row.workspace_id);
 }
 
 /** Forgets what is noted of nobody: marks that the members changed, and people who have left. */
-export async function dropStrays(db: Db, workspace_id: string): Promise<number> {
+export async function removeOrphanActivity(db: Db, workspace_id: string): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from member_activity noted where noted.workspace_id = ${workspace_id} and not exists (
       select 1 from member_directory d where d.workspace_id = ${workspace_id} and d.id = noted.user_id)`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 
-export async function listNotedMembers(db: Db, workspace_id: string, limit: number): Promise<string[]> {
+export async function listMembersWithActivity(db: Db, workspace_id: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ user_id: string }>`
     select distinct user_id from (
       select user_id from member_activity where workspace_id = ${workspace_id} order by noted_at limit ${limit}) noted`.execute(
@@ -104,7 +105,7 @@ export async function listNotedMembers(db: Db, workspace_id: string, limit: numb
 }
 
 /** Holds those of these members whom nobody else is changing: folding waits for nobody, so it stands in nobody's way. */
-export async function holdMembers(db: Db, workspace_id: string, ids: readonly string[]): Promise<string[]> {
+export async function lockUnlockedMembers(db: Db, workspace_id: string, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from member_directory where workspace_id = ${workspace_id} and id = any (${ids}::uuid[])
     for update skip locked`.execute(db);
@@ -112,7 +113,12 @@ export async function holdMembers(db: Db, workspace_id: string, ids: readonly st
 }
 
 /** Adds what is noted of these members to their rows. Credits of months before `since` are history. */
-export async function fold(db: Db, workspace_id: string, ids: readonly string[], since: number): Promise<void> {
+export async function applyActivity(
+  db: Db,
+  workspace_id: string,
+  ids: readonly string[],
+  since: number,
+): Promise<void> {
   await sql`
     with taken as (
       delete from member_activity where workspace_id = ${workspace_id} and user_id = any (${ids}::uuid[])
@@ -139,7 +145,12 @@ export async function fold(db: Db, workspace_id: string, ids: readonly string[],
 }
 
 /** Clears what a column still holds of months before this one, some rows at a time; gives how many. */
-export async function clearColumn(db: Db, column: 'even' | 'odd', month: number, limit: number): Promise<number> {
+export async function clearCreditsBefore(
+  db: Db,
+  column: 'even' | 'odd',
+  month: number,
+  limit: number,
+): Promise<number> {
   const credits = sql.ref(`${column}_credits`);
   const held = sql.ref(`${column}_month`);
   const { numAffectedRows } = await sql`/* service */
@@ -150,7 +161,7 @@ export async function clearColumn(db: Db, column: 'even' | 'odd', month: number,
   return Number(numAffectedRows ?? 0);
 }
 
-export async function listTalliedWorkspaces(db: Db, limit: number): Promise<string[]> {
+export async function listWorkspacesToCompact(db: Db, limit: number): Promise<string[]> {
   const { rows } = await sql<{ workspace_id: string }>`/* service */
     select workspace_id from member_tallies group by workspace_id, place having count(*) > 1 limit ${limit}`.execute(
     db,
@@ -159,7 +170,7 @@ export async function listTalliedWorkspaces(db: Db, limit: number): Promise<stri
 }
 
 /** In one statement: a reader sees the rows before or after, never both or neither. */
-export async function sumTally(db: Db, workspace_id: string): Promise<void> {
+export async function compactTally(db: Db, workspace_id: string): Promise<void> {
   await sql`
     with summed as (delete from member_tallies where workspace_id = ${workspace_id} returning place, members)
     insert into member_tallies select ${workspace_id}, place, sum(members) from summed

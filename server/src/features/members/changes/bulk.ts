@@ -6,20 +6,20 @@ import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { type Assignable, limitFault, removalFault, roleFault } from '../rules.ts';
-import { applyLimit, applyRemoval, applyRole, type ChangeDeps } from './change.ts';
+import { type AssignableRole, checkCreditLimit, checkRemoval, checkRoleChange } from '../rules.ts';
+import { applyCreditLimit, applyRole, type ChangeDeps, removeMemberOrInvitation } from './change.ts';
 
 export const setRoles = (
   db: Db,
   access: WorkspaceAccess,
-  items: readonly { email: string; role: Assignable }[],
+  items: readonly { email: string; role: AssignableRole }[],
   now: Date,
 ) =>
   changeAll(
     db,
     access,
     items,
-    (who, { role }) => roleFault(who, role, access),
+    (who, { role }) => checkRoleChange(who, role, access),
     (db, who, { role }) => applyRole(db, access, who, role, now),
   );
 
@@ -34,8 +34,8 @@ export async function setCreditLimits(
     db,
     access,
     items,
-    (who, { credit_limit }) => limitFault(who, credit_limit, monthly_limit),
-    (db, who, { credit_limit }) => applyLimit(db, access, who, credit_limit, now),
+    (who, { credit_limit }) => checkCreditLimit(who, credit_limit, monthly_limit),
+    (db, who, { credit_limit }) => applyCreditLimit(db, access, who, credit_limit, now),
   );
 }
 
@@ -50,8 +50,8 @@ export const removeMembers = (
     db,
     access,
     emails.map((email) => ({ email })),
-    (who) => removalFault(who, access),
-    (db, who) => applyRemoval(db, access, who, publish, now),
+    (who) => checkRemoval(who, access),
+    (db, who) => removeMemberOrInvitation(db, access, who, publish, now),
   );
 
 /** Refuses all when one cannot be changed; passes over those who were changed by someone else until it was our turn. */
@@ -64,7 +64,7 @@ async function changeAll<Item extends { readonly email: string }>(
 ) {
   const emails = items.map(({ email }) => email);
   const found = await findMembersOrInvitations(db, access, emails);
-  rejectFaults(items.map((item) => ({ email: item.email, fault: faultOf(found.get(item.email), item) })));
+  rejectIfAnyProblem(items.map((item) => ({ email: item.email, fault: faultOf(found.get(item.email), item) })));
   return withMembersLock(db, access, async (db) => {
     const current = await findMembersOrInvitations(db, access, emails);
     const results: { email: string; status: 'success' | 'skipped' }[] = [];
@@ -78,7 +78,7 @@ async function changeAll<Item extends { readonly email: string }>(
 }
 
 /** 400 that names everyone who stands in the way. */
-export function rejectFaults(checked: readonly { email: string; fault: Problem | undefined }[]): void {
+export function rejectIfAnyProblem(checked: readonly { email: string; fault: Problem | undefined }[]): void {
   const errors = checked.flatMap(({ email, fault }) =>
     fault === undefined ? [] : [{ email, message: fault.message, error_code: fault.code }],
   );

@@ -20,15 +20,15 @@ import type { Publish } from '../../../events.ts';
 import { unchanged } from '../../../kit/http/answer.ts';
 import type { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { getEntry } from '../entry.ts';
+import { getMemberEntry } from '../entry.ts';
 import {
-  type Assignable,
-  accessFault,
-  limitFault,
-  noSuchMember,
-  poolFault,
-  removalFault,
-  roleFault,
+  type AssignableRole,
+  checkAccessChange,
+  checkCreditLimit,
+  checkLimitWithinPool,
+  checkRemoval,
+  checkRoleChange,
+  memberNotFound,
 } from '../rules.ts';
 
 export interface ChangeDeps {
@@ -39,7 +39,7 @@ export interface ChangeDeps {
 export type MemberAccess = WorkspaceAccess & { readonly member: { readonly email: string } };
 
 /** Changes one person, as they are when their turn has come; answers with their entry. */
-async function changing(
+async function changeOne(
   db: Db,
   access: MemberAccess,
   faultOf: (who: MemberOrInvitation | undefined, db: Db) => Problem | undefined | Promise<Problem | undefined>,
@@ -50,24 +50,30 @@ async function changing(
   return withMembersLock(db, access, async (db) => {
     const who = (await findMembersOrInvitations(db, access, [email])).get(email);
     const fault = await faultOf(who, db);
-    if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
+    if (fault !== undefined || who === undefined) throw fault ?? memberNotFound();
     const changed = await change(db, who);
-    const entry = await getEntry(db, access, email, now);
+    const entry = await getMemberEntry(db, access, email, now);
     return changed ? entry : unchanged(entry);
   });
 }
 
-export const setRole = (db: Db, access: MemberAccess, role: Assignable, now: Date) =>
-  changing(
+export const setRole = (db: Db, access: MemberAccess, role: AssignableRole, now: Date) =>
+  changeOne(
     db,
     access,
-    (who) => roleFault(who, role, access),
+    (who) => checkRoleChange(who, role, access),
     (db, who) => applyRole(db, access, who, role, now),
     now,
   );
 
 /** Gives whether anything changed; so do the others below. */
-export async function applyRole(db: Db, access: WorkspaceAccess, who: MemberOrInvitation, role: Assignable, now: Date) {
+export async function applyRole(
+  db: Db,
+  access: WorkspaceAccess,
+  who: MemberOrInvitation,
+  role: AssignableRole,
+  now: Date,
+) {
   if (who.role === role) return false;
   if (who.joined) {
     const own = role === 'viewer' ? { credit_limit: null } : {};
@@ -85,10 +91,10 @@ export async function applyRole(db: Db, access: WorkspaceAccess, who: MemberOrIn
 
 /** Blocking ends nothing: the guard refuses each request of a blocked member into this workspace. */
 export const setAccess = (db: Db, access: MemberAccess, state: 'active' | 'blocked', now: Date) =>
-  changing(
+  changeOne(
     db,
     access,
-    (who) => accessFault(who, access),
+    (who) => checkAccessChange(who, access),
     async (db, who) => {
       if (!who.joined || who.access_state === state) return false;
       await saveMember(db, access, who.id, { access_state: state, updated_date: now });
@@ -101,15 +107,15 @@ export const setAccess = (db: Db, access: MemberAccess, state: 'active' | 'block
   );
 
 export const setCreditLimit = (db: Db, access: MemberAccess, credit_limit: number | null, now: Date) =>
-  changing(
+  changeOne(
     db,
     access,
-    async (who, db) => limitFault(who, credit_limit, (await getWorkspaceRow(db, access)).monthly_limit),
-    (db, who) => applyLimit(db, access, who, credit_limit, now),
+    async (who, db) => checkCreditLimit(who, credit_limit, (await getWorkspaceRow(db, access)).monthly_limit),
+    (db, who) => applyCreditLimit(db, access, who, credit_limit, now),
     now,
   );
 
-export async function applyLimit(
+export async function applyCreditLimit(
   db: Db,
   access: WorkspaceAccess,
   who: MemberOrInvitation,
@@ -126,7 +132,7 @@ export async function applyLimit(
 export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number | null, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const workspace = await getWorkspaceRow(db, access);
-    const fault = poolFault(limit, workspace.monthly_limit);
+    const fault = checkLimitWithinPool(limit, workspace.monthly_limit);
     if (fault !== undefined) throw fault;
     const after = { default_member_credit_limit: limit };
     const before = { default_member_credit_limit: workspace.default_member_credit_limit };
@@ -140,26 +146,26 @@ export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number |
 export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeDeps, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const who = (await findMembersOrInvitations(db, access, [access.member.email])).get(access.member.email);
-    const fault = removalFault(who, access);
-    if (fault !== undefined || who === undefined) throw fault ?? noSuchMember();
-    await applyRemoval(db, access, who, publish, now);
+    const fault = checkRemoval(who, access);
+    if (fault !== undefined || who === undefined) throw fault ?? memberNotFound();
+    await removeMemberOrInvitation(db, access, who, publish, now);
     return { success: true } as const;
   });
 
-export async function applyRemoval(
+export async function removeMemberOrInvitation(
   db: Db,
   access: WorkspaceAccess,
   who: MemberOrInvitation,
   publish: Publish,
   now: Date,
 ) {
-  if (who.joined) await expel(db, access, who, publish, now);
-  else await cancel(db, access, who, now);
+  if (who.joined) await endMembershipAndPublish(db, access, who, publish, now);
+  else await cancelInvitation(db, access, who, now);
   return true;
 }
 
 /** Out of the workspace, with what that means in every room. */
-export async function expel(
+export async function endMembershipAndPublish(
   db: Db,
   access: WorkspaceAccess,
   member: Pick<Member, 'id' | 'email' | 'role'>,
@@ -176,7 +182,7 @@ export async function expel(
 }
 
 /** Takes an invitation back: its link is dead. */
-export async function cancel(
+export async function cancelInvitation(
   db: Db,
   access: WorkspaceAccess,
   invitation: { workspace_id: string; id: string; email: string; role: string },
@@ -194,7 +200,7 @@ export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string
     const owner = await getOwner(db, access);
     if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // handed over since they were let in
     const heir = await findMember(db, access, email);
-    if (heir === undefined || heir.access_state === 'blocked') throw noSuchMember();
+    if (heir === undefined || heir.access_state === 'blocked') throw memberNotFound();
     if (heir.id === owner.id) return unchanged({ owner_email: owner.email });
     await saveMember(db, access, owner.id, { role: 'admin', updated_date: now });
     // An owner spends without a limit of their own.

@@ -5,7 +5,7 @@ import { answer, body, decimal, distinct, email, list, oneOf } from '../../../ki
 const role = oneOf('admin', 'editor', 'viewer');
 // Null is a value here: no limit of one's own.
 const limit = decimal(4).min(0).nullable();
-const most = 200;
+const maxItems = 200;
 
 export const RoleChange = body({ role });
 export const AccessChange = body({ state: oneOf('active', 'blocked') });
@@ -13,11 +13,12 @@ export const LimitChange = body({ credit_limit: limit });
 export const DefaultLimitChange = body({ default_credit_limit: limit });
 export const DefaultLimit = answer('DefaultCreditLimit', { default_member_credit_limit: z.number().nullable() });
 
-const each = <S extends z.ZodType<{ email: string }>>(item: S) => distinct(list(item, 1, most), (one) => one.email);
+const distinctByEmail = <S extends z.ZodType<{ email: string }>>(item: S) =>
+  distinct(list(item, 1, maxItems), (one) => one.email);
 
-export const RoleChanges = body({ items: each(body({ email, role })) });
-export const LimitChanges = body({ items: each(body({ email, credit_limit: limit })) });
-export const Removals = body({ emails: distinct(list(email, 1, most), (one) => one) });
+export const RoleChanges = body({ items: distinctByEmail(body({ email, role })) });
+export const LimitChanges = body({ items: distinctByEmail(body({ email, credit_limit: limit })) });
+export const Removals = body({ emails: distinct(list(email, 1, maxItems), (one) => one) });
 
 export const BulkResult = answer('MembersChanged', {
   results: z.array(answer('MemberChanged', { email: z.string(), status: oneOf('success', 'skipped') })),

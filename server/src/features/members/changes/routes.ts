@@ -33,23 +33,27 @@ import {
 } from './contract.ts';
 
 const admin = unlimitedToken(workspaceAs('admin'));
-const listed = async (db: Db, access: WorkspaceAccess, email: string) =>
+const findListedByEmail = async (db: Db, access: WorkspaceAccess, email: string) =>
   (await findMembersOrInvitations(db, access, [email.toLowerCase()])).get(email.toLowerCase());
 
 /** Somebody of the members list: joined or invited. */
-const listedPerson = nestedResource(admin, 'member', listed, 'email');
+const memberOrInvitation = nestedResource(admin, 'member', findListedByEmail, 'email');
 const joinedMember = nestedResource(admin, 'member', findMember, 'email');
 
 const memberChanges = perMinute(30, 'workspace', { group: 'member' });
-const rejected = { status: 400, code: 'bulk_rejected' } as const;
+const bulkRejected = { status: 400, code: 'bulk_rejected' } as const;
 const ownerProtected = { status: 403, code: 'owner_protected' } as const;
-const notOneself = { status: 403, code: 'self_change_not_allowed' } as const;
+const notSelf = { status: 403, code: 'self_change_not_allowed' } as const;
 const abovePool = { status: 400, code: 'limit_above_pool' } as const;
 const planRequired = { status: 402, code: 'plan_required' } as const;
 
-export const changeRoutes = (deps: ChangeDeps): Route[] => [...one(deps), ...many(deps), ...ofWorkspace];
+export const changeRoutes = (deps: ChangeDeps): Route[] => [
+  ...singleRoutes(deps),
+  ...bulkRoutes(deps),
+  ...workspaceRoutes,
+];
 
-const one = (deps: ChangeDeps): Route[] => [
+const singleRoutes = (deps: ChangeDeps): Route[] => [
   route({
     name: 'setMemberRole',
     method: 'PUT',
@@ -57,12 +61,12 @@ const one = (deps: ChangeDeps): Route[] => [
     summary: 'Change the role of a member, or of an invitation',
     description: 'Who becomes a viewer loses a credit limit of their own, and edits nothing that was shared with them.',
     credentials: writeCredentials,
-    access: listedPerson,
+    access: memberOrInvitation,
     limit: memberChanges,
     body: RoleChange,
     audits: ['member.role_changed', 'invitation.role_changed'],
     answers: { 200: MemberEntry },
-    refusals: [notOneself, ownerProtected, planRequired],
+    refusals: [notSelf, ownerProtected, planRequired],
     handle: ({ db, access, body, now }) => setRole(db, access, body.role, now),
   }),
   route({
@@ -77,7 +81,7 @@ const one = (deps: ChangeDeps): Route[] => [
     body: AccessChange,
     audits: ['member.blocked', 'member.unblocked'],
     answers: { 200: MemberEntry },
-    refusals: [notOneself, ownerProtected],
+    refusals: [notSelf, ownerProtected],
     handle: ({ db, access, body, now }) => setAccess(db, access, body.state, now),
   }),
   route({
@@ -103,16 +107,16 @@ const one = (deps: ChangeDeps): Route[] => [
     description:
       'Apps and agents pass to the workspace’s owner; tokens, shares and personal folders of the member end.',
     credentials: writeCredentials,
-    access: listedPerson,
+    access: memberOrInvitation,
     limit: memberChanges,
     audits: ['member.removed', 'invitation.cancelled'],
     answers: { 200: Success },
-    refusals: [notOneself, ownerProtected],
+    refusals: [notSelf, ownerProtected],
     handle: ({ db, access, now }) => removeMember(db, access, deps, now),
   }),
 ];
 
-const many = (deps: ChangeDeps): Route[] => [
+const bulkRoutes = (deps: ChangeDeps): Route[] => [
   route({
     name: 'setMemberRoles',
     method: 'PUT',
@@ -124,7 +128,7 @@ const many = (deps: ChangeDeps): Route[] => [
     body: RoleChanges,
     audits: ['member.role_changed', 'invitation.role_changed'],
     answers: { 200: BulkResult },
-    refusals: [rejected],
+    refusals: [bulkRejected],
     handle: ({ db, access, body, now }) => setRoles(db, access, body.items, now),
   }),
   route({
@@ -139,7 +143,7 @@ const many = (deps: ChangeDeps): Route[] => [
     body: LimitChanges,
     audits: ['member.limit_changed'],
     answers: { 200: BulkResult },
-    refusals: [rejected],
+    refusals: [bulkRejected],
     handle: ({ db, access, body, now }) => setCreditLimits(db, access, body.items, now),
   }),
   route({
@@ -153,12 +157,12 @@ const many = (deps: ChangeDeps): Route[] => [
     body: Removals,
     audits: ['member.removed', 'invitation.cancelled'],
     answers: { 200: BulkResult },
-    refusals: [rejected],
+    refusals: [bulkRejected],
     handle: ({ db, access, body, now }) => removeMembers(db, access, body.emails, deps, now),
   }),
 ];
 
-const ofWorkspace: Route[] = [
+const workspaceRoutes: Route[] = [
   route({
     name: 'setDefaultCreditLimit',
     method: 'PUT',

@@ -22,7 +22,7 @@ export interface AcceptDeps extends InvitationDeps {
 }
 
 /** What a link leads to, while it is good. */
-export async function openLink(
+export async function findValidInvitation(
   db: Db,
   text: string,
   { mint }: InvitationDeps,
@@ -33,65 +33,72 @@ export async function openLink(
   throw new Problem('gone', 'invitation_expired', 'This invitation is older than 60 days. Ask for a new one.');
 }
 
-export type LinkAccess = OptionalUserAccess & { readonly invitation: InvitationDetails };
+export type InvitationAccess = OptionalUserAccess & { readonly invitation: InvitationDetails };
 
-export async function accept(db: Db, access: LinkAccess, link: string, sent: Acceptance, deps: AcceptDeps, now: Date) {
+export async function acceptByLink(
+  db: Db,
+  access: InvitationAccess,
+  link: string,
+  sent: Acceptance,
+  deps: AcceptDeps,
+  now: Date,
+) {
   const { person, invitation } = access;
-  if (person !== null && person.email !== invitation.email) throw mismatch();
-  if (person === null && invitation.user_id !== null) throw mismatch();
-  const newcomer = person === null ? await newcomerOf(sent) : undefined;
+  if (person !== null && person.email !== invitation.email) throw emailMismatch();
+  if (person === null && invitation.user_id !== null) throw emailMismatch();
+  const newcomer = person === null ? await prepareNewAccount(sent) : undefined;
   return withMembersLock(db, invitation, async (db) => {
-    const current = await openLink(db, link, deps, now);
-    if (current === undefined) throw gone(); // cancelled, or a new link was sent
+    const current = await findValidInvitation(db, link, deps, now);
+    if (current === undefined) throw invitationNotFound(); // cancelled, or a new link was sent
     if (current.accepted_at !== null) {
-      if (person?.id !== current.accepted_by) throw mismatch();
-      return unchanged(await welcome(db, current));
+      if (person?.id !== current.accepted_by) throw emailMismatch();
+      return unchanged(await getAcceptedBody(db, current));
     }
-    const user_id = newcomer === undefined ? (person?.id as string) : await insertNewcomer(db, current, newcomer, now);
+    const user_id = newcomer === undefined ? (person?.id as string) : await createAccount(db, current, newcomer, now);
     await acceptInvitation(db, current, user_id, now);
     const after = { email: current.email, role: current.role, new_account: newcomer !== undefined };
     const change = { type: 'invitation.accepted', target: { kind: 'invitation', id: current.id }, after };
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
-    const body = await welcome(db, current);
+    const body = await getAcceptedBody(db, current);
     if (newcomer === undefined) return body;
     const session = await createSession(db, deps.mint, user_id, now);
     return withNotes(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
 }
 
-interface Newcomer {
+interface NewAccount {
   readonly full_name: string;
   /** Hashed. */
   readonly password: string;
 }
 
 /** Whoever has no account yet must say who they are. */
-async function newcomerOf({ full_name, password }: Acceptance): Promise<Newcomer> {
+async function prepareNewAccount({ full_name, password }: Acceptance): Promise<NewAccount> {
   if (full_name !== undefined && password !== undefined) return { full_name, password: await hashPassword(password) };
   const absent = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
   throw new ValidationError(absent.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
 
-async function insertNewcomer(db: Db, { email }: InvitationDetails, newcomer: Newcomer, now: Date): Promise<string> {
+async function createAccount(db: Db, { email }: InvitationDetails, newcomer: NewAccount, now: Date): Promise<string> {
   await takeAdvisoryLock(db, `account of ${email}`);
-  if ((await findUserByEmail(db, email)) !== undefined) throw mismatch(); // made by another invitation meanwhile
+  if ((await findUserByEmail(db, email)) !== undefined) throw emailMismatch(); // made by another invitation meanwhile
   const user_id = await insertUser(db, { email, full_name: newcomer.full_name }, now);
   await savePassword(db, user_id, newcomer.password, now);
   return user_id;
 }
 
-async function welcome(db: Db, { workspace_id, workspace_name, plan, email }: InvitationDetails) {
+async function getAcceptedBody(db: Db, { workspace_id, workspace_name, plan, email }: InvitationDetails) {
   const member = await findMember(db, { workspace_id }, email);
-  if (member === undefined) throw gone();
+  if (member === undefined) throw invitationNotFound();
   return {
     user: presentUser(await getUser(db, member.id)),
     workspace: { id: workspace_id, name: workspace_name, role: member.role, plan },
   };
 }
 
-const gone = () => notFound('invitation_not_found');
+const invitationNotFound = () => notFound('invitation_not_found');
 
-const mismatch = () =>
+const emailMismatch = () =>
   new Problem(
     'forbidden',
     'invitation_email_mismatch',

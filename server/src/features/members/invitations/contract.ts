@@ -6,14 +6,14 @@ import { User, WorkspaceOfUser } from '../../../core/identity/shapes.ts';
 import { answer, body, distinct, email, list, name, oneOf, optional, timestamp } from '../../../kit/http/shapes.ts';
 
 const role = oneOf('admin', 'editor', 'viewer').default('editor');
-const most = 50;
+const maxItems = 50;
 
 export const NewInvitation = body({ email, role });
-export const NewInvitations = body({ invitations: distinct(list(NewInvitation, 1, most), (one) => one.email) });
-export const Resend = body({ emails: distinct(list(email, 1, most), (one) => one) });
+export const NewInvitations = body({ invitations: distinct(list(NewInvitation, 1, maxItems), (one) => one.email) });
+export const Resend = body({ emails: distinct(list(email, 1, maxItems), (one) => one) });
 
 /** Whether the link left by mail: `failed` when the server did not take it, `off` when none is set up. */
-export type MailState = 'sent' | 'failed' | 'off';
+export type MailOutcome = 'sent' | 'failed' | 'off';
 
 export const Invitation = answer('Invitation', {
   id: z.string(),
@@ -32,7 +32,7 @@ const failed = z.array(answer('NotInvited', { email: z.string(), code: z.string(
 export const Invited = answer('Invited', { invited: z.array(Invitation), failed });
 export const Resent = answer('Resent', { resent: z.array(Invitation), failed });
 
-export const OpenedInvitation = answer('OpenedInvitation', {
+export const InvitationPreview = answer('OpenedInvitation', {
   workspace_name: z.string(),
   email: z.string(),
   role: oneOf('admin', 'editor', 'viewer', 'guest'),
@@ -48,7 +48,7 @@ export const linkTo = (baseUrl: string, text: string): string => `${baseUrl}/inv
 
 export const presentInvitation = (
   made: InvitationWithToken,
-  mail: MailState,
+  mail: MailOutcome,
   baseUrl: string,
 ): z.input<typeof Invitation> => ({
   id: made.id,
@@ -59,7 +59,7 @@ export const presentInvitation = (
   ...(mail !== 'sent' && { accept_url: linkTo(baseUrl, made.token) }),
 });
 
-export const presentOpened = (opened: InvitationDetails): z.input<typeof OpenedInvitation> => ({
+export const presentInvitationPreview = (opened: InvitationDetails): z.input<typeof InvitationPreview> => ({
   workspace_name: opened.workspace_name,
   email: opened.email,
   role: opened.role,

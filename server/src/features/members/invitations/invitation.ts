@@ -20,10 +20,10 @@ import type { Mail } from '../../../gateways/mail/index.ts';
 import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { rejectFaults } from '../changes/bulk.ts';
-import { cancel } from '../changes/change.ts';
-import { type Assignable, adminFault } from '../rules.ts';
-import { linkTo, type MailState, presentInvitation } from './contract.ts';
+import { rejectIfAnyProblem } from '../changes/bulk.ts';
+import { cancelInvitation } from '../changes/change.ts';
+import { type AssignableRole, checkAdminRole } from '../rules.ts';
+import { linkTo, type MailOutcome, presentInvitation } from './contract.ts';
 
 export interface InvitationDeps {
   readonly mint: TokenKeys;
@@ -31,34 +31,40 @@ export interface InvitationDeps {
   readonly baseUrl: string;
 }
 
-interface Asked {
+interface InvitationRequest {
   readonly email: string;
-  readonly role: Assignable;
+  readonly role: AssignableRole;
 }
 
 const pepperOf = ({ mint }: InvitationDeps): Pepper => mint.peppers[0] as Pepper;
 
-export async function inviteMember(db: Db, access: WorkspaceAccess, asked: Asked, deps: InvitationDeps, now: Date) {
-  const fault = adminFault(asked.role, access);
+export async function inviteMember(
+  db: Db,
+  access: WorkspaceAccess,
+  asked: InvitationRequest,
+  deps: InvitationDeps,
+  now: Date,
+) {
+  const fault = checkAdminRole(asked.role, access);
   if (fault !== undefined) throw fault;
   const made = await withMembersLock(db, access, async (db) => {
     const known = (await findMembersOrInvitations(db, access, [asked.email])).get(asked.email);
-    const conflict = conflictOf(known, now);
+    const conflict = findConflict(known, now);
     if (conflict !== undefined) throw conflict;
-    return invite(db, access, asked, known, deps, now);
+    return createOrReissue(db, access, asked, known, deps, now);
   });
-  return mailing(db, access, [made], deps, ([only]) => only as Presented);
+  return mailAfterCommit(db, access, [made], deps, ([only]) => only as InvitationBody);
 }
 
 /** A role that is not to be had refuses all; what stands in one person's way fails that one. */
 export async function inviteMembers(
   db: Db,
   access: WorkspaceAccess,
-  all: readonly Asked[],
+  all: readonly InvitationRequest[],
   deps: InvitationDeps,
   now: Date,
 ) {
-  rejectFaults(all.map(({ email, role }) => ({ email, fault: adminFault(role, access) })));
+  rejectIfAnyProblem(all.map(({ email, role }) => ({ email, fault: checkAdminRole(role, access) })));
   const made: InvitationWithToken[] = [];
   const failed: { email: string; code: string }[] = [];
   await withMembersLock(db, access, async (db) => {
@@ -68,12 +74,12 @@ export async function inviteMembers(
       all.map(({ email }) => email),
     );
     for (const asked of all) {
-      const conflict = conflictOf(known.get(asked.email), now);
+      const conflict = findConflict(known.get(asked.email), now);
       if (conflict !== undefined) failed.push({ email: asked.email, code: conflict.code });
-      else made.push(await invite(db, access, asked, known.get(asked.email), deps, now));
+      else made.push(await createOrReissue(db, access, asked, known.get(asked.email), deps, now));
     }
   });
-  return mailing(db, access, made, deps, (invited) => ({ invited, failed }));
+  return mailAfterCommit(db, access, made, deps, (invited) => ({ invited, failed }));
 }
 
 /** A new link and new 60 days for who has not joined; the old link is dead. */
@@ -90,14 +96,14 @@ export async function resendInvitations(
     const known = await findMembersOrInvitations(db, access, emails);
     for (const email of emails) {
       const who = known.get(email);
-      if (who?.joined === false) made.push(await renew(db, access, who, {}, deps, now));
+      if (who?.joined === false) made.push(await reissueInvitation(db, access, who, {}, deps, now));
       else failed.push({ email, code: who === undefined ? 'invitation_not_found' : 'member_exists' });
     }
   });
-  return mailing(db, access, made, deps, (resent) => ({ resent, failed }));
+  return mailAfterCommit(db, access, made, deps, (resent) => ({ resent, failed }));
 }
 
-function conflictOf(known: MemberOrInvitation | undefined, now: Date): Problem | undefined {
+function findConflict(known: MemberOrInvitation | undefined, now: Date): Problem | undefined {
   if (known === undefined) return undefined;
   if (known.joined) return new Problem('conflict', 'member_exists', 'This person is a member.', { retrySafe: false });
   if (known.expires_at <= now) return undefined;
@@ -107,21 +113,21 @@ function conflictOf(known: MemberOrInvitation | undefined, now: Date): Problem |
 }
 
 /** Asks somebody new, or again somebody whose invitation has expired. */
-async function invite(
+async function createOrReissue(
   db: Db,
   access: WorkspaceAccess,
-  asked: Asked,
+  asked: InvitationRequest,
   expired: MemberOrInvitation | undefined,
   deps: InvitationDeps,
   now: Date,
 ): Promise<InvitationWithToken> {
   const direct = { ...asked, assigned_via: 'direct' as const };
-  if (expired?.joined !== false) return create(db, access, direct, deps, now);
+  if (expired?.joined !== false) return createInvitation(db, access, direct, deps, now);
   if (asked.role === 'viewer') await limitInvitedSharesToViewer(db, expired);
-  return renew(db, access, expired, direct, deps, now);
+  return reissueInvitation(db, access, expired, direct, deps, now);
 }
 
-async function create(
+async function createInvitation(
   db: Db,
   access: WorkspaceAccess,
   asked: Pick<InvitationWithToken, 'email' | 'role' | 'assigned_via'>,
@@ -134,7 +140,7 @@ async function create(
   return made;
 }
 
-async function renew(
+async function reissueInvitation(
   db: Db,
   access: WorkspaceAccess,
   open: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
@@ -159,7 +165,7 @@ export async function inviteGuest(
   role: 'editor' | 'viewer',
   deps: InvitationDeps,
   now: Date,
-): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailState>) | null }> {
+): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailOutcome>) | null }> {
   const [open] = await listOpenInvitations(db, access, [email]);
   if (open?.role === 'viewer' && role === 'editor') {
     throw new Problem('bad_request', 'role_not_assignable', 'A viewer of the workspace cannot edit an app.');
@@ -167,18 +173,18 @@ export async function inviteGuest(
   const asGuest = { email, role: 'guest' as const, assigned_via: 'app_share' as const };
   const linked =
     open === undefined
-      ? await create(db, access, asGuest, deps, now)
-      : open.expires_at <= now && (await renew(db, access, open, {}, deps, now));
+      ? await createInvitation(db, access, asGuest, deps, now)
+      : open.expires_at <= now && (await reissueInvitation(db, access, open, {}, deps, now));
   const invitation = open ?? (linked as InvitationWithToken);
   const share = await findInvitedShare(db, access, invitation);
   if (share?.role !== role) await saveInvitedShare(db, access, invitation, role, now);
   if (linked === false) return { before: share?.role ?? null, notify: null };
-  const from = await senderOf(db, access);
-  return { before: share?.role ?? null, notify: () => send(linked, from, deps) };
+  const from = await getSender(db, access);
+  return { before: share?.role ?? null, notify: () => sendMail(linked, from, deps) };
 }
 
 /** Ends the share of one app with a person who has not joined; a guest with none left is no longer invited. */
-export async function uninviteGuest(
+export async function removeInvitedGuest(
   db: Db,
   access: AppAccess,
   email: string,
@@ -188,32 +194,32 @@ export async function uninviteGuest(
   const share = open && (await findInvitedShare(db, access, open));
   if (open === undefined || share === undefined) return undefined;
   const hasMore = await removeInvitedShare(db, access, open);
-  if (open.role === 'guest' && !hasMore) await cancel(db, access, open, now);
+  if (open.role === 'guest' && !hasMore) await cancelInvitation(db, access, open, now);
   return share.role;
 }
 
 // ---- mail
 
-type Presented = ReturnType<typeof presentInvitation>;
+type InvitationBody = ReturnType<typeof presentInvitation>;
 
 /**
  * The answer for invitations just made. Mails leave once these are committed; until one is known to have left, the
  * answer carries its link.
  */
-async function mailing<Body>(
+async function mailAfterCommit<Body>(
   db: Db,
   access: WorkspaceAccess,
   made: readonly InvitationWithToken[],
   deps: InvitationDeps,
-  bodyOf: (invitations: Presented[]) => Body,
+  bodyOf: (invitations: InvitationBody[]) => Body,
 ): Promise<Body | Answer<Body>> {
-  const say = (states: readonly MailState[]) =>
-    bodyOf(made.map((each, i) => presentInvitation(each, states[i] as MailState, deps.baseUrl)));
+  const say = (states: readonly MailOutcome[]) =>
+    bodyOf(made.map((each, i) => presentInvitation(each, states[i] as MailOutcome, deps.baseUrl)));
   if (made.length === 0) return unchanged(say([]));
   if (!deps.mail.configured) return say(made.map(() => 'off'));
-  const from = await senderOf(db, access);
+  const from = await getSender(db, access);
   return answerWithFollowUp(say(made.map(() => 'failed')), async () =>
-    withNotes(say(await sendAll(made, from, deps)), {}),
+    withNotes(say(await sendMails(made, from, deps)), {}),
   );
 }
 
@@ -222,26 +228,30 @@ interface Sender {
   readonly inviter: string;
 }
 
-const senderOf = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
+const getSender = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
   workspace: (await getWorkspaceRow(db, access)).name.replace(/\s+/g, ' '),
   inviter: access.caller.email ?? 'An admin',
 });
 
-const atOnce = 10;
+const mailsAtOnce = 10;
 
-async function sendAll(made: readonly InvitationWithToken[], from: Sender, deps: InvitationDeps): Promise<MailState[]> {
-  const states: MailState[] = [];
-  for (let at = 0; at < made.length; at += atOnce) {
-    states.push(...(await Promise.all(made.slice(at, at + atOnce).map((each) => send(each, from, deps)))));
+async function sendMails(
+  made: readonly InvitationWithToken[],
+  from: Sender,
+  deps: InvitationDeps,
+): Promise<MailOutcome[]> {
+  const states: MailOutcome[] = [];
+  for (let at = 0; at < made.length; at += mailsAtOnce) {
+    states.push(...(await Promise.all(made.slice(at, at + mailsAtOnce).map((each) => sendMail(each, from, deps)))));
   }
   return states;
 }
 
-const send = (
+const sendMail = (
   made: InvitationWithToken,
   { workspace, inviter }: Sender,
   { mail, baseUrl }: InvitationDeps,
-): Promise<MailState> =>
+): Promise<MailOutcome> =>
   mail.send({
     to: made.email,
     subject: `Join ${workspace} on Plinth`,

@@ -12,16 +12,16 @@ import { type Route, route } from '../../../core/auth/route.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
 import { media } from '../../../kit/http/operation.ts';
 import type { Db } from '../../../tables.ts';
-import { type AcceptDeps, accept, openLink } from './accept.ts';
+import { type AcceptDeps, acceptByLink, findValidInvitation } from './accept.ts';
 import {
   Acceptance,
   Accepted,
   Invitation,
+  InvitationPreview,
   Invited,
   NewInvitation,
   NewInvitations,
-  OpenedInvitation,
-  presentOpened,
+  presentInvitationPreview,
   Resend,
   Resent,
 } from './contract.ts';
@@ -33,9 +33,9 @@ const invitations = perMinute(6, 'workspace', { group: 'invite' });
 const planRequired = { status: 402, code: 'plan_required' } as const;
 const expired = { status: 410, code: 'invitation_expired' } as const;
 
-export const invitationRoutes = (deps: AcceptDeps): Route[] => [...sending(deps), ...comingIn(deps)];
+export const invitationRoutes = (deps: AcceptDeps): Route[] => [...invitingRoutes(deps), ...acceptingRoutes(deps)];
 
-const sending = (deps: AcceptDeps): Route[] => [
+const invitingRoutes = (deps: AcceptDeps): Route[] => [
   route({
     name: 'inviteMember',
     method: 'POST',
@@ -86,8 +86,8 @@ const sending = (deps: AcceptDeps): Route[] => [
   }),
 ];
 
-const comingIn = (deps: AcceptDeps): Route[] => {
-  const findLink = (db: Db, _access: unknown, text: string, now: Date) => openLink(db, text, deps, now);
+const acceptingRoutes = (deps: AcceptDeps): Route[] => {
+  const findLink = (db: Db, _access: unknown, text: string, now: Date) => findValidInvitation(db, text, deps, now);
   return [
     route({
       name: 'getInvitation',
@@ -97,9 +97,9 @@ const comingIn = (deps: AcceptDeps): Route[] => {
       credentials: open,
       access: nestedResource(anyone, 'invitation', findLink, 'invitation_token'),
       limit: perMinute(30, 'address'),
-      answers: { 200: OpenedInvitation },
+      answers: { 200: InvitationPreview },
       refusals: [expired],
-      handle: ({ access }) => presentOpened(access.invitation),
+      handle: ({ access }) => presentInvitationPreview(access.invitation),
     }),
     route({
       name: 'acceptInvitation',
@@ -115,7 +115,7 @@ const comingIn = (deps: AcceptDeps): Route[] => {
       audits: ['invitation.accepted'],
       answers: { 200: Accepted },
       refusals: [expired, { status: 403, code: 'invitation_email_mismatch' }],
-      handle: ({ db, access, params, body, now }) => accept(db, access, params.invitation_token, body, deps, now),
+      handle: ({ db, access, params, body, now }) => acceptByLink(db, access, params.invitation_token, body, deps, now),
     }),
     route({
       name: 'invitationPage',
