@@ -34,7 +34,7 @@ void slot.lost.then((reason) => {
   process.exit(1);
 });
 const { db, pool } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
-const working = await startWorker({ queues: [jobs as Queue], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
+const working = await startWorker({ queues: [jobs], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
   url,
   db,
   clock: systemClock,

@@ -1,4 +1,4 @@
-// Owns a queue table for tests of queues: jobs of some owners, in lanes, whose runs note what they did.
+// Owns a queue table for tests: rows with an owner and a concurrency key, whose runs insert into the table `effects`.
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
@@ -17,7 +17,7 @@ export interface TestJob extends QueueRow {
   readonly tries: number;
 }
 
-export async function startJobs() {
+export async function createTestQueue() {
   const cloned = await cloneTemplate();
   const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 12 });
   const wake = openWakeUps('redis://127.0.0.1:6379', `test:${process.pid}:`);
@@ -30,7 +30,7 @@ export async function startJobs() {
 
   let runs: RunningQueue[] = [];
   const errors: unknown[] = [];
-  const stopAll = (withinMs: number) => Promise.all(runs.map((run) => run.stop(withinMs)));
+  const stopAll = (timeoutMs: number) => Promise.all(runs.map((run) => run.stop(timeoutMs)));
   beforeEach(async () => {
     await sql`truncate jobs, effects`.execute(db);
   });
@@ -51,27 +51,26 @@ export async function startJobs() {
     owners,
     errors,
     stopAll,
-    queueOf: (more: Partial<Queue<TestJob>> = {}): Queue =>
-      ({
-        name: 'jobs',
-        owner: 'owner_id',
-        concurrency: 10,
-        perOwner: 5,
-        timeoutMs: 1_000,
-        retryMs: retries(10, 20),
-        run: async ({ what }) => ({
-          record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)),
-        }),
-        ...more,
-      }) satisfies Queue<TestJob> as Queue,
-    start(queue: Queue, slot = 0): RunningQueue {
+    queueOf: (options: Partial<Queue<TestJob>> = {}): Queue<TestJob> => ({
+      name: 'jobs',
+      owner: 'owner_id',
+      concurrency: 10,
+      perOwner: 5,
+      timeoutMs: 1_000,
+      retryMs: retries(10, 20),
+      run: async ({ what }) => ({
+        record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)),
+      }),
+      ...options,
+    }),
+    start(queue: Queue<TestJob>, slot = 0): RunningQueue {
       const onError = (_queue: string, error: unknown) => errors.push(error);
-      const run = runQueue(queue, { db, clock: systemClock, claim: { slot, epoch: 1 }, wake, onError });
+      const run = runQueue(queue, { db, clock: systemClock, slot: { slot, epoch: 1 }, wake, onError });
       runs.push(run);
       return run;
     },
-    async add(what: string, more: { owner?: string; inMs?: number; concurrency_key?: string } = {}) {
-      const { owner = owners[0], inMs = 0, concurrency_key = '' } = more;
+    async enqueue(what: string, options: { owner?: string; inMs?: number; concurrency_key?: string } = {}) {
+      const { owner = owners[0], inMs = 0, concurrency_key = '' } = options;
       const due = new Date(Date.now() + inMs);
       await sql`insert into jobs (id, owner_id, what, concurrency_key, due_at)
         values (${newId()}, ${owner}, ${what}, ${concurrency_key}, ${due})`.execute(db);
@@ -79,7 +78,7 @@ export async function startJobs() {
     },
     effects: async () =>
       (await sql<{ what: string }>`select what from effects order by at`.execute(db)).rows.map((row) => row.what),
-    row: async (what: string) =>
+    findRow: async (what: string) =>
       (await sql<TestJob>`select * from jobs where what = ${what}`.execute(db)).rows[0] as TestJob,
   };
 }

@@ -1,5 +1,10 @@
-// Owns the words in which a failure is kept beside the work that failed.
+// Owns the text of a failure as it is stored beside the work that failed.
 import { toStorableText } from '../text.ts';
 
+const maxLength = 1_000;
+
 export const toErrorText = (error: unknown): string =>
-  toStorableText(error instanceof Error ? error.message : String(error)).slice(0, 1_000);
+  toStorableText(error instanceof Error ? error.message : String(error)).slice(0, maxLength);
+
+/** Stored when work is dead-lettered because workers crashed while running it. */
+export const describeCrashes = (count: number): string => `the worker crashed while running it, ${count} times`;

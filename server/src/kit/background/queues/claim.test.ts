@@ -1,18 +1,18 @@
-// Shares that hold over all processes, and what is fetched for a claim at once (docs/decisions/0017).
+// Claiming: limits that apply to all processes together (docs/decisions/0017), and `load`.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startJobs, type TestJob } from '../../../../test/support/queue-tables.ts';
+import { createTestQueue, type TestJob } from '../../../../test/support/queue-tables.ts';
 import { newId } from '../../ids.ts';
 import { readQueueDepth } from './queue.ts';
 
-const { db, owners, queueOf, start, add, effects } = await startJobs();
-const done = async () => {
+const { db, owners, queueOf, start, enqueue, effects } = await createTestQueue();
+const countUnfinished = async () => {
   const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
   return due + running;
 };
 
-/** Counts what runs at once, by some key, over all queues that are given its `run`. */
-function meter(keyOf: (job: TestJob) => string, ms = 15) {
+/** Counts how many rows run at once by key, in all queues that use its `run`. */
+function createMeter(keyOf: (job: TestJob) => string, ms = 15) {
   const now = new Map<string, number>();
   const most = new Map<string, number>();
   const run = async (job: TestJob) => {
@@ -28,8 +28,8 @@ function meter(keyOf: (job: TestJob) => string, ms = 15) {
 
 describe('global limits', () => {
   it('two processes together run no more rows of an owner than perOwner', async () => {
-    for (let n = 0; n < 60; n += 1) await add(String(n), { owner: owners[n % 2] as string });
-    const { most, run } = meter(({ owner_id }) => owner_id);
+    for (let n = 0; n < 60; n += 1) await enqueue(String(n), { owner: owners[n % 2] as string });
+    const { most, run } = createMeter(({ owner_id }) => owner_id);
     const queue = {
       concurrency: 10,
       perOwner: 3,
@@ -38,24 +38,24 @@ describe('global limits', () => {
     };
     start(queueOf(queue), 0);
     start(queueOf(queue), 1);
-    await expect.poll(done).toBe(0);
+    await expect.poll(countUnfinished).toBe(0);
     expect([...most.values()]).toEqual([3, 3]);
   });
 
   it('without global limits, perOwner applies to each process', async () => {
-    for (let n = 0; n < 60; n += 1) await add(String(n));
-    const { most, run } = meter(({ owner_id }) => owner_id);
+    for (let n = 0; n < 60; n += 1) await enqueue(String(n));
+    const { most, run } = createMeter(({ owner_id }) => owner_id);
     start(queueOf({ perOwner: 3, run }), 0);
     start(queueOf({ perOwner: 3, run }), 1);
-    await expect.poll(done).toBe(0);
+    await expect.poll(countUnfinished).toBe(0);
     expect(most.get(owners[0])).toBeGreaterThan(3);
     expect(most.get(owners[0])).toBeLessThanOrEqual(6);
   });
 
   it('two processes together run no more of a concurrency key than its limit, whoever owns the rows; other keys are not delayed', async () => {
-    for (let n = 0; n < 80; n += 1) await add(`busy ${n}`, { owner: newId(), concurrency_key: 'busy' });
-    await add('free', { concurrency_key: 'free' });
-    const { most, run } = meter(({ concurrency_key }) => concurrency_key);
+    for (let n = 0; n < 80; n += 1) await enqueue(`busy ${n}`, { owner: newId(), concurrency_key: 'busy' });
+    await enqueue('free', { concurrency_key: 'free' });
+    const { most, run } = createMeter(({ concurrency_key }) => concurrency_key);
     const seen: string[] = [];
     const queue = {
       globalLimits: { concurrencyKey: 'concurrency_key', perKey: 4 },
@@ -67,26 +67,52 @@ describe('global limits', () => {
     };
     start(queueOf(queue), 0);
     start(queueOf(queue), 1);
-    await expect.poll(done).toBe(0);
+    await expect.poll(countUnfinished).toBe(0);
     expect(most.get('busy')).toBe(4);
     expect(new Set(seen).size).toBe(81);
     expect(seen.indexOf('free')).toBeLessThan(60);
   });
 
   it('a row claimed by another process counts towards its concurrency key until the claim is released', async () => {
-    for (let n = 0; n < 5; n += 1) await add(String(n), { concurrency_key: 'concurrency_key' });
+    for (let n = 0; n < 5; n += 1) await enqueue(String(n), { concurrency_key: 'concurrency_key' });
     await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what in ('0', '1')`.execute(db);
     start(queueOf({ globalLimits: { concurrencyKey: 'concurrency_key', perKey: 2 } }), 0);
-    await add('other', { concurrency_key: 'another', owner: owners[1] });
+    await enqueue('other', { concurrency_key: 'another', owner: owners[1] });
     await expect.poll(effects).toEqual(['other']);
     await sql`update jobs set claimed_slot = null, claimed_epoch = null`.execute(db);
     await expect.poll(async () => (await effects()).length).toBe(6);
   });
 });
 
+it('claims the rows of the worked example in claim.ts', async () => {
+  const [a, b, c] = owners;
+  const keys = new Map<string, string>([
+    [a, 'x'],
+    [b, 'x'],
+    [c, 'y'],
+  ]);
+  await enqueue('running', { owner: c, concurrency_key: 'y', inMs: -10_000 });
+  await sql`update jobs set claimed_slot = 1, claimed_epoch = 1`.execute(db);
+  for (const [n, owner] of [a, a, a, b, b, b, c, c].entries())
+    await enqueue(String(n + 1), { owner, concurrency_key: keys.get(owner) as string, inMs: n * 10 - 5_000 });
+  const claimed: string[] = [];
+  const stopped = Promise.withResolvers<object>();
+  const run = ({ what }: TestJob) => {
+    claimed.push(what);
+    return stopped.promise;
+  };
+  start(
+    queueOf({ perOwner: 2, globalLimits: { concurrencyKey: 'concurrency_key', perKey: 3 }, timeoutMs: 60_000, run }),
+  );
+  await expect.poll(() => claimed.toSorted()).toEqual(['1', '2', '4', '7']);
+  await new Promise((resolve) => setTimeout(resolve, 300)); // later claims find nothing more
+  expect(claimed).toHaveLength(4);
+  stopped.resolve({});
+});
+
 describe('load', () => {
-  it('fetches for all rows of a claim at once, and the runs get what it gives', async () => {
-    for (let n = 0; n < 12; n += 1) await add(String(n), { owner: owners[n % 3] as string });
+  it('is called once for all rows of a claim, and the runs get the rows it returns', async () => {
+    for (let n = 0; n < 12; n += 1) await enqueue(String(n), { owner: owners[n % 3] as string });
     const loads: number[] = [];
     const notes: (string | null)[] = [];
     start(
@@ -101,14 +127,14 @@ describe('load', () => {
         },
       }),
     );
-    await expect.poll(done).toBe(0);
+    await expect.poll(countUnfinished).toBe(0);
     expect(loads.length).toBeLessThan(12);
     expect(loads.reduce((sum, count) => sum + count, 0)).toBe(12);
     expect(notes.sort()).toEqual(Array.from({ length: 12 }, (_, n) => `for ${n}`).sort());
   });
 
-  it('that fails gives the rows back: they are claimed again, and nothing has failed', async () => {
-    await add('patient');
+  it('releases the claimed rows when it throws; no run counts as failed', async () => {
+    await enqueue('patient');
     let failures = 0;
     start(
       queueOf({

@@ -1,125 +1,140 @@
-// Owns the closing of claims: what was done is written down together with the end of its claim; and the giving back of
-// claims whose holder is gone.
+// Owns completing rows: the outcome of a run is written in the transaction that releases its claim. Also releases the
+// claims of workers that are gone, and dead-letters rows that crash workers again and again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
-import { toErrorText } from '../error-text.ts';
+import { describeCrashes, toErrorText } from '../error-text.ts';
 import { getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
 
+/** What became of a run; the values are label values of the metric `plinth_queue_runs_total`. */
 export type RunResult = 'done' | 'again' | 'given_up' | 'superseded';
 
 interface FinishedRun {
   readonly row: QueueRow;
   readonly outcome: Outcome;
-  readonly closed: PromiseWithResolvers<RunResult>;
+  readonly completed: PromiseWithResolvers<RunResult>;
 }
 
-/** A run that threw: again by the queue's schedule, or given up. */
+/** The outcome of a run that threw: a retry if the queue allows one more, otherwise a dead letter. */
 export const failedOutcome = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
   error: toErrorText(error),
   runAgainInMs: queue.retryMs(row.failures + 1),
 });
 
 const maxBatch = 256;
-const maxCompleteAttempts = 5;
+const maxAttempts = 5;
 
 /**
- * Closes claims, each together with what came of its run. Those of runs that end while others are being closed are closed
- * with one transaction: at a high rate a commit for each would be most of the work.
+ * Returns a function that completes one row. Runs that end while others are being completed share the next transaction:
+ * at a high rate, one commit per row would be most of the work.
  */
-export function startCompleter(queue: Queue, db: AnyDb) {
-  const statement = closing(queue);
+export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcome: Outcome) => Promise<RunResult> {
+  const statement = prepareComplete(queue);
   let waiting: FinishedRun[] = [];
-  let busy = false;
+  let isCompleting = false;
 
-  const closeAll = async () => {
-    busy = true;
+  const completeWaiting = async () => {
+    isCompleting = true;
     while (waiting.length > 0) {
-      const ends = waiting.slice(0, maxBatch);
+      const runs = waiting.slice(0, maxBatch);
       waiting = waiting.slice(maxBatch);
-      await closeInTheEnd(ends);
+      await completeWithRetry(runs);
     }
-    busy = false;
+    isCompleting = false;
   };
 
-  /** What was done must be written down: again when the database was away, and as a failure when it cannot be. */
-  async function closeInTheEnd(ends: readonly FinishedRun[], asFailure = false): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
+  /**
+   * - The database is unavailable: try again, five times in all.
+   * - Something in the batch cannot be written, or the batch took too long: complete each row alone.
+   * - A single outcome cannot be written: record the run as failed instead.
+   */
+  async function completeWithRetry(runs: readonly FinishedRun[], isFailureRecord = false): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
       try {
-        const closed = await close(queue, statement, ends, db);
-        for (const end of ends) end.closed.resolve(closed.get(end.row.id) ?? 'superseded');
+        const results = await completeBatch(queue, statement, runs, db);
+        for (const { row, completed } of runs) completed.resolve(results.get(row.id) ?? 'superseded');
         return;
       } catch (error) {
-        const databaseAway = classifyFailure(error) !== undefined;
-        if (databaseAway ? tries === maxCompleteAttempts : asFailure) return giveUp(ends, error);
-        if (!databaseAway || (isLockOrStatementTimeout(error) && ends.length > 1)) return closeEach(ends, error);
-        await sleep(tries * 200);
+        const isUnavailable = classifyFailure(error) !== undefined;
+        if (isUnavailable ? attempt === maxAttempts : isFailureRecord) return rejectAll(runs, error);
+        if (!isUnavailable || (isLockOrStatementTimeout(error) && runs.length > 1)) return completeEach(runs, error);
+        await sleep(attempt * 200);
       }
     }
   }
 
-  const giveUp = (ends: readonly FinishedRun[], error: unknown) => {
-    for (const end of ends) end.closed.reject(error);
+  const rejectAll = (runs: readonly FinishedRun[], error: unknown) => {
+    for (const { completed } of runs) completed.reject(error);
   };
 
-  /** One of them cannot be written: it alone has failed. */
-  async function closeEach(ends: readonly FinishedRun[], error: unknown): Promise<void> {
-    if (ends.length > 1) for (const end of ends) await closeInTheEnd([end]);
-    else for (const end of ends) await closeInTheEnd([{ ...end, outcome: failedOutcome(queue, end.row, error) }], true);
+  async function completeEach(runs: readonly FinishedRun[], error: unknown): Promise<void> {
+    if (runs.length > 1) for (const run of runs) await completeWithRetry([run]);
+    else
+      for (const run of runs)
+        await completeWithRetry([{ ...run, outcome: failedOutcome(queue, run.row, error) }], true);
   }
 
-  return (row: QueueRow, outcome: Outcome): Promise<RunResult> => {
-    const closed = Promise.withResolvers<RunResult>();
-    waiting.push({ row, outcome, closed });
-    if (!busy) void closeAll();
-    return closed.promise;
+  return (row, outcome) => {
+    const completed = Promise.withResolvers<RunResult>();
+    waiting.push({ row, outcome, completed });
+    if (!isCompleting) void completeWaiting();
+    return completed.promise;
   };
 }
 
-/** One statement for any number of claims; a claim that somebody else holds by now is left alone. */
-function closing(queue: Queue) {
+/** One statement for any number of rows. Rows that were claimed by somebody else in the meantime are left alone. */
+function prepareComplete(queue: Queue) {
   const columns = Object.entries(queue.outcomeColumns ?? {});
-  const sets = columns.map(([name]) => `, ${name} = case when c.sets then c.${name} else q.${name} end`).join('');
+  const setColumns = columns.map(([name]) => `, ${name} = case when c.has_columns then c.${name} else q.${name} end`);
+  const columnTypes = columns.map(([name, type]) => `, ${name} ${type}`);
+  const setCommitMode = queue.asyncCommit
+    ? "with commit_mode as (select set_config('synchronous_commit', 'off', true)) "
+    : '';
   return prepared<{ id: string }, [string]>(
-    `close ${queue.name}`,
-    `/* service */ ${queue.asyncCommit ? "with hurry as (select set_config('synchronous_commit', 'off', true)) " : ''}update "${queue.name}" q
-     set due_at = clock_timestamp() + c.again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
+    `complete ${queue.name}`,
+    `/* service */ ${setCommitMode}update "${queue.name}" q
+     set due_at = clock_timestamp() + c.run_again_ms * interval '1 ms', claimed_slot = null, claimed_epoch = null,
        last_error = c.error, crash_count = 0, failures = q.failures + (c.error is not null)::int,
-       failed_at = case when c.error is not null and c.again_ms is null then clock_timestamp() end${sets}
-     from json_to_recordset($1::json) as c(id uuid, claims integer, again_ms float8, error text, sets boolean
-       ${columns.map(([name, type]) => `, ${name} ${type}`).join('')})
-     ${queue.asyncCommit ? 'cross join hurry ' : ''}where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null
+       failed_at = case when c.error is not null and c.run_again_ms is null then clock_timestamp() end${setColumns.join('')}
+     from json_to_recordset($1::json) as c(
+       id uuid, claims integer, run_again_ms float8, error text, has_columns boolean${columnTypes.join('')})
+     ${queue.asyncCommit ? 'cross join commit_mode ' : ''}where q.id = c.id and q.claims = c.claims and q.claimed_slot is not null
      returning q.id`,
   );
 }
 
-const closedRow = ({ row, outcome }: FinishedRun) => ({
+const toRecord = ({ row, outcome }: FinishedRun) => ({
   ...outcome.columns,
-  sets: outcome.columns !== undefined,
+  has_columns: outcome.columns !== undefined,
   id: row.id,
   claims: row.claims,
-  again_ms: outcome.runAgainInMs ?? null,
+  run_again_ms: outcome.runAgainInMs ?? null,
   error: outcome.error ?? null,
 });
 
-function close(queue: Queue, statement: ReturnType<typeof closing>, ends: readonly FinishedRun[], db: AnyDb) {
+function completeBatch(
+  queue: Queue,
+  statement: ReturnType<typeof prepareComplete>,
+  runs: readonly FinishedRun[],
+  db: AnyDb,
+): Promise<Map<string, RunResult>> {
   return transaction(db, async (db) => {
-    const rows = new Set((await statement(db, JSON.stringify(ends.map(closedRow)))).map((row) => row.id));
-    const closed = ends.filter((end) => rows.has(end.row.id));
-    const results = closed.flatMap(({ outcome }) => (outcome.result === undefined ? [] : [outcome.result]));
-    if (results.length > 0) await queue.recordAll?.(db, results as never[]);
-    for (const { row, outcome } of closed) {
+    const ids = new Set((await statement(db, JSON.stringify(runs.map(toRecord)))).map((row) => row.id));
+    const completedRuns = runs.filter((run) => ids.has(run.row.id));
+    const results = completedRuns.flatMap(({ outcome }) => (outcome.result === undefined ? [] : [outcome.result]));
+    if (results.length > 0) await queue.recordAll?.(db, results);
+    for (const { row, outcome } of completedRuns) {
       await outcome.record?.(db);
       if (outcome.error !== undefined && outcome.runAgainInMs === undefined)
         await queue.onDeadLetter?.(db, row, outcome.error);
     }
-    return new Map(closed.map(({ row, outcome }) => [row.id, wordFor(outcome)]));
+    return new Map(completedRuns.map(({ row, outcome }) => [row.id, toRunResult(outcome)]));
   });
 }
 
-function wordFor({ runAgainInMs: againInMs, error }: Outcome): RunResult {
-  if (againInMs !== undefined) return 'again';
+function toRunResult({ runAgainInMs, error }: Outcome): RunResult {
+  if (runAgainInMs !== undefined) return 'again';
   return error === undefined ? 'done' : 'given_up';
 }
 
@@ -127,28 +142,34 @@ const maxCrashDelayMs = 60_000;
 const maxCrashes = 20;
 
 /**
- * Gives back what was claimed under epochs that are over: called when a slot is taken over, and now and then. A row whose
- * process ended again and again while it ran may be what ends them: it is run without others of its kind, which clears
- * the innocent, later and later, and at last given up.
+ * Releases the claims of workers that are gone: rows claimed under an epoch that is no longer its slot's current one.
+ * Called when a slot changes hands, and periodically. Each such release counts as a crash:
+ *
+ *   crashes  with the default threshold of 2
+ *   1        due again at once
+ *   2 … 19   quarantined: due after 0.2 s, 0.4 s, 0.8 s … 60 s, and never claimed beside another quarantined row
+ *   20       dead-lettered
+ *
+ * Rows that merely shared the crashed process complete normally, and leave quarantine by that.
  */
 export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
   const table = sql.table(queue.name);
-  const left = sql`claimed_slot is not null and not exists (
+  const isAbandoned = sql`claimed_slot is not null and not exists (
     select 1 from worker_slots s where s.slot = q.claimed_slot and s.epoch = q.claimed_epoch)`;
   const { numAffectedRows } = await sql`/* service */ update ${table} q
     set claimed_slot = null, claimed_epoch = null, crash_count = crash_count + 1,
       due_at = case when crash_count + 1 < ${getQuarantineThreshold(queue)} then due_at
         else clock_timestamp() + least(power(2, crash_count) * 100, ${maxCrashDelayMs}) * interval '1 ms' end,
-      last_error = 'its process ended while it ran, ' || crash_count + 1 || ' times'
-    where id in (select id from ${table} q where ${left} and crash_count + 1 < ${maxCrashes}
+      last_error = 'the worker crashed while running it, ' || crash_count + 1 || ' times'
+    where id in (select id from ${table} q where ${isAbandoned} and crash_count + 1 < ${maxCrashes}
       for update skip locked)`.execute(db);
-  const { rows } = await sql<QueueRow>`/* service */ select * from ${table} q where ${left}`.execute(db);
+  const { rows } = await sql<QueueRow>`/* service */ select * from ${table} q where ${isAbandoned}`.execute(db);
   for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(queue, row, db);
   return Number(numAffectedRows ?? 0);
 }
 
 async function deadLetterCrashing(queue: Queue, row: QueueRow, db: AnyDb): Promise<void> {
-  const error = `its process ended while it ran, ${row.crash_count + 1} times`;
+  const error = describeCrashes(row.crash_count + 1);
   await transaction(db, async (db) => {
     const { rows } = await sql`/* service */ update ${sql.table(queue.name)}
       set claimed_slot = null, claimed_epoch = null, due_at = null, crash_count = crash_count + 1,

@@ -1,80 +1,82 @@
-// Owns what a queue table is: the table that is the record of the work is its queue. A row that is due is claimed by a
-// slot, run, and closed in one transaction with what it did, which a claim that is no longer held cannot commit.
+// Owns the definition of a queue table: a table whose rows are both the record of the work and its queue. A worker claims a
+// due row, runs it, and completes it; the outcome is written in the transaction that releases the claim.
 import { sql } from 'kysely';
 import type { AnyDb } from '../../db/database.ts';
 
-/** The columns a queue table has beside its own; written by migrations. `docs/later.md` shows them with their indexes. */
+/**
+ * The columns that a queue table has beside its own. Migrations create them;
+ * docs/internals/background-work.md#queue-tables shows them with their indexes.
+ */
 export interface QueueRow {
   readonly id: string;
-  /** When it is to be run; null once it is over. */
+  /** When to run the row; null once it is completed or dead-lettered. */
   readonly due_at: Date | null;
-  /** Counted up by each claim: who closes must name the claim it ran under. */
+  /** Incremented by each claim. Completing a row names the claim it ran under, so a lost claim writes nothing. */
   readonly claims: number;
-  /** How often it was run and failed; and how often its process ended while it ran. */
+  /** How many runs failed. */
   readonly failures: number;
+  /** How many times a worker crashed while running the row, since its last completed run. */
   readonly crash_count: number;
   readonly claimed_slot: number | null;
   readonly claimed_epoch: number | null;
   readonly last_error: string | null;
-  /** When it was given up. */
+  /** When the row was dead-lettered. */
   readonly failed_at: Date | null;
 }
 
-/** How a run ended. Something thrown is a failure, run again by the queue's schedule. */
+/** How a run ended. A run that throws has failed, and the queue's `retryMs` decides when it runs again. */
 export interface Outcome {
-  /** Written to the row's own columns (the queue's `sets`), with the closing. */
+  /** Values for columns of the row (those the queue lists in `outcomeColumns`), written when the row is completed. */
   readonly columns?: Readonly<Record<string, unknown>>;
-  /** Writes what came of it, in the transaction that closes the claim. */
+  /** Writes the results of this run, in the transaction that completes the row. */
   readonly record?: (db: AnyDb) => Promise<void>;
-  /** What the queue's `recordAll` is told. */
+  /** Passed to the queue's `recordAll`. */
   readonly result?: unknown;
-  /** Run it again after this time; it is over otherwise. */
+  /** Run the row again after this time. Without it the row is not run again. */
   readonly runAgainInMs?: number;
-  /** Why it has to be run again, or was given up. */
+  /** Why the run failed. With `runAgainInMs` the row is retried, without it dead-lettered. */
   readonly error?: string;
 }
 
 export interface Queue<Row extends QueueRow = QueueRow> {
   /** The table. */
   readonly name: string;
-  /** The column (a uuid) that says whose the work is: nobody's backlog holds up another's. */
+  /** The uuid column that names the owner of a row. Claims are fair between owners. */
   readonly owner: string;
-  /** How many run at once in a process, and of one owner. */
+  /** How many rows run at once in a process. */
   readonly concurrency: number;
+  /** How many rows of one owner run at once: per process, or in all processes together if there are `globalLimits`. */
   readonly perOwner: number;
   /**
-   * `perOwner`, and `perKey` of those with the same text in a column, hold over all processes together. An owner's rows
-   * are in one lane: those that wait for room in it use up the owner's share.
+   * Applies `perOwner` to all processes together, and also `perKey` to the rows with the same text in the column
+   * `concurrencyKey`. All rows of an owner should have the same key: rows that wait for their key use up the owner's limit.
    */
   readonly globalLimits?: { readonly concurrencyKey: string; readonly perKey: number };
-  /**
-   * Claims and closings are not waited for to be on disk: what a crash of the database's server takes along is run again.
-   * For work that bears that, at a rate where the waiting would be most of it.
-   */
+  /** Uses `synchronous_commit = off`: after a database crash, recent rows may run again. For high rates only. */
   readonly asyncCommit?: true;
   /** A run that takes longer has failed. */
   readonly timeoutMs: number;
-  /** After how many deaths of its process a row may be what ends them, and runs alone. More where runs take long. */
+  /** After how many crashes a row is quarantined. Raise it where runs take minutes. Default: 2. */
   readonly quarantineAfter?: number;
-  /** The columns that outcomes set, and their types in SQL. */
+  /** The columns that outcomes may set, with their SQL types. */
   readonly outcomeColumns?: Readonly<Record<string, string>>;
-  /** When it is run again after so many failures; undefined: it is given up. */
+  /** How long to wait before the next run after this many failures; undefined: dead-letter the row. */
   retryMs(failures: number): number | undefined;
-  /** Fetches what the runs need, for all rows of a claim at once; gives the rows as `run` gets them. */
+  /** Reads what the runs need, for all rows of a claim at once. Returns the rows as `run` gets them. */
   load?(db: AnyDb, rows: readonly Row[]): Promise<readonly Row[]>;
-  /** Work that touches the outside: no transaction is open. What `db` writes here bears being done again. */
-  run(row: Row, at: { db: AnyDb; now: Date; signal: AbortSignal }): Promise<Outcome>;
-  /** What came of runs that ended about the same time, in the transaction that closes their claims. */
-  recordAll?(db: AnyDb, results: readonly never[]): Promise<void>;
-  /** Called in the transaction that gives a row up. */
+  /** Does the work. No transaction is open, and a row may run more than once: writes to `db` must be repeatable. */
+  run(row: Row, context: { db: AnyDb; now: Date; signal: AbortSignal }): Promise<Outcome>;
+  /** Writes the results of runs that ended about the same time, in the transaction that completes their rows. */
+  recordAll?(db: AnyDb, results: readonly unknown[]): Promise<void>;
+  /** Called in the transaction that dead-letters a row. */
   onDeadLetter?(db: AnyDb, row: Row, error: string): Promise<void>;
 }
 
-/** A wait before each next try; then it is given up. */
+/** One retry after each of these delays; then the row is dead-lettered. */
 export const retries =
-  (...waitsMs: number[]) =>
+  (...delaysMs: number[]) =>
   (failures: number): number | undefined =>
-    waitsMs[failures - 1];
+    delaysMs[failures - 1];
 
 const defaultQuarantineThreshold = 2;
 
@@ -83,14 +85,15 @@ export const getQuarantineThreshold = (queue: Queue): number => queue.quarantine
 export interface QueueDepth {
   readonly due: number;
   readonly running: number;
+  /** Dead-lettered rows. */
   readonly failed: number;
-  /** How long the oldest row that is due has waited. */
+  /** How long the oldest due row has waited. */
   readonly oldestSeconds: number;
 }
 
 export async function readQueueDepth(queue: Pick<Queue, 'name'>, db: AnyDb): Promise<QueueDepth> {
   const table = sql.table(queue.name);
-  // Each by an index of its own: the table may be a log of millions that is over.
+  // Each count uses an index of its own, because the table may hold millions of completed rows.
   const { rows } = await sql<QueueDepth>`/* service */ select due.count as due, due."oldestSeconds",
       (select count(*)::int from ${table} where claimed_slot is not null) as running,
       (select count(*)::int from ${table} where failed_at is not null) as failed

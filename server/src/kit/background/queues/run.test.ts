@@ -1,7 +1,7 @@
-// Queue tables: each row is run once, fairly between owners; what fails, hangs or ends its process stands in nobody's way.
+// Running queues: each row is run once, fairly between owners; rows that fail, hang or crash workers delay no others.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startJobs } from '../../../../test/support/queue-tables.ts';
+import { createTestQueue } from '../../../../test/support/queue-tables.ts';
 import { systemClock } from '../../clock.ts';
 import { newId } from '../../ids.ts';
 import { openWakeUps } from '../workers/wake.ts';
@@ -9,11 +9,11 @@ import { releaseClaims } from './complete.ts';
 import { readQueueDepth } from './queue.ts';
 import { runQueue } from './run.ts';
 
-const { db, owners, queueOf, start, stopAll, add, effects, row } = await startJobs();
+const { db, owners, queueOf, start, stopAll, enqueue, effects, findRow } = await createTestQueue();
 
 describe('rows', () => {
-  it('are run once each by two processes at once, and closed with their effect', async () => {
-    for (let n = 0; n < 300; n += 1) await add(String(n), { owner: owners[n % 3] as string });
+  it('are run once each by two processes at once, and completed with their effect', async () => {
+    for (let n = 0; n < 300; n += 1) await enqueue(String(n), { owner: owners[n % 3] as string });
     start(queueOf(), 0);
     start(queueOf(), 1);
     await expect.poll(effects).toHaveLength(300);
@@ -25,33 +25,33 @@ describe('rows', () => {
 
   it('are not run before their time', async () => {
     start(queueOf());
-    await add('later', { inMs: 700 });
-    await add('now');
+    await enqueue('later', { inMs: 700 });
+    await enqueue('now');
     await expect.poll(effects).toEqual(['now']);
     await expect.poll(effects, { timeout: 3_000 }).toEqual(['now', 'later']);
   });
 
-  it('leave no effect when the claim was lost meanwhile', async () => {
-    const held = Promise.withResolvers<void>();
+  it('leave no effect when the claim was lost while they ran', async () => {
+    const released = Promise.withResolvers<void>();
     start(
       queueOf({
         run: async () =>
-          held.promise.then(() => ({
+          released.promise.then(() => ({
             record: async (db) => void (await sql`insert into effects (what) values ('late')`.execute(db)),
           })),
       }),
     );
-    await add('slow');
-    await expect.poll(async () => (await row('slow')).claimed_slot).toBe(0);
-    await sql`update jobs set claims = claims + 1, claimed_slot = 1`.execute(db); // somebody else has it now
-    held.resolve();
+    await enqueue('slow');
+    await expect.poll(async () => (await findRow('slow')).claimed_slot).toBe(0);
+    await sql`update jobs set claims = claims + 1, claimed_slot = 1`.execute(db); // another worker claimed it
+    released.resolve();
     await stopAll(5_000);
     expect(await effects()).toEqual([]);
-    expect(await row('slow')).toMatchObject({ claimed_slot: 1 });
+    expect(await findRow('slow')).toMatchObject({ claimed_slot: 1 });
   });
 });
 
-it('a stop waits a while for what runs, then gives it back uncounted, for another to begin', async () => {
+it('a stop waits for running rows, then releases their claims without counting a failure; another worker runs them', async () => {
   const stopped: unknown[] = [];
   const hangs = queueOf({
     timeoutMs: 60_000,
@@ -62,17 +62,17 @@ it('a stop waits a while for what runs, then gives it back uncounted, for anothe
     },
   });
   const hanging = start(hangs, 0);
-  await add('long');
-  await expect.poll(async () => (await row('long')).claimed_slot).toBe(0);
+  await enqueue('long');
+  await expect.poll(async () => (await findRow('long')).claimed_slot).toBe(0);
   await hanging.stop(50);
-  expect(stopped).toMatchObject([{ message: 'the worker stops' }]);
-  expect(await row('long')).toMatchObject({ claimed_slot: null, failures: 0, crash_count: 0, failed_at: null });
+  expect(stopped).toMatchObject([{ message: 'the worker is stopping' }]);
+  expect(await findRow('long')).toMatchObject({ claimed_slot: null, failures: 0, crash_count: 0, failed_at: null });
   start(queueOf(), 1);
   await expect.poll(effects).toEqual(['long']);
 });
 
 describe('fairness', () => {
-  it('runs at most so many of one owner, and of all, at once', async () => {
+  it('runs at most `perOwner` rows of one owner and `concurrency` rows in all at once', async () => {
     let [now, most] = [0, 0];
     const perOwner = new Map<string, number>();
     let mostOfOne = 0;
@@ -92,23 +92,23 @@ describe('fairness', () => {
         },
       }),
     );
-    for (let n = 0; n < 60; n += 1) await add(String(n), { owner: owners[n % 3] as string });
+    for (let n = 0; n < 60; n += 1) await enqueue(String(n), { owner: owners[n % 3] as string });
     await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).due, { timeout: 5_000 }).toBe(0);
     expect(mostOfOne).toBe(2);
     expect(most).toBe(6);
   });
 
-  it('nobody waits behind another’s backlog, however old and long', async () => {
+  it('no owner waits behind another owner’s backlog, however old and long', async () => {
     await sql`insert into jobs (id, owner_id, what, due_at)
       select gen_random_uuid(), ${owners[0]}, 'backlog', now() - interval '1 hour' from generate_series(1, 20000)`.execute(
       db,
     );
-    // And many owners have rows that are not due at all.
+    // Many owners have rows that are not due yet.
     await sql`insert into jobs (id, owner_id, what, due_at)
       select gen_random_uuid(), gen_random_uuid(), 'future', now() + interval '1 hour' from generate_series(1, 300)`.execute(
       db,
     );
-    await add('mine', { owner: owners[1] });
+    await enqueue('mine', { owner: owners[1] });
     let seen = 0;
     start(
       queueOf({
@@ -126,13 +126,13 @@ describe('fairness', () => {
   });
 });
 
-it('two backlogs that fill every place leave some for others', async () => {
+it('two backlogs that could use all the concurrency do not delay a third owner', async () => {
   for (const owner of owners.slice(0, 2))
     await sql`insert into jobs (id, owner_id, what, due_at)
       select gen_random_uuid(), ${owner}, 'backlog', now() - interval '1 hour' from generate_series(1, 4000)`.execute(
       db,
     );
-  await add('mine', { owner: owners[2] });
+  await enqueue('mine', { owner: owners[2] });
   let before = 0;
   start(
     queueOf({
@@ -149,28 +149,28 @@ it('two backlogs that fill every place leave some for others', async () => {
   expect(before).toBeLessThan(500);
 });
 
-describe('poison', () => {
-  it('what throws is run again by its schedule, then given up with its reason; neighbours are not held up', async () => {
-    const given: string[] = [];
+describe('failures', () => {
+  it('a row whose runs throw is retried by the schedule, then dead-lettered with its error; other rows are not delayed', async () => {
+    const errors: string[] = [];
     start(
       queueOf({
         run: async ({ what }) => {
           if (what === 'bad') throw new Error('cannot be done');
           return { record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)) };
         },
-        onDeadLetter: async (_db, _row, error) => void given.push(error),
+        onDeadLetter: async (_db, _row, error) => void errors.push(error),
       }),
     );
-    await add('bad');
-    await add('good');
+    await enqueue('bad');
+    await enqueue('good');
     await expect.poll(effects).toEqual(['good']);
-    await expect.poll(async () => (await row('bad')).failed_at, { timeout: 5_000 }).not.toBeNull();
-    expect(await row('bad')).toMatchObject({ failures: 3, last_error: 'cannot be done', due_at: null });
-    expect(given).toEqual(['cannot be done']);
+    await expect.poll(async () => (await findRow('bad')).failed_at, { timeout: 5_000 }).not.toBeNull();
+    expect(await findRow('bad')).toMatchObject({ failures: 3, last_error: 'cannot be done', due_at: null });
+    expect(errors).toEqual(['cannot be done']);
     expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ failed: 1, due: 0 });
   });
 
-  it('what hangs for ever has failed when its time is up', async () => {
+  it('a run that hangs has failed when its timeout is over', async () => {
     start(
       queueOf({
         timeoutMs: 100,
@@ -183,35 +183,36 @@ describe('poison', () => {
               }),
       }),
     );
-    for (let n = 0; n < 12; n += 1) await add('hangs', { owner: owners[n % 3] as string });
-    await add('good');
+    for (let n = 0; n < 12; n += 1) await enqueue('hangs', { owner: owners[n % 3] as string });
+    await enqueue('good');
     await expect.poll(effects).toEqual(['good']);
     await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).failed).toBe(12);
-    expect((await row('hangs')).last_error).toBe('took longer than 100 ms');
+    expect((await findRow('hangs')).last_error).toBe('took longer than 100 ms');
   });
 
-  it('what its process died under comes back, later each time, and is given up at last', async () => {
-    const given: string[] = [];
-    const queue = queueOf({ onDeadLetter: async (_db, _row, error) => void given.push(error) });
-    await add('deadly');
-    const claimAndDie = () => sql`update jobs set claimed_slot = 1, claimed_epoch = 0, claims = claims + 1`.execute(db);
+  it('a row that crashes its worker is retried with growing delays, then dead-lettered', async () => {
+    const errors: string[] = [];
+    const queue = queueOf({ onDeadLetter: async (_db, _row, error) => void errors.push(error) });
+    await enqueue('crashing');
+    const claimAndCrash = () =>
+      sql`update jobs set claimed_slot = 1, claimed_epoch = 0, claims = claims + 1`.execute(db);
     const waits: number[] = [];
     for (let n = 1; n <= 20; n += 1) {
-      await claimAndDie();
+      await claimAndCrash();
       await releaseClaims(queue, db);
-      waits.push((await row('deadly')).due_at?.getTime() ?? Number.NaN);
+      waits.push((await findRow('crashing')).due_at?.getTime() ?? Number.NaN);
     }
-    expect(await row('deadly')).toMatchObject({
+    expect(await findRow('crashing')).toMatchObject({
       due_at: null,
       crash_count: 20,
-      last_error: 'its process ended while it ran, 20 times',
+      last_error: 'the worker crashed while running it, 20 times',
     });
-    expect(given).toEqual(['its process ended while it ran, 20 times']);
+    expect(errors).toEqual(['the worker crashed while running it, 20 times']);
     expect((waits[10] ?? 0) - Date.now()).toBeGreaterThan(30_000);
     expect(waits[0]).toBeLessThanOrEqual(Date.now());
   });
 
-  it('what cannot be written down has failed too, whatever its reason holds', async () => {
+  it('an outcome that cannot be written counts as a failure, whatever characters its error contains', async () => {
     start(
       queueOf({
         retryMs: () => undefined,
@@ -221,22 +222,22 @@ describe('poison', () => {
         },
       }),
     );
-    await add('zero');
-    await add('unrecorded');
-    await expect.poll(async () => (await row('zero')).last_error).toBe('a  byte of somebody else');
-    await expect.poll(async () => (await row('unrecorded')).last_error).toBe('no such column');
+    await enqueue('zero');
+    await enqueue('unrecorded');
+    await expect.poll(async () => (await findRow('zero')).last_error).toBe('a  byte of somebody else');
+    await expect.poll(async () => (await findRow('unrecorded')).last_error).toBe('no such column');
     expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ running: 0, failed: 2 });
   });
 
-  it('a row that ran well is no suspect any more', async () => {
-    await add('cleared');
+  it('a completed run takes a row out of quarantine', async () => {
+    await enqueue('cleared');
     await sql`update jobs set crash_count = 5`.execute(db);
     start(queueOf({ run: async () => ({ runAgainInMs: 60_000 }) }));
-    await expect.poll(async () => (await row('cleared')).crash_count).toBe(0);
+    await expect.poll(async () => (await findRow('cleared')).crash_count).toBe(0);
   });
 
-  it('suspects run one at a time; the innocent among them are cleared', async () => {
-    for (let n = 0; n < 12; n += 1) await add(String(n), { owner: newId() });
+  it('quarantined rows run one at a time', async () => {
+    for (let n = 0; n < 12; n += 1) await enqueue(String(n), { owner: newId() });
     await sql`update jobs set crash_count = 2`.execute(db);
     let [now, most] = [0, 0];
     start(
@@ -254,27 +255,27 @@ describe('poison', () => {
     expect(most).toBe(1);
   });
 
-  it('a row that this worker claimed and does not run is given back by itself', async () => {
-    await add('stray');
+  it('a stop releases rows that this worker claimed but does not run', async () => {
+    await enqueue('stray');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1, claims = 1`.execute(db);
     start(queueOf());
-    await add('fails to close');
+    await enqueue('other');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1 where what = 'stray'`.execute(db);
     await stopAll(1_000);
-    expect(await row('stray')).toMatchObject({ claimed_slot: null, crash_count: 0 });
+    expect(await findRow('stray')).toMatchObject({ claimed_slot: null, crash_count: 0 });
   });
 
-  it('only claims of epochs that are over are given back', async () => {
-    await add('running');
+  it('releaseClaims leaves the claims of current epochs alone', async () => {
+    await enqueue('running');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1`.execute(db);
     expect(await releaseClaims(queueOf(), db)).toBe(0);
   });
 });
 
-it('without Redis the poll finds what there is, within half a second', async () => {
-  const deaf = openWakeUps('redis://127.0.0.1:1', 'none:');
-  const deps = { db, clock: systemClock, claim: { slot: 0, epoch: 1 }, onError: () => {} };
-  const running = runQueue(queueOf(), { ...deps, wake: deaf });
+it('without Redis, polling finds due rows within half a second', async () => {
+  const disconnected = openWakeUps('redis://127.0.0.1:1', 'none:');
+  const deps = { db, clock: systemClock, slot: { slot: 0, epoch: 1 }, onError: () => {} };
+  const running = runQueue(queueOf(), { ...deps, wake: disconnected });
   await new Promise((resolve) => setTimeout(resolve, 100));
   const waited: number[] = [];
   for (let n = 0; n < 4; n += 1) {
@@ -286,6 +287,6 @@ it('without Redis the poll finds what there is, within half a second', async () 
     waited.push(performance.now() - at);
   }
   await running.stop(1_000);
-  deaf.close();
+  disconnected.close();
   expect(Math.min(...waited)).toBeLessThan(600);
 });

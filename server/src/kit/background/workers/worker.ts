@@ -65,7 +65,7 @@ export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps:
     onWarning: (text) => onError('workflows', text),
   });
   const dispatcher = runDispatcher(later, deps);
-  const queues = later.queues.map((queue) => runQueue(queue, { ...deps, claim: slot }));
+  const queues = later.queues.map((queue) => runQueue(queue, { ...deps, slot: slot }));
   const sweeps = [
     ...sweepsOf(later, deps, executor, running),
     { name: 'settle abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(settle) },
