@@ -25,7 +25,7 @@ export interface Processes {
 }
 
 const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
-const readyMessages = { api: '"msg":"listening"', worker: '"msg":"working"' };
+const readyMessages = { api: '"msg":"listening"', worker: '"msg":"worker started"' };
 const restartDelayMs = 300;
 const readyWithinMs = 120_000;
 

@@ -1,4 +1,4 @@
-// Writes docs/generated/catalogue.md: every operation in one table, for people.
+// Writes docs/generated/catalogue.md: every operation in one table.
 import { open } from '../src/core/auth/credentials.ts';
 import { unlimited } from '../src/core/auth/limits.ts';
 import type { Route } from '../src/core/auth/route.ts';
@@ -9,7 +9,7 @@ export function describeCatalogue(routes: readonly Route[]): string {
   return [
     '# Catalogue of operations',
     '',
-    'Written by `npm run describe` from the routes. Not edited by hand.',
+    'Written by `npm run describe` from the routes. Do not edit.',
     '',
     `${routes.length} operations. *Who*: the credentials accepted; *access*: the role needed.`,
     '',

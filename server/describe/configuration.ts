@@ -1,28 +1,45 @@
-// Writes docs/configuration.md from the settings that src/config.ts reads.
+// Writes docs/generated/configuration.md and .env.example from the settings in src/config.ts.
 import type { listSettings } from '../src/config.ts';
 
-export function describeConfiguration(settings: ReturnType<typeof listSettings>): string {
-  const rows = settings.map(({ name, about, fallback, required }) => {
-    const value = required
-      ? '**required**'
-      : fallback === undefined
-        ? 'unset'
-        : fallback === ''
-          ? 'empty'
-          : `\`${fallback}\``;
-    return `| \`${name}\` | ${value} | ${about} |`;
-  });
+type Settings = ReturnType<typeof listSettings>;
+
+export function describeConfiguration(settings: Settings): string {
+  const rows = settings.map(
+    (setting) => `| \`${setting.name}\` | ${describeDefault(setting)} | ${setting.description} |`,
+  );
   return [
     '# Configuration',
     '',
-    'Written by `npm run describe` from `server/src/config.ts`. Not edited by hand.',
+    'Written by `npm run describe` from `server/src/config.ts`. Do not edit.',
     '',
-    'Plinth reads its settings from the environment, and from a file `.env` in the folder it is started in. It does not',
-    'start while a required one is missing, and says which. `plinth keys new` prints new keys in the form below.',
+    'Plinth reads its settings from the environment, and from the file `.env` in the folder it is started in. It refuses to',
+    'start if a required setting is missing or a value is invalid, and lists which. `plinth keys new` prints new keys.',
+    '[.env.example](../../.env.example) is a file to start from.',
     '',
-    '| Setting | Default | What it is |',
+    '| Setting | Default | Description |',
     '|---|---|---|',
     ...rows,
     '',
+  ].join('\n');
+}
+
+function describeDefault({ required, defaultText }: Settings[number]): string {
+  if (required) return '**required**';
+  if (defaultText === undefined) return 'unset';
+  return defaultText === '' ? 'empty' : `\`${defaultText}\``;
+}
+
+/** Every setting is commented out, so that a copy of the file changes nothing until a line is activated. */
+export function describeEnvironmentExample(settings: Settings): string {
+  const entries = settings.map(({ name, description, defaultText = '', required }) => {
+    const line = `${name}=${/[\s<>]/.test(defaultText) ? `"${defaultText}"` : defaultText}`;
+    return `# ${required ? 'Required. ' : ''}${description}\n#${line}\n`;
+  });
+  return [
+    '# Settings of Plinth. Written by `npm run describe` from server/src/config.ts. Do not edit.',
+    '# Copy this file to .env, then uncomment and change what you need. The values shown are the defaults.',
+    '# `plinth keys new` prints lines with the three required keys.',
+    '',
+    ...entries,
   ].join('\n');
 }

@@ -1,5 +1,5 @@
-// npm run describe: writes what is generated from the code and the database. With --check it writes nothing and fails
-// when a file is not what it would write.
+// Owns `npm run describe`: writes the files generated from the code and a migrated database. With --check it writes
+// nothing and fails if a file is out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -8,7 +8,7 @@ import { listSettings } from '../src/config.ts';
 import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
 import { buildOpenApi } from '../src/openapi.ts';
 import { describeCatalogue } from './catalogue.ts';
-import { describeConfiguration } from './configuration.ts';
+import { describeConfiguration, describeEnvironmentExample } from './configuration.ts';
 import { describeErrors } from './errors.ts';
 import { listRoutes } from './routes.ts';
 import { describeTables } from './tables.ts';
@@ -18,23 +18,26 @@ const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.
 
 const routes = await listRoutes();
 const files: Record<string, string> = {
-  'server/src/tables.ts': await tablesOfMigrations(),
+  'server/src/tables.ts': await describeMigratedTables(),
   'docs/generated/openapi.json': `${JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2)}\n`,
   'docs/generated/catalogue.md': describeCatalogue(routes),
   'docs/generated/errors.md': describeErrors(routes),
-  'docs/configuration.md': describeConfiguration(listSettings()),
+  'docs/generated/configuration.md': describeConfiguration(listSettings()),
+  '.env.example': describeEnvironmentExample(listSettings()),
 };
 
-const stale = Object.entries(files).filter(([path, text]) => readIfThere(path) !== text);
+const stale = Object.entries(files).filter(([path, text]) => readIfPresent(path) !== text);
 if (process.argv.includes('--check')) {
-  for (const [path] of stale) console.error(`${path} is not current: run npm run describe`);
+  for (const [path] of stale) console.error(`${path} is out of date: run npm run describe`);
   process.exitCode = stale.length > 0 ? 1 : 0;
 } else {
   for (const [path, text] of stale) writeFileSync(root + path, text);
-  console.log(stale.length > 0 ? `wrote ${stale.map(([path]) => path).join(', ')}` : 'everything is current');
+  console.log(
+    stale.length > 0 ? `wrote ${stale.map(([path]) => path).join(', ')}` : 'all generated files are up to date',
+  );
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfPresent(path: string): string | undefined {
   try {
     return readFileSync(root + path, 'utf8');
   } catch {
@@ -42,8 +45,8 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** The types of a database that has just been migrated and holds nothing else. */
-async function tablesOfMigrations(): Promise<string> {
+/** Migrates an empty database and describes its tables. */
+async function describeMigratedTables(): Promise<string> {
   const name = `plinth_describe_${process.pid}`;
   await run(`${serverUrl}/postgres`, (client) => client.query(`create database ${name}`));
   try {

@@ -1,4 +1,4 @@
-// The routes of the app as it is, without serving them: for everything that is written or checked from them.
+// Lists the routes of the app without serving them, for generated files and for tests.
 
 import { createApp } from '../src/app.ts';
 import { newKeys } from '../src/commands/keys.ts';

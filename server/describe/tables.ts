@@ -1,5 +1,5 @@
-// Writes the types of the live tables, as the queries see them: `server/src/tables.ts`. A check constraint that lists
-// values becomes a union, so a role or a plan that does not exist does not compile either.
+// Writes server/src/tables.ts, the types of the tables of a migrated database. A check constraint that lists values
+// becomes a union, so that an unknown role or plan does not compile.
 import type pg from 'pg';
 
 interface Column {
@@ -43,10 +43,10 @@ export async function describeTables(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<Column>(columnsSql);
   const tables = Map.groupBy(rows, (row) => row.table);
   const lines = [
-    '// Written by `npm run describe` from the migrated database. Not edited by hand.',
+    '// Written by `npm run describe` from the migrated database. Do not edit.',
     "import type { ColumnType, Generated, Kysely } from 'kysely';",
     '',
-    '// Documents are read as what they hold and written as JSON text.',
+    '// JSON columns are read as values and written as JSON text.',
     'type Json = ColumnType<unknown, string, string>;',
     '',
     'export interface Tables {',
@@ -72,6 +72,6 @@ function bareType({ type, values, table, column }: Column): string {
   if (type === 'jsonb' || type === 'json') return 'Json';
   const isArray = type.endsWith('[]');
   const known = types[type.replace('[]', '')];
-  if (known === undefined) throw new Error(`${table}.${column}: no type known for ${type}`);
+  if (known === undefined) throw new Error(`${table}.${column}: no TypeScript type known for ${type}`);
   return isArray ? `${known}[]` : known;
 }

@@ -1,4 +1,4 @@
-// The only place where everything meets: features × access × config.
+// Owns the composition of the service: creates the gateways and features from the configuration and wires them together.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,6 @@ import { createAppOrigins } from './core/auth/app-origins.ts';
 import { type Counters, openCounters } from './core/auth/counters.ts';
 import { createGuard } from './core/auth/guard.ts';
 import type { Route } from './core/auth/route.ts';
-import type { Pepper } from './core/auth/tokens.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agents } from './features/agents/index.ts';
@@ -50,7 +49,7 @@ import type { Db, Tables } from './tables.ts';
 
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
-/** What a feature's door gives. */
+/** What a feature's entry point returns. */
 interface Feature {
   readonly routes: Route[];
   readonly listeners?: readonly Listener<Db>[];
@@ -63,12 +62,12 @@ export interface AppDeps {
   readonly clock?: Clock;
   readonly log?: Log;
   readonly migrations: readonly Migration[];
-  /** What the connections to PostgreSQL call themselves. */
+  /** `application_name` of the connections to PostgreSQL. */
   readonly sessionName?: string;
   readonly onStatement?: (text: string) => void;
-  /** Whom outgoing requests ask for addresses, and whom they trust besides. */
+  /** DNS resolver and additional certificate authorities of outgoing requests. Set by tests. */
   readonly outbound?: Pick<OutboundOptions, 'dns' | 'extraCa'>;
-  /** Tests put markers in place of handlers, to see the guards alone. */
+  /** Replaces the routes before they are served. Tests use it to run the guards without the handlers. */
   readonly routes?: (routes: Route[]) => Route[];
 }
 
@@ -77,16 +76,16 @@ export { importWorkspace } from './features/workspaces/index.ts';
 export interface App {
   readonly server: FastifyInstance;
   readonly routes: readonly Route[];
-  /** What happens later: run by workers. */
+  /** Queues, workflows and jobs that workers run. */
   readonly background: BackgroundWork;
-  /** Tells an event in the caller's transaction. */
+  /** Publishes an event in the caller's transaction. */
   readonly publish: Publish;
   readonly wake: WakeUps;
   readonly engine: Workflows;
   readonly metrics: Metrics;
   readonly database: Database<Tables>;
   readonly counters: Counters;
-  /** Stops taking requests, finishes those under way within 30 s, and lets go of every connection. */
+  /** Stops accepting requests, waits up to 30 s for those in progress, and closes every connection. */
   close(): Promise<void>;
 }
 
@@ -103,7 +102,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
   const engine = openWorkflows(database.pool, config.DATABASE_URL);
   const bus = eventBus<Events, Db>(wake, (event, error) =>
-    log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event not heard'),
+    log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event listener failed'),
   );
   const cursors = createCursors(config.SIGNING_KEY);
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
@@ -116,7 +115,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     ...deps.outbound,
   });
   const secrets = createSecrets(config.MASTER_KEYS);
-  const masterKeyId = config.MASTER_KEYS[0]?.id ?? '';
+  const masterKeyId = config.MASTER_KEYS[0].id;
   const metrics = createMetrics(() => queueMetrics(database.db, background.queues));
   let openApiDocument: object | undefined;
   let draining = false;
@@ -154,7 +153,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       counters,
       mail,
       wake,
-      pepper: config.TOKEN_PEPPERS[0] as Pepper,
+      pepper: config.TOKEN_PEPPERS[0],
       setupToken: config.PLINTH_SETUP_TOKEN,
       defaultPlan: config.DEFAULT_PLAN,
       baseUrl: config.BASE_URL,
@@ -175,7 +174,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     memberFeature,
     folders({ cursors }),
-    credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'a credit pool does not match its ledger') }),
+    credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger') }),
     auditFeature,
     installation({
       checkReadiness,
@@ -198,7 +197,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     workflows: features.flatMap((feature) => feature.workflows ?? []),
     jobs: [
       ...features.flatMap((feature) => feature.jobs ?? []),
-      { name: 'forget idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
+      { name: 'remove expired idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
     ],
     dispatch: bus.dispatch,
   };
@@ -226,7 +225,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     onError: (error, exchange) =>
       log.error(
         { request_id: exchange?.requestId, operation: exchange?.operation.name, error: describeError(error) },
-        'failed',
+        'request failed',
       ),
   });
 
@@ -238,7 +237,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const close = async () => {
     draining = true;
     const shutdownTimer = setTimeout(() => shutdown.abort(), 10_000);
-    // A connection whose last answer is out after the close began would be kept for its next request.
+    // Keep-alive connections that become idle after close() began would otherwise stay open.
     const idleSweep = setInterval(() => server.server.closeIdleConnections(), 200);
     await waitAtMost(30_000, server.close());
     clearTimeout(shutdownTimer);
@@ -264,7 +263,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   };
 }
 
-/** Null where it could not be read, or nobody has worked yet: a lag of 0 would be a claim. */
+/** Null means unknown: the health could not be read, or no worker has run yet. Zero would claim that there is no lag. */
 const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | undefined) => ({
   queue_lag_seconds: seen === undefined ? null : Math.max(0, Math.round(seen.lagSeconds * 1000) / 1000),
   worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
@@ -290,7 +289,7 @@ function logAnswer(log: Log, { operation, status, seconds, requestId, exchange }
       actor_id: exchange?.actor?.id,
       workspace_id: exchange?.actor?.workspaceId,
     },
-    'answered',
+    'request completed',
   );
 }
 

@@ -1,5 +1,5 @@
-// Owns the reading of the environment: the only place that does. Each setting says what it is for, so that
-// docs/configuration.md is written from this list.
+// Owns the settings: the only file that reads process.env. The description of each setting is also the text of
+// docs/generated/configuration.md and .env.example.
 import { createSecretKey } from 'node:crypto';
 import { plans } from './core/auth/plans.ts';
 import type { Pepper } from './core/auth/tokens.ts';
@@ -8,9 +8,9 @@ import type { MasterKey } from './kit/secrets.ts';
 
 interface Setting<Value> {
   readonly description: string;
-  /** Shown in the documentation; undefined where there is no default. */
+  /** The default, as it would be written in the environment; undefined if the setting has none. */
   readonly defaultText?: string;
-  /** Without it the service does not start. */
+  /** The service does not start without this setting. */
   readonly required?: true;
   parse(text: string): Value;
 }
@@ -62,21 +62,28 @@ function key(value: string): Buffer {
   return bytes;
 }
 
-function keyList(value: string): { id: string; key: Buffer }[] {
-  return value.split(',').map((entry) => {
-    const [id, encoded] = entry.trim().split(':', 2);
-    if (!id || !encoded || id.includes('.')) throw new Error('must be a comma list of id:base64');
-    return { id, key: key(encoded) };
-  });
+/** At least one; the first is the current one. */
+type KeyList<Key> = readonly [Key, ...Key[]];
+
+/** Parses `20260101:BASE64,20250101:BASE64` into keys with their ids. */
+function keyList<Key>(toKey: (id: string, key: Buffer) => Key) {
+  return (value: string): KeyList<Key> => {
+    const parseEntry = (entry: string): Key => {
+      const [id, encoded] = entry.trim().split(':', 2);
+      if (!id || !encoded || id.includes('.')) throw new Error('must be a comma-separated list of id:base64');
+      return toKey(id, key(encoded));
+    };
+    const [first = '', ...others] = value.split(',');
+    return [parseEntry(first), ...others.map(parseEntry)];
+  };
 }
 
-const peppers = (value: string): Pepper[] => keyList(value).map(({ id, key }) => ({ id, key: createSecretKey(key) }));
+const peppers = keyList((id, key): Pepper => ({ id, key: createSecretKey(key) }));
 
-function masterKeys(value: string): MasterKey[] {
-  const keys = keyList(value);
-  if (keys.some(({ key }) => key.length !== 32)) throw new Error('must be keys of exactly 32 bytes');
-  return keys;
-}
+const masterKeys = keyList((id, key): MasterKey => {
+  if (key.length !== 32) throw new Error('must be keys of exactly 32 bytes');
+  return { id, key };
+});
 
 function cell(value: string): string {
   if (!/^[0-9A-Za-z]{2}$/.test(value)) throw new Error('must be two letters or digits');
@@ -97,99 +104,113 @@ const commaList = (value: string): string[] =>
 
 const settings = {
   DATABASE_URL: setting(
-    'PostgreSQL 15 or newer: the one system of record.',
+    'PostgreSQL 15 or newer. The only system of record.',
     'postgres://postgres@127.0.0.1:5432/plinth',
     url('postgres:', 'postgresql:'),
   ),
-  DATABASE_POOL_SIZE: setting('Connections each process keeps to PostgreSQL.', '16', wholeNumber(1, 500)),
+  DATABASE_POOL_SIZE: setting('Maximum number of PostgreSQL connections per process.', '16', wholeNumber(1, 500)),
   WORKER_SLOTS: setting(
-    'How many workers run at once; the same for all. Those beyond wait as spares, and take over from one that dies.',
+    'How many workers run at the same time; must be the same for all. Additional workers wait and take over when one exits.',
     '32',
     wholeNumber(1, 1_000),
   ),
   WORKER_METRICS_PORT: optional(
-    'Port on which a worker serves its own `GET /metrics`, under `METRICS_TOKEN`, and `GET /healthz`. Unset: none.',
+    'Port on which a worker serves `GET /metrics` (requires `METRICS_TOKEN`) and `GET /healthz`. If unset, it listens on no port.',
     wholeNumber(0, 65_535),
   ),
   REDIS_URL: setting(
-    'Redis 7 or Valkey 8: rate limits, sign-in guards and wake-ups, shared by all processes. Losing it loses nothing that must last.',
+    'Redis 7 or Valkey 8, for rate limits, sign-in throttling and wake-ups. It holds no data that must survive a restart.',
     'redis://127.0.0.1:6379',
     url('redis:', 'rediss:'),
   ),
-  REDIS_PREFIX: setting('Put before every Redis key, so that installations can share a server.', 'plinth:', text),
+  REDIS_PREFIX: setting('Prefix of every Redis key, so that installations can share a server.', 'plinth:', text),
   TOKEN_PEPPERS: required(
-    'Keys under which credentials are hashed: comma list of `id:base64`, at least 32 bytes each. The first is current; older ones still verify and are replaced on use. To rotate: add the new one last, restart every process, then put it first and restart again.',
+    'Keys for hashing credentials: a comma-separated list of `id:base64`, at least 32 bytes each. New credentials use the first key; the others still verify. To rotate keys, see docs/operate/configure.md#rotate-keys.',
     peppers,
   ),
   SIGNING_KEY: required('Key that signs list cursors: base64, at least 32 bytes.', key),
   MASTER_KEYS: required(
-    'Keys under which secrets are encrypted at rest: comma list of `id:base64`, 32 bytes each. The first is current; workers move everything to it, after which older ones can go.',
+    'Keys for encrypting secrets at rest: a comma-separated list of `id:base64`, exactly 32 bytes each. New secrets use the first key; workers re-encrypt the others with it. To rotate keys, see docs/operate/configure.md#rotate-keys.',
     masterKeys,
   ),
   PLINTH_SETUP_TOKEN: optional(
-    'Allows the first set-up, instead of the token printed to the log of the first start.',
+    'Token for the first set-up. If unset, the API prints one to its log until the first user exists.',
     text,
   ),
   SMTP_URL: optional(
-    'SMTP server for outgoing mail, `smtp://user:password@host:port`. Unset: no mail is sent, links are shown or printed instead.',
+    'SMTP server for outgoing mail, such as `smtp://user:password@host:587`. If unset, no mail is sent.',
     url('smtp:', 'smtps:'),
   ),
-  MAIL_FROM: setting('Sender of outgoing mail.', 'Plinth <plinth@localhost>', text),
+  MAIL_FROM: setting('Sender address of outgoing mail.', 'Plinth <plinth@localhost>', text),
   MODEL_URL: optional(
-    'Language model that agents answer with: base address of any server that speaks the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. Unset: agents answer 503 `model_unavailable`.',
+    'Base URL of the language model for agents: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents answer 503 `model_unavailable`.',
     url('http:', 'https:'),
   ),
-  MODEL_API_KEY: optional('Bearer key for `MODEL_URL`, where it asks for one.', text),
-  MODEL_NAME: setting('Model of agents that name none of their own.', 'default', text),
+  MODEL_API_KEY: optional('API key for `MODEL_URL`, sent as a bearer token. If unset, none is sent.', text),
+  MODEL_NAME: setting('Model for agents that do not choose one.', 'default', text),
   OUTBOUND_ALLOW: setting(
-    'Private addresses that requests to addresses of callers (webhooks) may go to: comma list of ranges (`10.1.0.0/16`) and `host:port`, each with `http://` before it where plain HTTP is allowed. Empty: none.',
+    'Private addresses that webhooks may be sent to: a comma-separated list of ranges (`10.1.0.0/16`) and `host:port`, each prefixed with `http://` if plain HTTP is allowed. If empty, none.',
     '',
     parseAllowed,
   ),
-  ALLOW_WORKSPACE_CREATION: setting('Who may create workspaces.', 'anyone', oneOf(['anyone', 'operator'])),
+  ALLOW_WORKSPACE_CREATION: setting(
+    'Who may create workspaces: `anyone` or `operator`.',
+    'anyone',
+    oneOf(['anyone', 'operator']),
+  ),
   STAFF_EMAIL_DOMAINS: setting(
-    'Comma list of e-mail domains of the operator’s own people: as active guests of a workspace they are not listed among its members. Empty: nobody’s.',
+    'Comma-separated list of e-mail domains of your own staff. Active guests with such an address are not listed among a workspace’s members.',
     '',
     (value) => commaList(value.toLowerCase()),
   ),
-  STORAGE_FOLDER: setting('Folder for archives and other large things.', '.data', text),
-  HOST: setting('Address the API listens on.', '127.0.0.1', text),
+  STORAGE_FOLDER: setting(
+    'Folder for the archives of exports. Must be shared by all API and worker processes.',
+    '.data',
+    text,
+  ),
+  HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
   BASE_URL: setting(
-    'Where callers reach the API; the origin that browser sessions are good for.',
+    'Public URL of the API, used in links and as the origin of browser sessions. With `https:`, session cookies are `Secure`.',
     'http://127.0.0.1:8080',
     url('http:', 'https:'),
   ),
   TRUSTED_PROXIES: setting(
-    'Comma list of addresses or ranges whose `X-Forwarded-For` is believed. Empty: nobody’s.',
+    'Comma-separated list of proxy addresses or ranges whose `X-Forwarded-For` is trusted. If empty, none.',
     '',
     commaList,
   ),
-  CELL_CODE: setting('Two letters or digits in the text of every token: the cell this installation is.', '00', cell),
-  DEFAULT_PLAN: setting('Plan of a new workspace.', 'enterprise', oneOf(plans)),
+  CELL_CODE: setting('Code of this installation, two letters or digits. It is part of every token.', '00', cell),
+  DEFAULT_PLAN: setting('Plan of new workspaces.', 'enterprise', oneOf(plans)),
   PERSONAL_API_KEYS_UNTIL: optional(
-    'Date from which personal API keys are refused; announced before in the `Sunset` header.',
+    'Date from which personal API keys are refused, such as `2027-03-01`. Until then the `Sunset` header announces it.',
     time,
   ),
-  METRICS_TOKEN: optional('Bearer token for `GET /metrics`. Unset: the operation answers 404.', text),
-  LOG_LEVEL: setting('How much is logged.', 'info', oneOf(['silent', 'error', 'warn', 'info', 'debug'])),
+  METRICS_TOKEN: optional('Bearer token for `GET /metrics`. If unset, the path answers 404.', text),
+  LOG_LEVEL: setting(
+    'Minimum level of log messages: `silent`, `error`, `warn`, `info` or `debug`.',
+    'info',
+    oneOf(['silent', 'error', 'warn', 'info', 'debug']),
+  ),
   STRICT_ANSWERS: setting(
-    'Check every answer against its declared shape before sending it: for development and tests.',
+    'If `true`, every answer is checked against its declared schema before it is sent. For development and tests.',
     'false',
     (value) => value === 'true',
   ),
 };
+
+const settingEntries: [string, Setting<unknown>][] = Object.entries(settings);
 
 type Settings = typeof settings;
 export type Config = { readonly [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never };
 
 export class ConfigError extends Error {}
 
-/** Reads every setting, or says by name everything that is missing or wrong. */
+/** Reads every setting. Throws a ConfigError that lists all settings that are missing or invalid. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
-  for (const [name, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
+  for (const [name, setting] of settingEntries) {
     const sent = environment[name] || setting.defaultText;
     if (sent === undefined) {
       if (setting.required) faults.push(`${name} is missing: ${setting.description}`);
@@ -203,24 +224,22 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (faults.length > 0) {
     throw new ConfigError(
-      `The configuration is not complete:\n  ${faults.join('\n  ')}\nNew keys are made by: plinth keys new`,
+      `The configuration is incomplete or invalid:\n  ${faults.join('\n  ')}\nRun "plinth keys new" to create new keys.`,
     );
   }
   return config as Config;
 }
 
-/** What docs/configuration.md is written from. */
+/** The settings as documentation: docs/generated/configuration.md and .env.example are written from them. */
 export const listSettings = (): {
   name: string;
-  about: string;
-  fallback: string | undefined;
+  description: string;
+  defaultText: string | undefined;
   required: boolean;
 }[] =>
-  (Object.entries(settings) as [string, Setting<unknown>][]).map(
-    ([name, { description: about, defaultText: fallback, required }]) => ({
-      name,
-      about,
-      fallback,
-      required: required ?? false,
-    }),
-  );
+  settingEntries.map(([name, { description, defaultText, required }]) => ({
+    name,
+    description,
+    defaultText,
+    required: required ?? false,
+  }));

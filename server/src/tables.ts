@@ -1,7 +1,7 @@
-// Written by `npm run describe` from the migrated database. Not edited by hand.
+// Written by `npm run describe` from the migrated database. Do not edit.
 import type { ColumnType, Generated, Kysely } from 'kysely';
 
-// Documents are read as what they hold and written as JSON text.
+// JSON columns are read as values and written as JSON text.
 type Json = ColumnType<unknown, string, string>;
 
 export interface Tables {

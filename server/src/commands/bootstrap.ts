@@ -1,4 +1,4 @@
-// plinth bootstrap: the first person (an operator), their workspace and a full-access token, from the command line.
+// Owns `plinth bootstrap`: creates the first user (an operator), their workspace and a full-access token.
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
@@ -15,19 +15,20 @@ export interface FirstUser {
 export async function bootstrap(args: string[]): Promise<void> {
   const text = { type: 'string' } as const;
   const { email, name, workspace } = parseArgs({ args, options: { email: text, name: text, workspace: text } }).values;
-  if (!email || !name || !workspace) throw new Error('usage: plinth bootstrap --email E --name N --workspace W');
+  if (!email || !name || !workspace)
+    throw new ConfigError('usage: plinth bootstrap --email EMAIL --name NAME --workspace NAME');
   const config = readConfig();
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
     if (await isInitialised(db))
-      throw new ConfigError('This installation already has people: bootstrap is only for the first.');
+      throw new ConfigError('This installation already has users; bootstrap only creates the first one.');
     console.log(await createFirstUser(db, config, { email, name, workspace }));
   } finally {
     await close();
   }
 }
 
-/** Gives the token's text, which is shown once. */
+/** Returns the text of the token. It is not stored, so it can't be shown again. */
 export function createFirstUser(db: Db, config: Config, first: FirstUser): Promise<string> {
   const now = new Date();
   return transaction(db, async (db) => {

@@ -1,5 +1,5 @@
-// plinth dev: from a clean clone to a running platform with demo data, on this machine. Makes keys, the database and
-// the demo when they are missing, and says what it needs when it cannot.
+// Owns `plinth dev`: runs API and worker on this machine with demo data. Creates keys, the database and the demo data if
+// they are missing, and says how to start PostgreSQL or Redis if one is not running.
 import { fork } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -29,20 +29,20 @@ export async function dev(): Promise<void> {
   console.log(welcomeText(config, token));
 }
 
-/** A worker in a process of its own, started again when it ends; it ends when this process does. */
+/** Runs a worker in a child process and restarts it when it exits. It exits when this process does. */
 function superviseWorker(): void {
   const child = fork(fileURLToPath(new URL('../main.ts', import.meta.url)), ['worker']);
   child.once('exit', () => setTimeout(superviseWorker, 1_000));
 }
 
-/** Keys that a newer release needs are added to an older .env. */
+/** Adds keys that `.env` lacks, so that a file of an older release keeps working. */
 function addMissingKeys(): void {
   const present = existsSync('.env') ? readFileSync('.env', 'utf8') : '';
   const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}=`, 'm').test(present));
   if (missing.length === 0) return;
-  const heading = present === '' ? '# made by `npm run dev`; see docs/configuration.md\n' : '';
+  const heading = present === '' ? '# Created by `npm run dev`. All settings: .env.example\n' : '';
   writeFileSync('.env', heading + present + formatKeys(Object.fromEntries(missing)), { mode: 0o600 });
-  console.log(`made keys in .env: ${missing.map(([name]) => name).join(', ')}`);
+  console.log(`added keys to .env: ${missing.map(([name]) => name).join(', ')}`);
   process.loadEnvFile('.env');
 }
 
@@ -62,30 +62,30 @@ const services = [
   },
 ] as const;
 
-/** Says which service is down, where it was looked for, and how to start it. */
+/** Throws a ConfigError that says which service is not running, at which address, and how to start it. */
 async function requireServices(config: Config): Promise<void> {
   const down: string[] = [];
   for (const service of services) {
     const { hostname, port } = new URL(config[service.url]);
-    const place = { host: hostname, port: Number(port) || service.port };
-    if (await isListening(place)) continue;
+    const address = { host: hostname, port: Number(port) || service.port };
+    if (await isListening(address)) continue;
     down.push(
-      `${service.name} does not answer at ${place.host}:${place.port} (${service.url}).\n  Start it: ${service.start}`,
+      `${service.name} is not running at ${address.host}:${address.port} (${service.url}).\n  Start it: ${service.start}`,
     );
   }
   if (down.length > 0) throw new ConfigError(down.join('\n'));
 }
 
-function isListening(place: { host: string; port: number }): Promise<boolean> {
+function isListening(address: { host: string; port: number }): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ ...place, timeout: 2_000 });
-  const end = (answer: boolean) => {
+  const socket = connect({ ...address, timeout: 2_000 });
+  const finish = (listening: boolean) => {
     socket.destroy();
-    resolve(answer);
+    resolve(listening);
   };
-  socket.once('connect', () => end(true));
-  socket.once('error', () => end(false));
-  socket.once('timeout', () => end(false));
+  socket.once('connect', () => finish(true));
+  socket.once('error', () => finish(false));
+  socket.once('timeout', () => finish(false));
   return promise;
 }
 
@@ -103,7 +103,7 @@ async function createDatabaseIfMissing(url: string): Promise<void> {
   }
 }
 
-/** A new token for the demo's owner at each start: an old one's text is kept nowhere. */
+/** Issues a new token for the demo's owner at each start, because only hashes of tokens are stored. */
 async function issueDemoToken(config: Config): Promise<{ token: string; isNew: boolean }> {
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {

@@ -1,4 +1,4 @@
-// plinth import ARCHIVE [--keep-plan]: restores an export as a new workspace of this installation.
+// Owns `plinth import ARCHIVE [--keep-plan]`: restores an exported workspace as a new workspace.
 import { importWorkspace } from '../app.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { openDatabase } from '../kit/db/database.ts';

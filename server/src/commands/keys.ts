@@ -1,5 +1,6 @@
-// plinth keys new: fresh keys, in the form the environment takes them.
+// Owns `plinth keys new`: prints new keys as lines for `.env`.
 import { randomBytes } from 'node:crypto';
+import { ConfigError } from '../config.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
@@ -13,7 +14,7 @@ export const formatKeys = (keys: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 
-export async function keys([what]: string[]): Promise<void> {
-  if (what !== 'new') throw new Error('usage: plinth keys new');
+export async function keys([action]: string[]): Promise<void> {
+  if (action !== 'new') throw new ConfigError('usage: plinth keys new');
   process.stdout.write(formatKeys(newKeys()));
 }

@@ -1,5 +1,5 @@
-// plinth worker: everything that happens later. Any number may run; each takes a slot, and those beyond wait as spares.
-// One that loses its slot ends at once, to be started again by whatever keeps it running.
+// Owns `plinth worker`: runs background work in a worker slot. Workers beyond the number of slots wait for a free one.
+// A worker that loses its slot exits at once; the supervisor of the process restarts it.
 import { createServer } from 'node:http';
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -20,8 +20,8 @@ export async function worker(): Promise<void> {
     await runInSlot(slot, config, log, stop);
     process.exit(0);
   } catch (error) {
-    // A process that goes on holding a slot without working in it would keep everybody else from it.
-    log.fatal({ error: describeError(error) }, 'could not work');
+    // Exit, because a process that holds a slot without working in it blocks the slot for others.
+    log.fatal({ error: describeError(error) }, 'worker failed');
     process.exit(1);
   }
 }
@@ -29,36 +29,36 @@ export async function worker(): Promise<void> {
 async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
   void slot.lost.then((reason) => {
     log.fatal({ slot: slot.slot, reason }, 'slot lost');
-    process.exit(1); // at once: somebody else may be doing the same work by now
+    process.exit(1); // immediately: another worker may already be running the same rows
   });
   const app = createApp(config, {
     log,
     migrations: await readMigrations(migrationsFolder),
     sessionName: slot.sessionName,
   });
-  const working = await startWorker(app.background, slot, {
+  const worker = await startWorker(app.background, slot, {
     url: config.DATABASE_URL,
     db: app.database.db,
     clock: systemClock,
     wake: app.wake,
     engine: app.engine,
-    onError: (what, error) => log.error({ what, error: describeError(error) }, 'failed'),
+    onError: (what, error) => log.error({ what, error: describeError(error) }, 'background work failed'),
     onRun: app.metrics.countRun,
-    onRecovered: (settled) => log.info({ slot: settled }, 'what the slot’s earlier holder had begun was given back'),
+    onRecovered: (settled) => log.info({ slot: settled }, 'released the claims of the slot’s previous worker'),
   });
   serveMetrics(app, config, log);
-  log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'working');
+  log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
   log.info('stopping');
-  await working.stop();
+  await worker.stop();
   await app.close();
 }
 
-/** By a signal; or because whoever started this process, and holds its other end, is gone. */
+/** Aborts on SIGTERM or SIGINT, or when the parent process that forked this one has exited. */
 function stopSignal(): AbortSignal {
-  const asked = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(signal, () => asked.abort());
-  return asked.signal;
+  const controller = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(signal, () => controller.abort());
+  return controller.signal;
 }
 
 function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config, log: Log): void {
@@ -69,6 +69,6 @@ function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Co
     else if (!isBearerToken(request.headers.authorization, METRICS_TOKEN)) response.writeHead(401).end();
     else response.end(await app.metrics.render());
   });
-  server.on('error', (error) => log.error({ error: describeError(error) }, 'figures cannot be served'));
+  server.on('error', (error) => log.error({ error: describeError(error) }, 'metrics server failed'));
   server.listen(WORKER_METRICS_PORT, HOST);
 }

@@ -60,7 +60,7 @@ const without = (places: string) => {
 
 it('finds no credential in the log, which did log every request and the failure', () => {
   expect(world.logLines.length).toBeGreaterThan(told.length);
-  expect(world.logLines.some((line) => line.includes('"msg":"failed"'))).toBe(true);
+  expect(world.logLines.some((line) => line.includes('"msg":"request failed"'))).toBe(true);
   without(world.logLines.join('\n'));
 });
 

@@ -28,7 +28,7 @@ const { plinth, start, startApi } = commandLine({
 const token = (
   await plinth('bootstrap', '--email', 'first@example.com', '--name', 'First', '--workspace', 'Ours')
 ).stdout.trim();
-const startWorker = () => start('worker', /"msg":"working"/);
+const startWorker = () => start('worker', /"msg":"worker started"/);
 const [a, b] = [await startApi(), await startApi()];
 const workers = [await startWorker(), await startWorker()];
 

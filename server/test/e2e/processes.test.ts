@@ -25,7 +25,7 @@ describe('the command line', () => {
     await expect(
       plinth('bootstrap', '--email', 'x@example.com', '--name', 'X', '--workspace', 'X'),
     ).rejects.toMatchObject({
-      stderr: expect.stringContaining('already has people'),
+      stderr: expect.stringContaining('already has users'),
     });
   });
 
@@ -54,7 +54,7 @@ describe('the command line', () => {
       ).status,
     ).toBe(200);
     await expect(plinth('user', 'reset', '--user', 'nobody@example.com')).rejects.toMatchObject({
-      stderr: expect.stringContaining('nobody here'),
+      stderr: expect.stringContaining('There is no user'),
     });
   });
 });
@@ -103,7 +103,7 @@ describe('two API processes', () => {
 });
 
 it('a worker seals the audit log within two seconds, and stops when asked', async () => {
-  const worker = await start('worker', /"msg":"working"/);
+  const worker = await start('worker', /"msg":"worker started"/);
   await at(a, 'POST', '/api/app-folders', { body: { name: 'Audited' } });
   await expect
     .poll(async () => (await at(a, 'GET', '/api/workspace/audit-log/verify')).body, { timeout: 4_000 })

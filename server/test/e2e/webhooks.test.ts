@@ -41,7 +41,7 @@ const essence = ({ headers, body }: Heard) => [headers['x-service-sequence'], he
 const inOrder = (heard: readonly Heard[]) => heard.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
 
 it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and bodies come again, and no other', async () => {
-  const [{ url }, first] = await Promise.all([startApi(), start('worker', /"msg":"working"/)]);
+  const [{ url }, first] = await Promise.all([startApi(), start('worker', /"msg":"worker started"/)]);
   const ask = async (method: string, path: string, body?: object) =>
     (await call(url, method, path, { as: token, body })).body;
   const agent = await ask('POST', '/api/agents', { name: 'Told' });
@@ -55,7 +55,7 @@ it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and
   await expect.poll(() => endpoint.heard.length).toBe(3); // the message, the reply, and that it is whole
   first.child.kill('SIGKILL');
   endpoint.behave = () => ({});
-  await start('worker', /"msg":"working"/);
+  await start('worker', /"msg":"worker started"/);
   await expect.poll(() => endpoint.heard.length).toBe(6);
 
   const [before, again] = [inOrder(endpoint.heard.slice(0, 3)), inOrder(endpoint.heard.slice(3))];

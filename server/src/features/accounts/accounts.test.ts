@@ -2,7 +2,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
-import type { Pepper } from '../../core/auth/tokens.ts';
 import { createSetupToken } from '../../core/identity/accounts.ts';
 import { newId } from '../../kit/ids.ts';
 
@@ -23,7 +22,7 @@ const cookieOf = (got: { headers: Readonly<Record<string, unknown>> }) =>
   String(got.headers['set-cookie']).split(';')[0] as string;
 
 // ---- the first set-up comes first: it can only happen once
-const setupToken = (await createSetupToken(world.db, world.config.TOKEN_PEPPERS[0] as Pepper, new Date())) as string;
+const setupToken = (await createSetupToken(world.db, world.config.TOKEN_PEPPERS[0], new Date())) as string;
 const first = { email: 'First@Example.com', full_name: 'First', password, workspace_name: 'Ours' };
 const before = await world.call('GET', '/api/setup');
 const wrong = await post('/api/setup', { ...first, setup_token: 'wrong' });
