@@ -1,5 +1,5 @@
-// What a long conversation costs: the newest page of one with 10,000 messages against one with 10, of the same size, over
-// HTTP. And what watching costs: 200 replies streamed at once by one API process, in memory for each.
+// Measures the newest page of a conversation with 10,000 messages against one with 10, over HTTP, and the memory of one API
+// process per streamed reply, with 200 at once.
 
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -74,7 +74,7 @@ async function seed(db: Db, settings: Record<string, string>): Promise<BenchWork
   return workspaces;
 }
 
-/** An agent with a conversation of so many messages: its path. */
+/** Inserts an agent with a conversation of so many messages, and returns the conversation's path. */
 async function insertConversation(db: Db, workspace: BenchWorkspace, messages: number): Promise<string> {
   const { workspace_id, user_id } = workspace;
   const now = new Date();
@@ -118,7 +118,7 @@ async function measurePages(
   await timed(paths.short);
   const [long, short]: [number[], number[]] = [[], []];
   for (let block = 0; block < blocks; block += 1) {
-    // Each goes first every other time.
+    // Alternate which one goes first.
     const order = block % 2 === 0 ? ([short, long] as const) : ([long, short] as const);
     for (const times of order) times.push(await timed(times === long ? paths.long : paths.short));
   }
@@ -149,7 +149,7 @@ async function measureStreams(
     }),
   );
   const open = ({ as, path }: (typeof talks)[number]) => stream(url, path, { as, body: { content: 'Hello' } });
-  // Once all the way, so that what the process needs anyway is there before it is weighed.
+  // Warm up, so that memory which the process needs anyway is not counted.
   await Promise.all(talks.slice(0, 20).map(async (talk) => (await open(talk)).ended));
   model.behave('slow');
   const before = await memoryOf(url);
@@ -173,7 +173,7 @@ async function measureStreams(
   };
 }
 
-/** What the process takes of the machine. */
+/** Resident memory of the API process, in bytes. */
 async function memoryOf(url: string): Promise<number> {
   const { text } = await call(url, 'GET', '/metrics', { as: metricsToken });
   return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);

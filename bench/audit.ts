@@ -1,5 +1,5 @@
-// What the audit log costs a busy workspace: the same change with its entry and without, in the same run; and whether
-// sealing keeps up with 2,000 changes a second of one workspace.
+// Measures what an audit entry adds to a change, and whether sealing keeps up with 2,000 changes per second of one
+// workspace.
 
 import { audit as writeEntry } from '../server/src/core/audit/audit.ts';
 import { issueProof } from '../server/src/core/auth/issue-proof.ts';
@@ -62,7 +62,7 @@ export const audit: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** One workspace, and an app per client: the workspace is busy, its rows are not fought over. */
+/** One workspace with an app per client, so that clients do not wait for each other's rows. */
 async function seed({ db }: Database<Tables>): Promise<AppAccess[]> {
   const now = new Date();
   const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);

@@ -1,5 +1,5 @@
-// What a paid act costs: reserve and settle on one busy workspace, and spread over many, against a bare transaction of two
-// statements (a balance updated, a row inserted) on the same rows, in the same run.
+// Measures reserving and settling credits, in one busy workspace and spread over many, against a bare transaction of two
+// statements (update a balance, insert a row).
 
 import { reserve, settle } from '../server/src/core/credits/reservations.ts';
 import { insertUser, insertWorkspace } from '../server/src/core/identity/users.ts';
@@ -57,7 +57,7 @@ export const credits: Bench = async ({ quick, progress }) => {
   }
 };
 
-/** A workspace per client, each with a limit that is never met, so that it is reckoned with. */
+/** A workspace per client, with a limit that is checked but never reached. */
 async function seed({ db }: Database<Tables>): Promise<Payer[]> {
   const now = new Date();
   const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);

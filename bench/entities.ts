@@ -1,4 +1,4 @@
-// What a change of a record costs under rules, against the same final statements bare; and whether it stays so with the
+// Measures updating a record under rules against the same statements in a bare program, and how that changes with the
 // number of records.
 import { execFile, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export const entities: Bench = async ({ quick, progress }) => {
       progress(`growing to ${size} records in ${apps} apps`);
       await stage.growTo(from, size);
       from = size;
-      // A quick run's first size says only how the last one has grown.
+      // In a quick run the first size only serves to compare the growth.
       const count = quick && size !== sizes.at(-1) ? 3 : blocks;
       figures[size] = await changes(stage, size, seconds, count, (line) => progress(`${size} records, ${line}`));
     }
@@ -162,7 +162,7 @@ async function setStage(): Promise<Stage> {
         [ruled],
       );
       await addKeys(client, rows[0]?.key as string, benchEmail, from, to);
-      // As the job does once every record has its key.
+      // What the job does once all records have their keys.
       await client.query(
         'update entity_key_states k set ready = s.keys, building_since = null from entity_schemas s where s.app_id = k.app_id and s.name = k.entity_name',
       );
@@ -170,7 +170,7 @@ async function setStage(): Promise<Stage> {
       for (const table of ['entity_records', 'entity_keys', 'events']) await client.query(`vacuum analyze ${table}`);
       await client.query('checkpoint');
     },
-    // A block is over once what it told was heard: who is faster than the worker would else leave that to the next.
+    // A block ends when its events are dispatched. Otherwise the faster side would leave that work to the next block.
     measure: async (port, entity, size, seconds, kind) => {
       const startedAt = performance.now();
       const block = await measured(port, token, appIds, entity, size, seconds, kind);

@@ -1,4 +1,5 @@
-// What it costs to tell, how soon it is handled, how many can be handled, and what a worker costs that has nothing to do.
+// Measures what publishing an event adds to a transaction, how soon and how fast events are handled, and what an idle
+// worker costs.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -84,7 +85,7 @@ const plain = prepared<object, [string, string, string, Date]>(
   'insert into bench_plain (id, name, payload, occurred_at) values ($1, $2, $3, $4)',
 );
 
-/** A caller's transaction as the product's are: find and lock, change, and write down that it was changed. */
+/** A transaction like those of the product: lock and change a row, and insert a history row. */
 type Extra = (db: AnyDb, n: number, now: Date) => Promise<unknown>;
 async function callers(db: AnyDb, seconds: number, extra: Extra): Promise<number> {
   const end = performance.now() + seconds * 1000;
@@ -182,7 +183,7 @@ async function latencies(
   };
 }
 
-/** When each was committed, by its number. */
+/** When each event was committed, by its number. */
 async function tellSteadily(db: AnyDb, bus: Bus, perSecond: number, seconds: number): Promise<Map<number, number>> {
   const told = new Map<number, number>();
   const startedAt = performance.now();
@@ -267,7 +268,7 @@ async function idleLoad(postgres: OwnPostgres, seconds: number, progress: (line:
   }
 }
 
-/** What these processes have used since; one that began meanwhile counts whole. */
+/** CPU time that these processes used since then. A process that started in between counts in full. */
 const usedSince = (pids: readonly number[], before: ReadonlyMap<number, number>): number =>
   pids.reduce((sum, pid) => sum + cpuMs(pid) - (before.get(pid) ?? 0), 0);
 

@@ -1,5 +1,5 @@
-// The members list at 10,000, 100,000 and 1,000,000 members: through the real server, and as the operation alone against the
-// bare SQL of the same page and total, in the same run. And what a change of role costs at each size.
+// Measures the members list with 10,000, 100,000 and 1,000,000 members: over HTTP, and the operation alone against bare SQL
+// for the same page and total. Also measures what a change of role costs at each size.
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -137,7 +137,7 @@ async function measure(
   };
 }
 
-/** As the service would have made it: walking there page by page would take longer than everything else. */
+/** Builds the cursor that the server would have returned: reading page by page up to there would take too long. */
 function cursorFor(crowd: Crowd, { body, after, orderKey }: Case): string {
   return encodeCursor(signingKey, hashBinding(crowd.workspace_id, body, orderKey), after as NonNullable<Case['after']>);
 }
@@ -152,7 +152,7 @@ async function timed(work: () => Promise<unknown>, times: number): Promise<numbe
   return taken;
 }
 
-/** One member's role, in a transaction of its own; the sizes take turns. */
+/** Changes one member's role in its own transaction, alternating between the sizes. */
 async function roleChanges(client: pg.Client, crowds: readonly Crowd[]): Promise<Record<number, number>> {
   const people = new Map<Crowd, string[]>();
   for (const crowd of crowds) {

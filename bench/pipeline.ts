@@ -1,4 +1,5 @@
-// What the guards cost: an authenticated, rate-limited, access-checked read of one app, against the same read bare.
+// Measures what the guards cost: an authenticated, rate-limited, access-checked read of one app against the same read in a
+// bare program.
 import { fileURLToPath } from 'node:url';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { readConfig } from '../server/src/config.ts';
@@ -23,7 +24,7 @@ export const pipeline: Bench = async ({ quick, progress }) => {
     const seconds = quick ? 2 : 8;
     const headers = { authorization: `Bearer ${token}` };
     const at = (port: number) => `http://127.0.0.1:${port}/api/apps/${appId}`;
-    // Long enough for both to be compiled: the first seconds of a process are not its speed.
+    // Long enough for the JIT compiler: the first seconds of a process are slower.
     for (const port of [bare.port, served.port]) await runWrk(at(port), headers, quick ? 5 : 12);
     const ratios: number[] = [];
     const rates = { bare: [] as number[], plinth: [] as number[] };

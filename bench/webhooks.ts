@@ -1,4 +1,4 @@
-// How fast a backlog is delivered, how soon a delivery begins, and whether a healthy webhook feels its hanging neighbours.
+// Measures how fast a backlog is delivered, how soon a delivery begins, and whether hanging webhooks slow down a healthy one.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -76,12 +76,12 @@ interface Agent {
 
 interface Environment {
   readonly app: App;
-  /** Each with `each` webhooks. */
+  /** Each with `webhooksPerAgent` webhooks. */
   readonly agents: readonly Agent[];
   readonly urls: readonly string[];
   readonly receiver: Receiver;
   readonly bare: ChildProcess;
-  /** One more agent, with webhooks at these paths. */
+  /** Creates another agent, with webhooks at these paths. */
   agentWith(paths: readonly string[]): Promise<Agent>;
   close(): Promise<void>;
 }
@@ -111,7 +111,7 @@ async function startEnvironment(): Promise<Environment> {
   const user_id = await createBenchUser(db);
   const secrets = createSecrets(config.MASTER_KEYS);
   const urlOf = (path: string) => `https://127.20.0.1:${receiver.port}${path}`;
-  // Each in a workspace of its own: what runs at once is bounded per workspace and host.
+  // Each in its own workspace, because concurrency is limited per workspace and host.
   const agentWith = async (paths: readonly string[]): Promise<Agent> => {
     const workspace = await createBenchWorkspace(db, config, user_id);
     const app = await createBenchApp(db, workspace, 'user_agent');
@@ -163,7 +163,7 @@ class Receiver {
     return ((await once(this.#child, 'message')) as [Seen])[0];
   }
 
-  /** Waits until so many deliveries were received. */
+  /** Waits until this many deliveries were received. */
   async until(count: number, withinMs = 60_000): Promise<Seen> {
     for (const end = performance.now() + withinMs; performance.now() < end; await sleep(25)) {
       const seen = await this.request('count');
@@ -193,7 +193,7 @@ const newMessageEvent = ({ workspace_id, id: agent_id }: Agent): MessageEvent =>
 
 const perSecond = ({ count, firstAt, lastAt }: Seen): number => (count - 1) / ((lastAt - firstAt) / 1000);
 
-/** Events told in one transaction become a backlog in one commit; the rate is what the receiver sees, first to last. */
+/** Publishes all events in one transaction. The rate is measured at the receiver, from the first delivery to the last. */
 async function backlogDrain(environment: Environment, events: number, progress: Progress) {
   const { app, agents, urls, receiver, bare } = environment;
   const { db } = app.database;
@@ -246,7 +246,7 @@ async function publishAndDeliver({ app, agents, receiver }: Environment, seconds
   return { published_per_second: rounded(published / seconds, 0), deliveries_per_second: rounded(rate, 0) };
 }
 
-/** Milliseconds from the return of the commit to the first byte at the receiver, for each event. */
+/** Returns, for each event, the milliseconds from the end of the commit to the first byte at the receiver. */
 async function timed({ app, receiver }: Environment, agents: readonly Agent[], rate: number, seconds: number) {
   const { db } = app.database;
   await receiver.request('reset');
@@ -284,7 +284,7 @@ async function latencies(environment: Environment, seconds: number, progress: Pr
   return { p50_ms: p50, p99_ms: p99 };
 }
 
-/** In turns alone, and beside webhooks that hang and have a backlog that is due. */
+/** Alternates between the healthy webhook alone and beside hanging webhooks with a due backlog. */
 async function measureBesideHanging(environment: Environment, backlog: number, rounds: number, progress: Progress) {
   const { db } = environment.app.database;
   const healthy = await environment.agentWith(['/healthy']);
@@ -297,9 +297,9 @@ async function measureBesideHanging(environment: Environment, backlog: number, r
     sql`update webhook_deliveries set due_at = clock_timestamp() where ${ours} and claimed_slot is null and due_at is not null`.execute(
       db,
     );
-  // Time-outs would turn them off in a minute: here they go on failing.
+  // Timeouts would turn these webhooks off within a minute. Keep them on.
   const keepOn = () => sql`update webhooks set consecutive_failures = 0 where app_id = ${hanging.id}`.execute(db);
-  // While they are off, what they are told is kept and nothing is sent.
+  // While they are off, their deliveries are stored and not sent.
   await sql`update webhooks set disabled_at = now() where app_id = ${hanging.id}`.execute(db);
   await transaction(db, async (db) => {
     for (let n = 0; n < backlog; n += 1)

@@ -1,5 +1,5 @@
-// Whether a deploy loses anything: changed workflow code rolls out, worker by worker, while workflows wait, sleep and run.
-// The rules it shows: what had passed the changed place stays on the old path, all else takes the new one, all end.
+// Drill: changed workflow code rolls out, worker by worker, while workflows wait, sleep and run. Workflows that had passed
+// the changed step stay on the old path, all others take the new one, and all finish.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -114,7 +114,7 @@ async function untilDone(db: AnyDb, count: number, progress: (line: string) => v
   return false;
 }
 
-/** The steps each took, as one word; a step that was taken twice would make it another. */
+/** The steps of each workflow, joined; a repeated step would show. */
 async function pathsOf(db: AnyDb): Promise<Map<string, string>> {
   const { rows } = await sql<{ what: string; path: string }>`
     select what, string_agg(step, ',' order by step) as path from drill_effects group by what`.execute(db);

@@ -1,5 +1,5 @@
-// Whether work survives: three slots and four workers, while workers are killed, frozen and cut off, and the database
-// crashes. Judged by the drill's own journal of what it started and by effects that no key keeps from repeating.
+// Drill: three slots and four workers, while workers are killed, frozen and cut off and the database crashes. Judged by the
+// drill's own journal of what it started, and by effects that nothing keeps from repeating.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,7 +54,7 @@ interface Journal {
   readonly jobs: Set<string>;
 }
 
-/** Starts everything, spread over the drill's length. What was not acknowledged is sent again under the same name. */
+/** Enqueues all work, spread over the length of the drill. What was not acknowledged is enqueued again with the same id. */
 async function enqueueWork(
   db: AnyDb,
   engine: Workflows,
@@ -100,7 +100,7 @@ async function injectFaults(
   void feeding.then(() => {
     fed = true;
   });
-  // Each waits for its second, and then until there is somebody to do it to.
+  // Each fault waits for its second, and then until there is a worker to hit.
   const plan: [second: number, name: string, fault: () => boolean][] = quick
     ? [
         [4, 'froze one', () => fleet.freeze()],
@@ -124,7 +124,7 @@ async function injectFaults(
   }
 }
 
-/** The worker processes, and the journal of what the drill did to them and heard from them. */
+/** The worker processes, and a journal of the faults and of what the workers reported. */
 class WorkerFleet {
   readonly kills: Fault[] = [];
   readonly hosts: Fault[] = [];
@@ -148,7 +148,7 @@ class WorkerFleet {
   }
 
   #spawn(number: number): void {
-    // The last one reaches the database through the proxy, to be cut off.
+    // The last one connects through the proxy, so that it can be cut off.
     const throughProxy = number === workers - 1;
     const url = throughProxy ? this.#postgres.url.replace(/:\d+\//, `:${this.#proxy.port}/`) : this.#postgres.url;
     const child = spawn(process.execPath, [fileURLToPath(new URL('slots/worker.ts', import.meta.url))], {
@@ -199,7 +199,7 @@ class WorkerFleet {
     return true;
   }
 
-  /** The one behind the proxy, once it holds a slot. */
+  /** Cuts off the worker behind the proxy, if it holds a slot. */
   cutOff(): boolean {
     const worker = this.#processes[workers - 1] as WorkerProcess;
     if (worker.slot === undefined) return false;
@@ -212,7 +212,7 @@ class WorkerFleet {
 
   crashDatabase(): boolean {
     const now = performance.now();
-    // How fast a killed worker's slot comes back says nothing while there is no database.
+    // Recovery times around a database crash are not counted.
     for (const kill of this.kills) if (kill.recoveredMs === undefined || now - kill.at < 1_000) kill.besideCrash = true;
     for (const worker of this.#processes) worker.slot = undefined;
     this.#postgres.restartImmediately();

@@ -1,5 +1,5 @@
-// Attacks on the client for addresses a caller can influence: every one must be refused or contained, in time, while
-// canaries at private addresses hear nothing at all.
+// Drill: attacks on the client for outgoing requests. Each must be refused or contained in time, while canaries at private
+// addresses receive nothing.
 
 import type { Bench } from '../bench/lib/bench.ts';
 import { quantile, rounded } from '../bench/lib/statistics.ts';
@@ -101,7 +101,7 @@ async function runAll(environment: Environment, vectors: readonly Vector[], lane
 const received = (environment: Environment): number =>
   environment.canaries.reduce((sum, canary) => sum + canary.connections, 0);
 
-/** A canary that cannot sing proves nothing: each is asked once by a client that may. */
+/** Checks that each canary would notice a request: a client that is allowed to reaches each of them once. */
 async function control(environment: Environment): Promise<number> {
   const lenient = environment.client('http://127.0.0.0/8,::1/128');
   await environment.send(`https://127.0.0.1:${environment.canary.port}/`, {}, lenient);

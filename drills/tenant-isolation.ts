@@ -1,5 +1,5 @@
-// Whether callers without rights on an app can read or change anything of it: random operations, judged by a journal that
-// the product knows nothing of. None may.
+// Drill: callers without rights on an app send random operations and must neither read nor change anything of it. Judged by
+// a journal kept outside of the product.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
@@ -122,7 +122,7 @@ function chooseRequest(
   const strangers = Object.values(tenants).filter(({ letter }) => letter !== kind.own);
   const foreign = Math.random() < 0.7 ? tenants.a : pick(strangers);
   const aim = kind.own === null ? 'foreign' : pick(aims);
-  // Mostly what their credentials are good for, so that it is not refused before anybody asks whose the app is.
+  // Mostly operations that accept these credentials; others are refused before the app is even looked at.
   const op = pick(aim === 'foreign' && Math.random() < 0.3 ? ops : own);
   const tenant = aim === 'foreign' ? foreign : tenants[kind.own as TenantLetter];
   return [kind, op, aim, tenant, aim === 'own' ? tenant : foreign] as const;

@@ -1,5 +1,5 @@
-// Whether deliveries survive: events told through the API and in transactions, to webhooks over HTTPS, while processes are
-// killed, PostgreSQL crashes, Redis is gone and receivers misbehave. Judged by two journals and the public API alone.
+// Drill: events are published through the API and in transactions, and delivered over HTTPS, while processes are killed,
+// PostgreSQL crashes, Redis is stopped and receivers misbehave. Judged by two journals and the public API only.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
@@ -23,12 +23,12 @@ import {
 import { countRepeats, judgeDeliveries, type Listing, type Verdict } from './webhook-faults/oracle.ts';
 
 interface Size {
-  /** Told in all, and of those through the API: three by each message. */
+  /** Events in total, and messages sent through the API, which cause three events each. */
   readonly events: number;
   readonly messages: number;
   readonly agents: number;
   readonly plan: FaultPlan;
-  /** How often the integrator looks for webhooks that were turned off. */
+  /** How often the integrator checks for webhooks that were turned off. */
   readonly lookMs: number;
   readonly drainMs: number;
 }
@@ -128,7 +128,7 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
   });
 }
 
-/** Now and then looks for what was turned off. */
+/** Regularly turns on webhooks that were turned off. */
 function startReenabling(integrator: Integrator, everyMs: number) {
   const stopping = new AbortController();
   const look = async (): Promise<number> => {
@@ -150,7 +150,7 @@ function startReenabling(integrator: Integrator, everyMs: number) {
 
 const numberedWithinMs = 60_000;
 
-/** Until every webhook's sequence has come to the last words; whether the rest is there is judged later. */
+/** Waits until every webhook's sequence includes the last message. */
 async function waitForLastSequence({ call, webhooks }: Environment): Promise<void> {
   const end = Date.now() + numberedWithinMs;
   for (const webhook of webhooks) {
@@ -176,7 +176,7 @@ async function drain(integrator: Integrator, size: Size, progress: (line: string
   }
 }
 
-/** The receiver knows what it received; what it never did, the API is asked for. */
+/** Keys of events: from the receiver's journal, or from the API for those that never arrived. */
 async function keysByEvent(
   { call, webhooks }: Environment,
   received: readonly ReceivedLine[],

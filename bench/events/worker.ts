@@ -1,4 +1,4 @@
-// The worker of the events bench: a listener that only counts, and says when it was called.
+// The worker of the events measurement. Its listener reports when it was called, and does nothing else.
 
 import { runDrillWorker } from '../../drills/lib/worker.ts';
 import { createListeners, eventBus } from '../../server/src/kit/background/events/event-bus.ts';

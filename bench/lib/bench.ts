@@ -1,4 +1,4 @@
-// Owns the form of a measurement: what it reports and how it is judged.
+// Owns the interface of a measurement or drill: its options, and the report with figures and judged bars.
 
 export interface Judged {
   readonly bar: string;

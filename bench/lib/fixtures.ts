@@ -1,4 +1,4 @@
-// Owns where a measurement takes place: workspaces of one person, with a token and with limits out of the way, and apps.
+// Owns the data that measurements share: a user, workspaces with a token and without effective rate limits, and apps.
 
 import type { Config } from '../../server/src/config.ts';
 import { issueProof } from '../../server/src/core/auth/issue-proof.ts';
@@ -16,7 +16,7 @@ export const createBenchUser = (db: Db): Promise<string> =>
 export interface BenchWorkspace {
   readonly user_id: string;
   readonly workspace_id: string;
-  /** Of its owner, for everything. */
+  /** A full-access token of the owner. */
   readonly token: string;
   readonly access: WorkspaceAccess;
 }
@@ -28,7 +28,7 @@ export async function createBenchWorkspace(
 ): Promise<BenchWorkspace> {
   const now = new Date();
   const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
-  // The limit is counted on every request as in production; only its figure is out of the way.
+  // Requests are counted as in production, but the limit is never reached.
   await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace_id).execute();
   const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
   const { id: credential_id, token } = await insertCredential(db, { peppers, cellCode }, mine, now);

@@ -1,4 +1,4 @@
-// Owns the load: wrk on loopback, bounded in time.
+// Owns load generation: wrk on loopback, for a given time.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
@@ -14,7 +14,7 @@ export async function runWrk(
   headers: Record<string, string>,
   seconds: number,
   connections = 32,
-  /** A script of wrk's own, for requests that differ. */
+  /** A Lua script for wrk that varies the requests. */
   script?: string,
 ): Promise<WrkResult> {
   const args = [

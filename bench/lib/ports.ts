@@ -1,4 +1,4 @@
-// Owns the finding of a free port on loopback.
+// Finds a free port on loopback.
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 

@@ -1,4 +1,4 @@
-// Owns a PostgreSQL server of a drill's own, on its own port and folder, so that it can be restarted as a crash would.
+// Owns a separate PostgreSQL server on its own port and folder, which a drill may crash and restart.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Owns what a measurement runs against: a database of its own, made new and dropped after, and processes stopped by pid.
+// Owns the services of a measurement: a new database that is dropped afterwards, and processes that are stopped by pid.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import pg from 'pg';
@@ -6,7 +6,7 @@ import { migrateAll } from '../../server/src/commands/migrate.ts';
 
 export const adminUrl = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
-/** A migrated database of its own. */
+/** Creates and migrates a database. */
 export async function createDatabase(name: string): Promise<{ url: string; drop(): Promise<void> }> {
   const unique = `plinth_bench_${name}_${process.pid}`;
   await admin(`create database ${unique}`);
@@ -46,7 +46,7 @@ export async function startProgram(file: string, environment: Record<string, str
   };
 }
 
-/** Ends a process at once, as a crash would. */
+/** Kills a process, as a crash would. */
 export async function killProcess(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -1,5 +1,5 @@
-// Owns what is asked of the members list, and the bare statement for each question: the best SQL we know for the same page
-// and total, written by hand.
+// Owns the requests to the members list, each with the bare statement to compare with: the best hand-written SQL for the
+// same page and total.
 import type pg from 'pg';
 import type { Crowd } from './seed.ts';
 
@@ -7,7 +7,7 @@ export interface Case {
   readonly name: string;
   readonly kind: 'page' | 'few' | 'percent' | 'all';
   readonly body: Record<string, unknown>;
-  /** Of a deep page: the order and the row it begins after. */
+  /** For a deep page: the sort key and the row after which it begins. */
   readonly after?: {
     readonly key: string | number | null;
     readonly place: number;
@@ -159,7 +159,7 @@ async function searches(client: pg.Client, crowd: Crowd): Promise<Case[]> {
   return cases;
 }
 
-/** Counted the slow and certain way, by comparing texts. */
+/** Counts by comparing texts: slow, and certainly right. */
 async function plainCount(client: pg.Client, crowd: Crowd, kind: Case['kind'], terms: string[]): Promise<number> {
   if (kind === 'all') return crowd.size; // every address ends alike
   const { rows } = await client.query(

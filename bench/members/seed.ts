@@ -1,5 +1,5 @@
-// Owns the workspaces that the members list is measured on: made in bulk, the same every time. Triggers and indexes are
-// out of the way while rows are written; the rows are those that the triggers would have made.
+// Owns the workspaces for the members list, inserted in bulk and identical in every run. Triggers and indexes are off
+// meanwhile; the rows are those that the triggers would have written.
 import type pg from 'pg';
 
 export interface Crowd {
@@ -27,7 +27,7 @@ export async function seedCrowds(client: pg.Client, beside: pg.Client, sizes: re
   for (const { name } of rows) await client.query(`drop index ${name}`);
   const crowds = [];
   for (const [nth, size] of sizes.entries()) crowds.push(await seed(client, nth, size));
-  // The words' index takes as long as all the others together: they are built side by side.
+  // The index of words takes as long as all others together, so both are built in parallel.
   const [others, words] = [rows.filter(({ name }) => !isOfWords(name)), rows.filter(({ name }) => isOfWords(name))];
   await Promise.all([buildIndexes(client, others), buildIndexes(beside, words)]);
   await client.query('drop function syllable; set session_replication_role = default');

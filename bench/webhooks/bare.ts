@@ -1,5 +1,5 @@
-// The baseline: a loop that signs and posts bodies with the product's own client, as many at once to each endpoint, and
-// does nothing else.
+// The baseline: a loop that signs and sends bodies with the product's own client, with the same concurrency per endpoint,
+// and does nothing else.
 
 import { attempt } from '../../server/src/features/webhooks/attempt.ts';
 import { newSecret, placeOf, signerWith } from '../../server/src/features/webhooks/signing.ts';
@@ -10,7 +10,7 @@ import { createSecrets } from '../../server/src/kit/secrets.ts';
 
 export interface Order {
   readonly urls: readonly string[];
-  /** So many of the endpoints are one owner's, who has so many requests at once; and how many each endpoint gets. */
+  /** Endpoints per owner, concurrent requests per owner, and requests per endpoint. */
   readonly perOwner: number;
   readonly atOnce: number;
   readonly each: number;

@@ -1,5 +1,5 @@
-// The endpoint of the webhook measurement, in a process of its own: notes when each delivery's request began, and answers
-// at once; under /hang never.
+// The endpoint of the webhook measurement, in its own process. It notes when each request begins and answers at once; under
+// /hang it never answers.
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
@@ -7,7 +7,7 @@ export interface Seen {
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** When each event was first received of, by its id. */
+  /** When each event was first received, by its id. */
   readonly at: Readonly<Record<string, number>>;
 }
 

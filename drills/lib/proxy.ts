@@ -1,11 +1,11 @@
-// Owns a way to cut a process off as if its host were gone: its connections stay open, and nothing passes any more.
+// Owns a TCP proxy that can cut a process off as if its host were lost: connections stay open, but nothing passes.
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy {
   readonly port: number;
-  /** From now on nothing passes, in either direction, and nobody is told. */
+  /** Drops all traffic in both directions, without closing connections. */
   dropTraffic(): void;
-  /** New connections pass again; the old ones stay dead. */
+  /** Lets new connections pass again; the old ones stay dead. */
   restore(): void;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// Owns a Redis of a drill's own, which keeps nothing: it can be emptied, and be gone for a while.
+// Owns a separate Redis without persistence, which a drill may flush and stop.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -6,9 +6,9 @@ import { freePort } from '../../bench/lib/ports.ts';
 
 export interface OwnRedis {
   readonly url: string;
-  /** False: it is gone just now. */
+  /** Returns false while Redis is stopped. */
   flush(): Promise<boolean>;
-  /** Both may be called again. */
+  /** `start` and `stop` may be called repeatedly. */
   start(): Promise<void>;
   stop(): void;
 }

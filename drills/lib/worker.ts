@@ -1,4 +1,4 @@
-// Owns a worker process of a drill: takes a slot, works in it until told to stop, and ends when it loses it.
+// Owns a worker process of a drill: it takes a slot, works until SIGTERM, and exits when it loses the slot.
 
 import { acquireSlot } from '../../server/src/kit/background/workers/slots.ts';
 import type { WakeUps } from '../../server/src/kit/background/workers/wake.ts';
@@ -15,7 +15,7 @@ export interface DrillWorker {
   readonly onRecovered?: WorkerDeps['onRecovered'];
 }
 
-/** Gives the slot it works in. */
+/** Returns the slot. */
 export async function runDrillWorker({ url, slots, wake, work: later, onRecovered }: DrillWorker): Promise<number> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort());

@@ -1,4 +1,4 @@
-// One worker of the drill. Says on stdout what it holds, one JSON line each; the drill reads nothing else of it.
+// One worker of the drill. It prints which slots it took and recovered, one JSON line each.
 
 import { openWakeUps } from '../../server/src/kit/background/workers/wake.ts';
 import type { Workflow } from '../../server/src/kit/background/workflows/workflows.ts';

@@ -1,4 +1,4 @@
-// Owns attacks by answer: what a hostile server outside can say, or not say, once it is asked.
+// Attacks by answer: what a hostile public server can send, or fail to send.
 
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';

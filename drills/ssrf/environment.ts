@@ -1,5 +1,5 @@
-// Owns the environment of the attacks: a DNS server, canaries at private addresses that must hear nothing, and the net outside,
-// for which 127.20.0.0/16 stands.
+// Owns the environment of the attacks: a DNS server, canaries at private addresses that must receive nothing, and
+// 127.20.0.0/16, which stands for the public network.
 import { Resolver } from 'node:dns/promises';
 import { type Authority, type Certificate, makeAuthority } from '../../sandbox/src/certificates.ts';
 import { type DnsSandbox, type DnsZone, startDnsSandbox } from '../../sandbox/src/dns.ts';
@@ -21,7 +21,7 @@ export interface Environment {
   readonly plainCanary: Receiver;
   readonly canaries: readonly Receiver[];
   readonly skipped: readonly string[];
-  /** A server outside that does what it is told, over TLS unless `tls` is undefined. */
+  /** Starts a public server with this behaviour, over TLS unless `tls` is undefined. */
   receive(options: Omit<ReceiverOptions, 'address'>): Promise<Receiver>;
   client(allow: string): Outbound;
   send(url: string, more?: Partial<OutboundRequest>, by?: Outbound): Promise<Outcome>;
@@ -87,11 +87,11 @@ export async function openEnvironment(zone: DnsZone): Promise<Environment> {
 
 export interface Vector {
   readonly name: string;
-  /** Why it was not contained; undefined when it was. */
+  /** Why the attack was not contained; undefined if it was. */
   run(environment: Environment): Promise<string | undefined>;
 }
 
-/** Judges an outcome: `refused:address`, `failed:timeout`, `answered:302`, and that it came in time. */
+/** Compares an outcome such as `refused:address`, `failed:timeout` or `answered:302`, and its time. */
 export function fault(outcome: Outcome, expected: readonly string[], withinMs = 5_000): string | undefined {
   const said = words(outcome);
   if (!expected.includes(said)) return `${said} instead of ${expected.join(' or ')}`;

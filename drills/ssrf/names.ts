@@ -1,4 +1,4 @@
-// Owns attacks by name: what a hostile DNS server can answer, and when.
+// Attacks by name: what a hostile DNS server can answer, and when.
 import type { DnsAnswer, DnsZone } from '../../sandbox/src/dns.ts';
 import { plainAnswer } from '../../sandbox/src/receiver.ts';
 import { type Environment, fault, outside, type Vector } from './environment.ts';
@@ -73,7 +73,7 @@ export const zone: DnsZone = (name, type, asked) => {
   return moving[name]?.(type, asked) ?? (type === 'A' ? a(outside) : {});
 };
 
-/** A server outside at the canary's own port, so that only the address differs. */
+/** A public server at the canary's port, so that only the address differs. */
 const decoy = (environment: Environment) => {
   const behave = (socket: { write(text: string): unknown }) => socket.write(plainAnswer('200 OK', [], 'outside'));
   return environment.receive({ tls: environment.certificate, port: environment.canary.port, behave });
@@ -103,7 +103,7 @@ export const rebindings: readonly Vector[] = [
       const server = await decoy(environment);
       const outcome = await environment.send(url(environment, 'pinned'));
       await server.close();
-      // Resolved once for each kind: there is no second look that could come out differently.
+      // The name is resolved once per address family, so a second, different answer is never used.
       return (
         fault(outcome, ['answered:200']) ??
         (environment.dns.asked('pinned.outside.test') === 2 ? undefined : 'resolved again')

@@ -1,5 +1,5 @@
-// Owns attacks by request and by surroundings: headers and paths that would split it, certificates that are not the
-// host's, proxies in the environment, other owners' connections.
+// Attacks by request and environment: headers and paths that would split the request, certificates of another host, proxies
+// in the environment, connections of other owners.
 import type { TlsOptions } from 'node:tls';
 import { makeAuthority } from '../../sandbox/src/certificates.ts';
 import { plainAnswer } from '../../sandbox/src/receiver.ts';
@@ -117,7 +117,7 @@ export const surroundingVectors: readonly Vector[] = [
   },
 ];
 
-/** Run while nothing else is. */
+/** Run alone. */
 async function withEnvironment<Value>(set: Record<string, string>, run: () => Promise<Value>): Promise<Value> {
   const before = new Map(Object.keys(set).map((name) => [name, process.env[name]]));
   Object.assign(process.env, set);

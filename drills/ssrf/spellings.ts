@@ -1,4 +1,4 @@
-// Owns addresses spelled at random: inner ones in every form a parser may take, and outer ones in the only form allowed.
+// Attacks by spelling: private addresses in every form that a parser may accept, and public ones in the one allowed form.
 import { BlockList } from 'node:net';
 import { isPublic } from '../../server/src/kit/outbound/address.ts';
 import { vetUrl } from '../../server/src/kit/outbound/url.ts';
@@ -44,7 +44,7 @@ const spellings: readonly ((bytes: readonly number[]) => string)[] = [
   (bytes) => `[2002:${pairs(bytes)}::]`,
 ];
 
-/** How many were tried, and those that came out wrong. */
+/** Returns how many spellings were tried, and which gave a wrong result. */
 export function trySpellings(count: number): { tried: number; wrong: string[] } {
   const wrong: string[] = [];
   for (let n = 0; n < count; n += 1) {

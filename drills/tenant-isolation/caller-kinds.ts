@@ -1,8 +1,8 @@
-// Owns who calls in the drill: kinds of callers that have rights on one app, or on none, and never on the victim.
+// Owns the kinds of callers: each has rights on one app or on none, and never on the victim's.
 import type { AcceptedCredentials } from '../../server/src/core/auth/credentials.ts';
 import type { Route } from '../../server/src/core/auth/route.ts';
 
-/** a: the victim · b: the neighbours', in the same workspace · c: that of another workspace */
+/** a: the victim's app · b: another app in the same workspace · c: an app in another workspace */
 export type TenantLetter = 'a' | 'b' | 'c';
 
 export interface Caller {
@@ -22,10 +22,10 @@ export interface CallerKind {
   readonly weight: number;
 }
 
-// They would end the environment: the other calls on a thing of one's own need it to be there.
+// These would remove what the other operations need.
 const excluded = new Set(['deleteApp', 'restoreApp']);
 
-/** Whether such callers may do this on their own app, by the route's own words. */
+/** Whether the route accepts these callers on their own app. */
 export function mayCall({ role }: CallerKind, { name, path, credentials, access: { needs } }: Route): boolean {
   const accepted = credentials as AcceptedCredentials;
   if (!path.startsWith('/api/apps/{app_id}') || excluded.has(name)) return false;
@@ -40,7 +40,7 @@ export function mayCall({ role }: CallerKind, { name, path, credentials, access:
   return needs === 'entity rules' || enough[role].includes(needs);
 }
 
-/** Every operation that names an app, in its path or in what is sent, or lists them. */
+/** Whether an operation names an app in its path, query or body, or lists apps. */
 export const namesAnApp = ({ path, method }: Route, shapes: readonly unknown[]): boolean =>
   /\{(app|agent)_id\}/.test(path) ||
   (method === 'GET' && /^\/api\/(apps|agents|app-folders\/tree)$/.test(path)) ||

@@ -1,11 +1,11 @@
-// Owns everybody who calls in the drill.
+// Creates the callers of the drill.
 import { keyScopes } from '../../server/src/core/auth/credentials.ts';
 import type { Caller, CallerKind, TenantLetter } from './caller-kinds.ts';
 import { call, type Send } from './client.ts';
 import { bearer, type Fixtures, marker } from './fixtures.ts';
 import type { Tenant } from './tenant.ts';
 
-/** Counted each for themselves, 600 a minute: so many are needed. */
+/** Each app user may send 600 requests per minute, so several are needed. */
 const appUsers = 24;
 const addresses = 3_000;
 
@@ -14,7 +14,7 @@ interface User {
   readonly caller: Caller;
 }
 
-/** People who use an app, each with a token. */
+/** Creates users of an app, each with a token. */
 async function createAppUsers(send: Send, { app_id, token }: Tenant): Promise<User[]> {
   const made: User[] = [];
   for (let n = 0; n < appUsers; n += 1) {
@@ -26,7 +26,7 @@ async function createAppUsers(send: Send, { app_id, token }: Tenant): Promise<Us
   return made;
 }
 
-/** Users of the victim whom its rules refuse, and tokens of such that are over. */
+/** Creates users of the victim's app whom its rules refuse, and tokens that were deleted or have expired. */
 async function createVictimsUsers(
   fixtures: Fixtures,
   send: Send,

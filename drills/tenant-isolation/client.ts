@@ -1,4 +1,4 @@
-// Owns the connections of the drill: few, kept alive, and answers as they came.
+// Owns the HTTP client of the drill: few keep-alive connections, raw answers.
 import { Agent, request } from 'node:http';
 
 export interface HttpRequest {
@@ -41,7 +41,7 @@ export function openClient(port: number, connections: number): { send: Send; clo
   return { send, close: () => agent.destroy() };
 }
 
-/** Who sets the environment is never refused. */
+/** Sends a request that must succeed, and returns its body. */
 export async function call(send: Send, token: string, method: string, path: string, body?: unknown, more = {}) {
   const answer = await send({ method, path, headers: { authorization: `Bearer ${token}`, ...more }, body });
   if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);

@@ -1,5 +1,5 @@
-// Owns the stage of the drill: a database of its own, the API and a worker as processes, an endpoint that webhooks deliver
-// to, two workspaces with three apps, and everybody who calls.
+// Owns the environment of the drill: its own database, an API and a worker process, a webhook endpoint, two workspaces with
+// three apps, and the callers.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createDatabase, killProcess, startProgram } from '../../bench/lib/services.ts';

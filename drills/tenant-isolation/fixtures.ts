@@ -1,4 +1,4 @@
-// Owns the making of people, workspaces and credentials for the drill.
+// Creates the people, workspaces and credentials of the drill.
 import { randomBytes } from 'node:crypto';
 import type { App } from '../../server/src/app.ts';
 import type { Config } from '../../server/src/config.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../server/src/core/identity/users.ts';
 import type { Caller } from './caller-kinds.ts';
 
-/** A text that is nowhere else. */
+/** A unique text. */
 export const marker = (): string => randomBytes(8).toString('hex');
 
 export type Fixtures = ReturnType<typeof createFixtures>;
@@ -30,11 +30,11 @@ export function createFixtures({ database: { db } }: App, config: Config) {
     person: (name: string) => insertUser(db, { email: `${name}@example.com`, full_name: name }, now),
     async workspace(owner_id: string): Promise<string> {
       const id = await insertWorkspace(db, { name: 'Neighbours', plan: 'enterprise', owner_id }, now);
-      // Counted as in production; only the figure is out of the way.
+      // Requests are counted as in production, but the limit is never reached.
       await db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', id).execute();
       return id;
     },
-    /** Tokens of so many people with this role in a workspace. */
+    /** Creates this many members with this role, and returns their tokens. */
     async members(workspace_id: string, role: WorkspaceRole, count: number, sharedApp?: string): Promise<Caller[]> {
       const callers: Caller[] = [];
       for (let n = 0; n < count; n += 1) {

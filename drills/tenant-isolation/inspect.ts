@@ -1,4 +1,4 @@
-// Owns the look at everything afterwards, through the owners: what is not as the journal says.
+// Checks the final state, read as the owners, against the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Heard } from '../../sandbox/src/hooks.ts';
 import type { TenantLetter } from './caller-kinds.ts';
@@ -8,7 +8,7 @@ import { compareEvents, differences, findLeak, foreignStamps, hiddenDataFor } fr
 import { eventLineOf, type Journal } from './owner.ts';
 import { readAllPages, readAllText, readState, type State, trashedIds } from './tenant.ts';
 
-/** What is not as it must be, once all deliveries have come. */
+/** Waits for all deliveries, then returns everything that is not as expected. */
 export async function inspect(
   environment: Environment,
   journal: Journal,
@@ -31,7 +31,7 @@ export async function inspect(
 const deliveriesOf = (letter: TenantLetter, received: readonly Heard[]): Heard[] =>
   received.filter(({ path }) => path.split('/')[1] === letter);
 
-/** Once per delivery: at least once is the promise. */
+/** One line per delivery; repeats are allowed, because delivery is at least once. */
 const distinctEvents = (received: readonly Heard[]): string[] => [
   ...new Map(
     deliveriesOf('a', received).map((each) => [each.headers['x-service-delivery'] ?? each.body, eventLineOf(each)]),
@@ -55,7 +55,7 @@ export function wrongDeliveries(environment: Environment, { events }: Journal, r
   return wrong;
 }
 
-/** The victim's log holds what the journal says, and nobody had anything sent again. */
+/** Checks that the victim's delivery log matches the journal and that nobody caused a redelivery. */
 async function unexpectedAttempts({ send, tenants: { a } }: Environment, { events }: Journal): Promise<string[]> {
   const log = `/api/apps/${a.app_id}/webhooks/${a.kept.webhook_id}/deliveries`;
   const logged = await readAllPages(send, a.token, log, 100);
@@ -67,7 +67,7 @@ async function unexpectedAttempts({ send, tenants: { a } }: Environment, { event
   return wrong;
 }
 
-/** What the owner had thrown away is still there to be fetched. */
+/** Checks that the owner's records in the trash can still be restored. */
 async function missingFromTrash({ send, tenants: { a } }: Environment): Promise<string[]> {
   const wrong: string[] = [];
   for (const id of trashedIds(a)) {

@@ -1,5 +1,4 @@
-// Owns the judgement, outside of the product: what nobody else's answer may hold, and whether what was found at the end
-// is what the journal says. Pure.
+// Owns the judgement: what an answer must not contain, and whether the final state matches the journal. Pure functions.
 import { isDeepStrictEqual } from 'node:util';
 import type { CallerKind, TenantLetter } from './caller-kinds.ts';
 import type { HttpResponse } from './client.ts';
@@ -7,13 +6,13 @@ import type { Tenant } from './tenant.ts';
 
 const anyOf = (words: readonly string[]): RegExp => new RegExp(words.join('|'), 'i');
 
-/** What callers must never see. */
+/** What a kind of caller must never see. */
 export interface HiddenData {
   readonly texts: RegExp;
   readonly ids: ReadonlySet<string>;
 }
 
-/** For those with rights on `own`: the texts and ids of the other apps, and what those who write there have written. */
+/** For callers with rights on `own`: texts and ids of the other apps, and what others have written there. */
 export function hiddenDataFor(
   own: TenantLetter | null,
   tenants: readonly Tenant[],
@@ -27,7 +26,7 @@ export function hiddenDataFor(
   };
 }
 
-/** What no caller with rights on the app has written. */
+/** Matches what was written by callers without rights on the app. */
 export const foreignStamps = (letter: TenantLetter, kinds: readonly CallerKind[]): RegExp =>
   anyOf(kinds.filter((kind) => kind.own !== letter).map((kind) => kind.stamp));
 
@@ -35,8 +34,8 @@ export const idsIn = (body: string): string[] =>
   [...body.matchAll(/"id":"([\w-]{36})"/g)].map(([, id]) => id as string);
 
 /**
- * Where an answer holds what its caller must not see. A cursor is opened: it is only signed. An id counts where a thing is
- * shown under it; callers know ids, and get back those that they send.
+ * Returns where an answer contains something hidden. Cursors are decoded, because they are signed but not encrypted. An id
+ * counts only as the id of a returned object: callers know ids, and an answer may repeat what they sent.
  */
 export function findLeak({ texts, ids }: HiddenData, { headers, body }: HttpResponse): string | undefined {
   if (texts.test(body)) return 'body';
@@ -46,13 +45,13 @@ export function findLeak({ texts, ids }: HiddenData, { headers, body }: HttpResp
   return cursor && texts.test(Buffer.from(cursor, 'base64url').toString()) ? 'cursor' : undefined;
 }
 
-/** A filter on a text that only the victim has finds nothing, wherever it is asked. */
+/** A filter on a text that only the victim has must match nothing anywhere. */
 export const hasMatches = (body: string): boolean => /"(count|deleted)":[1-9]|"items":\[\{/.test(body);
 
 type Parts = Readonly<Record<string, unknown>>;
 const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
 
-/** The names of the parts that differ, down to the fields. */
+/** Returns the paths of all differences. */
 export function differences(expected: unknown, found: unknown): string[] {
   if (isDeepStrictEqual(expected, found)) return [];
   if (!isParts(expected) || !isParts(found)) return [''];
@@ -62,7 +61,7 @@ export function differences(expected: unknown, found: unknown): string[] {
   );
 }
 
-/** What was told too often, or not at all. */
+/** Returns the events that were received too often or not at all. */
 export function compareEvents(expected: readonly string[], received: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const each of expected) counts.set(each, (counts.get(each) ?? 0) + 1);

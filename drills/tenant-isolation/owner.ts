@@ -1,5 +1,5 @@
-// Owns what the victim's owner does meanwhile, and the journal of it: what must be found at the end, and what the victim's
-// webhook must have received.
+// Owns the victim's changes during the drill, and the journal of them: the expected final state, and the events that the
+// victim's webhook must receive.
 import type { Heard } from '../../sandbox/src/hooks.ts';
 import { call, type Send } from './client.ts';
 import { pick } from './requests.ts';
@@ -8,22 +8,22 @@ import { entityNames, type RecordsById, readState, type State, secretOf, type Te
 type Row = Record<string, unknown>;
 
 export interface Journal {
-  /** One more change of the owner's. */
+  /** Makes one change as the owner. */
   write(): Promise<void>;
   readonly expected: State;
-  /** Each event as `told` writes it. */
+  /** Each event, in the form of `eventLine`. */
   readonly events: readonly string[];
 }
 
 const eventLine = (type: unknown, id: unknown, secret: unknown): string => `${type} ${id} ${secret}`;
 
-/** A delivery to the victim's webhook, as the journal writes it. */
+/** Turns a delivery to the victim's webhook into a line of the journal. */
 export function eventLineOf({ body }: Pick<Heard, 'body'>): string {
   const { type, entity_id, data, old_data } = JSON.parse(body);
   return eventLine(type, entity_id, (type === 'entity.deleted' ? old_data : data)?.secret);
 }
 
-/** The webhook was there first, so it hears of every record it was filled with. */
+/** The webhook was created first, so it receives an event for every initial record. */
 function initialEvents(tenant: Tenant): string[] {
   const secrets = new Map(
     entityNames.flatMap((name) =>

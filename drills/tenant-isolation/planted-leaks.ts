@@ -1,4 +1,4 @@
-// Owns the proof that the drill would see a leak: each kind is planted, at the end, where the product has none.
+// Proves that the drill would notice a leak: plants one of each kind and checks that it is reported.
 import { sql } from 'kysely';
 import type { Heard } from '../../sandbox/src/hooks.ts';
 import type { CallerKind } from './caller-kinds.ts';
@@ -9,7 +9,7 @@ import type { Journal } from './owner.ts';
 import { pick } from './requests.ts';
 import { readState } from './tenant.ts';
 
-/** By kind of leak: whether it was seen. */
+/** Returns, for each kind of leak, whether it was noticed. */
 export async function checkPlantedLeaks(
   environment: Environment,
   journal: Journal,

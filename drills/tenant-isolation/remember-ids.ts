@@ -1,4 +1,4 @@
-// Owns what callers learn from answers about their own app: which things of theirs are there to be changed.
+// Remembers ids from answers about a caller's own app, so that later requests can change those resources.
 import type { HttpResponse } from './client.ts';
 import { idsIn } from './oracle.ts';
 import { type AttackRequest, poolOf } from './requests.ts';

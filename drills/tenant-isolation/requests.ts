@@ -1,5 +1,5 @@
-// Owns the random requests: any operation with what its shape allows, naming things of one app or of two. A new path
-// parameter gets an id that is not there until `fill` keeps one under its name.
+// Builds random requests: any operation, with values that its schema allows, naming resources of one app or of two. A new
+// path parameter gets a random id until `fillTenant` stores one under its name.
 import type { Route } from '../../server/src/core/auth/route.ts';
 import { inlined, type JsonSchema, jsonSchemaOf } from '../../server/src/kit/http/json-schema.ts';
 import { newId } from '../../server/src/kit/ids.ts';
@@ -7,7 +7,7 @@ import { type CallerKind, namesAnApp } from './caller-kinds.ts';
 import type { HttpRequest } from './client.ts';
 import { entityNames, secretOf, type Tenant } from './tenant.ts';
 
-/** An operation with its shapes read once. */
+/** An operation with its query and body schemas. */
 export interface TestedOperation {
   readonly route: Route;
   readonly query: Readonly<Record<string, JsonSchema>>;
@@ -25,8 +25,8 @@ export function testedOperations(routes: readonly Route[]): TestedOperation[] {
 }
 
 /**
- * own: a thing of their own app · mixed: their own app's path, with ids, keys, filters and cursors of another's ·
- * foreign: the path of an app that is not theirs
+ * own: the caller's own app · mixed: the path of the own app, with ids, keys, filters and cursors of another app ·
+ * foreign: the path of another app
  */
 export type Aim = 'own' | 'mixed' | 'foreign';
 
@@ -36,13 +36,13 @@ export interface AttackRequest {
   readonly aim: Aim;
   /** The app that the path names. */
   readonly tenant: Tenant;
-  /** The app whose ids, keys and cursors are named beside it. */
+  /** The app whose ids, keys and cursors are used beside it. */
   readonly others: Tenant;
   /** The entity, where one is named. */
   readonly entity: string;
-  /** A text that only the victim has is the whole filter, so that nothing may be found. */
+  /** The filter is a text that only the victim has, so the result must be empty. */
   readonly probes: boolean;
-  /** What the path names innermost. */
+  /** The last id in the path. */
   readonly id: string;
 }
 
@@ -86,7 +86,7 @@ export function buildRequest(
 
 type RequestContext = Omit<AttackRequest, 'id'>;
 
-/** What a path parameter becomes: something that is there, of the app the request aims at. */
+/** Chooses a value for a path parameter: an existing id of the app that the request aims at. */
 function idOf({ op: { route }, aim, tenant, others, entity }: RequestContext, name: string): string {
   const reads = route.method === 'GET' || /\/(test|replay|redeliver)$/.test(route.path);
   const live = tenant.live[poolOf(name, route.path, entity)] ?? [];
@@ -108,7 +108,7 @@ function idOf({ op: { route }, aim, tenant, others, entity }: RequestContext, na
   return pick(live) ?? newId();
 }
 
-/** Records are kept by entity, those in the trash apart, and an agent's webhooks apart from an app's. */
+/** Record ids are stored per entity, those in the trash separately, and agents' webhooks apart from apps'. */
 export function poolOf(name: string, path: string, entity: string): string {
   if (name === 'entity_id') return `${/\/(restore|permanent)$/.test(path) ? 'trashed ' : ''}entity_id ${entity}`;
   return name === 'webhook_id' && path.startsWith('/api/agents/') ? 'webhook_id agent' : name;
@@ -141,7 +141,7 @@ const plain: Readonly<Record<string, readonly string[]>> = {
   dry_run: ['true'],
 };
 
-/** What finds the other app's records, if anything does. */
+/** A filter that would find the other app's records, if anything could. */
 function filterOf({ kind, tenant, others, entity, probes }: RequestContext): object {
   if (probes)
     return pick([{ secret: secretOf(others, entity, pick([5, 6, 7])) }, { secret: { $contains: others.marker } }]);
@@ -157,7 +157,7 @@ function filterOf({ kind, tenant, others, entity, probes }: RequestContext): obj
 const pathOf = ({ kind, aim, others }: RequestContext): string =>
   aim === 'own' ? `own/${kind.stamp}${pick([1, 2, 3])}.txt` : pick(others.kept.path ?? []);
 
-/** Written by this kind of caller, and once only. */
+/** A unique text that shows which kind of caller wrote it. */
 function stamped({ kind }: Pick<AttackRequest, 'kind'>): string {
   made += 1;
   return `${kind.stamp}-${made}`;
@@ -198,7 +198,7 @@ function schemasIn(about: RequestContext, many: boolean): object {
   return many ? { schemas: [schema], ...(aim === 'foreign' && { delete_missing: true }) } : schema;
 }
 
-/** Left alone, so that who has rights on an app keeps them, and no more than they had. */
+/** Not sent, because they would change who has rights on the app. */
 const untouched =
   /^(visibility|public_settings|public_origins|owner_email|slug|logo_url|hide_authorship|expected_|enabled|from|to|after_seq|to_seq|icon)/;
 

@@ -1,4 +1,4 @@
-// Owns the figures of the drill: what was asked by whom, how it was answered, and every leak.
+// Counts requests and answers by caller, operation and aim, and collects the leaks.
 import type { HttpRequest, HttpResponse } from './client.ts';
 import type { Aim, AttackRequest } from './requests.ts';
 
@@ -39,7 +39,7 @@ export class Tally {
     );
   }
 
-  /** The share of answers like this, of one aim or of all. */
+  /** The share of matching answers, for one aim or for all. */
   share(aim: Aim | undefined, like: (status: number) => boolean): number {
     const all = Object.entries(this.#statuses)
       .filter(([name]) => aim === undefined || name === aim)

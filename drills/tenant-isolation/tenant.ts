@@ -1,5 +1,5 @@
-// Owns what is in each app of the drill, and the reading of it through its owner. Every text in it that the neighbours do
-// not know carries the app's marker; they know all names, ids and unique values.
+// Owns the contents of each app, and reading them as its owner. Every text that other callers do not know contains the app's
+// marker; names, ids and unique values are known to all.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TenantLetter } from './caller-kinds.ts';
 import { call, type Send } from './client.ts';
@@ -42,7 +42,7 @@ const admins = { user_condition: { role: 'admin' } };
 const ownersOnly = { $or: [{ created_by: '{{user.email}}' }, admins] };
 const ownersOnlyRules = { read: ownersOnly, create: admins, update: ownersOnly, delete: ownersOnly };
 
-/** The victim's rules let in nobody but its managers; elsewhere one entity is open, one has no rules, one is kept. */
+/** The victim's rules allow only its managers. In the other apps one entity is open, one has no rules, one is closed. */
 const schemasOf = ({ letter, marker }: Pick<Tenant, 'letter' | 'marker'>) =>
   entityNames.map((name) => ({
     name,
@@ -89,7 +89,7 @@ export async function fillTenant(send: Send, tenant: Tenant, records: number): P
     tenant.keys.push(...sent.map(({ key }) => key));
     tenant.idempotencyKeys.push(idempotencyKey);
   }
-  // In the trash, where neighbours may try to fetch them from.
+  // Records in the trash, which other callers may try to restore.
   for (const id of trashedIds(tenant)) await asOwner('DELETE', `${app}/entities/Note/${id}`);
   for (let n = 0; n < 3; n += 1) {
     const body = { email: `user${n}@customers.example`, full_name: marker, data: { about: marker } };
@@ -110,7 +110,7 @@ export async function fillTenant(send: Send, tenant: Tenant, records: number): P
 
 export const trashedIds = ({ kept }: Tenant): string[] => kept['entity_id Note']?.slice(0, 3) ?? [];
 
-/** Notes what exists only once deliveries were made: their ids, and cursors of the owner's. */
+/** Stores the ids of deliveries, once there are some, and cursors of the owner. */
 export async function recordDeliveries(send: Send, tenant: Tenant): Promise<void> {
   const { app_id, token, kept } = tenant;
   const app = `/api/apps/${app_id}`;
@@ -125,7 +125,7 @@ export async function recordDeliveries(send: Send, tenant: Tenant): Promise<void
     tenant.cursors.push((await read(`${path}?limit=1`)).next_cursor);
 }
 
-/** Every page of a list. */
+/** Reads all pages of a list. */
 export async function readAllPages(send: Send, token: string, path: string, limit: number) {
   const items: { id: string }[] = [];
   for (let cursor = ''; ; ) {
@@ -141,7 +141,7 @@ const without = (names: readonly string[]) => (thing: object) =>
 
 export type RecordsById = Record<string, Record<string, unknown>>;
 
-/** All that its owner can read; of an app that others may change, what they leave alone. */
+/** Reads everything the owner can read; for an app that others may change, only what they must not change. */
 export async function readState(send: Send, tenant: Tenant): Promise<State> {
   const { app_id, agent_id, folder_id, token, kept, letter } = tenant;
   const whole = letter === 'a';
@@ -176,7 +176,7 @@ export async function readState(send: Send, tenant: Tenant): Promise<State> {
   return state;
 }
 
-/** All of an app as one text, to be searched for what strangers have written. */
+/** Reads everything of an app as one text, to search it for what others have written. */
 export async function readAllText(send: Send, tenant: Tenant): Promise<string> {
   const { app_id, token } = tenant;
   const app = `/api/apps/${app_id}`;

@@ -26,7 +26,7 @@ import type { SenderOptions } from './sender.ts';
 
 const everyType = ['message.created', 'message.completed'];
 
-/** What the webhooks of an agent are told: a type each; every fifth agent has one more, which is told both. */
+/** The event types of an agent's webhooks: one each; every fifth agent has another webhook with both. */
 const subscriptionsOf = (agent: number): string[][] => [
   ...everyType.map((type) => [type]),
   ...(agent % 5 === 0 ? [everyType] : []),
@@ -37,7 +37,7 @@ export interface Environment {
   readonly webhooks: readonly Webhook[];
   readonly journals: { readonly sent: string; readonly received: string };
   readonly call: Call;
-  /** Begins to send; `sent` ends when everything is. */
+  /** Starts the sender; `sent` resolves when everything was sent. */
   send(how: Pick<SenderOptions, 'events' | 'messages' | 'seconds'>): Promise<{ readonly sent: Promise<void> }>;
   close(): Promise<void>;
 }
@@ -134,7 +134,7 @@ async function startReceiver(folder: string, journal: string, addresses: readonl
   return { authority: trusted, port, order, stop: () => void child.kill('SIGKILL') };
 }
 
-/** A person with a token, in a workspace whose limits are far away. */
+/** Creates a user with a token, in a workspace without effective rate limits. */
 async function seed(settings: Record<string, string>) {
   const config = readConfig(settings);
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });

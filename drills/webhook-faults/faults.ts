@@ -1,4 +1,4 @@
-// Owns what goes wrong in the drill, and when: drawn from a seed, so that a run can be had again.
+// Owns the faults and their schedule, drawn from a seed so that a run can be repeated.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnPostgres } from '../../bench/lib/postgres.ts';
 import type { OwnRedis } from '../lib/redis.ts';
@@ -17,7 +17,7 @@ const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
-/** How often each happens within these seconds, and how long spells last. */
+/** How often each fault is injected within these seconds, and how long lasting faults take. */
 export interface FaultPlan {
   readonly seconds: number;
   readonly durationMs: number;
@@ -73,7 +73,7 @@ export async function injectFaults(
 
 const answers = { 'receiver silent': 'silence', 'receiver cuts': 'cut', 'receiver answers 500': 500 } as const;
 
-/** False: nobody was at work, so nobody was killed. */
+/** Returns false if there was no process to kill. */
 async function inject(fault: Fault, targets: FaultTargets, spellMs: number, random: Random): Promise<boolean> {
   const { processes, postgres, redis, addresses, receive } = targets;
   const choose = (count: number) => Math.floor(random() * count);

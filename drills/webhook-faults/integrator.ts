@@ -1,5 +1,5 @@
-// Owns what an integrator does through the API: sets webhooks up, turns on again what was turned off, replays, redelivers,
-// and reads the logs of deliveries.
+// Plays the integrator, through the API only: creates webhooks, turns them on again, replays, redelivers, and reads delivery
+// logs.
 
 import { keyOf } from './journal.ts';
 import type { Call } from './retrying-client.ts';
@@ -7,7 +7,7 @@ import type { Call } from './retrying-client.ts';
 export interface Webhook {
   readonly agent: string;
   readonly id: string;
-  /** The path that the receiver knows it by. */
+  /** The path at the receiver. */
   readonly path: string;
   readonly types: readonly string[];
   readonly secret: string;
@@ -36,9 +36,9 @@ export async function createWebhook(call: Call, agent: string, origin: string, p
 }
 
 export interface Integrator {
-  /** Turns on what was turned off, and replays what it missed; gives how many were off. */
+  /** Turns on webhooks that were turned off and replays what they missed. Returns how many were off. */
   reenableWebhooks(): Promise<number>;
-  /** Asks for everything that has not arrived and would not soon; gives how many are on their way. */
+  /** Requests everything that has not arrived and would not arrive soon. Returns how many deliveries are pending. */
   replayMissing(): Promise<number>;
 }
 
@@ -48,7 +48,7 @@ const patienceMs = 2_000;
 export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Integrator {
   const replayedUntil = new Map<string, number>();
 
-  /** What failed and what was missed, ten a second; nothing while it is off again. */
+  /** Replays failed and missed deliveries, ten per second; does nothing while the webhook is off. */
   async function replay(webhook: Webhook): Promise<number> {
     const { queued = 0 } = (await call('POST', `${at(webhook)}/replay`, { limit: 10_000 })).body;
     replayedUntil.set(webhook.id, Math.max(Date.now(), replayedUntil.get(webhook.id) ?? 0) + queued * replayedEveryMs);
@@ -68,7 +68,7 @@ export function createIntegrator(call: Call, webhooks: readonly Webhook[]): Inte
 
   async function chaseOne(webhook: Webhook): Promise<number> {
     const waiting = await listDeliveries(call, webhook, 'pending');
-    // What is being replayed has its turn; what waits for its next attempt may wait for hours.
+    // A running replay will take care of its deliveries; a delivery's next scheduled attempt may be hours away.
     const soon = Math.max(Date.now(), replayedUntil.get(webhook.id) ?? 0) + patienceMs;
     for (const { id, next_attempt_at } of waiting)
       if (Date.parse(next_attempt_at ?? '') > soon) await call('POST', `${at(webhook)}/deliveries/${id}/redeliver`);
@@ -100,13 +100,13 @@ export async function listDeliveries(call: Call, webhook: Webhook, status?: stri
   return listed;
 }
 
-/** What the delivery with the highest number says. */
+/** The key of the delivery with the highest sequence number. */
 export async function newestKey(call: Call, webhook: Webhook): Promise<string | undefined> {
   const { body } = await call('GET', `${at(webhook)}/deliveries?limit=1`);
   return body.items.length === 0 ? undefined : keyOfDelivery(call, webhook, body.items[0]);
 }
 
-/** What an event says, by the API: for one that never arrived. */
+/** The key of an event that never arrived, as the API reports it. */
 export async function keyOfDelivery(call: Call, webhook: Webhook, { id }: ListedDelivery): Promise<string> {
   const { type, data } = (await call('GET', `${at(webhook)}/deliveries/${id}`)).body.payload;
   return keyOf(type, data.message.content);

@@ -1,8 +1,8 @@
-// Owns the drill's two journals: what the sender began and was acknowledged, and what the receiver received and answered.
-// A line is written before anything else happens because of it.
+// Owns the two journals: what the sender sent and got acknowledged, and what the receiver received and answered. A line is
+// written before anything is done because of it.
 import { openSync, readFileSync, writeSync } from 'node:fs';
 
-/** What a sender did: events of one agent that stand or fall together. */
+/** A line of the sender: events of one agent in one transaction. */
 export interface SentLine {
   readonly at: number;
   readonly state: 'began' | 'acknowledged';
@@ -13,7 +13,7 @@ export interface SentLine {
 
 export type Answer = 200 | 500 | 'cut' | 'silence';
 
-/** A request as the receiver saw it. `webhook`: the path it came to. */
+/** A line of the receiver: one request. `webhook` is its path. */
 export interface ReceivedLine {
   readonly at: number;
   readonly webhook: string;
@@ -26,19 +26,19 @@ export interface ReceivedLine {
   readonly answer: Answer;
 }
 
-/** An event's name in the drill: its type, and a text that the sender gave to no other. */
+/** Identifies an event in the drill: its type and a unique text of the sender. */
 export const keyOf = (type: string, content: string): string => `${type} ${content}`;
 
 export const typeOf = (key: string): string => key.split(' ')[0] as string;
 
-/** What a turn of the conversation tells, in this order: the person's message, and the reply. */
+/** The events of one turn, in order: the person's message and the reply. */
 export const keysOfTurn = (content: string): string[] => [
   keyOf('message.created', content),
   keyOf('message.created', replyTo(content)),
   keyOf('message.completed', replyTo(content)),
 ];
 
-/** Said to each agent once everything else is acknowledged: what is numbered before it is all there is. */
+/** Sent to each agent at the very end: once it is numbered, everything is. */
 export const lastMessage = 'last words';
 
 export const replyTo = (content: string): string => `re ${content}`;

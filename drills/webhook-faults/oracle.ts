@@ -1,8 +1,8 @@
-// Owns the verdict: holds the two journals and what the API lists against each other. Knows nothing of how Plinth works.
+// Owns the verdict: compares the two journals with what the API lists, and knows nothing of how Plinth works.
 import type { ListedDelivery, Webhook } from './integrator.ts';
 import { type ReceivedLine, type SentLine, typeOf } from './journal.ts';
 
-/** What the API listed for each path, and when it had done so. */
+/** What the API listed for each path, and when. */
 export interface Listing {
   readonly at: number;
   readonly deliveries: ReadonlyMap<string, readonly ListedDelivery[]>;
@@ -18,21 +18,21 @@ export interface Evidence {
 
 const waitingStatuses = ['pending', 'delivering', 'held', 'failed', 'missed'];
 
-/** Each is a count of what must not be. */
+/** Counts of faults: all should be 0. */
 export interface Verdict {
   /** Acknowledged, and neither answered with 2xx nor listed as still to be delivered. */
   readonly lost: number;
   /** Acknowledged, and not answered with 2xx. */
   readonly undelivered: number;
-  /** Numbers of a webhook's sequence that neither arrived nor are listed. */
+  /** Sequence numbers of a webhook that neither arrived nor are listed. */
   readonly gaps: number;
-  /** Events under two numbers of a webhook, and texts that came as two events. */
+  /** Events with two sequence numbers of a webhook, and messages that came as two events. */
   readonly twice: number;
-  /** Numbers that stand for one thing here and for another there. */
+  /** Sequence numbers that mean one event in the journal and another in the API. */
   readonly contradicted: number;
   /** Listed as delivered, though the receiver never answered 2xx. */
   readonly claimed: number;
-  /** Told, though nobody began to tell it. */
+  /** Received, but never sent. */
   readonly invented: number;
 }
 
@@ -85,7 +85,7 @@ function judgeWebhook(webhook: Webhook, received: readonly ReceivedLine[], { sen
   };
 }
 
-/** What the webhook is to be told, by the sender's journal. */
+/** The events that the webhook should receive, from the sender's journal. */
 function expectedKeys({ agent, types }: Webhook, sent: readonly SentLine[]): Record<SentLine['state'], Set<string>> {
   const keys = { began: new Set<string>(), acknowledged: new Set<string>() };
   for (const line of sent)
@@ -93,7 +93,7 @@ function expectedKeys({ agent, types }: Webhook, sent: readonly SentLine[]): Rec
   return keys;
 }
 
-/** Deliveries that came again, and those that did so with another number, event, body or webhook. */
+/** Counts repeated deliveries, and those that differ from the first in sequence number, event, body or webhook. */
 export function countRepeats(received: readonly ReceivedLine[]): { repeated: number; changed: number } {
   const first = new Map<string, string>();
   let [repeated, changed] = [0, 0];

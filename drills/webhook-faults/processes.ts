@@ -1,4 +1,4 @@
-// Owns Plinth's processes in the drill: APIs and workers as an operator starts them, started again whenever they end.
+// Owns Plinth's processes: API and worker processes as an operator starts them, restarted whenever they exit.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -10,16 +10,16 @@ interface ManagedProcess {
   readonly kind: Kind;
   readonly settings: Readonly<Record<string, string>>;
   child?: ChildProcess;
-  /** It has said that it serves, or works. */
+  /** Set when it has logged that it is ready. */
   ready?: boolean;
 }
 
 export interface Processes {
   readonly apis: readonly string[];
-  /** How often one was started again. */
+  /** How often a process was restarted. */
   readonly restarts: number;
   allReady(): Promise<void>;
-  /** Kills one that is at work, by `choose`; false when there is none. */
+  /** Kills a ready process, picked by `choose`. Returns false if there is none. */
   kill(kind: Kind, choose: (count: number) => number): boolean;
   stop(): void;
 }

@@ -1,5 +1,5 @@
-// The receiver of the drill, a process of its own that nobody kills: HTTPS endpoints, one address for each agent. Verifies
-// signatures, keeps the journal, and misbehaves when told to.
+// The receiver of the drill, in its own process, which is never killed: HTTPS endpoints, one address per agent. It verifies
+// signatures, keeps the journal, and misbehaves on command.
 import { createHash, createHmac } from 'node:crypto';
 import type { Certificate } from '../../sandbox/src/certificates.ts';
 import { type HookSandbox, type Heard as Request, startHookSandbox } from '../../sandbox/src/hooks.ts';
@@ -13,7 +13,7 @@ interface ListenOptions {
 
 export type ReceiverCommand =
   | { readonly listen: ListenOptions }
-  /** Of each path. */
+  /** The secret of each path. */
   | { readonly secrets: Readonly<Record<string, string>> }
   | { readonly address: string; readonly answer: Answer };
 
@@ -41,7 +41,7 @@ function receivedLine({ path, headers, body, at }: Request, answer: Answer): Rec
   };
 }
 
-/** By both ways a receiver may verify. */
+/** Checks both kinds of signature. */
 function isSigned(secret: string, headers: Request['headers'], body: string): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp } = headers;
   const key = Buffer.from(secret.replace('whsec_', ''), 'base64');

@@ -1,15 +1,14 @@
-// Owns the integrator's way to call the API: at whichever process answers, again and again under one idempotency key, until
-// there is an answer that stands.
+// Owns an API client that retries at any process, under one idempotency key, until it gets a final answer.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../server/src/kit/ids.ts';
 import { type CallResult, call } from '../../server/test/support/client.ts';
 
 export type Call = (method: string, path: string, body?: object) => Promise<CallResult>;
 
-/** Conflicts that pass, as the API says of them itself. */
+/** Conflicts that go away by themselves. */
 const transientConflicts = new Set(['idempotency_in_progress', 'conversation_busy']);
 
-/** Gives a 2xx, or a 409 that does not pass by itself; any other refusal is a fault of the drill. */
+/** Returns a 2xx, or a 409 that is final. Any other refusal is a mistake in the drill. */
 export function retryingClient(apis: readonly string[], token: string): Call {
   return async (method, path, body) => {
     const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': newId() } : {};

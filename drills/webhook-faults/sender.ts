@@ -1,5 +1,5 @@
-// The sender of the drill, a process of its own: messages through the API, each insisted on under its idempotency key, and
-// events told in transactions. What was committed counts once it is in the journal.
+// The sender of the drill, in its own process: sends messages through the API, retrying under one idempotency key, and
+// publishes events in transactions. An event counts once its commit is in the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchEmail } from '../../bench/lib/fixtures.ts';
 import { createApp } from '../../server/src/app.ts';
@@ -17,7 +17,7 @@ export interface SenderOptions {
   readonly workspace_id: string;
   readonly user_id: string;
   readonly agents: readonly { readonly id: string; readonly conversation: string }[];
-  /** How many events are told in transactions, and how many messages are sent; over how long. */
+  /** How many events to publish, how many messages to send, and over how many seconds. */
   readonly events: number;
   readonly messages: number;
   readonly seconds: number;
@@ -33,7 +33,7 @@ await database.pool.query('select 1');
 process.send?.('sending');
 const startedAt = Date.now();
 
-/** Waits until it is time for the share of all that is done. Late, it hurries. */
+/** Waits until this share of the whole is due; does not wait when late. */
 const pace = (share: number) => sleep(Math.max(0, startedAt + share * seconds * 1000 - Date.now()));
 
 const agentAt = (n: number) => agents[n % agents.length] as SenderOptions['agents'][number];
@@ -59,7 +59,7 @@ let acknowledged = 0;
 let started = 0;
 let transactions = 0;
 
-/** One to seven events of an agent in one transaction. Whether one that failed was committed after all, nobody knows. */
+/** Publishes one to seven events in one transaction. A transaction that failed may still have been committed. */
 async function publishEvents(): Promise<void> {
   while (acknowledged < events) {
     await pace(acknowledged / events);

@@ -81,7 +81,7 @@ const always = new Set([
 ]);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { listRoutes: listRoutes } = await import('../../describe/routes.ts');
+  const { listRoutes } = await import('../../describe/routes.ts');
   const lines = readdirSync(observedFolder).flatMap((file) =>
     readFileSync(join(observedFolder, file), 'utf8').trim().split('\n'),
   );
