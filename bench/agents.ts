@@ -37,7 +37,7 @@ export const agents: Bench = async ({ quick, progress }) => {
   };
   const database = openDatabase<Tables>({ url: fresh.url, poolSize: 4 });
   const api = await startProgram(file('./lib/api-server.ts'), settings);
-  const crew = Array.from({ length: workers }, () =>
+  const workerProcesses = Array.from({ length: workers }, () =>
     spawn(process.execPath, [file('../server/src/main.ts'), 'worker'], {
       env: { ...process.env, ...settings },
       stdio: ['ignore', process.stderr, 'inherit'],
@@ -58,7 +58,7 @@ export const agents: Bench = async ({ quick, progress }) => {
       skipped: [],
     };
   } finally {
-    for (const worker of crew) worker.kill('SIGKILL');
+    for (const worker of workerProcesses) worker.kill('SIGKILL');
     await api.stop();
     await model.close();
     await database.close();

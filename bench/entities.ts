@@ -38,7 +38,7 @@ interface Block {
 type Measure = (port: number, entity: string, kind?: 'list') => Promise<Block>;
 
 export const entities: Bench = async ({ quick, progress }) => {
-  const stage = await setStage();
+  const environment = await startEnvironment();
   const sizes = quick ? [10_000, 200_000] : [10_000, 1_000_000, 10_000_000];
   const seconds = quick ? 1 : 4;
   const figures: Record<string, Awaited<ReturnType<typeof changes>>> = {};
@@ -46,13 +46,13 @@ export const entities: Bench = async ({ quick, progress }) => {
     let from = 0;
     for (const size of sizes) {
       progress(`growing to ${size} records in ${apps} apps`);
-      await stage.growTo(from, size);
+      await environment.growTo(from, size);
       from = size;
       // In a quick run the first size only serves to compare the growth.
       const count = quick && size !== sizes.at(-1) ? 3 : blocks;
-      figures[size] = await changes(stage, size, seconds, count, (line) => progress(`${size} records, ${line}`));
+      figures[size] = await changes(environment, size, seconds, count, (line) => progress(`${size} records, ${line}`));
     }
-    const lists = await listing(stage, from, seconds, quick ? 3 : blocks);
+    const lists = await listing(environment, from, seconds, quick ? 3 : blocks);
     progress(`a list of 50 under an owner rule at ${from} records: p95 ${lists} ms`);
     const largest = figures[from] as (typeof figures)[string];
     const growth = rounded(largest.p50_ms / (figures[sizes[0] as number]?.p50_ms ?? Number.NaN));
@@ -60,7 +60,13 @@ export const entities: Bench = async ({ quick, progress }) => {
     const whole = quick ? [largest] : all;
     const failed = all.reduce((sum, each) => sum + each.failed, 0);
     return {
-      figures: { at: figures, p50_growth: growth, list_p95_ms: lists, failed, events_delivered: stage.delivered() },
+      figures: {
+        at: figures,
+        p50_growth: growth,
+        list_p95_ms: lists,
+        failed,
+        events_delivered: environment.delivered(),
+      },
       judged: [
         {
           bar: `a PUT under rules >= ${bars.bare} of bare, at every size`,
@@ -72,29 +78,38 @@ export const entities: Bench = async ({ quick, progress }) => {
         },
         { bar: `p50 at ${from} <= ${bars.growth} of that at ${sizes[0]}`, met: growth <= bars.growth },
         { bar: `a list of 50 under an owner rule p95 <= ${bars.listMs} ms`, met: lists <= bars.listMs },
-        { bar: 'no failed request, and the subscribed webhook heard', met: failed === 0 && stage.delivered() > 0 },
+        {
+          bar: 'no failed request, and the subscribed webhook received events',
+          met: failed === 0 && environment.delivered() > 0,
+        },
       ],
       skipped: quick ? ['1M and 10M records'] : [],
     };
   } finally {
-    await stage.close();
+    await environment.close();
   }
 };
 
-async function changes(stage: Stage, size: number, seconds: number, blocks: number, progress: (line: string) => void) {
-  const measure: Measure = (port, entity) => stage.measure(port, entity, size, seconds);
-  for (const port of [stage.bare, stage.plinth]) await measure(port, ruled);
+async function changes(
+  environment: Environment,
+  size: number,
+  seconds: number,
+  blocks: number,
+  progress: (line: string) => void,
+) {
+  const measure: Measure = (port, entity) => environment.measure(port, entity, size, seconds);
+  for (const port of [environment.bare, environment.plinth]) await measure(port, ruled);
   const kinds = { bare: [] as Block[], ruled: [] as Block[], free: [] as Block[] };
   for (let block = 1; block <= blocks; block += 1) {
-    kinds.bare.push(await measure(stage.bare, ruled));
-    kinds.ruled.push(await measure(stage.plinth, ruled));
-    kinds.free.push(await measure(stage.plinth, free));
+    kinds.bare.push(await measure(environment.bare, ruled));
+    kinds.ruled.push(await measure(environment.plinth, ruled));
+    kinds.free.push(await measure(environment.plinth, free));
     const rate = (blocks: readonly Block[]) => rounded(blocks.at(-1)?.perSecond ?? 0, 0);
     progress(
       `block ${block} of ${blocks}: bare ${rate(kinds.bare)}/s, under rules ${rate(kinds.ruled)}/s, without ${rate(kinds.free)}/s`,
     );
   }
-  const updates = await stage.pgbench(size, seconds);
+  const updates = await environment.pgbench(size, seconds);
   const ratios = (over: readonly Block[], under: readonly Block[]) =>
     median(over.map((block, n) => block.perSecond / (under[n]?.perSecond ?? Number.NaN)));
   const rate = (blocks: readonly Block[]) => rounded(median(blocks.map((block) => block.perSecond)), 0);
@@ -110,15 +125,15 @@ async function changes(stage: Stage, size: number, seconds: number, blocks: numb
   };
 }
 
-async function listing(stage: Stage, size: number, seconds: number, blocks: number): Promise<number> {
-  await stage.measure(stage.plinth, ruled, size, seconds, 'list');
+async function listing(environment: Environment, size: number, seconds: number, blocks: number): Promise<number> {
+  await environment.measure(environment.plinth, ruled, size, seconds, 'list');
   const waits: number[] = [];
   for (let block = 0; block < blocks; block += 1)
-    waits.push((await stage.measure(stage.plinth, ruled, size, seconds, 'list')).p95Ms);
+    waits.push((await environment.measure(environment.plinth, ruled, size, seconds, 'list')).p95Ms);
   return rounded(median(waits));
 }
 
-interface Stage {
+interface Environment {
   readonly bare: number;
   readonly plinth: number;
   growTo(from: number, to: number): Promise<void>;
@@ -128,7 +143,7 @@ interface Stage {
   close(): Promise<void>;
 }
 
-async function setStage(): Promise<Stage> {
+async function startEnvironment(): Promise<Environment> {
   const postgres = await startPostgres();
   await migrateAll(postgres.url);
   const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard: () => (delivered += 1) });

@@ -164,9 +164,9 @@ async function latencies(
   const measure = async (redis: string) => {
     const listener = await Listener.start(postgres.url, redis);
     try {
-      const told = await tellSteadily(db, bus, 200, seconds);
-      await listener.until(told.size);
-      return [...told].map(([n, at]) => (listener.handled.get(n) ?? Number.POSITIVE_INFINITY) - at);
+      const published = await publishSteadily(db, bus, 200, seconds);
+      await listener.until(published.size);
+      return [...published].map(([n, at]) => (listener.handled.get(n) ?? Number.POSITIVE_INFINITY) - at);
     } finally {
       listener.stop();
     }
@@ -184,20 +184,20 @@ async function latencies(
 }
 
 /** When each event was committed, by its number. */
-async function tellSteadily(db: AnyDb, bus: Bus, perSecond: number, seconds: number): Promise<Map<number, number>> {
-  const told = new Map<number, number>();
+async function publishSteadily(db: AnyDb, bus: Bus, perSecond: number, seconds: number): Promise<Map<number, number>> {
+  const published = new Map<number, number>();
   const startedAt = performance.now();
   const sent: Promise<void>[] = [];
   for (let n = 0; n < perSecond * seconds; n += 1) {
     await sleep(Math.max(0, startedAt + (n * 1000) / perSecond - performance.now()));
-    const tell = async () => {
+    const publishOne = async () => {
       await transaction(db, (db) => bus.publish(db, 'bench.published', { n, note: '' }, new Date()));
-      told.set(n, performance.timeOrigin + performance.now());
+      published.set(n, performance.timeOrigin + performance.now());
     };
-    sent.push(tell());
+    sent.push(publishOne());
   }
   await Promise.all(sent);
-  return told;
+  return published;
 }
 
 class Listener {

@@ -33,7 +33,7 @@ const blocks = 9;
 const drainBar = 0.6;
 const rateBar = 2_500;
 const latencyBar = { p50: 10, p99: 100 };
-const neighbours = 20;
+const hangingWebhooks = 20;
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const nowMs = () => performance.timeOrigin + performance.now();
@@ -58,7 +58,7 @@ export const webhooks: Bench = async ({ quick, progress }) => {
         },
         { bar: `and p99 <= ${latencyBar.p99} ms`, met: latency.p99_ms <= latencyBar.p99 },
         {
-          bar: "a healthy webhook's p95 beside hanging neighbours <= max(1.5x, +20 ms)",
+          bar: "a healthy webhook's p95 beside hanging webhooks <= max(1.5x, +20 ms)",
           met: healthy.p95_beside_ms <= Math.max(1.5 * healthy.p95_alone_ms, healthy.p95_alone_ms + 20),
         },
       ],
@@ -288,7 +288,7 @@ async function latencies(environment: Environment, seconds: number, progress: Pr
 async function measureBesideHanging(environment: Environment, backlog: number, rounds: number, progress: Progress) {
   const { db } = environment.app.database;
   const healthy = await environment.agentWith(['/healthy']);
-  const hanging = await environment.agentWith(Array.from({ length: neighbours }, (_, n) => `/hang/${n}`));
+  const hanging = await environment.agentWith(Array.from({ length: hangingWebhooks }, (_, n) => `/hang/${n}`));
   const ours = sql`webhook_id in (select id from webhooks where app_id = ${hanging.id})`;
   const park = () =>
     sql`update webhook_deliveries set due_at = clock_timestamp() + interval '1 day'
@@ -308,7 +308,7 @@ async function measureBesideHanging(environment: Environment, backlog: number, r
   const queued = async () =>
     (await sql<{ n: number }>`select count(*)::int as n from webhook_deliveries where ${ours}`.execute(db)).rows[0]
       ?.n ?? 0;
-  while ((await queued()) < backlog * neighbours) await sleep(200);
+  while ((await queued()) < backlog * hangingWebhooks) await sleep(200);
   await sql`update webhook_deliveries set status = 'pending', due_at = now() + interval '1 day' where ${ours}`.execute(
     db,
   );
@@ -341,6 +341,6 @@ async function measureBesideHanging(environment: Environment, backlog: number, r
   return {
     p95_alone_ms: rounded(median(measured.map(({ alone }) => alone))),
     p95_beside_ms: rounded(median(measured.map(({ beside }) => beside))),
-    neighbours_backlog: backlog * neighbours,
+    hanging_backlog: backlog * hangingWebhooks,
   };
 }

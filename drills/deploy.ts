@@ -21,22 +21,22 @@ const steps = { old: 'first,second,third', new: 'check,first,second,third' };
 export const deploy: Bench = async ({ quick, progress }) => {
   const count = quick ? 90 : 500;
   const postgres = await startPostgres();
-  const crew: ChildProcess[] = [];
+  const workerProcesses: ChildProcess[] = [];
   const { db, pool, close } = openDatabase<never>({ url: postgres.url, poolSize: 8 });
   const engine = openWorkflows(pool, postgres.url);
   try {
     await migrateAll(postgres.url);
     await sql`create table drill_effects (what text not null, step text not null)`.execute(db);
-    for (let n = 0; n < workers; n += 1) crew.push(await startWorker(postgres.url, 1));
+    for (let n = 0; n < workers; n += 1) workerProcesses.push(await startWorker(postgres.url, 1));
     const before = await startSome(db, engine, count);
     await untilBegun(db, before.length);
     progress(`${before.length} workflows are under way on release 1`);
 
     const startedAt = performance.now();
-    for (const [number, old] of crew.entries()) {
+    for (const [number, old] of workerProcesses.entries()) {
       old.kill('SIGTERM');
       await once(old, 'exit');
-      crew[number] = await startWorker(postgres.url, 2);
+      workerProcesses[number] = await startWorker(postgres.url, 2);
       progress(
         `worker ${number + 1} of ${workers} runs release 2 after ${rounded((performance.now() - startedAt) / 1000, 1)} s`,
       );
@@ -66,7 +66,7 @@ export const deploy: Bench = async ({ quick, progress }) => {
       skipped: [],
     };
   } finally {
-    for (const child of crew) child.kill('SIGKILL');
+    for (const child of workerProcesses) child.kill('SIGKILL');
     await engine.close();
     await close();
     postgres.stop();

@@ -60,7 +60,7 @@ export const ssrf: Bench = async ({ quick, progress }) => {
         { bar: 'every vector refused or contained, in time', met: loose.length === 0 },
         { bar: 'no connection at a canary', met: heardByCanaries === 0 },
         { bar: 'no inner address taken, however it is spelled', met: spelled.wrong.length === 0 },
-        { bar: 'every canary hears a request that is allowed', met: controls === environment.canaries.length },
+        { bar: 'every canary notices a request that is allowed', met: controls === environment.canaries.length },
       ],
       skipped: environment.skipped,
     };

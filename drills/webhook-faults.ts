@@ -96,7 +96,7 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
   const { sent: all } = await environment.send({ events: events - 3 * messages, messages, seconds: plan.seconds });
   const integrator = createIntegrator(environment.call, environment.webhooks);
   const looking = startReenabling(integrator, size.lookMs);
-  const [struck] = await Promise.all([injectFaults(environment.targets, plan, randomFrom(seed), progress), all]);
+  const [injected] = await Promise.all([injectFaults(environment.targets, plan, randomFrom(seed), progress), all]);
   const turnedOff = await looking.stop();
   await environment.targets.processes.allReady();
   const sent = readJournal<SentLine>(environment.journals.sent);
@@ -120,7 +120,7 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
       when_faults_were_over: judgeDeliveries(environment.webhooks, { sent, received, listing: before, keys }),
       at_the_end: judgeDeliveries(environment.webhooks, { sent, received, listing: after, keys }),
     },
-    struck,
+    injected,
     restarts: environment.targets.processes.restarts,
     turnedOff,
     drained,
@@ -197,7 +197,7 @@ interface RunResult {
   readonly received: readonly ReceivedLine[];
   readonly listings: AtBoth<Listing>;
   readonly verdicts: AtBoth<Verdict>;
-  readonly struck: Readonly<Record<Fault, number>>;
+  readonly injected: Readonly<Record<Fault, number>>;
   readonly restarts: number;
   readonly turnedOff: number;
   readonly drained: boolean;
@@ -205,7 +205,7 @@ interface RunResult {
 }
 
 function report(size: Size, run: RunResult): Report {
-  const { sent, received, listings, verdicts, struck, restarts, turnedOff, drained, drainSeconds } = run;
+  const { sent, received, listings, verdicts, injected, restarts, turnedOff, drained, drainSeconds } = run;
   const acknowledged = sent.filter(({ state }) => state === 'acknowledged');
   const count = (lines: readonly SentLine[]) => lines.reduce((sum, { keys }) => sum + keys.length, 0);
   const byHttp = count(acknowledged.filter(({ by }) => by === 'http'));
@@ -222,7 +222,7 @@ function report(size: Size, run: RunResult): Report {
       requests_heard: received.length,
       deliveries: new Set(taken.map(({ delivery }) => delivery)).size,
       repeats: repeated,
-      faults: struck,
+      faults: injected,
       processes_started_again: restarts,
       webhooks_turned_on_again: turnedOff,
       longest_without_an_acknowledgement_seconds: longestGap(acknowledged),
@@ -237,10 +237,10 @@ function report(size: Size, run: RunResult): Report {
         bar: `${size.events} events acknowledged, ${3 * size.messages} of them through the API`,
         met: count(acknowledged) >= size.events && byHttp >= 3 * size.messages,
       },
-      { bar: 'every kind of fault struck', met: Object.values(struck).every((times) => times > 0) },
+      { bar: 'every kind of fault was injected', met: Object.values(injected).every((times) => times > 0) },
       { bar: 'acknowledged = delivered or listed as pending, held, failed or missed', met: none('lost') },
       { bar: 'every sequence runs from 1 without a gap', met: none('gaps') },
-      { bar: 'no event twice, and none that nobody told', met: none('twice') && none('invented') },
+      { bar: 'no event twice, and none that was never sent', met: none('twice') && none('invented') },
       { bar: 'journals and API agree on every number', met: none('contradicted') },
       { bar: 'listed as delivered = the receiver answered 2xx', met: none('claimed') },
       { bar: 'a repeat has the same id, sequence and body', met: changed === 0 && repeated > 0 },

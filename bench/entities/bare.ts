@@ -29,7 +29,7 @@ server.put('/api/apps/:app_id/entities/:entity/:id', async (request) => {
   const now = new Date();
   const merged = { ...data, ...(request.body as object) };
   const record = { ...automatic, updated_date: now, ...merged };
-  const told = {
+  const payload = {
     workspace_id: process.env.BENCH_WORKSPACE,
     app_id,
     entity_name: entity,
@@ -41,7 +41,7 @@ server.put('/api/apps/:app_id/entities/:entity/:id', async (request) => {
     depth: 0,
     payload_too_large: false,
   };
-  const values = [app_id, id, version, merged, now, randomUUID(), 'entity.updated', JSON.stringify(told), now];
+  const values = [app_id, id, version, merged, now, randomUUID(), 'entity.updated', JSON.stringify(payload), now];
   await pool.query({ name: 'save', text: save, values });
   return record;
 });

@@ -54,7 +54,7 @@ const names: Record<string, Name> = {
 };
 
 const hostOf = (name: string) => `${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.outside.test`;
-const byHost = new Map(Object.entries(names).map(([name, told]) => [hostOf(name), told]));
+const byHost = new Map(Object.entries(names).map(([name, answer]) => [hostOf(name), answer]));
 
 const moving: Record<string, (type: 'A' | 'AAAA', asked: number) => DnsAnswer> = {
   'saved.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
@@ -66,9 +66,9 @@ const moving: Record<string, (type: 'A' | 'AAAA', asked: number) => DnsAnswer> =
 };
 
 export const zone: DnsZone = (name, type, asked) => {
-  const told = byHost.get(name)?.[type];
-  if (typeof told === 'function') return told(asked);
-  if (told !== undefined) return told;
+  const answer = byHost.get(name)?.[type];
+  if (typeof answer === 'function') return answer(asked);
+  if (answer !== undefined) return answer;
   if (byHost.has(name)) return {};
   return moving[name]?.(type, asked) ?? (type === 'A' ? a(outside) : {});
 };

@@ -35,7 +35,7 @@ export async function startEnvironment(
   records: number,
   onReceived: (received: Heard) => void,
 ): Promise<Environment> {
-  const database = await createDatabase('neighbours');
+  const database = await createDatabase('tenant_isolation');
   const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard: onReceived });
   const environment = {
     ...newKeys(),

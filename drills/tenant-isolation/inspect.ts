@@ -44,13 +44,13 @@ async function waitForDeliveries({ events }: Journal, received: readonly Heard[]
 }
 
 export function wrongDeliveries(environment: Environment, { events }: Journal, received: readonly Heard[]): string[] {
-  const wrong = compareEvents(events, distinctEvents(received)).map((each) => `a was told: ${each}`);
+  const wrong = compareEvents(events, distinctEvents(received)).map((each) => `a received: ${each}`);
   for (const letter of ['b', 'c'] as const) {
     const hidden = hiddenDataFor(letter, Object.values(environment.tenants), environment.kinds);
     const strange = deliveriesOf(letter, received).filter(({ body, headers }) =>
       findLeak(hidden, { status: 0, headers, body }),
     );
-    if (strange.length > 0) wrong.push(`${letter} was told of another’s, ${strange.length} times`);
+    if (strange.length > 0) wrong.push(`${letter} received events of another app, ${strange.length} times`);
   }
   return wrong;
 }

@@ -33,7 +33,7 @@ export async function checkPlantedLeaks(
   const event = JSON.stringify({ type: 'entity.updated', entity_id: 'x', data: { secret: marker } });
   const extra = { path: '/a', headers: {}, body: event, at: 0, from: 0 };
   const strange = { ...extra, path: '/b' };
-  const told = (more: Heard[]) => wrongDeliveries(environment, journal, [...received, ...more]).length;
+  const wrongWith = (more: Heard[]) => wrongDeliveries(environment, journal, [...received, ...more]).length;
   const stranger = kinds.find((kind) => kind.own === 'b') as CallerKind;
   return {
     body: sees({ body: JSON.stringify({ secret: `${marker}-1` }) }),
@@ -45,7 +45,7 @@ export async function checkPlantedLeaks(
     opened_app: findLeak(guest, refused) === undefined && findLeak(guest, await send(list)) !== undefined,
     changed_record: changed.join() === `Kept ${first} n`,
     stranger_in_c: foreignStamps('c', kinds).test(stranger.stamp),
-    extra_delivery: told([extra]) > told([]),
-    delivery_to_b: told([strange]) > told([]),
+    extra_delivery: wrongWith([extra]) > wrongWith([]),
+    delivery_to_b: wrongWith([strange]) > wrongWith([]),
   };
 }

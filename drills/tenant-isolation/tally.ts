@@ -29,8 +29,8 @@ export class Tally {
     { status, body }: HttpResponse,
     where: string,
   ): void {
-    const told = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${body.slice(0, 300)}`;
-    if (this.leaks.length < shown) this.leaks.push(told);
+    const line = `${op.route.name} by ${kind.name}, ${aim}, in ${where}: ${method} ${path} → ${status} ${body.slice(0, 300)}`;
+    if (this.leaks.length < shown) this.leaks.push(line);
   }
 
   get byAim(): Counts {

@@ -72,11 +72,11 @@ export async function fillTenant(send: Send, tenant: Tenant, records: number): P
   await asOwner('PUT', `${app}/entity-schemas`, { schemas: schemasOf(tenant) });
   kept.entity_name = [...entityNames];
   const hook = { target_url: tenant.receiverUrl, description: marker };
-  const hears =
+  const subscription =
     letter === 'a'
       ? { events: ['entity.created', 'entity.updated', 'entity.deleted'] }
       : { events: ['entity.created'], entity_names: ['Task'] };
-  kept.webhook_id = [(await asOwner('POST', `${app}/webhooks`, { ...hook, ...hears })).id];
+  kept.webhook_id = [(await asOwner('POST', `${app}/webhooks`, { ...hook, ...subscription })).id];
   for (const name of entityNames) {
     const sent = Array.from({ length: records }, (_, n) => ({
       key: `${letter}-${name}-${n}`,

@@ -56,18 +56,18 @@ export function judgeDeliveries(webhooks: readonly Webhook[], evidence: Evidence
 
 function judgeWebhook(webhook: Webhook, received: readonly ReceivedLine[], { sent, listing, keys }: Evidence): Verdict {
   const listed = listing.deliveries.get(webhook.path) ?? [];
-  const places = new Map<number, { delivery: string; event: string }>();
+  const sequences = new Map<number, { delivery: string; event: string }>();
   let contradicted = 0;
   const note = (sequence: number, delivery: string, event: string) => {
-    const known = places.get(sequence);
-    if (known === undefined) places.set(sequence, { delivery, event });
+    const known = sequences.get(sequence);
+    if (known === undefined) sequences.set(sequence, { delivery, event });
     else if (known.delivery !== delivery || known.event !== event) contradicted += 1;
   };
   for (const { sequence, delivery, event } of received) note(sequence, delivery, event);
   for (const { sequence, id, event_id } of listed) note(sequence, id, event_id);
 
   const keyOf = (event: string) => keys.get(event) ?? event;
-  const told = [...places.values()].map(({ event }) => keyOf(event));
+  const numberedKeys = [...sequences.values()].map(({ event }) => keyOf(event));
   const arrived = new Set(received.filter(({ answer }) => answer === 200).map(({ event }) => keyOf(event)));
   const waiting = new Set(
     listed.filter(({ status }) => waitingStatuses.includes(status)).map(({ event_id }) => keyOf(event_id)),
@@ -77,11 +77,11 @@ function judgeWebhook(webhook: Webhook, received: readonly ReceivedLine[], { sen
   return {
     lost: missing.filter((key) => !waiting.has(key)).length,
     undelivered: missing.length,
-    gaps: Math.max(0, ...places.keys()) - places.size,
-    twice: told.length - new Set(told).size,
+    gaps: Math.max(0, ...sequences.keys()) - sequences.size,
+    twice: numberedKeys.length - new Set(numberedKeys).size,
     contradicted,
     claimed: listed.filter(({ status, event_id }) => status === 'delivered' && !arrived.has(keyOf(event_id))).length,
-    invented: told.filter((key) => !concerning.began.has(key)).length,
+    invented: numberedKeys.filter((key) => !concerning.began.has(key)).length,
   };
 }
 

@@ -64,25 +64,25 @@ async function publishEvents(): Promise<void> {
   while (acknowledged < events) {
     await pace(acknowledged / events);
     const agent = agentAt(transactions);
-    const told = Array.from({ length: 1 + (transactions % 7) }, (_, n) => eventOf(started + n));
+    const batch = Array.from({ length: 1 + (transactions % 7) }, (_, n) => eventOf(started + n));
     transactions += 1;
-    started += told.length;
+    started += batch.length;
     const line = {
       by: 'publish',
       agent: agent.id,
-      keys: told.map(({ type, content }) => keyOf(type, content)),
+      keys: batch.map(({ type, content }) => keyOf(type, content)),
     } as const;
     write({ at: Date.now(), state: 'began', ...line });
     try {
       await transaction(database.db, async (db) => {
-        for (const { type, content } of told) await publish(db, type, payloadOf(agent, content), new Date());
+        for (const { type, content } of batch) await publish(db, type, payloadOf(agent, content), new Date());
       });
     } catch {
       await sleep(100);
       continue;
     }
     write({ at: Date.now(), state: 'acknowledged', ...line });
-    acknowledged += told.length;
+    acknowledged += batch.length;
   }
 }
 
