@@ -3,7 +3,7 @@
 import type { Principal } from '../server/src/core/auth/principal.ts';
 import { evaluate } from '../server/src/features/entities/rules/evaluate.ts';
 import { parseRule } from '../server/src/features/entities/rules/grammar.ts';
-import type { Rule, Subject } from '../server/src/features/entities/rules/rule.ts';
+import type { DataRecord, Rule } from '../server/src/features/entities/rules/rule.ts';
 import { type Agreement, compareQueries, compareRules, openStage } from '../server/test/support/rule-agreement.ts';
 import type { Bench } from './lib/bench.ts';
 import { adminUrl } from './lib/services.ts';
@@ -77,7 +77,7 @@ const ann: Principal = {
   data: { team: 'red', level: 3 },
 };
 
-const record: Subject = {
+const record: DataRecord = {
   id: '01890000-0000-7000-8000-00000000000a',
   created_by: 'ann@example.com',
   created_by_id: ann.id,

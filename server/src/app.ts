@@ -169,7 +169,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     }),
     apps({ cursors, secrets, masterKeyId, guests: memberFeature.guests }),
     appUsers({ cursors, tokenKeys }),
-    entities({ cursors, telling: bus }),
+    entities({ cursors, events: bus }),
     agents({ cursors, model, publish: bus.publish, wake, clock, ending: shutdown.signal }),
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     memberFeature,

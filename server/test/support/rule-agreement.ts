@@ -1,13 +1,13 @@
 // Owns putting the two ways of deciding side by side: each case in the process, and as SQL on real PostgreSQL.
 import pg from 'pg';
 import type { Principal } from '../../src/core/auth/principal.ts';
-import { decide } from '../../src/features/entities/rules/decide.ts';
+import { decideCondition } from '../../src/features/entities/rules/decide.ts';
 import { evaluate } from '../../src/features/entities/rules/evaluate.ts';
 import { parseFieldRules } from '../../src/features/entities/rules/field-rules.ts';
 import { type Parsed, parseRule } from '../../src/features/entities/rules/grammar.ts';
-import { compileQuery, matches, parseQuery } from '../../src/features/entities/rules/query.ts';
-import type { Rule, Subject, Verdict } from '../../src/features/entities/rules/rule.ts';
-import { compile, compileDecided } from '../../src/features/entities/rules/sql.ts';
+import { compileQuery, matchesQuery, parseQuery } from '../../src/features/entities/rules/query.ts';
+import type { DataRecord, Rule, Verdict } from '../../src/features/entities/rules/rule.ts';
+import { compileDecision, compileRule } from '../../src/features/entities/rules/sql.ts';
 import { type Chance, caller, chance, fields, pools, query, record, rule, ruledFields } from './rule-cases.ts';
 
 /** The statement of many questions: values are bound across all of them. */
@@ -21,7 +21,7 @@ type Writer = ReturnType<typeof writer>;
 /** One rule or query, to be asked of a run of records. */
 interface Question {
   readonly told: unknown;
-  inProcess(record: Subject): Verdict;
+  inProcess(record: DataRecord): Verdict;
   /** SQL that is true where the verdict is true, and where it is false. */
   asSql(sql: Writer): readonly [met: string, refused: string];
 }
@@ -41,7 +41,7 @@ const poolOf = (n: number) => pools[Math.floor(n / recordsEach) % pools.length] 
 
 export interface Stage {
   readonly client: pg.Client;
-  readonly records: readonly Subject[];
+  readonly records: readonly DataRecord[];
   close(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export async function openStage(serverUrl: string, seed: number): Promise<Stage>
   };
 }
 
-async function insertRecords(client: pg.Client, seed: number): Promise<Subject[]> {
+async function insertRecords(client: pg.Client, seed: number): Promise<DataRecord[]> {
   const by = chance(seed);
   const records = Array.from({ length: kept }, (_, n) => {
     by.pool = poolOf(n);
@@ -106,7 +106,7 @@ async function compare(stage: Stage, seed: number, cases: number, ask: (by: Chan
     const answers = await askDatabase(stage, asked);
     for (const [at, { question, from }] of asked.entries()) {
       for (let n = from; n < from + recordsEach; n += 1) {
-        const subject = stage.records[n] as Subject;
+        const subject = stage.records[n] as DataRecord;
         const here = question.inProcess(subject);
         const there = answers.get(`${at} ${n}`);
         verdicts[here === null ? 'unknown' : here ? 'true' : 'false'] += 1;
@@ -142,14 +142,15 @@ function ruleQuestion(by: Chance): Question {
   return {
     told: { rule: json, who },
     inProcess: (record) => evaluate(parsed, who, record),
-    asSql: (sql) => [compile(parsed, who, sql), refusal(parsed, who, sql)],
+    asSql: (sql) => [compileRule(parsed, who, sql), refusal(parsed, who, sql)],
   };
 }
 
 // A rule that ends unknown is neither met nor refused, which the SQL of a rule alone does not show.
 function refusal(rule: Rule, who: Principal, sql: Writer): string {
-  if (typeof rule === 'object' && who.kind === 'signed_in') return compileDecided(decide(rule, who, false), sql);
-  return `(${compile(rule, who, sql)}) is not true`;
+  if (typeof rule === 'object' && who.kind === 'signed_in')
+    return compileDecision(decideCondition(rule, who, false), sql);
+  return `(${compileRule(rule, who, sql)}) is not true`;
 }
 
 function queryQuestion(by: Chance): Question {
@@ -164,9 +165,9 @@ function queryQuestion(by: Chance): Question {
   const who = caller(by);
   return {
     told: { query: json, who, fields: ruled },
-    inProcess: (record) => matches(parsed, { who, fieldRules }, record),
+    inProcess: (record) => matchesQuery(parsed, { principal: who, fieldRules }, record),
     asSql(sql) {
-      const met = compileQuery(parsed, { who, fieldRules }, sql);
+      const met = compileQuery(parsed, { principal: who, fieldRules }, sql);
       return [met, `(${met}) is not true`];
     },
   };

@@ -1,8 +1,8 @@
 // Owns random rules, queries, callers and records: seeded, small enough to meet each other, and odd where the two ways of
 // deciding could differ.
 import type { Principal } from '../../src/core/auth/principal.ts';
-import type { Fields } from '../../src/features/entities/rules/fields.ts';
-import type { Subject } from '../../src/features/entities/rules/rule.ts';
+import type { SchemaProperties } from '../../src/features/entities/rules/properties.ts';
+import type { DataRecord } from '../../src/features/entities/rules/rule.ts';
 
 /** Numbers in [0, 1), the same ones for the same seed (mulberry32). */
 export function chance(seed: number) {
@@ -30,7 +30,7 @@ const names = ['a', 'b', 'c', 'constructor', '__proto__'];
 const open = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] };
 
 /** Every name may hold anything, so that no type is spared the wrong value. */
-export const fields: Fields = Object.fromEntries(names.map((name) => [name, open]));
+export const fields: SchemaProperties = Object.fromEntries(names.map((name) => [name, open]));
 
 const common = [null, true, false, 0, 1, 2, 3, '', 'a', 'b', 'red', 'blue', '1'];
 const numbers = [-0, 0, -1, 0.1 + 0.2, 0.3, 1e21, 1e-7, 5e-324, 1e308, -1e308, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, '1'];
@@ -69,7 +69,7 @@ function data(by: Chance, depth: number): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-export const record = (by: Chance): Subject => ({
+export const record = (by: Chance): DataRecord => ({
   id: by.one(ids),
   created_by: by.one([...people, 'anonymous']),
   created_by_id: by.one(['u-1', 'u-2', '']),
@@ -181,7 +181,7 @@ const ruleTests = '$eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMa
 const queryTests = [...ruleTests, '$contains', '$contains', '$startsWith', '$not'];
 
 /** Some of the fields of a schema with rules, of which some are about other fields. */
-export function ruledFields(by: Chance): Fields {
+export function ruledFields(by: Chance): SchemaProperties {
   const ruled = () => (by.happens(0.5) ? { rls: { read: rule(by) } } : {});
   const inner = () => Object.fromEntries(names.map((name) => [name, { ...open, ...(by.happens(0.2) && ruled()) }]));
   return Object.fromEntries(names.map((name) => [name, { ...open, ...ruled(), properties: inner() }]));

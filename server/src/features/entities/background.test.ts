@@ -5,8 +5,8 @@ import { waitUntilBlocked } from '../../../test/support/waiting.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { purgeApps } from '../../core/identity/workspaces.ts';
 import { buildKeys, purgeRecords } from './background.ts';
-import { digestOf } from './schemas/keys.ts';
-import { insertKeys, lockNext } from './store.ts';
+import { digestValue } from './schemas/keys.ts';
+import { insertKeys, lockRecordBatch } from './store.ts';
 
 const statements: string[] = [];
 const world = await startWorld({ onStatement: (text) => statements.push(text) });
@@ -164,16 +164,16 @@ describe('build entity keys', () => {
       .executeTakeFirstOrThrow();
     let change: Promise<{ status: number }> | undefined;
     await world.db.transaction().execute(async (db) => {
-      const [record] = await lockNext(db, entity, null, 1);
+      const [record] = await lockRecordBatch(db, entity, null, 1);
       if (record === undefined) throw new Error('no record');
       change = records('PUT', `Task/${id}`, { code: 'B' });
       await waitUntilBlocked(db);
-      const key = { key: names[0] as string, value: digestOf(['A']), is_unique: true };
+      const key = { key: names[0] as string, value: digestValue(['A']), is_unique: true };
       await insertKeys(db, entity, [{ record, key }]);
     });
     expect((await change)?.status).toBe(200);
     await settle();
-    expect((await keys()).map(({ value }) => value.equals(digestOf(['B'])))).toEqual([true]);
+    expect((await keys()).map(({ value }) => value.equals(digestValue(['B'])))).toEqual([true]);
     expect((await records('POST', 'Task', { code: 'A' })).status).toBe(200);
   });
 

@@ -3,36 +3,36 @@
 import { graceDays, listExpiredApps } from '../../core/identity/workspaces.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
-import { keyRowsOf, keysFor } from './schemas/keys.ts';
-import { storedSchema } from './schemas/schema-cache.ts';
+import { buildKeyRows, deriveKeys } from './schemas/keys.ts';
+import { parseStoredSchema } from './schemas/schema-cache.ts';
 import {
-  type Building,
+  completeKeyBuild,
   insertKeys,
-  listBuilding,
-  lockBuilding,
-  lockNext,
-  purgeApp,
-  purgeTrashed,
-  saveBuilt,
-  saveProgress,
-  sweepKeys,
+  type KeyBuild,
+  listDueKeyBuilds,
+  lockKeyBuild,
+  lockRecordBatch,
+  removeAppRecords,
+  removeExpiredTrash,
+  removeStaleKeys,
+  saveBuildProgress,
 } from './store.ts';
 
 // No request takes this long, so by then nobody writes without the new keys.
-const settleMs = 60_000;
-const appsPerTurn = 10;
-const batchesPerTurn = 50;
+const writerDrainMs = 60_000;
+const appsPerRun = 10;
+const batchesPerRun = 50;
 const recordsPerBatch = 1_000;
 
 export async function buildKeys(db: Db, now: Date): Promise<number> {
-  const since = new Date(now.getTime() - settleMs);
-  const due = await listBuilding(db, since, batchesPerTurn);
+  const since = new Date(now.getTime() - writerDrainMs);
+  const due = await listDueKeyBuilds(db, since, batchesPerRun);
   const failures: unknown[] = [];
   const waiting = [...due];
-  for (let left = batchesPerTurn; left > 0; left -= 1) {
+  for (let left = batchesPerRun; left > 0; left -= 1) {
     const entity = waiting.shift();
     if (entity === undefined) break;
-    const hasMore = await transaction(db, (db) => buildSome(db, entity, since)).catch((error) => {
+    const hasMore = await transaction(db, (db) => buildBatch(db, entity, since)).catch((error) => {
       failures.push(error); // told below: the others do not wait for one that cannot be built
       return false;
     });
@@ -43,19 +43,21 @@ export async function buildKeys(db: Db, now: Date): Promise<number> {
 }
 
 /** One batch; false when there is nothing more to do for now. */
-async function buildSome(db: Db, entity: Building, since: Date): Promise<boolean> {
-  const held = await lockBuilding(db, entity, since);
-  if (held === undefined) return false;
+async function buildBatch(db: Db, entity: KeyBuild, since: Date): Promise<boolean> {
+  const build = await lockKeyBuild(db, entity, since);
+  if (build === undefined) return false;
   // Swept before anything is built, and once: nobody who still writes the old ones is at work.
-  if (held.built_up_to === null && (await sweepKeys(db, entity, held.keys, recordsPerBatch)) > 0) return true;
-  const missing = keysFor(storedSchema(held.document), 0, held.keys).filter(({ name }) => !held.ready.includes(name));
-  const records = missing.length > 0 ? await lockNext(db, entity, held.built_up_to, recordsPerBatch) : [];
-  const rows = records.flatMap((record) => keyRowsOf(missing, record).map((key) => ({ record, key })));
+  if (build.built_up_to === null && (await removeStaleKeys(db, entity, build.keys, recordsPerBatch)) > 0) return true;
+  const missing = deriveKeys(parseStoredSchema(build.document), 0, build.keys).filter(
+    ({ name }) => !build.ready.includes(name),
+  );
+  const records = missing.length > 0 ? await lockRecordBatch(db, entity, build.built_up_to, recordsPerBatch) : [];
+  const rows = records.flatMap((record) => buildKeyRows(missing, record).map((key) => ({ record, key })));
   await insertKeys(db, entity, rows);
   const last = records.at(-1);
   const hasMore = last !== undefined && records.length === recordsPerBatch;
-  if (hasMore) await saveProgress(db, entity, last.id);
-  else await saveBuilt(db, entity, held.keys);
+  if (hasMore) await saveBuildProgress(db, entity, last.id);
+  else await completeKeyBuild(db, entity, build.keys);
   return hasMore;
 }
 
@@ -63,15 +65,15 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 export async function purgeRecords(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - graceDays * dayMs);
-  let purged = await inBatches(() => purgeTrashed(db, before, recordsPerBatch));
-  for (const app of await listExpiredApps(db, now, appsPerTurn))
-    purged += await inBatches(() => purgeApp(db, app, recordsPerBatch));
+  let purged = await removeInBatches(() => removeExpiredTrash(db, before, recordsPerBatch));
+  for (const app of await listExpiredApps(db, now, appsPerRun))
+    purged += await removeInBatches(() => removeAppRecords(db, app, recordsPerBatch));
   return purged;
 }
 
-async function inBatches(remove: () => Promise<number>): Promise<number> {
+async function removeInBatches(remove: () => Promise<number>): Promise<number> {
   let removed = 0;
-  for (let batch = 0; batch < batchesPerTurn; batch += 1) {
+  for (let batch = 0; batch < batchesPerRun; batch += 1) {
     const some = await remove();
     removed += some;
     if (some === 0) break;

@@ -32,7 +32,7 @@ export const Schema = answer('EntitySchema', {
 
 export const SchemaDocument = openObject;
 
-export const PutQuery = query({
+export const PutSchemaQuery = query({
   dry_run: queryFlag.optional(),
   expected_revision: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
 });
@@ -67,7 +67,7 @@ export const SchemasSynced = answer('EntitySchemasSynced', {
   deleted: z.array(z.string()),
 });
 
-export const DeleteQuery = query({ delete_records: queryFlag.optional() });
+export const DeleteSchemaQuery = query({ delete_records: queryFlag.optional() });
 
 /** Automatic fields, and those of the entity's own schema. */
 export const EntityRecord = z
@@ -85,22 +85,26 @@ export const RecordBody = openObject;
 export const NewRecords = list(openObject, 0, 500);
 export const RecordChanges = list(openObject, 1, 500);
 
-const filter = { q: z.string().optional() };
-export const ListQuery = openQuery({
-  ...filter,
+const filterParameters = { q: z.string().optional() };
+export const ListRecordsQuery = openQuery({
+  ...filterParameters,
   sort: z.string().optional(),
   fields: z.string().optional(),
   limit: queryInteger(1, 1000).optional(),
   cursor: z.string().optional(),
 });
-export const CountQuery = openQuery(filter);
-export const Counted = answer('RecordCount', { count });
+export const CountRecordsQuery = openQuery(filterParameters);
+export const RecordCount = answer('RecordCount', { count });
 
-export const DeleteFilter = body({ query: optional(openObject), all: optional(z.boolean()) });
-export const Deleted = answer('RecordsDeleted', { success: z.literal(true), deleted: count });
+export const DeleteRecordsBody = body({ query: optional(openObject), all: optional(z.boolean()) });
+export const RecordsDeleted = answer('RecordsDeleted', { success: z.literal(true), deleted: count });
 
-export const Upsert = body({
+export const UpsertBody = body({
   records: list(openObject, 1, 500),
   key: distinct(list(z.string(), 1, 3), (name) => name),
 });
-export const Upserted = answer('RecordsUpserted', { created: count, updated: count, records: z.array(EntityRecord) });
+export const RecordsUpserted = answer('RecordsUpserted', {
+  created: count,
+  updated: count,
+  records: z.array(EntityRecord),
+});

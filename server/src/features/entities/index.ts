@@ -4,14 +4,17 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { buildKeys, purgeRecords } from './background.ts';
 import { recordRoutes } from './records/routes.ts';
-import { throwAwayWith } from './records/trash.ts';
+import { trashAllRecords } from './records/trash.ts';
 import { schemaRoutes } from './schemas/routes.ts';
-import { knownEntities } from './schemas/schema-cache.ts';
+import { createSchemaCache } from './schemas/schema-cache.ts';
 
-export function entities({ cursors, telling }: { cursors: Cursors; telling: EventWriter }) {
-  const find = knownEntities();
+export function entities({ cursors, events }: { cursors: Cursors; events: EventWriter }) {
+  const find = createSchemaCache();
   return {
-    routes: [...schemaRoutes({ throwAway: throwAwayWith(telling, find) }), ...recordRoutes({ cursors, telling, find })],
+    routes: [
+      ...schemaRoutes({ throwAway: trashAllRecords(events, find) }),
+      ...recordRoutes({ cursors, events: events, findEntity: find }),
+    ],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },
       { name: 'purge records', everyMs: 60_000, run: purgeRecords },

@@ -1,24 +1,24 @@
 // Owns the statements of the jobs: keys built and swept, records purged.
 import { sql } from 'kysely';
 import type { Db } from '../../tables.ts';
-import type { Subject } from './rules/rule.ts';
+import type { DataRecord } from './rules/rule.ts';
 import type { KeyRow } from './schemas/keys.ts';
-import { subjectOf } from './schemas/store.ts';
+import { toDataRecord } from './schemas/store.ts';
 
-export interface Building {
+export interface KeyBuild {
   readonly app_id: string;
   readonly entity_name: string;
 }
 
 /** Entities of all apps whose keys are to be built: first those not begun, then those that wait longest. */
-export async function listBuilding(db: Db, since: Date, limit: number): Promise<Building[]> {
-  const { rows } = await sql<Building>`/* service */ select app_id, entity_name from entity_key_states
+export async function listDueKeyBuilds(db: Db, since: Date, limit: number): Promise<KeyBuild[]> {
+  const { rows } = await sql<KeyBuild>`/* service */ select app_id, entity_name from entity_key_states
     where building_since <= ${since} order by built_up_to is not null, building_since limit ${limit}`.execute(db);
   return rows;
 }
 
 /** Held, so that nobody else builds or changes it; undefined when somebody does, or it is no longer to be built. */
-export async function lockBuilding(db: Db, { app_id, entity_name }: Building, since: Date) {
+export async function lockKeyBuild(db: Db, { app_id, entity_name }: KeyBuild, since: Date) {
   const { rows } = await sql<{ document: unknown; keys: string[]; ready: string[]; built_up_to: string | null }>`
     select s.document, s.keys, k.ready, k.built_up_to from entity_key_states k
     join entity_schemas s on s.app_id = k.app_id and s.name = k.entity_name
@@ -28,7 +28,12 @@ export async function lockBuilding(db: Db, { app_id, entity_name }: Building, si
 }
 
 /** Removes rows of keys that the schema no longer asks for, some at a time; gives how many. */
-export async function sweepKeys(db: Db, { app_id, entity_name }: Building, keys: readonly string[], limit: number) {
+export async function removeStaleKeys(
+  db: Db,
+  { app_id, entity_name }: KeyBuild,
+  keys: readonly string[],
+  limit: number,
+) {
   // From name to name: there are few, each with as many rows as there are records.
   const { rows: names } = await sql<{ key: string }>`with recursive names as (
       select min(key) as key from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
@@ -49,13 +54,13 @@ export async function sweepKeys(db: Db, { app_id, entity_name }: Building, keys:
 }
 
 /** The next records, by id, held while their keys are made. */
-export async function lockNext(db: Db, { app_id, entity_name }: Building, after: string | null, limit: number) {
-  const { rows } = await sql<Parameters<typeof subjectOf>[0]>`
+export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild, after: string | null, limit: number) {
+  const { rows } = await sql<Parameters<typeof toDataRecord>[0]>`
     select id, data, created_by, created_by_id, created_date, updated_date, is_sample from entity_records
     where app_id = ${app_id} and entity_name = ${entity_name} and deleted_date is null
       and id > ${after ?? '00000000-0000-0000-0000-000000000000'}
     order by id limit ${limit} for no key update`.execute(db);
-  return rows.map(subjectOf);
+  return rows.map(toDataRecord);
 }
 
 /**
@@ -64,8 +69,8 @@ export async function lockNext(db: Db, { app_id, entity_name }: Building, after:
  */
 export async function insertKeys(
   db: Db,
-  { app_id, entity_name }: Building,
-  rows: readonly { record: Subject; key: KeyRow }[],
+  { app_id, entity_name }: KeyBuild,
+  rows: readonly { record: DataRecord; key: KeyRow }[],
 ): Promise<void> {
   const unique = new Map(
     rows.filter(({ key }) => key.is_unique).map((row) => [`${row.key.key} ${row.key.value.toString('latin1')}`, row]),
@@ -84,7 +89,7 @@ export async function insertKeys(
     on conflict (app_id, entity_name, key, value, created_date, record_id) do nothing`.execute(db);
 }
 
-export async function saveProgress(db: Db, { app_id, entity_name }: Building, built_up_to: string): Promise<void> {
+export async function saveBuildProgress(db: Db, { app_id, entity_name }: KeyBuild, built_up_to: string): Promise<void> {
   await db
     .updateTable('entity_key_states')
     .set({ built_up_to })
@@ -93,7 +98,11 @@ export async function saveProgress(db: Db, { app_id, entity_name }: Building, bu
     .execute();
 }
 
-export async function saveBuilt(db: Db, { app_id, entity_name }: Building, keys: readonly string[]): Promise<void> {
+export async function completeKeyBuild(
+  db: Db,
+  { app_id, entity_name }: KeyBuild,
+  keys: readonly string[],
+): Promise<void> {
   await db
     .updateTable('entity_key_states')
     .set({ ready: [...keys], building_since: null, built_up_to: null })
@@ -103,7 +112,7 @@ export async function saveBuilt(db: Db, { app_id, entity_name }: Building, keys:
 }
 
 /** Of all apps: removes records that were put in the trash before, some at a time; gives how many. */
-export async function purgeTrashed(db: Db, before: Date, limit: number): Promise<number> {
+export async function removeExpiredTrash(db: Db, before: Date, limit: number): Promise<number> {
   // Asked twice: one that is restored between the look and the deletion stays.
   const { numAffectedRows } =
     await sql`/* service */ delete from entity_records where deleted_date <= ${before} and (app_id, id) in (
@@ -114,7 +123,7 @@ export async function purgeTrashed(db: Db, before: Date, limit: number): Promise
 }
 
 /** Removes what an app holds, some at a time; gives how many rows. */
-export async function purgeApp(db: Db, app_id: string, limit: number): Promise<number> {
+export async function removeAppRecords(db: Db, app_id: string, limit: number): Promise<number> {
   const keys =
     await sql`delete from entity_keys where app_id = ${app_id} and (entity_name, key, value, created_date, record_id) in (
     select entity_name, key, value, created_date, record_id from entity_keys where app_id = ${app_id} limit ${limit})`.execute(

@@ -7,85 +7,85 @@ import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { evaluate } from '../rules/evaluate.ts';
-import { matches } from '../rules/query.ts';
+import { matchesQuery } from '../rules/query.ts';
 import { isScalar } from '../schemas/document.ts';
-import { digestOf } from '../schemas/keys.ts';
-import { checkedValue, nothingFound } from '../schemas/values.ts';
-import { refuseClosed, ruleDenied, type Sent } from './change.ts';
+import { digestValue } from '../schemas/keys.ts';
+import { newValidation, validateValue } from '../schemas/values.ts';
+import { type RecordInput, refuseIfNeverAllowed, ruleDenied } from './change.ts';
 import { createAll } from './create.ts';
-import { readFilter } from './list-query.ts';
-import type { RecordAccess, Shown, Stored } from './record.ts';
+import { parseFilter } from './list-query.ts';
+import type { PresentedRecord, RecordAccess, StoredRecord } from './record.ts';
 import { listIdsByFields, listIdsByKey, listMatchingIds } from './store/list.ts';
 import { lockRecords } from './store/records.ts';
-import { trashHeld } from './trash.ts';
-import { changeHeld } from './update.ts';
-import { noticed } from './write.ts';
+import { trashLockedRecords } from './trash.ts';
+import { updateLockedRecords } from './update.ts';
+import { auditUserEntityWrite } from './write.ts';
 
-const mostDeleted = 5_000;
-const batch = 500;
+const maxDeleted = 5_000;
+const batchSize = 500;
 
 export function deleteRecords(
   db: Db,
-  telling: EventWriter,
+  events: EventWriter,
   access: RecordAccess,
-  { query = {}, all = false }: { query?: Sent | undefined; all?: boolean | undefined },
+  { query = {}, all = false }: { query?: RecordInput | undefined; all?: boolean | undefined },
   now: Date,
 ) {
-  const filter = readFilter(access, query, ['body', 'query']);
+  const filter = parseFilter(access, query, ['body', 'query']);
   if (Object.keys(query).length === 0 && !all) {
     const msg = 'must name something, unless `all` is true';
     throw new ValidationError([{ loc: ['body', 'query'], msg, type: 'value_error' }]);
   }
-  refuseClosed(access, 'delete');
+  refuseIfNeverAllowed(access, 'delete');
   const { principal, entity } = access;
   const rule = entity.schema.rules.delete;
-  const asking = { who: principal, fieldRules: entity.schema.fieldRules };
-  return noticed(db, access, now, (db) =>
+  const asking = { principal, fieldRules: entity.schema.fieldRules };
+  return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
-      const ids = await listMatchingIds(db, access, rule, filter, mostDeleted + 1);
+      const ids = await listMatchingIds(db, access, rule, filter, maxDeleted + 1);
       let deleted = 0;
-      for (let start = 0; start < Math.min(ids.length, mostDeleted); start += batch) {
-        const held = await lockRecords(db, access, ids.slice(start, Math.min(start + batch, mostDeleted)));
+      for (let start = 0; start < Math.min(ids.length, maxDeleted); start += batchSize) {
+        const held = await lockRecords(db, access, ids.slice(start, Math.min(start + batchSize, maxDeleted)));
         // Between the look and the hold a record may have become another's.
         const covered = held.filter(
-          (record) => evaluate(rule, principal, record) === true && matches(filter, asking, record),
+          (record) => evaluate(rule, principal, record) === true && matchesQuery(filter, asking, record),
         );
-        await trashHeld(db, telling, access, covered, now);
+        await trashLockedRecords(db, events, access, covered, now);
         deleted += covered.length;
       }
       return withNotes(
         { success: true as const, deleted },
-        { ...(ids.length > mostDeleted && { truncated: true }), ...(deleted === 0 && { changed: false }) },
+        { ...(ids.length > maxDeleted && { truncated: true }), ...(deleted === 0 && { changed: false }) },
       );
     }),
   );
 }
 
 export interface UpsertInput {
-  readonly records: readonly Sent[];
+  readonly records: readonly RecordInput[];
   readonly key: readonly string[];
 }
 
 /** Records whose key is there are changed, others made; all or nothing. Upserts of an entity take turns. */
-export function upsertRecords(db: Db, telling: EventWriter, access: RecordAccess, input: UpsertInput, now: Date) {
-  const keys = keysSent(access, input);
-  return noticed(db, access, now, (db) =>
+export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess, input: UpsertInput, now: Date) {
+  const keys = digestUpsertKeys(access, input);
+  return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       await takeAdvisoryLock(db, `upsert ${access.app.id} ${access.entity.name}`);
-      const found = await heldByKey(db, access, input, keys);
+      const found = await lockRecordsByKey(db, access, input, keys);
       const items = input.records.map((sent, index) => ({
         sent,
         loc: ['body', 'records', index],
         before: found.get(keys[index] as string),
       }));
       const { rules } = access.entity.schema;
-      const known = items.filter((item): item is typeof item & { before: Stored } => item.before !== undefined);
+      const known = items.filter((item): item is typeof item & { before: StoredRecord } => item.before !== undefined);
       if (known.some(({ before }) => evaluate(rules.update, access.principal, before) !== true)) throw ruleDenied();
       const fresh = items.filter(({ before }) => before === undefined);
-      const changed = await changeHeld(db, telling, access, known, now);
-      const made = fresh.length > 0 ? await createAll(db, telling, access, fresh, now) : { shown: [], ignored: [] };
+      const changed = await updateLockedRecords(db, events, access, known, now);
+      const made = fresh.length > 0 ? await createAll(db, events, access, fresh, now) : { shown: [], ignored: [] };
       const [olds, news] = [changed.shown.values(), made.shown.values()];
-      const records = items.map(({ before }) => (before === undefined ? news : olds).next().value as Shown);
+      const records = items.map(({ before }) => (before === undefined ? news : olds).next().value as PresentedRecord);
       return withNotes(
         { created: fresh.length, updated: known.length, records },
         { ignored: [...changed.ignored, ...made.ignored] },
@@ -95,7 +95,7 @@ export function upsertRecords(db: Db, telling: EventWriter, access: RecordAccess
 }
 
 /** The digest of each record's key. */
-function keysSent({ entity }: RecordAccess, { records, key }: UpsertInput): string[] {
+function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInput): string[] {
   const faults: Fault[] = key.flatMap((name, index) => {
     const field = entity.schema.fields.get(name);
     const loc = ['body', 'key', index];
@@ -103,16 +103,16 @@ function keysSent({ entity }: RecordAccess, { records, key }: UpsertInput): stri
     return isScalar(field) ? [] : [{ loc, msg: 'must be a field that holds one value', type: 'value_error' }];
   });
   if (faults.length > 0) throw new ValidationError(faults);
-  const found = nothingFound();
+  const found = newValidation();
   const digests = records.map((record, index) => {
     const values = key.map((name) => {
       const field = entity.schema.fields.get(name);
       const value = Object.hasOwn(record, name) ? (record[name] ?? null) : null;
       const loc = ['body', 'records', index, name];
       if (value === null) faults.push({ loc, msg: 'is required: it is the key', type: 'missing' });
-      return field === undefined || value === null ? null : (checkedValue(field, value, loc, found) ?? null);
+      return field === undefined || value === null ? null : (validateValue(field, value, loc, found) ?? null);
     });
-    return digestOf(values).toString('latin1');
+    return digestValue(values).toString('latin1');
   });
   for (const [index, digest] of digests.entries()) {
     const loc = ['body', 'records', index];
@@ -123,7 +123,12 @@ function keysSent({ entity }: RecordAccess, { records, key }: UpsertInput): stri
 }
 
 /** The stored records that have one of the keys, held. */
-async function heldByKey(db: Db, access: RecordAccess, { records, key }: UpsertInput, digests: readonly string[]) {
+async function lockRecordsByKey(
+  db: Db,
+  access: RecordAccess,
+  { records, key }: UpsertInput,
+  digests: readonly string[],
+) {
   const { keys, ready, schema } = access.entity;
   const list = schema.unique.find((names) => names.join() === key.join());
   const built = list && keys.find(({ name }) => name.startsWith(`unique(${list.join()})#`) && ready.has(name));
@@ -135,9 +140,9 @@ async function heldByKey(db: Db, access: RecordAccess, { records, key }: UpsertI
         digests.map((digest) => Buffer.from(digest, 'latin1')),
       )
     : await listIdsByFields(db, access, key, records);
-  const held = new Map<string, Stored>();
+  const held = new Map<string, StoredRecord>();
   for (const record of await lockRecords(db, access, ids)) {
-    const digest = digestOf(key.map((name) => record.data[name] ?? null)).toString('latin1');
+    const digest = digestValue(key.map((name) => record.data[name] ?? null)).toString('latin1');
     if (held.has(digest))
       throw new Problem('conflict', 'upsert_key_ambiguous', 'Two stored records have the same key.', {
         retrySafe: false,

@@ -5,55 +5,65 @@ import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { notFound } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { newData, newRecord, refuseClosed, refuseCreation, type Sent, settled } from './change.ts';
-import { presentChanged, type RecordAccess, type Shown } from './record.ts';
+import {
+  buildNewData,
+  buildNewRecord,
+  collectFaults,
+  type RecordInput,
+  refuseCreate,
+  refuseIfNeverAllowed,
+} from './change.ts';
+import { type PresentedRecord, presentWrittenRecord, type RecordAccess } from './record.ts';
 import { insertRecords } from './store/records.ts';
-import { noticed, stored, writeOf } from './write.ts';
+import { auditUserEntityWrite, persist, prepareWrite } from './write.ts';
 
 export async function createRecord(
   db: Db,
-  telling: EventWriter,
+  events: EventWriter,
   access: RecordAccess,
-  sent: Sent,
+  sent: RecordInput,
   now: Date,
-): Promise<Answer<Shown>> {
-  const { shown, ignored } = await createAll(db, telling, access, [{ sent, loc: ['body'] }], now);
-  return withNotes(shown[0] as Shown, { ignored });
+): Promise<Answer<PresentedRecord>> {
+  const { shown, ignored } = await createAll(db, events, access, [{ sent, loc: ['body'] }], now);
+  return withNotes(shown[0] as PresentedRecord, { ignored });
 }
 
 export async function createRecords(
   db: Db,
-  telling: EventWriter,
+  events: EventWriter,
   access: RecordAccess,
-  all: readonly Sent[],
+  all: readonly RecordInput[],
   now: Date,
-): Promise<Answer<Shown[]>> {
+): Promise<Answer<PresentedRecord[]>> {
   const items = all.map((sent, index) => ({ sent, loc: ['body', index] }));
-  const { shown, ignored } = await createAll(db, telling, access, items, now);
+  const { shown, ignored } = await createAll(db, events, access, items, now);
   return withNotes(shown, { ignored, ...(all.length === 0 && { changed: false }) });
 }
 
 /** One that is refused refuses all. */
 export async function createAll(
   db: Db,
-  telling: EventWriter,
+  events: EventWriter,
   access: RecordAccess,
-  items: readonly { sent: Sent; loc: Fault['loc'] }[],
+  items: readonly { sent: RecordInput; loc: Fault['loc'] }[],
   now: Date,
-): Promise<{ shown: Shown[]; ignored: string[] }> {
-  refuseClosed(access, 'create');
-  const { result: datas, ignored } = settled((found) =>
-    items.map(({ sent, loc }) => newData(access, sent, loc, found)),
+): Promise<{ shown: PresentedRecord[]; ignored: string[] }> {
+  refuseIfNeverAllowed(access, 'create');
+  const { result: datas, ignored } = collectFaults((found) =>
+    items.map(({ sent, loc }) => buildNewData(access, sent, loc, found)),
   );
-  const records = datas.map((data) => newRecord(access, data, now));
-  for (const [index, record] of records.entries()) refuseCreation(access, record, items[index]?.sent ?? {});
-  const writes = records.map((after) => writeOf(telling, access, 'entity.created', { before: null, after }, now));
+  const records = datas.map((data) => buildNewRecord(access, data, now));
+  for (const [index, record] of records.entries()) refuseCreate(access, record, items[index]?.sent ?? {});
+  const writes = records.map((after) => prepareWrite(events, access, 'entity.created', { before: null, after }, now));
   if (writes.length > 0) {
-    await noticed(db, access, now, (db) =>
-      stored(db, telling, access, writes, async (db) => {
+    await auditUserEntityWrite(db, access, now, (db) =>
+      persist(db, events, access, writes, async (db) => {
         if (!(await insertRecords(db, access, writes))) throw notFound('entity_not_found');
       }),
     );
   }
-  return { shown: records.map((record, index) => presentChanged(access, record, items[index]?.sent ?? {})), ignored };
+  return {
+    shown: records.map((record, index) => presentWrittenRecord(access, record, items[index]?.sent ?? {})),
+    ignored,
+  };
 }

@@ -6,12 +6,12 @@ import type { Parsed } from '../rules/grammar.ts';
 import { parseParameter } from '../rules/parameter.ts';
 import { parseQuery } from '../rules/query.ts';
 import type { Condition } from '../rules/rule.ts';
-import { parseSort, type Term } from '../rules/sort.ts';
-import { automaticNames } from '../schemas/field.ts';
+import { parseSort, type SortTerm } from '../rules/sort.ts';
+import { automaticFieldNames } from '../schemas/field.ts';
 import type { RecordAccess } from './record.ts';
 
 /** As it was sent. */
-export interface Asked {
+export interface RawListQuery {
   readonly q?: string | undefined;
   readonly sort?: string | undefined;
   readonly fields?: string | undefined;
@@ -21,55 +21,55 @@ export interface Asked {
   readonly [name: string]: unknown;
 }
 
-export interface Wanted {
+export interface ListQuery {
   readonly query: Condition;
-  readonly sort: readonly Term[];
+  readonly sort: readonly SortTerm[];
   /** Undefined: all of them. */
   readonly fields: ReadonlySet<string> | undefined;
 }
 
-const newestFirst: readonly Term[] = [{ place: { column: 'created_date' }, descending: true }];
+const newestFirst: readonly SortTerm[] = [{ path: { column: 'created_date' }, descending: true }];
 
 /** Everything that is wrong with it at once. */
-export function readAsking(access: RecordAccess, { limit: _, cursor: __, ...asked }: Asked): Wanted {
+export function parseListQuery(access: RecordAccess, { limit: _, cursor: __, ...asked }: RawListQuery): ListQuery {
   const { q, sort, fields, ...parameters } = asked;
-  const { named } = access.entity.schema;
+  const { properties: named } = access.entity.schema;
   const faults: Fault[] = [];
-  const taken = <T extends object>(parsed: Parsed<T>): T | undefined => {
+  const unwrap = <T extends object>(parsed: Parsed<T>): T | undefined => {
     if (!('faults' in parsed)) return parsed;
     faults.push(...parsed.faults);
     return undefined;
   };
   const filters = [
-    ...(q === undefined ? [] : [taken(parsedText(q, access))?.query]),
+    ...(q === undefined ? [] : [unwrap(parseQueryText(q, access))?.query]),
     ...Object.entries(parameters).map(([name, text]) =>
       typeof text === 'string'
-        ? taken(parseParameter(name, text, ['query', name], named))?.query
-        : taken<{ query: Condition }>({
+        ? unwrap(parseParameter(name, text, ['query', name], named))?.query
+        : unwrap<{ query: Condition }>({
             faults: [{ loc: ['query', name], msg: 'must be sent once', type: 'string_type' }],
           })?.query,
     ),
   ];
-  const sorted = sort === undefined ? newestFirst : taken(parseSort(sort, ['query', 'sort'], named))?.sort;
-  const chosen = fields === undefined ? undefined : taken(parseFields(fields, access))?.fields;
+  const sorted = sort === undefined ? newestFirst : unwrap(parseSort(sort, ['query', 'sort'], named))?.sort;
+  const chosen = fields === undefined ? undefined : unwrap(parseFields(fields, access))?.fields;
   if (faults.length > 0) throw new ValidationError(faults);
   return {
-    query: unsigned(access, { kind: 'and', parts: filters as Condition[] }),
-    sort: (sorted as readonly Term[]).map((term) => ({ ...term, place: unsignedPlace(access, term.place) })),
+    query: hideAuthor(access, { kind: 'and', parts: filters as Condition[] }),
+    sort: (sorted as readonly SortTerm[]).map((term) => ({ ...term, path: hideAuthorPath(access, term.path) })),
     fields: chosen,
   };
 }
 
 /** A filter sent as JSON in a body. */
-export function readFilter(access: RecordAccess, json: unknown, loc: Fault['loc']): Condition {
-  const parsed = parseQuery(json, loc, access.entity.schema.named);
+export function parseFilter(access: RecordAccess, json: unknown, loc: Fault['loc']): Condition {
+  const parsed = parseQuery(json, loc, access.entity.schema.properties);
   if ('faults' in parsed) throw new ValidationError(parsed.faults);
-  return unsigned(access, parsed.query);
+  return hideAuthor(access, parsed.query);
 }
 
-function parsedText(text: string, { entity }: RecordAccess): Parsed<{ readonly query: Condition }> {
+function parseQueryText(text: string, { entity }: RecordAccess): Parsed<{ readonly query: Condition }> {
   try {
-    return parseQuery(JSON.parse(text), ['query', 'q'], entity.schema.named);
+    return parseQuery(JSON.parse(text), ['query', 'q'], entity.schema.properties);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { faults: [{ loc: ['query', 'q'], msg: 'must be JSON', type: 'json_invalid' }] };
@@ -79,7 +79,7 @@ function parsedText(text: string, { entity }: RecordAccess): Parsed<{ readonly q
 function parseFields(text: string, { entity }: RecordAccess): Parsed<{ readonly fields: Set<string> }> {
   const names = text.split(',');
   const isKnown = (name: string) =>
-    entity.schema.fields.has(name) || (automaticNames as readonly string[]).includes(name);
+    entity.schema.fields.has(name) || (automaticFieldNames as readonly string[]).includes(name);
   if (names.every(isKnown)) return { fields: new Set(['id', ...names]) };
   return { faults: [{ loc: ['query', 'fields'], msg: 'the schema has no such field', type: 'unknown_field' }] };
 }
@@ -88,25 +88,25 @@ function parseFields(text: string, { entity }: RecordAccess): Parsed<{ readonly 
  * Where authors are hidden, filters and orders cannot tell them either: `created_by` leads into the data then, where no
  * schema can have a field of that name.
  */
-function unsigned(access: RecordAccess, condition: Condition): Condition {
+function hideAuthor(access: RecordAccess, condition: Condition): Condition {
   if (!access.app.hide_authorship) return condition;
   if (condition.kind === 'user') return condition;
-  if (condition.kind === 'field') return { ...condition, place: unsignedPlace(access, condition.place) };
-  return { ...condition, parts: condition.parts.map((part) => unsigned(access, part)) };
+  if (condition.kind === 'field') return { ...condition, path: hideAuthorPath(access, condition.path) };
+  return { ...condition, parts: condition.parts.map((part) => hideAuthor(access, part)) };
 }
 
-const unsignedPlace = ({ app }: RecordAccess, place: Term['place']): Term['place'] =>
-  app.hide_authorship && place.column === 'created_by' ? { names: ['created_by'] } : place;
+const hideAuthorPath = ({ app }: RecordAccess, path: SortTerm['path']): SortTerm['path'] =>
+  app.hide_authorship && path.column === 'created_by' ? { names: ['created_by'] } : path;
 
 /** What a cursor carries before its position. */
-const carriedNames = (asked: Asked) =>
+const listCursorEntries = (asked: RawListQuery) =>
   Object.entries(asked)
     .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
-export const carried = (asked: Asked): string => JSON.stringify(carriedNames(asked));
+export const encodeListQuery = (asked: RawListQuery): string => JSON.stringify(listCursorEntries(asked));
 
-export const bindingOf = (operation: string, { app, entity, caller }: RecordAccess) => [
+export const cursorBinding = (operation: string, { app, entity, caller }: RecordAccess) => [
   operation,
   app.id,
   entity.name,
@@ -114,16 +114,16 @@ export const bindingOf = (operation: string, { app, entity, caller }: RecordAcce
 ];
 
 /** The page that a cursor leads to: what it carries counts, and nothing else may stand beside it. */
-export function resumed(
+export function resumeListQuery(
   cursors: Cursors,
   access: RecordAccess,
-  asked: Asked,
+  asked: RawListQuery,
   now: Date,
-): { asked: Asked; after: Position | undefined } {
-  const position = cursors.open(asked.cursor, bindingOf('listRecords', access), now);
+): { asked: RawListQuery; after: Position | undefined } {
+  const position = cursors.open(asked.cursor, cursorBinding('listRecords', access), now);
   if (position === undefined) return { asked, after: undefined };
   const [text, ...after] = position;
-  const first = Object.fromEntries(JSON.parse(text as string)) as Asked;
-  if (carriedNames(asked).some(([name, value]) => first[name] !== value)) throw cursorInvalid();
+  const first = Object.fromEntries(JSON.parse(text as string)) as RawListQuery;
+  if (listCursorEntries(asked).some(([name, value]) => first[name] !== value)) throw cursorInvalid();
   return { asked: { ...first, ...(asked.limit !== undefined && { limit: asked.limit }) }, after };
 }

@@ -5,8 +5,8 @@ import type { EventWriter, RecordEvent } from '../../../events.ts';
 import type { EventRow } from '../../../kit/background/events/event-bus.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { FieldRules } from '../rules/field-rules.ts';
-import type { Subject } from '../rules/rule.ts';
-import { declaredIn } from '../schemas/declared.ts';
+import type { DataRecord } from '../rules/rule.ts';
+import { pickDeclaredFields } from '../schemas/declared-fields.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 
 /** To the records of an entity, as far as its rules let the principal. */
@@ -14,13 +14,13 @@ export type RecordAccess = DataAccess & { readonly entity: Entity };
 /** To the records of an entity as one of those who build the app: rules do not apply. */
 export type BuilderAccess = AppAccess & { readonly entity: Entity };
 
-export interface Stored extends Subject {
+export interface StoredRecord extends DataRecord {
   readonly version: number;
 }
 
-export type Shown = Record<string, unknown> & { id: string };
+export type PresentedRecord = Record<string, unknown> & { id: string };
 
-const automatic = (app: AppRow, { data: _, ...record }: Subject) => {
+const presentAutomaticFields = (app: AppRow, { data: _, ...record }: DataRecord) => {
   const { id, created_date, updated_date, created_by, created_by_id, is_sample } = record;
   return app.hide_authorship
     ? { id, created_date, updated_date, created_by_id, is_sample }
@@ -28,20 +28,23 @@ const automatic = (app: AppRow, { data: _, ...record }: Subject) => {
 };
 
 /** The whole record: what its schema declares, and what every record has. */
-export const wholeRecord = ({ app, entity }: RecordAccess | BuilderAccess, record: Subject): Shown => ({
-  ...automatic(app, record),
-  ...declared(entity, record),
+export const presentWholeRecord = (
+  { app, entity }: RecordAccess | BuilderAccess,
+  record: DataRecord,
+): PresentedRecord => ({
+  ...presentAutomaticFields(app, record),
+  ...presentDeclaredFields(entity, record),
 });
 
 /** What the caller may read of a record that they may read. */
-export function presentRecord(access: RecordAccess, record: Subject): Shown {
+export function presentRecord(access: RecordAccess, record: DataRecord): PresentedRecord {
   const { fieldRules } = access.entity.schema;
-  const whole = wholeRecord(access, record);
+  const whole = presentWholeRecord(access, record);
   if (fieldRules.length === 0) return whole;
-  const reading: Reading = { fieldRules, who: access.principal, record };
+  const reading: RedactionContext = { fieldRules, principal: access.principal, record };
   for (const name of new Set(fieldRules.map(({ names }) => names[0] as string))) {
     if (!Object.hasOwn(whole, name)) continue;
-    const seen = visible(whole[name], [name], true, reading);
+    const seen = redactValue(whole[name], [name], true, reading);
     if (seen === undefined) delete whole[name];
     else whole[name] = seen;
   }
@@ -49,43 +52,51 @@ export function presentRecord(access: RecordAccess, record: Subject): Shown {
 }
 
 /** After a change: who may not read the record sees what they sent, and what every record has. */
-export function presentChanged(access: RecordAccess, record: Subject, sent: Readonly<Record<string, unknown>>): Shown {
+export function presentWrittenRecord(
+  access: RecordAccess,
+  record: DataRecord,
+  sent: Readonly<Record<string, unknown>>,
+): PresentedRecord {
   if (mayRead(access, record)) return presentRecord(access, record);
-  const own = Object.entries(declared(access.entity, record)).filter(([name]) => Object.hasOwn(sent, name));
-  return { ...automatic(access.app, record), ...Object.fromEntries(own) };
+  const own = Object.entries(presentDeclaredFields(access.entity, record)).filter(([name]) =>
+    Object.hasOwn(sent, name),
+  );
+  return { ...presentAutomaticFields(access.app, record), ...Object.fromEntries(own) };
 }
 
-export const mayRead = ({ entity, principal }: RecordAccess, record: Subject): boolean =>
+export const mayRead = ({ entity, principal }: RecordAccess, record: DataRecord): boolean =>
   evaluate(entity.schema.rules.read, principal, record) === true;
 
-const declared = ({ schema }: Entity, { data }: Subject): Record<string, unknown> => declaredIn(schema.fields, data);
+const presentDeclaredFields = ({ schema }: Entity, { data }: DataRecord): Record<string, unknown> =>
+  pickDeclaredFields(schema.fields, data);
 
-interface Reading {
+interface RedactionContext {
   readonly fieldRules: FieldRules;
-  readonly who: Principal;
-  readonly record: Subject;
+  readonly principal: Principal;
+  readonly record: DataRecord;
 }
 
 /** The value without what may not be read; undefined when nothing of it may. Lists on the way are passed through. */
-function visible(value: unknown, names: readonly string[], inherited: boolean, reading: Reading): unknown {
-  const { fieldRules, who, record } = reading;
+function redactValue(value: unknown, names: readonly string[], inherited: boolean, reading: RedactionContext): unknown {
+  const { fieldRules, principal, record } = reading;
   const ruled = fieldRules.filter(({ names: of, rules }) => rules.read !== 'missing' && startsWith(of, names));
   const own = ruled.filter((each) => each.names.length === names.length);
-  const seen = own.length === 0 ? inherited : own.every(({ rules }) => evaluate(rules.read, who, record) === true);
+  const seen =
+    own.length === 0 ? inherited : own.every(({ rules }) => evaluate(rules.read, principal, record) === true);
   if (own.length === ruled.length || typeof value !== 'object' || value === null) return seen ? value : undefined;
-  const left = inside(value, names, seen, reading);
+  const left = redactInside(value, names, seen, reading);
   return seen || Array.isArray(left) || Object.keys(left).length > 0 ? left : undefined;
 }
 
 /** What is left of a list, also one in a list, or of an object. */
-function inside(value: object, names: readonly string[], seen: boolean, reading: Reading): object {
+function redactInside(value: object, names: readonly string[], seen: boolean, reading: RedactionContext): object {
   if (Array.isArray(value))
     return value.flatMap((item) =>
-      typeof item === 'object' && item !== null ? [inside(item, names, seen, reading)] : seen ? [item] : [],
+      typeof item === 'object' && item !== null ? [redactInside(item, names, seen, reading)] : seen ? [item] : [],
     );
   return Object.fromEntries(
     Object.entries(value)
-      .map(([name, inner]) => [name, visible(inner, [...names, name], seen, reading)] as const)
+      .map(([name, inner]) => [name, redactValue(inner, [...names, name], seen, reading)] as const)
       .filter(([, inner]) => inner !== undefined),
   );
 }
@@ -93,37 +104,37 @@ function inside(value: object, names: readonly string[], seen: boolean, reading:
 const startsWith = (names: readonly string[], start: readonly string[]): boolean =>
   names.length >= start.length && start.every((name, at) => names[at] === name);
 
-const maxToldBytes = 200 * 1024;
+const maxEventBytes = 200 * 1024;
 
-export type EntityEvent = 'entity.created' | 'entity.updated' | 'entity.deleted';
+export type RecordEventName = 'entity.created' | 'entity.updated' | 'entity.deleted';
 
 /** What is told of a change: whole records, unfiltered, because the receiver is the app's own back end. */
-export function eventOf(
+export function buildRecordEvent(
   { newRow: row }: EventWriter,
   access: RecordAccess | BuilderAccess,
-  name: EntityEvent,
-  change: { before: Subject | null; after: Subject | null; changed: readonly string[] },
+  name: RecordEventName,
+  change: { before: DataRecord | null; after: DataRecord | null; changed: readonly string[] },
   now: Date,
 ): EventRow {
   const { app, entity, workspace_id } = access;
-  const told: RecordEvent = {
+  const payload: RecordEvent = {
     workspace_id,
     app_id: app.id,
     entity_name: entity.name,
     entity_id: (change.after ?? change.before)?.id ?? '',
-    data: change.after && wholeRecord(access, change.after),
-    old_data: change.before && wholeRecord(access, change.before),
+    data: change.after && presentWholeRecord(access, change.after),
+    old_data: change.before && presentWholeRecord(access, change.before),
     changed_fields: change.changed,
-    actor: actorOf(access),
+    actor: presentActor(access),
     depth: 0,
     payload_too_large: false,
   };
-  const event = row(name, told, now);
-  if (event.payload.length * 3 <= maxToldBytes || Buffer.byteLength(event.payload) <= maxToldBytes) return event;
-  return row(name, { ...told, data: null, old_data: null, payload_too_large: true }, now);
+  const event = row(name, payload, now);
+  if (event.payload.length * 3 <= maxEventBytes || Buffer.byteLength(event.payload) <= maxEventBytes) return event;
+  return row(name, { ...payload, data: null, old_data: null, payload_too_large: true }, now);
 }
 
-function actorOf(access: RecordAccess | BuilderAccess): RecordEvent['actor'] {
+function presentActor(access: RecordAccess | BuilderAccess): RecordEvent['actor'] {
   if ('principal' in access)
     return access.principal.kind === 'anonymous' ? null : { id: access.principal.id, email: access.principal.email };
   const { user_id, email } = access.caller;

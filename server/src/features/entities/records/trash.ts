@@ -5,56 +5,63 @@ import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { FindEntity } from '../schemas/schema-cache.ts';
-import { noSuchRecord, refuseUncovered } from './change.ts';
-import { type BuilderAccess, type RecordAccess, type Stored, wholeRecord } from './record.ts';
-import { lockRecord, lockSome, lockTrashed, removeRecord, saveRecords, trashRecords } from './store/records.ts';
-import { noticed, stored, writeOf } from './write.ts';
+import { recordNotFound, refuseIfNotAllowed } from './change.ts';
+import { type BuilderAccess, presentWholeRecord, type RecordAccess, type StoredRecord } from './record.ts';
+import {
+  lockNextRecords,
+  lockRecord,
+  lockTrashedRecord,
+  removeRecord,
+  saveRecords,
+  trashRecords,
+} from './store/records.ts';
+import { auditUserEntityWrite, persist, prepareWrite } from './write.ts';
 
-export function deleteRecord(db: Db, telling: EventWriter, access: RecordAccess, id: string, now: Date) {
-  return noticed(db, access, now, (db) =>
+export function deleteRecord(db: Db, events: EventWriter, access: RecordAccess, id: string, now: Date) {
+  return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       const record = await lockRecord(db, access, id);
-      if (record === undefined) throw noSuchRecord();
-      refuseUncovered(access, record, 'delete');
-      await trashHeld(db, telling, access, [record], now);
+      if (record === undefined) throw recordNotFound();
+      refuseIfNotAllowed(access, record, 'delete');
+      await trashLockedRecords(db, events, access, [record], now);
       return { success: true } as const;
     }),
   );
 }
 
 /** Puts records that are held in the trash. */
-export async function trashHeld(
+export async function trashLockedRecords(
   db: Db,
-  telling: EventWriter,
+  events: EventWriter,
   access: RecordAccess | BuilderAccess,
-  records: readonly Stored[],
+  records: readonly StoredRecord[],
   now: Date,
 ): Promise<void> {
-  const writes = records.map((before) => writeOf(telling, access, 'entity.deleted', { before, after: null }, now));
-  await stored(db, telling, access, writes, (db) => trashRecords(db, access, writes, now));
+  const writes = records.map((before) => prepareWrite(events, access, 'entity.deleted', { before, after: null }, now));
+  await persist(db, events, access, writes, (db) => trashRecords(db, access, writes, now));
 }
 
 /** Comes back as it was, told as created. */
-export function restoreRecord(db: Db, telling: EventWriter, access: BuilderAccess, id: string, now: Date) {
-  return noticed(db, access, now, (db) =>
+export function restoreRecord(db: Db, events: EventWriter, access: BuilderAccess, id: string, now: Date) {
+  return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
-      const record = await lockTrashed(db, access, id);
-      if (record === undefined) throw noSuchRecord();
+      const record = await lockTrashedRecord(db, access, id);
+      if (record === undefined) throw recordNotFound();
       const after = { ...record, updated_date: now.toISOString() };
-      const write = writeOf(telling, access, 'entity.created', { before: null, after }, now);
-      await stored(db, telling, access, [write], (db) => saveRecords(db, access, [write]));
-      return wholeRecord(access, after);
+      const write = prepareWrite(events, access, 'entity.created', { before: null, after }, now);
+      await persist(db, events, access, [write], (db) => saveRecords(db, access, [write]));
+      return presentWholeRecord(access, after);
     }),
   );
 }
 
 /** For good, from the trash or past it. */
-export function purgeRecord(db: Db, telling: EventWriter, access: BuilderAccess, id: string, now: Date) {
-  return noticed(db, access, now, (db) =>
+export function purgeRecord(db: Db, events: EventWriter, access: BuilderAccess, id: string, now: Date) {
+  return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       const record = await lockRecord(db, access, id);
-      if (record !== undefined) await trashHeld(db, telling, access, [record], now);
-      if (!(await removeRecord(db, access, id))) throw noSuchRecord();
+      if (record !== undefined) await trashLockedRecords(db, events, access, [record], now);
+      if (!(await removeRecord(db, access, id))) throw recordNotFound();
       const target = { kind: 'record', id };
       await audit(db, access, { type: 'record.purged', target, app_id: access.app.id }, now);
       return { success: true } as const;
@@ -62,17 +69,17 @@ export function purgeRecord(db: Db, telling: EventWriter, access: BuilderAccess,
   );
 }
 
-const batch = 500;
+const batchSize = 500;
 
 /** All records of an entity whose schema is to go. */
-export const throwAwayWith =
-  (telling: EventWriter, find: FindEntity) =>
+export const trashAllRecords =
+  (events: EventWriter, find: FindEntity) =>
   async (db: Db, access: AppAccess, name: string, now: Date): Promise<void> => {
     const entity = await find(db, access, name, now);
     if (entity === undefined) return;
-    let records: Stored[] = [];
+    let records: StoredRecord[] = [];
     do {
-      records = await lockSome(db, access, name, records.at(-1), batch);
-      await trashHeld(db, telling, { ...access, entity }, records, now);
-    } while (records.length === batch);
+      records = await lockNextRecords(db, access, name, records.at(-1), batchSize);
+      await trashLockedRecords(db, events, { ...access, entity }, records, now);
+    } while (records.length === batchSize);
   };

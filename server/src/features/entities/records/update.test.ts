@@ -28,7 +28,7 @@ const schema = {
     cost: { type: 'number', rls: { write: isAdmin } },
     secret: { type: 'string', rls: { read: isAdmin } },
     address: { type: 'object', properties: { zip: { type: 'string', rls: { write: isAdmin } }, city: {} } },
-    place: { type: 'object', properties: { city: {} } },
+    path: { type: 'object', properties: { city: {} } },
     team: { type: 'string' },
     code: { type: 'string' },
   },
@@ -73,11 +73,11 @@ describe('the six rules of the specification', () => {
   });
 
   it('2: only declared fields are stored; a misspelled name is dropped without error, and named in a header', async () => {
-    const got = await put(ann, task.id, { titel: 'lost', title: 'Two', place: { city: 'Rome', zpi: '1' } });
+    const got = await put(ann, task.id, { titel: 'lost', title: 'Two', path: { city: 'Rome', zpi: '1' } });
     expect(got).toMatchObject({ status: 200, body: { title: 'Two' } });
     expect(got.body).not.toHaveProperty('titel');
-    expect(got.body.place).toEqual({ city: 'Rome' });
-    expect(got.headers['x-ignored-fields']?.split(',').sort()).toEqual(['place.zpi', 'titel']);
+    expect(got.body.path).toEqual({ city: 'Rome' });
+    expect(got.headers['x-ignored-fields']?.split(',').sort()).toEqual(['path.zpi', 'titel']);
     const row = await world.db.selectFrom('entity_records').select('data').where('id', '=', task.id).executeTakeFirst();
     expect(Object.keys(row?.data as object)).not.toContain('titel');
   });
@@ -172,7 +172,7 @@ describe('updateRecord', () => {
     expect(await put(token, task.id, {}, 'task')).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
   });
 
-  it('lists every fault of the sent fields, at their place, and stores nothing', async () => {
+  it('lists every fault of the sent fields, at their path, and stores nothing', async () => {
     const got = await put(ann, task.id, { title: 5, price: -1, state: 'lost', note: 'new' });
     expect(got.status).toBe(422);
     expect(got.body.detail.map(({ loc, type }: { loc: unknown; type: string }) => [loc, type])).toEqual([

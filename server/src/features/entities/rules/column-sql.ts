@@ -1,16 +1,16 @@
-// Owns tests of a record's automatic columns as SQL: plain comparisons of the column wherever an index could serve them.
+// Owns writing checks of automatic columns as SQL: plain comparisons of the column wherever an index could be used.
 import type { Check } from './decide.ts';
 import type { Column } from './rule.ts';
-import { type SqlWriter, symbols, textCheck } from './text-sql.ts';
+import { comparisonSymbols, type SqlParameters, writeTextCheck } from './text-sql.ts';
 
-export function columnCheck(column: Column, check: Check, sql: SqlWriter): string {
+export function writeColumnCheck(column: Column, check: Check, params: SqlParameters): string {
   switch (check.op) {
     case 'eq':
-      return isOneOf(column, [check.value], sql);
+      return writeIsOneOf(column, [check.value], params);
     case 'in':
-      return isOneOf(column, check.values, sql);
+      return writeIsOneOf(column, check.values, params);
     case 'all':
-      return new Set(check.values).size === 1 ? isOneOf(column, check.values, sql) : 'false';
+      return new Set(check.values).size === 1 ? writeIsOneOf(column, check.values, params) : 'false';
     case 'exists':
     case 'every':
       return 'true';
@@ -19,19 +19,19 @@ export function columnCheck(column: Column, check: Check, sql: SqlWriter): strin
       return 'false';
     case 'contains':
     case 'startsWith':
-      return column === 'is_sample' ? 'false' : textCheck(texts[column], check, sql);
+      return column === 'is_sample' ? 'false' : writeTextCheck(columnTexts[column], check, params);
     default: {
       if (column === 'is_sample' || typeof check.value === 'number') return 'false';
       const { op, value } = check;
-      const moment = columnKinds[column] === 'timestamptz' ? momentOf(value) : undefined;
-      if (moment === undefined) return textCheck(texts[column], { op, value }, sql);
-      const symbol = moment.isWhole ? symbols[op] : op === 'gt' || op === 'gte' ? '>=' : '<';
-      return `r.${column} ${symbol} ${sql.bind(moment.at)}::timestamptz`;
+      const prefix = columnTypes[column] === 'timestamptz' ? parseDatePrefix(value) : undefined;
+      if (prefix === undefined) return writeTextCheck(columnTexts[column], { op, value }, params);
+      const symbol = prefix.isComplete ? comparisonSymbols[op] : op === 'gt' || op === 'gte' ? '>=' : '<';
+      return `r.${column} ${symbol} ${params.bind(prefix.start)}::timestamptz`;
     }
   }
 }
 
-export const columnKinds = {
+export const columnTypes = {
   id: 'uuid',
   created_by: 'text',
   created_by_id: 'text',
@@ -40,45 +40,46 @@ export const columnKinds = {
   is_sample: 'boolean',
 } as const;
 
-const iso = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const isoText = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const texts = {
+const columnTexts = {
   id: 'r.id::text',
   created_by: 'r.created_by',
   created_by_id: 'r.created_by_id',
-  created_date: iso('r.created_date'),
-  updated_date: iso('r.updated_date'),
+  created_date: isoText('r.created_date'),
+  updated_date: isoText('r.updated_date'),
 };
 
-// A column is never null, and only texts of its own form can be equal to it.
-function isOneOf(column: Column, values: readonly unknown[], sql: SqlWriter): string {
-  const kind = columnKinds[column];
-  const possible = values.filter((value) => couldBe[kind](value));
+// A column is never null, and only values of its own form can be equal to it.
+function writeIsOneOf(column: Column, values: readonly unknown[], params: SqlParameters): string {
+  const type = columnTypes[column];
+  const possible = values.filter((value) => canEqual[type](value));
   if (possible.length === 0) return 'false';
-  if (possible.length === 1) return `r.${column} = ${sql.bind(possible[0])}::${kind}`;
-  return `r.${column} = any(${sql.bind(possible)}::${kind}[])`;
+  if (possible.length === 1) return `r.${column} = ${params.bind(possible[0])}::${type}`;
+  return `r.${column} = any(${params.bind(possible)}::${type}[])`;
 }
 
 const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
-const couldBe: Readonly<Record<(typeof columnKinds)[Column], (value: unknown) => boolean>> = {
+const canEqual: Readonly<Record<(typeof columnTypes)[Column], (value: unknown) => boolean>> = {
   uuid: (value) => typeof value === 'string' && uuid.test(value),
   text: (value) => typeof value === 'string',
-  timestamptz: (value) => typeof value === 'string' && momentOf(value)?.isWhole === true,
+  timestamptz: (value) => typeof value === 'string' && parseDatePrefix(value)?.isComplete === true,
   boolean: (value) => typeof value === 'boolean',
 };
 
-const first = '0001-01-01T00:00:00.000Z';
-const wholeParts = [4, 7, 10, 13, 16, 19, 23, 24];
+const earliest = '0001-01-01T00:00:00.000Z';
+const prefixLengths = [4, 7, 10, 13, 16, 19, 23, 24]; // after the year, month, day, hour, minute, second, millisecond, Z
 
 /**
- * The first moment whose ISO text is not before the given beginning of one ('2026-03'), so that comparing moments is
- * comparing texts. Undefined: it is not the beginning of one; only the texts can be compared.
+ * The earliest time whose ISO text begins with the prefix. Rules compare dates as text, and with this time the column
+ * itself can be compared instead: `created_date >= '2026-03'` is `created_date >= '2026-03-01T00:00:00.000Z'`. Returns
+ * undefined if the text is not the prefix of a date; then only the texts can be compared.
  */
-function momentOf(text: string): { at: string; isWhole: boolean } | undefined {
-  if (!wholeParts.includes(text.length) || !/^\d{4}/.test(text) || text < '0001') return undefined;
-  const at = text + first.slice(text.length);
-  const time = Date.parse(at);
-  if (Number.isNaN(time) || new Date(time).toISOString() !== at) return undefined;
-  return { at, isWhole: text.length === first.length };
+function parseDatePrefix(text: string): { start: string; isComplete: boolean } | undefined {
+  if (!prefixLengths.includes(text.length) || !/^\d{4}/.test(text) || text < '0001') return undefined;
+  const start = text + earliest.slice(text.length);
+  const time = Date.parse(start);
+  if (Number.isNaN(time) || new Date(time).toISOString() !== start) return undefined;
+  return { start, isComplete: text.length === earliest.length };
 }

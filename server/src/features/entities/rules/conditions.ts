@@ -1,8 +1,8 @@
-// Owns reading conditions from JSON: combinators, tests, bounds, all faults at once. Which names, operators and values
-// there are is said by a language: that of rules (grammar.ts) or that of queries (query.ts).
-import { elementsOf, type Fields, findField } from './fields.ts';
+// Owns parsing conditions from JSON: combinators, tests, limits, and all faults at once. A dialect says which paths,
+// operators and values are allowed: that of rules (grammar.ts) or that of queries (query.ts).
 import { parseAttribute } from './operand.ts';
-import type { Condition, Operand, Place, Test } from './rule.ts';
+import { findElementProperties, findProperty, type SchemaProperties } from './properties.ts';
+import type { Comparator, Condition, Operand, Path, Test } from './rule.ts';
 import { isObject } from './values.ts';
 
 export type Loc = readonly (string | number)[];
@@ -13,212 +13,229 @@ export interface Fault {
   readonly type: string;
 }
 
-type Form = 'object' | 'list' | 'too_short' | 'too_long' | 'operator' | 'value';
+type FaultKind = 'object' | 'list' | 'too_short' | 'too_long' | 'operator' | 'value';
 
-export interface Language {
-  /** Conditions within conditions, the outermost counted. */
-  readonly depth: number;
-  /** Conditions and tests. */
-  readonly nodes: number;
-  readonly entries: readonly [least: number, most: number];
-  readonly tests: number;
-  readonly listed: number;
+export interface Dialect {
+  /** How deep conditions may be nested; the outermost counts as one. */
+  readonly maxDepth: number;
+  /** Conditions and tests together. */
+  readonly maxNodes: number;
+  /** How many entries one condition may have. */
+  readonly entries: readonly [min: number, max: number];
+  readonly maxTests: number;
+  readonly maxListItems: number;
   readonly operators: ReadonlySet<string>;
-  /** The type of each kind of fault. */
-  readonly faults: Readonly<Record<Form, string>>;
-  /** Undefined when it is no name at all. In an element there are no automatic columns. */
-  place(key: string, inElement: boolean): Place | undefined;
-  /** A text says why it is none. */
-  operand(json: unknown): Operand | string;
-  /** Whether an object in the place of tests is a value to be equal to. */
-  isValue(json: object): boolean;
+  /** The `type` that each kind of fault gets in the 422 answer. */
+  readonly faultTypes: Readonly<Record<FaultKind, string>>;
+  /** Returns undefined if the key is not a valid path. Elements have no automatic columns. */
+  parsePath(key: string, inElement: boolean): Path | undefined;
+  /** Returns a message if the value is not a valid operand. */
+  parseOperand(json: unknown): Operand | string;
+  /** Whether an object is a value to compare with, rather than a set of tests. */
+  isLiteral(json: object): boolean;
 }
 
-const combined = 20;
+const maxCombined = 20;
+const combinators = new Map<string, 'and' | 'or' | 'nor'>([
+  ['$and', 'and'],
+  ['$or', 'or'],
+  ['$nor', 'nor'],
+]);
+const comparators = new Map<string, Comparator>([
+  ['$gt', 'gt'],
+  ['$gte', 'gte'],
+  ['$lt', 'lt'],
+  ['$lte', 'lte'],
+]);
 
-interface Reading {
-  readonly language: Language;
+interface ParseState {
+  readonly dialect: Dialect;
   readonly faults: Fault[];
-  nodes: number;
+  nodeCount: number;
 }
 
-interface Level {
-  readonly fields: Fields | 'open';
+/** What the names in a condition refer to: the record's properties, or those of an array's elements. */
+interface Scope {
+  readonly properties: SchemaProperties | 'open';
   readonly depth: number;
   readonly inElement: boolean;
 }
 
-type Read = Condition | undefined;
+/** Undefined: faults were recorded. */
+type ParsedCondition = Condition | undefined;
 
-export function readCondition(
+export function parseCondition(
   json: unknown,
   loc: Loc,
-  fields: Fields,
-  language: Language,
+  properties: SchemaProperties,
+  dialect: Dialect,
 ): { readonly condition: Condition } | { readonly faults: readonly Fault[] } {
-  const reading: Reading = { language, faults: [], nodes: 0 };
-  const condition = readObject(reading, json, loc, { fields, depth: 1, inElement: false });
-  return condition === undefined || reading.faults.length > 0 ? { faults: reading.faults } : { condition };
+  const state: ParseState = { dialect, faults: [], nodeCount: 0 };
+  const condition = parseObject(state, json, loc, { properties, depth: 1, inElement: false });
+  return condition === undefined || state.faults.length > 0 ? { faults: state.faults } : { condition };
 }
 
-function fault(reading: Reading, loc: Loc, form: Form, msg: string): undefined {
-  reading.faults.push({ loc, msg, type: reading.language.faults[form] });
+function addFault(state: ParseState, loc: Loc, kind: FaultKind, msg: string): undefined {
+  state.faults.push({ loc, msg, type: state.dialect.faultTypes[kind] });
 }
 
-function readObject(reading: Reading, json: unknown, loc: Loc, level: Level): Read {
-  const { depth, entries } = reading.language;
-  if (!isObject(json)) return fault(reading, loc, 'object', 'must be an object');
-  if (level.depth > depth) return fault(reading, loc, 'value', `conditions may be ${depth} deep`);
-  if (!counts(reading, loc)) return undefined;
+function parseObject(state: ParseState, json: unknown, loc: Loc, scope: Scope): ParsedCondition {
+  const { maxDepth, entries } = state.dialect;
+  if (!isObject(json)) return addFault(state, loc, 'object', 'must be an object');
+  if (scope.depth > maxDepth) return addFault(state, loc, 'value', `conditions may be nested ${maxDepth} deep`);
+  if (!countNode(state, loc)) return undefined;
   const keys = Object.keys(json);
-  if (!isWithin(reading, loc, keys.length, entries, 'entries')) return undefined;
-  const parts = keys.map((key) => readEntry(reading, key, json[key], [...loc, key], level));
-  return conjunction(parts);
+  if (!checkCount(state, loc, keys.length, entries, 'entries')) return undefined;
+  const parts = keys.map((key) => parseEntry(state, key, json[key], [...loc, key], scope));
+  return joinWithAnd(parts);
 }
 
-function readEntry(reading: Reading, key: string, json: unknown, loc: Loc, level: Level): Read {
-  const { language } = reading;
-  if (key === '$and' || key === '$or' || key === '$nor') {
-    const parts = readList(reading, json, loc, combined, (each, at) =>
-      readObject(reading, each, [...loc, at], { ...level, depth: level.depth + 1 }),
+function parseEntry(state: ParseState, key: string, json: unknown, loc: Loc, scope: Scope): ParsedCondition {
+  const { dialect } = state;
+  const combinator = combinators.get(key);
+  if (combinator !== undefined) {
+    const parts = parseList(state, json, loc, maxCombined, (each, at) =>
+      parseObject(state, each, [...loc, at], { ...scope, depth: scope.depth + 1 }),
     );
-    return parts && { kind: key.slice(1) as 'and' | 'or' | 'nor', parts };
+    return parts && { kind: combinator, parts };
   }
-  if (key === 'user_condition' && language.operators.has(key)) return readUserCondition(reading, json, loc);
-  if (key.startsWith('$')) return fault(reading, loc, 'operator', 'there is no such operator');
-  const place = language.place(key, level.inElement);
-  if (place === undefined) return fault(reading, loc, 'value', 'not the name of a field');
-  if (place.column === undefined && findField(level.fields, place.names) === undefined) {
-    reading.faults.push({ loc, msg: 'the schema has no such field', type: 'unknown_field' });
+  if (key === 'user_condition' && dialect.operators.has(key)) return parseUserCondition(state, json, loc);
+  if (key.startsWith('$')) return addFault(state, loc, 'operator', 'unknown operator');
+  const path = dialect.parsePath(key, scope.inElement);
+  if (path === undefined) return addFault(state, loc, 'value', 'not a valid field name');
+  if (path.column === undefined && findProperty(scope.properties, path.names) === undefined) {
+    state.faults.push({ loc, msg: 'the schema has no such field', type: 'unknown_field' });
     return undefined;
   }
-  if (!isObject(json) || language.isValue(json)) return readEquality(reading, json, loc, place);
-  return readTests(reading, json, loc, place, level);
+  if (!isObject(json) || dialect.isLiteral(json)) return parseCountedEquality(state, json, loc, path);
+  return parseTests(state, json, loc, path, scope);
 }
 
-function readUserCondition(reading: Reading, json: unknown, loc: Loc): Read {
-  if (!isObject(json)) return fault(reading, loc, 'object', 'must be an object');
+function parseUserCondition(state: ParseState, json: unknown, loc: Loc): ParsedCondition {
+  if (!isObject(json)) return addFault(state, loc, 'object', 'must be an object');
   const keys = Object.keys(json);
-  if (!isWithin(reading, loc, keys.length, [1, combined], 'attributes')) return undefined;
-  const parts = keys.map((key): Read => {
+  if (!checkCount(state, loc, keys.length, [1, maxCombined], 'attributes')) return undefined;
+  const parts = keys.map((key): ParsedCondition => {
     const at = [...loc, key];
     const attribute = parseAttribute(key);
     if (attribute === undefined) {
-      return fault(reading, at, 'value', 'an attribute is id, email, full_name, role or data.<name>');
+      return addFault(state, at, 'value', 'must be id, email, full_name, role or data.<name>');
     }
-    if (!counts(reading, at)) return undefined;
-    const operand = readOperand(reading, json[key], at);
+    if (!countNode(state, at)) return undefined;
+    const operand = parseOperand(state, json[key], at);
     return operand && { kind: 'user', attribute, operand };
   });
-  return conjunction(parts);
+  return joinWithAnd(parts);
 }
 
-function readTests(reading: Reading, json: Readonly<Record<string, unknown>>, loc: Loc, place: Place, level: Level) {
+function parseTests(state: ParseState, json: Readonly<Record<string, unknown>>, loc: Loc, path: Path, scope: Scope) {
   const keys = Object.keys(json);
-  if (!isWithin(reading, loc, keys.length, [1, reading.language.tests], 'tests')) return undefined;
-  return conjunction(keys.map((key) => readTest(reading, key, json[key], [...loc, key], place, level)));
+  if (!checkCount(state, loc, keys.length, [1, state.dialect.maxTests], 'tests')) return undefined;
+  return joinWithAnd(keys.map((key) => parseTest(state, key, json[key], [...loc, key], path, scope)));
 }
 
-function readTest(reading: Reading, op: string, json: unknown, loc: Loc, place: Place, level: Level): Read {
-  if (!op.startsWith('$')) return fault(reading, loc, 'value', 'must be an operator');
-  if (!reading.language.operators.has(op)) return fault(reading, loc, 'operator', 'there is no such operator');
-  if (!counts(reading, loc)) return undefined;
-  const test = (test: Test): Condition => ({ kind: 'field', place, test });
+function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path: Path, scope: Scope): ParsedCondition {
+  if (!op.startsWith('$')) return addFault(state, loc, 'value', 'must be an operator');
+  if (!state.dialect.operators.has(op)) return addFault(state, loc, 'operator', 'unknown operator');
+  if (!countNode(state, loc)) return undefined;
+  const toCondition = (test: Test): Condition => ({ kind: 'field', path, test });
+  const comparator = comparators.get(op);
+  if (comparator !== undefined) {
+    const operand = parseOperand(state, json, loc);
+    return operand && toCondition({ op: comparator, operand });
+  }
   switch (op) {
     case '$eq':
-      return equality(reading, json, loc, place);
+      return parseEquality(state, json, loc, path);
     case '$ne':
-      return opposite(equality(reading, json, loc, place));
-    case '$gt':
-    case '$gte':
-    case '$lt':
-    case '$lte': {
-      const operand = readOperand(reading, json, loc);
-      return operand && test({ op: op.slice(1) as 'gt' | 'gte' | 'lt' | 'lte', operand });
-    }
+      return negate(parseEquality(state, json, loc, path));
+
     case '$in':
     case '$nin': {
-      const operands = readOperands(reading, json, loc);
-      const read = operands && test({ op: 'in', operands });
-      return op === '$in' ? read : opposite(read);
+      const operands = parseOperands(state, json, loc);
+      const condition = operands && toCondition({ op: 'in', operands });
+      return op === '$in' ? condition : negate(condition);
     }
     case '$all': {
-      const operands = readOperands(reading, json, loc);
-      return operands && test({ op: 'all', operands });
+      const operands = parseOperands(state, json, loc);
+      return operands && toCondition({ op: 'all', operands });
     }
     case '$exists':
-      if (typeof json !== 'boolean') return fault(reading, loc, 'value', 'must be true or false');
-      return json ? test({ op: 'exists' }) : opposite(test({ op: 'exists' }));
+      if (typeof json !== 'boolean') return addFault(state, loc, 'value', 'must be true or false');
+      return json ? toCondition({ op: 'exists' }) : negate(toCondition({ op: 'exists' }));
     case '$size':
-      if (!Number.isSafeInteger(json) || Number(json) < 0) return fault(reading, loc, 'value', 'must be a count');
-      return test({ op: 'size', length: Number(json) });
+      if (!Number.isSafeInteger(json) || Number(json) < 0)
+        return addFault(state, loc, 'value', 'must be a whole number from 0');
+      return toCondition({ op: 'size', length: Number(json) });
     case '$elemMatch': {
-      const inside = { fields: elementsOf(level.fields, place), depth: level.depth + 1, inElement: true };
-      const condition = readObject(reading, json, loc, inside);
-      return condition && test({ op: 'some', condition });
+      const properties = findElementProperties(scope.properties, path);
+      const condition = parseObject(state, json, loc, { properties, depth: scope.depth + 1, inElement: true });
+      return condition && toCondition({ op: 'some', condition });
     }
     case '$not':
-      if (!isObject(json)) return fault(reading, loc, 'object', 'must be an object of operators');
-      return opposite(readTests(reading, json, loc, place, level));
+      if (!isObject(json)) return addFault(state, loc, 'object', 'must be an object of operators');
+      return negate(parseTests(state, json, loc, path, scope));
     default: {
-      const operand = readOperand(reading, json, loc);
+      const operand = parseOperand(state, json, loc);
       if (operand === undefined) return undefined;
       if (operand.kind !== 'value' || typeof operand.value !== 'string') {
-        return fault(reading, loc, 'value', 'must be a text');
+        return addFault(state, loc, 'value', 'must be a string');
       }
-      return test({ op: op === '$contains' ? 'contains' : 'startsWith', text: operand.value });
+      return toCondition({ op: op === '$contains' ? 'contains' : 'startsWith', text: operand.value });
     }
   }
 }
 
-function readEquality(reading: Reading, json: unknown, loc: Loc, place: Place): Read {
-  return counts(reading, loc) ? equality(reading, json, loc, place) : undefined;
+function parseCountedEquality(state: ParseState, json: unknown, loc: Loc, path: Path): ParsedCondition {
+  return countNode(state, loc) ? parseEquality(state, json, loc, path) : undefined;
 }
 
-function equality(reading: Reading, json: unknown, loc: Loc, place: Place): Read {
-  const operand = readOperand(reading, json, loc);
-  return operand && { kind: 'field', place, test: { op: 'eq', operand } };
+function parseEquality(state: ParseState, json: unknown, loc: Loc, path: Path): ParsedCondition {
+  const operand = parseOperand(state, json, loc);
+  return operand && { kind: 'field', path, test: { op: 'eq', operand } };
 }
 
-function readOperand(reading: Reading, json: unknown, loc: Loc): Operand | undefined {
-  const operand = reading.language.operand(json);
-  return typeof operand === 'string' ? fault(reading, loc, 'value', operand) : operand;
+function parseOperand(state: ParseState, json: unknown, loc: Loc): Operand | undefined {
+  const operand = state.dialect.parseOperand(json);
+  return typeof operand === 'string' ? addFault(state, loc, 'value', operand) : operand;
 }
 
-const readOperands = (reading: Reading, json: unknown, loc: Loc) =>
-  readList(reading, json, loc, reading.language.listed, (each, at) => readOperand(reading, each, [...loc, at]));
+const parseOperands = (state: ParseState, json: unknown, loc: Loc) =>
+  parseList(state, json, loc, state.dialect.maxListItems, (each, at) => parseOperand(state, each, [...loc, at]));
 
-function readList<T>(
-  reading: Reading,
+function parseList<T>(
+  state: ParseState,
   json: unknown,
   loc: Loc,
-  most: number,
-  read: (each: unknown, at: number) => T | undefined,
+  maxItems: number,
+  parseItem: (each: unknown, at: number) => T | undefined,
 ): T[] | undefined {
-  if (!Array.isArray(json)) return fault(reading, loc, 'list', 'must be a list');
-  if (!isWithin(reading, loc, json.length, [1, most], 'items')) return undefined;
-  const items = json.map(read).filter((item) => item !== undefined);
+  if (!Array.isArray(json)) return addFault(state, loc, 'list', 'must be a list');
+  if (!checkCount(state, loc, json.length, [1, maxItems], 'items')) return undefined;
+  const items = json.map(parseItem).filter((item) => item !== undefined);
   return items.length === json.length ? items : undefined;
 }
 
-function isWithin(reading: Reading, loc: Loc, count: number, [least, most]: Language['entries'], what: string) {
-  if (count < least) fault(reading, loc, 'too_short', `at least ${least} ${what}`);
-  if (count > most) fault(reading, loc, 'too_long', `at most ${most} ${what}`);
-  return count >= least && count <= most;
+/** Records a fault and returns false if the count is outside of its limits. */
+function checkCount(state: ParseState, loc: Loc, count: number, [min, max]: Dialect['entries'], what: string): boolean {
+  if (count < min) addFault(state, loc, 'too_short', `at least ${min} ${what}`);
+  if (count > max) addFault(state, loc, 'too_long', `at most ${max} ${what}`);
+  return count >= min && count <= max;
 }
 
-// Said once, where the first one too many stands.
-function counts(reading: Reading, loc: Loc): boolean {
-  const { nodes } = reading.language;
-  reading.nodes += 1;
-  if (reading.nodes === nodes + 1) fault(reading, loc, 'value', `at most ${nodes} conditions and tests in all`);
-  return reading.nodes <= nodes;
+/** Counts one node more. Returns false beyond the limit, and records a fault at the first node beyond it. */
+function countNode(state: ParseState, loc: Loc): boolean {
+  const { maxNodes } = state.dialect;
+  state.nodeCount += 1;
+  if (state.nodeCount === maxNodes + 1)
+    addFault(state, loc, 'value', `at most ${maxNodes} conditions and tests in all`);
+  return state.nodeCount <= maxNodes;
 }
 
-function conjunction(parts: readonly Read[]): Read {
-  const read = parts.filter((part) => part !== undefined);
-  if (read.length !== parts.length) return undefined;
-  return read.length === 1 ? read[0] : { kind: 'and', parts: read };
+function joinWithAnd(parts: readonly ParsedCondition[]): ParsedCondition {
+  const valid = parts.filter((part) => part !== undefined);
+  if (valid.length !== parts.length) return undefined;
+  return valid.length === 1 ? valid[0] : { kind: 'and', parts: valid };
 }
 
-const opposite = (condition: Read): Read => condition && { kind: 'nor', parts: [condition] };
+const negate = (condition: ParsedCondition): ParsedCondition => condition && { kind: 'nor', parts: [condition] };

@@ -1,63 +1,94 @@
-// Tests of what is left of a rule once it is known who asks, and of the SQL it becomes.
+// Tests of deciding a rule for a principal, and of the SQL that results.
 import { describe, expect, it } from 'vitest';
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
-import { decide, decidedFor, equalities, equalitiesOf } from './decide.ts';
+import { decideCondition, decideRule, findEqualities, listEqualities } from './decide.ts';
 import { parseRule } from './grammar.ts';
 import { parseQuery } from './query.ts';
 import type { Rule } from './rule.ts';
-import { compile, jsonAt } from './sql.ts';
+import { compileRule, writeJsonPath } from './sql.ts';
 
 const ann: SignedIn = { kind: 'signed_in', id: 'u-1', email: 'ann@x.y', full_name: 'Ann', role: 'user', data: {} };
 const admin: Principal = { ...ann, role: 'admin' };
 const anonymous: Principal = { kind: 'anonymous' };
 
-const fields = { state: { type: 'string' }, extra: { type: 'object' } };
+const properties = { state: { type: 'string' }, team: { type: 'string' }, extra: { type: 'object' } };
 const ownerOrAdmin = { $or: [{ created_by: '{{user.email}}' }, { user_condition: { role: 'admin' } }] };
 const unknown = { created_by: '{{user.data.none}}' };
 
-function parsed(json: unknown): Rule {
-  const read = parseRule(json, [], fields);
-  if ('faults' in read) throw new Error(JSON.stringify(read.faults));
-  return read.rule;
+function parse(json: unknown): Rule {
+  const result = parseRule(json, [], properties);
+  if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+  return result.rule;
 }
 
-function written(json: unknown, who: Principal = ann) {
+function compile(json: unknown, principal: Principal = ann) {
   const values: unknown[] = [];
-  const sql = compile(parsed(json), who, { bind: (value) => `$${values.push(value)}` });
+  const sql = compileRule(parse(json), principal, { bind: (value) => `$${values.push(value)}` });
   return { sql, values };
 }
 
-describe('what is left of a rule', () => {
-  it('owner or admin is everything for an admin, one equality for others', () => {
-    expect(decidedFor(parsed(ownerOrAdmin), admin)).toBe(true);
-    expect(written(ownerOrAdmin)).toEqual({ sql: '(r.created_by = $1::text)', values: ['ann@x.y'] });
-    expect(decidedFor(parsed(ownerOrAdmin), anonymous)).toBe(false);
+describe('decideRule', () => {
+  it('decides the worked example in decide.ts as its comment says', () => {
+    const rule = {
+      $or: [
+        { created_by: '{{user.email}}' },
+        { user_condition: { role: 'admin' } },
+        { 'data.team': '{{user.data.team}}', 'data.state': { $ne: 'draft' } },
+      ],
+    };
+    const inTeam = { ...ann, data: { team: 'red' } };
+    expect(decideRule(parse(rule), inTeam)).toEqual({
+      kind: 'or',
+      parts: [
+        { kind: 'passes', path: { column: 'created_by' }, check: { op: 'eq', value: 'ann@x.y' } },
+        {
+          kind: 'and',
+          parts: [
+            { kind: 'passes', path: { names: ['team'] }, check: { op: 'eq', value: 'red' } },
+            { kind: 'fails', path: { names: ['state'] }, check: { op: 'eq', value: 'draft' } },
+          ],
+        },
+      ],
+    });
+    expect(compile(rule, inTeam)).toEqual({
+      sql: "((r.created_by = $1::text) or ((r.data->'team' @> $2::jsonb) and ((r.data->'state' @> $3::jsonb) is not true)))",
+      values: ['ann@x.y', '"red"', '"draft"'],
+    });
+    expect(compile(rule, admin).sql).toBe('true');
+    expect(compile(rule, ann).sql).toBe('(r.created_by = $1::text)');
+    expect(compile(rule, anonymous).sql).toBe('false');
+  });
+
+  it('allows "owner or admin" every record to an admin, and their own to others', () => {
+    expect(decideRule(parse(ownerOrAdmin), admin)).toBe(true);
+    expect(compile(ownerOrAdmin)).toEqual({ sql: '(r.created_by = $1::text)', values: ['ann@x.y'] });
+    expect(decideRule(parse(ownerOrAdmin), anonymous)).toBe(false);
   });
 
   it.each([
     [true, true, true],
     [false, false, false],
     [null, true, false],
-  ])('%j is %s for who is signed in, %s for anonymous', (json, signedIn, nobody) => {
-    expect([decidedFor(parsed(json), ann), decidedFor(parsed(json), anonymous)]).toEqual([signedIn, nobody]);
+  ])('decides %j as %s for a signed-in principal and as %s for an anonymous one', (json, signedIn, nobody) => {
+    expect([decideRule(parse(json), ann), decideRule(parse(json), anonymous)]).toEqual([signedIn, nobody]);
   });
 
   it.each([
-    ['unknown', unknown],
-    ['the opposite of unknown', { $nor: [unknown] }],
+    ['an unknown condition', unknown],
+    ['the negation of unknown', { $nor: [unknown] }],
     ['unknown and a test', { $and: [unknown, { 'data.state': 'open' }] }],
-    ['none of unknown and a test', { $nor: [unknown, { 'data.state': 'open' }] }],
-    ['no value known', { 'data.state': { $in: ['{{user.data.a}}', '{{user.data.b}}'] } }],
-    ['a value unknown in $nin', { 'data.state': { $nin: ['open', '{{user.data.a}}'] } }],
-  ])('%s is nothing', (_, json) => expect(decidedFor(parsed(json), ann)).toBe(false));
+    ['neither unknown nor a test', { $nor: [unknown, { 'data.state': 'open' }] }],
+    ['$in with only unknown values', { 'data.state': { $in: ['{{user.data.a}}', '{{user.data.b}}'] } }],
+    ['$nin with an unknown value', { 'data.state': { $nin: ['open', '{{user.data.a}}'] } }],
+  ])('allows no record by %s', (_, json) => expect(decideRule(parse(json), ann)).toBe(false));
 
-  it('an unknown way is no way, the others are', () => {
-    expect(written({ $or: [unknown, { 'data.state': 'open' }] }).sql).toBe("(r.data->'state' @> $1::jsonb)");
+  it('drops an unknown part of $or and keeps the others', () => {
+    expect(compile({ $or: [unknown, { 'data.state': 'open' }] }).sql).toBe("(r.data->'state' @> $1::jsonb)");
   });
 });
 
-describe('equalities', () => {
-  it('are those that every record has: at the top, joined by and, scalar', () => {
+describe('listEqualities', () => {
+  it('lists scalar equalities at the top level that are joined by and', () => {
     const json = {
       $and: [{ 'data.state': 'open' }, { $and: [{ 'data.extra.a': { $eq: 5, $gt: 1 } }] }],
       created_by_id: '{{user.id}}',
@@ -66,56 +97,59 @@ describe('equalities', () => {
       $nor: [{ created_by: 'x' }],
       'data.extra.b': null,
     };
-    expect(equalities(parsed(json), ann)).toEqual([
-      { path: 'data.state', value: 'open' },
-      { path: 'data.extra.a', value: 5 },
-      { path: 'created_by_id', value: 'u-1' },
-      { path: 'is_sample', value: false },
+    expect(listEqualities(parse(json), ann)).toEqual([
+      { field: 'data.state', value: 'open' },
+      { field: 'data.extra.a', value: 5 },
+      { field: 'created_by_id', value: 'u-1' },
+      { field: 'is_sample', value: false },
     ]);
   });
 
-  it('of one test are that one; of a constant none', () => {
-    expect(equalities(parsed(ownerOrAdmin), ann)).toEqual([{ path: 'created_by', value: 'ann@x.y' }]);
-    expect(equalities(parsed(ownerOrAdmin), admin)).toEqual([]);
+  it('lists the equality of a single test, and none of a constant', () => {
+    expect(listEqualities(parse(ownerOrAdmin), ann)).toEqual([{ field: 'created_by', value: 'ann@x.y' }]);
+    expect(listEqualities(parse(ownerOrAdmin), admin)).toEqual([]);
   });
 
-  it('of a query are the same, whoever asks', () => {
-    const read = parseQuery({ state: 'open', 'extra.a': { $gt: 1 } }, [], fields);
-    if ('faults' in read) throw new Error('refused');
-    expect(equalitiesOf(decide(read.query, undefined, true))).toEqual([{ path: 'data.state', value: 'open' }]);
+  it('lists the equalities of a query, which has no principal', () => {
+    const result = parseQuery({ state: 'open', 'extra.a': { $gt: 1 } }, [], properties);
+    if ('faults' in result) throw new Error('refused');
+    expect(findEqualities(decideCondition(result.query, undefined, true))).toEqual([
+      { field: 'data.state', value: 'open' },
+    ]);
   });
 });
 
-describe('as SQL', () => {
+describe('the SQL of a rule', () => {
   it.each([
     [{ id: '01890000-0000-7000-8000-00000000000a' }, '(r.id = $1::uuid)'],
     [{ created_by_id: { $in: ['a', 'b'] } }, '(r.created_by_id = any($1::text[]))'],
     [{ created_date: { $gte: '2026-03' } }, '(r.created_date >= $1::timestamptz)'],
     [{ created_date: { $lte: '2026-03-01T00:00:00.000Z' } }, '(r.created_date <= $1::timestamptz)'],
     [{ is_sample: true }, '(r.is_sample = $1::boolean)'],
-  ])('%j is a plain comparison of the column', (json, sql) => expect(written(json).sql).toBe(sql));
+  ])('compares the column itself for %j', (json, sql) => expect(compile(json).sql).toBe(sql));
 
-  it('carries no value of a rule or a caller in its text', () => {
+  it('contains no value of a rule or a principal in its text', () => {
     const evil = "'); drop table records; --";
-    const who: Principal = { ...ann, email: evil, data: { a: evil, b: [evil] } };
+    const principal: Principal = { ...ann, email: evil, data: { a: evil, b: [evil] } };
     const tests = { $in: [evil, '{{user.data.a}}'], $gt: evil, $all: ['{{user.data.b}}', 'x{{user.email}}'] };
-    const { sql, values } = written({ $or: [{ 'data.state': tests }, { created_by: '{{user.email}}' }] }, who);
+    const { sql, values } = compile({ $or: [{ 'data.state': tests }, { created_by: '{{user.email}}' }] }, principal);
     expect(sql).not.toContain('drop');
     expect(JSON.stringify(values)).toContain('drop');
   });
 
-  it('is no longer for a long list', () => {
+  it('does not grow with the length of a list', () => {
     const lengthOf = (count: number) => {
       const values = Array.from({ length: count }, (_, at) =>
         at % 2 === 0 ? at : `{{user.data.${at % 4 === 1 ? 'a' : 'b'}}}`,
       );
-      const who: Principal = { ...ann, data: { a: [1], b: { x: 1 } } };
-      return written({ 'data.state': { $in: values, $all: values }, created_by: { $in: values } }, who).sql.length;
+      const principal: Principal = { ...ann, data: { a: [1], b: { x: 1 } } };
+      return compile({ 'data.state': { $in: values, $all: values }, created_by: { $in: values } }, principal).sql
+        .length;
     };
     expect(lengthOf(200)).toBe(lengthOf(8));
   });
 
-  it('refuses to write a name that the grammar should have refused', () => {
-    expect(() => jsonAt(["a' or true --"])).toThrow('a name that no rule can have');
+  it('throws for a property name that the grammar should have refused', () => {
+    expect(() => writeJsonPath(["a' or true --"])).toThrow('not a property name that the grammar allows');
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../core/auth/principal.ts';
 import { evaluate } from './evaluate.ts';
 import { parseRule } from './grammar.ts';
-import type { Subject, Verdict } from './rule.ts';
+import type { DataRecord, Verdict } from './rule.ts';
 
 const ann: Principal = {
   kind: 'signed_in',
@@ -15,7 +15,7 @@ const ann: Principal = {
 };
 const anonymous: Principal = { kind: 'anonymous' };
 
-const record = (data: Subject['data'] = {}): Subject => ({
+const record = (data: DataRecord['data'] = {}): DataRecord => ({
   id: '01890000-0000-7000-8000-000000000001',
   created_by: 'ann@example.com',
   created_by_id: 'u-1',
@@ -27,10 +27,10 @@ const record = (data: Subject['data'] = {}): Subject => ({
 
 const fields = { f: { type: 'object' }, g: { type: 'object' } };
 
-function verdict(json: unknown, data: Subject['data'] = {}, who = ann): Verdict {
+function verdict(json: unknown, data: DataRecord['data'] = {}, principal = ann): Verdict {
   const parsed = parseRule(json, [], fields);
   if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults));
-  return evaluate(parsed.rule, who, record(data));
+  return evaluate(parsed.rule, principal, record(data));
 }
 
 const met = (test: unknown, f?: unknown) => verdict({ 'data.f': test }, f === undefined ? {} : { f });

@@ -1,56 +1,57 @@
-// Owns deciding rules and queries in the process: three-valued, on one record at a time. `sql.ts` must agree with it.
+// Owns evaluating rules and queries on one record in the process, in three-valued logic. The SQL that sql.ts writes must
+// agree with it, which agreement.test.ts checks on random cases.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
-import { attributeOf, resolve } from './operand.ts';
-import type { Comparator, Condition, Place, Rule, Subject, Test, UserCondition, Verdict } from './rule.ts';
-import { compareCodePoints, isObject, isOrHolds, valueAt } from './values.ts';
+import { readAttribute, resolveOperand } from './operand.ts';
+import type { Comparator, Condition, DataRecord, Path, Rule, Test, UserCondition, Verdict } from './rule.ts';
+import { compareCodePoints, equalsOrContains, findValue, isObject } from './values.ts';
 
-/** What a rule says of a record to whom; only true allows. */
-export function evaluate(rule: Rule, who: Principal, record: Subject): Verdict {
+/** The rule's verdict on a record for a principal. Only true allows. */
+export function evaluate(rule: Rule, principal: Principal, record: DataRecord): Verdict {
   if (rule === 'everyone') return true;
-  if (rule === 'nobody' || who.kind === 'anonymous') return false;
+  if (rule === 'nobody' || principal.kind === 'anonymous') return false;
   if (rule === 'missing') return true;
-  return judge(rule, { who, record, data: record.data });
+  return evaluateCondition(rule, { principal, record, data: record.data });
 }
 
-/** What a condition looks at. In `$elemMatch` the data is the element. */
-export interface View {
-  /** A query names no attributes, so it may be asked by nobody. */
-  readonly who: SignedIn | undefined;
-  readonly record: Subject;
+export interface EvaluationContext {
+  /** Undefined for queries, which have no templates. */
+  readonly principal: SignedIn | undefined;
+  readonly record: DataRecord;
+  /** The record's data; inside `$elemMatch`, the element. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Whether the value at a place may be seen; what may not is missing. */
-  readonly sees?: (names: readonly string[]) => boolean;
+  /** Whether the principal may read the value at a path. One that they may not read is treated as missing. */
+  readonly isVisible?: (names: readonly string[]) => boolean;
 }
 
-export function judge(condition: Condition, view: View): Verdict {
+export function evaluateCondition(condition: Condition, context: EvaluationContext): Verdict {
   switch (condition.kind) {
     case 'and':
-      return all(condition.parts, view);
+      return evaluateAnd(condition.parts, context);
     case 'or':
-      return any(condition.parts, view);
+      return evaluateOr(condition.parts, context);
     case 'nor':
-      return negate(any(condition.parts, view));
+      return negate(evaluateOr(condition.parts, context));
     case 'user':
-      return judgeUser(condition, view.who);
+      return evaluateUserCondition(condition, context.principal);
     case 'field':
-      return judgeTest(condition.test, seen(condition.place, view), view);
+      return evaluateTest(condition.test, readValue(condition.path, context), context);
   }
 }
 
-function all(parts: readonly Condition[], view: View): Verdict {
+function evaluateAnd(parts: readonly Condition[], context: EvaluationContext): Verdict {
   let verdict: Verdict = true;
   for (const part of parts) {
-    const each = judge(part, view);
+    const each = evaluateCondition(part, context);
     if (each === false) return false;
     if (each === null) verdict = null;
   }
   return verdict;
 }
 
-function any(parts: readonly Condition[], view: View): Verdict {
+function evaluateOr(parts: readonly Condition[], context: EvaluationContext): Verdict {
   let verdict: Verdict = false;
   for (const part of parts) {
-    const each = judge(part, view);
+    const each = evaluateCondition(part, context);
     if (each === true) return true;
     if (each === null) verdict = null;
   }
@@ -59,38 +60,40 @@ function any(parts: readonly Condition[], view: View): Verdict {
 
 const negate = (verdict: Verdict): Verdict => (verdict === null ? null : !verdict);
 
-function seen(place: Place, view: View): unknown {
-  if (place.column !== undefined) return view.record[place.column];
-  return view.sees === undefined || view.sees(place.names) ? valueAt(view.data, place.names) : undefined;
+function readValue(path: Path, context: EvaluationContext): unknown {
+  if (path.column !== undefined) return context.record[path.column];
+  return context.isVisible === undefined || context.isVisible(path.names)
+    ? findValue(context.data, path.names)
+    : undefined;
 }
 
-export function judgeUser({ attribute, operand }: UserCondition, who: SignedIn | undefined): Verdict {
-  const value = attributeOf(who, attribute);
-  const wanted = resolve(operand, who);
-  return value === undefined || wanted === undefined ? null : isOrHolds(value, wanted);
+export function evaluateUserCondition({ attribute, operand }: UserCondition, principal: SignedIn | undefined): Verdict {
+  const value = readAttribute(principal, attribute);
+  const wanted = resolveOperand(operand, principal);
+  return value === undefined || wanted === undefined ? null : equalsOrContains(value, wanted);
 }
 
-function judgeTest(test: Test, value: unknown, view: View): Verdict {
+function evaluateTest(test: Test, value: unknown, context: EvaluationContext): Verdict {
   switch (test.op) {
     case 'eq': {
-      const wanted = resolve(test.operand, view.who);
-      return wanted === undefined ? null : isOrHolds(value, wanted);
+      const wanted = resolveOperand(test.operand, context.principal);
+      return wanted === undefined ? null : equalsOrContains(value, wanted);
     }
     case 'in': {
       let verdict: Verdict = false;
       for (const operand of test.operands) {
-        const wanted = resolve(operand, view.who);
+        const wanted = resolveOperand(operand, context.principal);
         if (wanted === undefined) verdict = null;
-        else if (isOrHolds(value, wanted)) return true;
+        else if (equalsOrContains(value, wanted)) return true;
       }
       return verdict;
     }
     case 'all': {
       let verdict: Verdict = true;
       for (const operand of test.operands) {
-        const wanted = resolve(operand, view.who);
+        const wanted = resolveOperand(operand, context.principal);
         if (wanted === undefined) verdict = null;
-        else if (!isOrHolds(value, wanted)) return false;
+        else if (!equalsOrContains(value, wanted)) return false;
       }
       return verdict;
     }
@@ -99,31 +102,31 @@ function judgeTest(test: Test, value: unknown, view: View): Verdict {
     case 'size':
       return Array.isArray(value) && value.length === test.length;
     case 'some':
-      return judgeSome(test.condition, value, view);
+      return evaluateElemMatch(test.condition, value, context);
     case 'contains':
       return typeof value === 'string' && value.toLowerCase().includes(test.text.toLowerCase());
     case 'startsWith':
       return typeof value === 'string' && value.startsWith(test.text);
     default: {
-      const wanted = resolve(test.operand, view.who);
-      return wanted === undefined ? null : isInOrder(test.op, value, wanted);
+      const wanted = resolveOperand(test.operand, context.principal);
+      return wanted === undefined ? null : isComparisonMet(test.op, value, wanted);
     }
   }
 }
 
-function judgeSome(condition: Condition, value: unknown, { who, record }: View): Verdict {
+function evaluateElemMatch(condition: Condition, value: unknown, { principal, record }: EvaluationContext): Verdict {
   if (!Array.isArray(value)) return false;
   let verdict: Verdict = false;
   for (const data of value) {
-    const each = isObject(data) && judge(condition, { who, record, data });
+    const each = isObject(data) && evaluateCondition(condition, { principal, record, data });
     if (each === true) return true;
     if (each === null) verdict = null;
   }
   return verdict;
 }
 
-// Numbers with numbers and texts with texts; any other pair is in no order.
-function isInOrder(op: Comparator, value: unknown, wanted: unknown): boolean {
+// Only two numbers or two strings have an order. For any other pair all four comparisons are false.
+function isComparisonMet(op: Comparator, value: unknown, wanted: unknown): boolean {
   const order =
     typeof value === 'number' && typeof wanted === 'number'
       ? value - wanted

@@ -1,9 +1,9 @@
 // Tests of the language of rules (contract §5.6): every form, every bound, what is refused and where.
 import { describe, expect, it } from 'vitest';
-import type { Fields } from './fields.ts';
 import { parseRule, parseRules } from './grammar.ts';
+import type { SchemaProperties } from './properties.ts';
 
-const fields: Fields = {
+const fields: SchemaProperties = {
   title: { type: 'string' },
   price: { type: ['number', 'null'] },
   tags: { type: 'array', items: { type: 'string' } },
@@ -74,7 +74,7 @@ describe('a rule', () => {
     ['a text with a zero byte', { id: 'a\0' }, 'id'],
     ['half of a surrogate pair', { id: '\ud83d' }, 'id'],
     ['a number that is not finite', { 'data.price': Number.POSITIVE_INFINITY }, 'data.price'],
-  ])('refuses %s', (_, json, place) => expect(faultsOf(json)).toEqual([[place, 'rule_syntax']]));
+  ])('refuses %s', (_, json, path) => expect(faultsOf(json)).toEqual([[path, 'rule_syntax']]));
 
   it.each([
     ['at the top', { 'data.nope': 1 }, 'data.nope'],
@@ -83,8 +83,8 @@ describe('a rule', () => {
     ['within an element', { 'data.lines': { $elemMatch: { qty: 1 } } }, 'data.lines/$elemMatch/qty'],
     ['that every object has', { 'data.constructor': 1 }, 'data.constructor'],
     ['__proto__', { 'data.__proto__': 1 }, 'data.__proto__'],
-  ])('refuses a field that the schema lacks: %s', (_, json, place) =>
-    expect(faultsOf(json)).toEqual([[place, 'unknown_field']]),
+  ])('refuses a field that the schema lacks: %s', (_, json, path) =>
+    expect(faultsOf(json)).toEqual([[path, 'unknown_field']]),
   );
 
   it('names all faults, in the order of the document', () => {

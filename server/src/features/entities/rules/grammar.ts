@@ -1,42 +1,49 @@
-// Owns the language of rules: what a schema may say of who may do what, read into rules or refused with every fault.
-import { type Fault, type Language, type Loc, readCondition } from './conditions.ts';
-import { columnNamed, type Fields, namesOf } from './fields.ts';
+// Owns the grammar of rules: parses a schema's `rls` members, or returns every fault (docs/api/rules.md#grammar).
+import { type Dialect, type Fault, type Loc, parseCondition } from './conditions.ts';
 import { parseOperand } from './operand.ts';
+import { findColumn, parseNames, type SchemaProperties } from './properties.ts';
 import type { Rule } from './rule.ts';
 import { isObject } from './values.ts';
 
-const syntax = 'rule_syntax';
+const syntaxFault = 'rule_syntax';
 
-const language: Language = {
-  depth: 5,
-  nodes: 200,
+const ruleDialect: Dialect = {
+  maxDepth: 5,
+  maxNodes: 200,
   entries: [1, 20],
-  tests: 8,
-  listed: 200,
+  maxTests: 8,
+  maxListItems: 200,
   operators: new Set('user_condition $eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch'.split(' ')),
-  faults: { object: syntax, list: syntax, too_short: syntax, too_long: syntax, operator: syntax, value: syntax },
-  place(key, inElement) {
-    const column = inElement ? undefined : columnNamed(key);
+  faultTypes: {
+    object: syntaxFault,
+    list: syntaxFault,
+    too_short: syntaxFault,
+    too_long: syntaxFault,
+    operator: syntaxFault,
+    value: syntaxFault,
+  },
+  parsePath(key, inElement) {
+    const column = inElement ? undefined : findColumn(key);
     if (column !== undefined) return { column };
     if (!inElement && !key.startsWith('data.')) return undefined;
-    const names = namesOf(inElement ? key : key.slice('data.'.length));
+    const names = parseNames(inElement ? key : key.slice('data.'.length));
     return names && { names };
   },
-  operand: parseOperand,
-  isValue: () => false,
+  parseOperand: parseOperand,
+  isLiteral: () => false,
 };
 
 export type Parsed<T> = T | { readonly faults: readonly Fault[] };
 
-export function parseRule(json: unknown, loc: Loc, fields: Fields): Parsed<{ readonly rule: Rule }> {
+export function parseRule(json: unknown, loc: Loc, properties: SchemaProperties): Parsed<{ readonly rule: Rule }> {
   if (json === true) return { rule: 'everyone' };
   if (json === false) return { rule: 'nobody' };
   if (json === null || json === '' || (isObject(json) && Object.keys(json).length === 0)) return { rule: 'missing' };
-  const read = readCondition(json, loc, fields, language);
-  return 'faults' in read ? read : { rule: read.condition };
+  const parsed = parseCondition(json, loc, properties, ruleDialect);
+  return 'faults' in parsed ? parsed : { rule: parsed.condition };
 }
 
-/** Of an entity, or of one of its fields (where what is missing is no rule at all: the entity's alone counts). */
+/** The rules of an entity, or of one of its fields. A missing field rule means that only the entity's rule applies. */
 export interface Rules {
   readonly create: Rule;
   readonly read: Rule;
@@ -45,17 +52,17 @@ export interface Rules {
   readonly update_check: Rule;
 }
 
-const operations = {
+const operationNames = {
   entity: ['create', 'read', 'update', 'delete', 'write', 'update_check'],
   field: ['create', 'read', 'update', 'write'],
 };
 
-/** Reads an `rls` member; `write` stands in for what is missing of create, update and delete. */
+/** Parses an `rls` member. `write` is the default of create, update and delete. */
 export function parseRules(
   json: unknown,
   loc: Loc,
-  fields: Fields,
-  of: keyof typeof operations,
+  properties: SchemaProperties,
+  of: keyof typeof operationNames,
 ): Parsed<{ readonly rules: Rules }> {
   const missing: Rules = {
     create: 'missing',
@@ -65,18 +72,18 @@ export function parseRules(
     update_check: 'missing',
   };
   if (json === undefined || json === null) return { rules: missing };
-  if (!isObject(json)) return { faults: [{ loc, msg: 'must be an object', type: syntax }] };
+  if (!isObject(json)) return { faults: [{ loc, msg: 'must be an object', type: syntaxFault }] };
   const faults: Fault[] = [];
-  const read: Record<string, Rule> = {};
+  const declared: Record<string, Rule> = {};
   for (const [operation, rule] of Object.entries(json)) {
     const at = [...loc, operation];
-    const parsed: Parsed<{ readonly rule: Rule }> = operations[of].includes(operation)
-      ? parseRule(rule, at, fields)
-      : { faults: [{ loc: at, msg: `an operation is one of ${operations[of].join(', ')}`, type: syntax }] };
+    const parsed: Parsed<{ readonly rule: Rule }> = operationNames[of].includes(operation)
+      ? parseRule(rule, at, properties)
+      : { faults: [{ loc: at, msg: `must be one of ${operationNames[of].join(', ')}`, type: syntaxFault }] };
     if ('faults' in parsed) faults.push(...parsed.faults);
-    else if (parsed.rule !== 'missing') read[operation] = parsed.rule;
+    else if (parsed.rule !== 'missing') declared[operation] = parsed.rule;
   }
   if (faults.length > 0) return { faults };
-  const { write = 'missing', ...rest } = read;
+  const { write = 'missing', ...rest } = declared;
   return { rules: { ...missing, create: write, update: write, delete: write, ...rest } };
 }

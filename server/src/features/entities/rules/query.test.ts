@@ -1,13 +1,13 @@
 // Tests of the language of queries (contract §5.4): every operator, every bound, and what the rules of fields hide.
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../core/auth/principal.ts';
-import { parseFieldRules, rulesOver } from './field-rules.ts';
-import type { Fields } from './fields.ts';
-import { matches, parseQuery } from './query.ts';
-import type { Subject } from './rule.ts';
+import { findGoverningRules, parseFieldRules } from './field-rules.ts';
+import type { SchemaProperties } from './properties.ts';
+import { matchesQuery, parseQuery } from './query.ts';
+import type { DataRecord } from './rule.ts';
 
 const admin = { user_condition: { role: 'admin' } };
-const fields: Fields = {
+const fields: SchemaProperties = {
   title: { type: 'string' },
   tags: { type: 'array', items: { type: 'string' } },
   lines: { type: 'array', items: { type: 'object', properties: { sku: { type: 'string' } } } },
@@ -24,7 +24,7 @@ const as = (role: string): Principal => ({
   data: {},
 });
 
-const record = (data: Subject['data']): Subject => ({
+const record = (data: DataRecord['data']): DataRecord => ({
   id: '01890000-0000-7000-8000-000000000001',
   created_by: 'ann@example.com',
   created_by_id: 'u-1',
@@ -39,15 +39,20 @@ const faultsOf = (json: unknown) => {
   return 'faults' in parsed ? parsed.faults.map(({ loc, type }) => [loc.slice(2).join('/'), type]) : [];
 };
 
-function found(json: unknown, data: Subject['data'], who = anonymous, ruled: Fields = fields): boolean {
+function found(
+  json: unknown,
+  data: DataRecord['data'],
+  principal = anonymous,
+  ruled: SchemaProperties = fields,
+): boolean {
   const query = parseQuery(json, [], ruled);
   const rules = parseFieldRules(ruled, []);
   if ('faults' in query || 'faults' in rules) throw new Error(JSON.stringify([query, rules]));
-  return matches(query.query, { who, fieldRules: rules.fieldRules }, record(data));
+  return matchesQuery(query.query, { principal: principal, fieldRules: rules.fieldRules }, record(data));
 }
 
 describe('a query', () => {
-  it.each<[string, unknown, Subject['data'], boolean]>([
+  it.each<[string, unknown, DataRecord['data'], boolean]>([
     ['{} finds every record', {}, {}, true],
     ['equality', { title: 'a' }, { title: 'a' }, true],
     ['data. may stand in front', { 'data.title': 'a' }, { title: 'a' }, true],
@@ -102,7 +107,7 @@ describe('a query', () => {
       'value_error',
     ],
     ['a number beyond all', { extra: JSON.parse('1e999') }, 'extra', 'value_error'],
-  ])('refuses %s', (_, json, place, type) => expect(faultsOf(json)).toEqual([[place, type]]));
+  ])('refuses %s', (_, json, path, type) => expect(faultsOf(json)).toEqual([[path, type]]));
 });
 
 describe('bounds of a query', () => {
@@ -135,7 +140,7 @@ describe('bounds of a query', () => {
 });
 
 describe('a field whose read rule is not met', () => {
-  const ruled: Fields = {
+  const ruled: SchemaProperties = {
     ...fields,
     cost: { type: 'number', rls: { read: admin } },
     address: { type: 'object', rls: { read: false }, properties: { zip: { rls: { read: true } }, street: {} } },
@@ -184,10 +189,10 @@ describe('rules of fields', () => {
   it('write stands for create and update; the closest counts', () => {
     const parsed = parseFieldRules({ a: { rls: { write: false }, properties: { b: { rls: { update: true } } } } }, []);
     if ('faults' in parsed) throw new Error('refused');
-    expect(rulesOver(parsed.fieldRules, ['a', 'c'], 'create')).toEqual(['nobody']);
-    expect(rulesOver(parsed.fieldRules, ['a', 'b'], 'update')).toEqual(['everyone']);
-    expect(rulesOver(parsed.fieldRules, ['a', 'b'], 'create')).toEqual(['nobody']);
-    expect(rulesOver(parsed.fieldRules, ['a'], 'update')).toEqual(['nobody', 'everyone']);
-    expect(rulesOver(parsed.fieldRules, ['a'], 'read')).toEqual([]);
+    expect(findGoverningRules(parsed.fieldRules, ['a', 'c'], 'create')).toEqual(['nobody']);
+    expect(findGoverningRules(parsed.fieldRules, ['a', 'b'], 'update')).toEqual(['everyone']);
+    expect(findGoverningRules(parsed.fieldRules, ['a', 'b'], 'create')).toEqual(['nobody']);
+    expect(findGoverningRules(parsed.fieldRules, ['a'], 'update')).toEqual(['nobody', 'everyone']);
+    expect(findGoverningRules(parsed.fieldRules, ['a'], 'read')).toEqual([]);
   });
 });

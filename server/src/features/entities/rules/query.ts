@@ -1,29 +1,29 @@
-// Owns the language in which records are asked for: filters read from JSON or from single parameters, and decided in the
-// process or as SQL. A field whose read rule is not met for a record is missing in it.
+// Owns the query language for records: parses filters, evaluates them on a record and compiles them to SQL. To a query, a
+// field that the principal may not read in a record is missing in that record.
 import type { Principal } from '../../../core/auth/principal.ts';
 import { isStorableText } from '../../../kit/text.ts';
-import { type Language, type Loc, readCondition } from './conditions.ts';
-import { decide, decidedFor } from './decide.ts';
-import { evaluate, judge } from './evaluate.ts';
-import { type FieldRules, rulesOver } from './field-rules.ts';
-import { columnNamed, type Fields, namesOf } from './fields.ts';
+import { type Dialect, type Loc, parseCondition } from './conditions.ts';
+import { decideCondition, decideRule } from './decide.ts';
+import { evaluate, evaluateCondition } from './evaluate.ts';
+import { type FieldRules, findGoverningRules } from './field-rules.ts';
 import type { Parsed } from './grammar.ts';
-import type { Condition, Place, Subject } from './rule.ts';
-import { compileDecided, type Guard } from './sql.ts';
-import type { SqlWriter } from './text-sql.ts';
+import { findColumn, parseNames, type SchemaProperties } from './properties.ts';
+import type { Condition, DataRecord, Path } from './rule.ts';
+import { type CompileVisibility, compileDecision } from './sql.ts';
+import type { SqlParameters } from './text-sql.ts';
 
-const nodes = 100;
+const maxNodes = 100;
 
-const language: Language = {
-  depth: 5,
-  nodes,
-  entries: [0, nodes],
-  tests: nodes,
-  listed: 1000,
+const queryDialect: Dialect = {
+  maxDepth: 5,
+  maxNodes,
+  entries: [0, maxNodes],
+  maxTests: maxNodes,
+  maxListItems: 1000,
   operators: new Set(
     '$eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch $contains $startsWith $not'.split(' '),
   ),
-  faults: {
+  faultTypes: {
     object: 'dict_type',
     list: 'list_type',
     too_short: 'too_short',
@@ -31,64 +31,70 @@ const language: Language = {
     operator: 'unsupported_operator',
     value: 'value_error',
   },
-  place: (key, inElement) => (inElement ? withNames(key) : placeNamed(key)),
-  operand: (json) => (isStorable(json) ? { kind: 'value', value: json } : 'a value that cannot be stored'),
-  isValue: (json) => !Object.keys(json).some((key) => key.startsWith('$')),
+  parsePath: (key, inElement) => (inElement ? parseDataPath(key) : parsePath(key)),
+  parseOperand: (json) => (isStorable(json) ? { kind: 'value', value: json } : 'a value that cannot be stored'),
+  isLiteral: (json) => !Object.keys(json).some((key) => key.startsWith('$')),
 };
 
-/** Where a name of a query leads; `data.` in front may be left out. */
-export function placeNamed(text: string): Place | undefined {
-  const column = columnNamed(text);
-  return column === undefined ? withNames(text.startsWith('data.') ? text.slice('data.'.length) : text) : { column };
+/** Parses a path of a query, in which the prefix `data.` is optional. */
+export function parsePath(text: string): Path | undefined {
+  const column = findColumn(text);
+  return column === undefined
+    ? parseDataPath(text.startsWith('data.') ? text.slice('data.'.length) : text)
+    : { column };
 }
 
-function withNames(text: string): Place | undefined {
-  const names = namesOf(text);
+function parseDataPath(text: string): Path | undefined {
+  const names = parseNames(text);
   return names && { names };
 }
 
-/** No record holds anything deeper. */
-const deepest = 10;
+/** Records are not nested deeper. */
+const maxValueDepth = 10;
 
 function isStorable(json: unknown, depth = 0): boolean {
   if (typeof json === 'string') return isStorableText(json);
   if (typeof json === 'number') return Number.isFinite(json);
   if (typeof json !== 'object' || json === null) return true;
-  if (depth === deepest) return false;
+  if (depth === maxValueDepth) return false;
   return Object.entries(json).every(([name, value]) => isStorableText(name) && isStorable(value, depth + 1));
 }
 
-/** A query is a condition without templates; `{}` is met by every record. */
-export function parseQuery(json: unknown, loc: Loc, fields: Fields): Parsed<{ readonly query: Condition }> {
-  const read = readCondition(json, loc, fields, language);
-  return 'faults' in read ? read : { query: read.condition };
+/** A query is a condition without templates. Every record matches `{}`. */
+export function parseQuery(
+  json: unknown,
+  loc: Loc,
+  properties: SchemaProperties,
+): Parsed<{ readonly query: Condition }> {
+  const parsed = parseCondition(json, loc, properties, queryDialect);
+  return 'faults' in parsed ? parsed : { query: parsed.condition };
 }
 
-/** Who asks, and which fields are not for everyone. */
-export interface Asking {
-  readonly who: Principal;
+/** Who runs the query, and the rules of the fields. */
+export interface QueryContext {
+  readonly principal: Principal;
   readonly fieldRules: FieldRules;
 }
 
-export function matches(query: Condition, { who, fieldRules }: Asking, record: Subject): boolean {
-  const sees = (names: readonly string[]) =>
-    rulesOver(fieldRules, names, 'read').every((rule) => evaluate(rule, who, record) === true);
-  return judge(query, { who: undefined, record, data: record.data, sees }) === true;
+export function matchesQuery(query: Condition, { principal, fieldRules }: QueryContext, record: DataRecord): boolean {
+  const isVisible = (names: readonly string[]) =>
+    findGoverningRules(fieldRules, names, 'read').every((rule) => evaluate(rule, principal, record) === true);
+  return evaluateCondition(query, { principal: undefined, record, data: record.data, isVisible }) === true;
 }
 
-export const compileQuery = (query: Condition, asking: Asking, sql: SqlWriter): string =>
-  compileDecided(decide(query, undefined, true), sql, guardOf(asking, sql));
+export const compileQuery = (query: Condition, context: QueryContext, params: SqlParameters): string =>
+  compileDecision(decideCondition(query, undefined, true), params, compileVisibility(context, params));
 
-/** Each field's guard is written once, however often the field is named. */
-export function guardOf({ who, fieldRules }: Asking, sql: SqlWriter): Guard {
-  const written = new Map<string, string | undefined>();
+/** The returned function compiles the condition of each field once, however often the query names the field. */
+export function compileVisibility({ principal, fieldRules }: QueryContext, params: SqlParameters): CompileVisibility {
+  const compiled = new Map<string, string | undefined>();
   return (names) => {
     const path = names.join('.');
-    if (!written.has(path)) {
-      const left = rulesOver(fieldRules, names, 'read').map((rule) => decidedFor(rule, who));
-      const parts = left.filter((decided) => decided !== true).map((decided) => compileDecided(decided, sql));
-      written.set(path, parts.length === 0 ? undefined : parts.join(' and '));
+    if (!compiled.has(path)) {
+      const decisions = findGoverningRules(fieldRules, names, 'read').map((rule) => decideRule(rule, principal));
+      const parts = decisions.filter((decision) => decision !== true).map((each) => compileDecision(each, params));
+      compiled.set(path, parts.length === 0 ? undefined : parts.join(' and '));
     }
-    return written.get(path);
+    return compiled.get(path);
   };
 }

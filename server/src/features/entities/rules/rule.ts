@@ -1,7 +1,7 @@
-// Owns the parsed form of a rule and of a query, and what they look at: who asks, and a record.
+// Owns the parsed form of rules and queries, and the form of the records they are evaluated on.
 
-/** A record as rules see it: automatic columns and data. Dates are ISO text with milliseconds and `Z`. */
-export interface Subject {
+/** A record with its automatic columns and its data. Dates are ISO text with milliseconds and `Z`. */
+export interface DataRecord {
   readonly id: string;
   readonly created_by: string;
   readonly created_by_id: string;
@@ -11,15 +11,16 @@ export interface Subject {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Null is unknown, which is refused. */
+/** Null is unknown. Only true allows. */
 export type Verdict = boolean | null;
 
+/** `missing`: every signed-in principal. `everyone` includes anonymous callers. */
 export type Rule = 'missing' | 'everyone' | 'nobody' | Condition;
 
 export type Condition =
   | { readonly kind: 'and' | 'or' | 'nor'; readonly parts: readonly Condition[] }
   | UserCondition
-  | { readonly kind: 'field'; readonly place: Place; readonly test: Test };
+  | { readonly kind: 'field'; readonly path: Path; readonly test: Test };
 
 export interface UserCondition {
   readonly kind: 'user';
@@ -27,7 +28,7 @@ export interface UserCondition {
   readonly operand: Operand;
 }
 
-/** `$ne`, `$nin`, `$exists: false` and `$not` are a `nor` of their opposite. */
+/** `$ne`, `$nin`, `$exists: false` and `$not` are parsed to a `nor` of the opposite test. */
 export type Test =
   | { readonly op: 'eq' | Comparator; readonly operand: Operand }
   | { readonly op: 'in' | 'all'; readonly operands: readonly Operand[] }
@@ -42,13 +43,15 @@ export const columns = ['id', 'created_by', 'created_by_id', 'created_date', 'up
 
 export type Column = (typeof columns)[number];
 
-/** Where a value stands: an automatic column, or names that lead into the data (in `$elemMatch`: into the element). */
-export type Place = { readonly column: Column } | { readonly column?: never; readonly names: readonly string[] };
+/** An automatic column, or property names that lead into the data (inside `$elemMatch`: into the element). */
+export type Path = { readonly column: Column } | { readonly column?: never; readonly names: readonly string[] };
 
+/** An attribute of the principal: a built-in one, or `data.<name>`. */
 export type Attribute =
-  | { readonly own: 'id' | 'email' | 'full_name' | 'role' }
-  | { readonly own?: never; readonly name: string };
+  | { readonly builtIn: 'id' | 'email' | 'full_name' | 'role' }
+  | { readonly builtIn?: never; readonly name: string };
 
+/** What a test compares with: a value, an attribute, or text with attributes in it (`"x-{{user.id}}"`). */
 export type Operand =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'attribute'; readonly attribute: Attribute }

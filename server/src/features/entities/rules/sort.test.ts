@@ -4,11 +4,11 @@ import { openStage, type Stage } from '../../../../test/support/rule-agreement.t
 import { serverUrl } from '../../../../test/support/template.ts';
 import type { Principal } from '../../../core/auth/principal.ts';
 import { parseFieldRules } from './field-rules.ts';
-import type { Fields } from './fields.ts';
+import type { SchemaProperties } from './properties.ts';
 import { compileSort, parseSort } from './sort.ts';
 
 const open = { type: 'object' };
-const fields: Fields = { a: open, b: open, c: { ...open, rls: { read: { is_sample: true } } } };
+const fields: SchemaProperties = { a: open, b: open, c: { ...open, rls: { read: { is_sample: true } } } };
 const ann: Principal = { kind: 'signed_in', id: 'u', email: 'a@b.c', full_name: 'A', role: 'user', data: {} };
 
 let stage: Stage;
@@ -31,7 +31,7 @@ async function paged(text: string, size: number): Promise<number[]> {
   for (let position: string[] | undefined; ; ) {
     const values: unknown[] = [];
     const writer = { bind: (value: unknown) => `$${values.push(value)}` };
-    const order = compileSort(sort.sort, { who: ann, fieldRules: rules.fieldRules }, writer);
+    const order = compileSort(sort.sort, { principal: ann, fieldRules: rules.fieldRules }, writer);
     const after = position === undefined ? 'true' : order.after(position);
     const statement = `select r.n, ${order.position} as position from records r where ${after} order by ${order.by} limit ${size}`;
     const { rows } = await stage.client.query<{ n: number; position: string[] }>(statement, values);

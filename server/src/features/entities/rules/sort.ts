@@ -1,79 +1,83 @@
-// Owns the order of records: what `sort` may say, and the order as SQL for pages that begin after a record.
-// Ascending: missing and null, false, true, numbers, texts by code points, then arrays and objects, which are all alike.
-
-import { columnKinds } from './column-sql.ts';
+// Owns sorting records: parses `sort`, and writes the order as SQL with keyset pagination. Ascending: missing and null,
+// false, true, numbers, strings by code points, then arrays and objects, which are all equal.
+import { columnTypes } from './column-sql.ts';
 import type { Loc } from './conditions.ts';
-import { type Fields, findField } from './fields.ts';
 import type { Parsed } from './grammar.ts';
-import { type Asking, guardOf, placeNamed } from './query.ts';
-import type { Place } from './rule.ts';
-import { type Guard, jsonAt, textAt } from './sql.ts';
-import type { SqlWriter } from './text-sql.ts';
+import { findProperty, type SchemaProperties } from './properties.ts';
+import { compileVisibility, parsePath, type QueryContext } from './query.ts';
+import type { Path } from './rule.ts';
+import { type CompileVisibility, writeJsonPath, writeTextPath } from './sql.ts';
+import type { SqlParameters } from './text-sql.ts';
 
-export interface Term {
-  readonly place: Place;
+export interface SortTerm {
+  readonly path: Path;
   readonly descending: boolean;
 }
 
-const terms = 3;
-// A cursor carries them, and an address holds no more than a few thousand.
+const maxTerms = 3;
+// A cursor contains the compared text, and a URL has room for a few thousand characters.
 const comparedCharacters = 200;
 
-/** `f`, `+f` or `-f`, joined by commas. */
-export function parseSort(text: string, loc: Loc, fields: Fields): Parsed<{ readonly sort: readonly Term[] }> {
+/** Parses `f`, `+f` or `-f`, joined by commas. */
+export function parseSort(
+  text: string,
+  loc: Loc,
+  properties: SchemaProperties,
+): Parsed<{ readonly sort: readonly SortTerm[] }> {
   const parts = text.split(',');
-  if (parts.length > terms) return { faults: [{ loc, msg: `at most ${terms} fields`, type: 'too_long' }] };
+  if (parts.length > maxTerms) return { faults: [{ loc, msg: `at most ${maxTerms} fields`, type: 'too_long' }] };
   const sort = parts.flatMap((part) => {
-    const place = placeNamed(part.replace(/^[+-]/, ''));
-    const known = place && (place.column !== undefined || findField(fields, place.names) !== undefined);
-    return known ? [{ place, descending: part.startsWith('-') }] : [];
+    const path = parsePath(part.replace(/^[+-]/, ''));
+    const known = path && (path.column !== undefined || findProperty(properties, path.names) !== undefined);
+    return known ? [{ path, descending: part.startsWith('-') }] : [];
   });
   if (sort.length === parts.length) return { sort };
   return { faults: [{ loc, msg: 'the schema has no such field', type: 'unknown_field' }] };
 }
 
-export interface Order {
-  /** After `order by`. */
+export interface SortSql {
+  /** What follows `order by`. */
   readonly by: string;
-  /** Where a record stands in the order: an expression that answers text[]. */
+  /** An expression of type text[]: the sort values of a record, for the cursor. */
   readonly position: string;
-  /** Whether a record comes after a position. */
+  /** A condition that is true for records after a position. */
   after(position: readonly string[]): string;
 }
 
-interface Key {
+/** One expression to order by. A property needs three: its type's rank, its number, its text. */
+interface SortKey {
   readonly expression: string;
   readonly type: string;
   readonly descending: boolean;
 }
 
-/** Records alike in every term are in the order of their ids, in the direction of the last term. */
-export function compileSort(sort: readonly Term[], asking: Asking, sql: SqlWriter): Order {
-  const guard = guardOf(asking, sql);
-  const id: Term = { place: { column: 'id' }, descending: sort.at(-1)?.descending ?? false };
-  const keys = [...sort, id].flatMap((term) => keysOf(term, guard));
+/** Records that are equal in every term are sorted by id, in the direction of the last term. */
+export function compileSort(sort: readonly SortTerm[], context: QueryContext, params: SqlParameters): SortSql {
+  const visibility = compileVisibility(context, params);
+  const id: SortTerm = { path: { column: 'id' }, descending: sort.at(-1)?.descending ?? false };
+  const keys = [...sort, id].flatMap((term) => writeSortKeys(term, visibility));
   return {
     by: keys.map(({ expression, descending }) => `${expression}${descending ? ' desc' : ''}`).join(', '),
     position: `array[${keys.map(({ expression }) => `(${expression})::text`).join(', ')}]`,
     after: (position) =>
-      after(
+      writeAfter(
         keys,
-        keys.map(({ type }, at) => `${sql.bind(position[at])}::${type}`),
+        keys.map(({ type }, at) => `${params.bind(position[at])}::${type}`),
       ),
   };
 }
 
-function keysOf({ place, descending }: Term, guard: Guard): Key[] {
-  if (place.column !== undefined) {
-    const type = columnKinds[place.column];
-    return [{ expression: `r.${place.column}${type === 'text' ? ' collate "C"' : ''}`, type, descending }];
+function writeSortKeys({ path, descending }: SortTerm, visibility: CompileVisibility): SortKey[] {
+  if (path.column !== undefined) {
+    const type = columnTypes[path.column];
+    return [{ expression: `r.${path.column}${type === 'text' ? ' collate "C"' : ''}`, type, descending }];
   }
-  const kind = `jsonb_typeof(${jsonAt(place.names)})`;
-  const text = textAt(place.names);
-  const seen = guard(place.names);
-  const unseen = seen === undefined ? '' : `when (${seen}) is not true then`;
+  const kind = `jsonb_typeof(${writeJsonPath(path.names)})`;
+  const text = writeTextPath(path.names);
+  const visible = visibility(path.names);
+  const whenHidden = visible === undefined ? '' : `when (${visible}) is not true then`;
   const when = (otherwise: string, cases: string) =>
-    `(case ${unseen && `${unseen} ${otherwise}`} ${cases} else ${otherwise} end)`;
+    `(case ${whenHidden && `${whenHidden} ${otherwise}`} ${cases} else ${otherwise} end)`;
   const rank = `when ${kind} = 'boolean' then 1 when ${kind} = 'number' then 2 when ${kind} = 'string' then 3
     when ${kind} in ('array', 'object') then 4`;
   const size = `when ${kind} = 'number' then ${text}::numeric when ${kind} = 'boolean' then ${text}::boolean::int`;
@@ -88,8 +92,8 @@ function keysOf({ place, descending }: Term, guard: Guard): Key[] {
   ];
 }
 
-// Keys of one direction compare as a row, which an index can begin at.
-function after(keys: readonly Key[], values: readonly string[]): string {
+// Keys of one direction are compared as a row, for which PostgreSQL can start reading an index at the position.
+function writeAfter(keys: readonly SortKey[], values: readonly string[]): string {
   const [first, ...rest] = keys;
   if (first === undefined) return 'false';
   const symbol = first.descending ? '<' : '>';
@@ -97,5 +101,5 @@ function after(keys: readonly Key[], values: readonly string[]): string {
     return `(${keys.map(({ expression }) => expression).join(', ')}) ${symbol} (${values.join(', ')})`;
   }
   const { expression } = first;
-  return `(${expression} ${symbol} ${values[0]} or (${expression} = ${values[0]} and ${after(rest, values.slice(1))}))`;
+  return `(${expression} ${symbol} ${values[0]} or (${expression} = ${values[0]} and ${writeAfter(rest, values.slice(1))}))`;
 }

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseSchema } from './document.ts';
 import type { Field } from './field.ts';
-import { keyChanges, keyRowsOf, keysFor } from './keys.ts';
-import { patternOf } from './pattern.ts';
-import { storedSchema } from './schema-cache.ts';
-import { checkedValue, nothingFound } from './values.ts';
+import { buildKeyRows, deriveKeys, diffKeys } from './keys.ts';
+import { compilePattern } from './pattern.ts';
+import { parseStoredSchema } from './schema-cache.ts';
+import { newValidation, validateValue } from './values.ts';
 
 const faultsOf = (document: unknown) => {
   const parsed = parseSchema(document, ['body']);
@@ -21,10 +21,10 @@ describe('patterns', () => {
     const longest = `(${'ab?'.repeat(60)}){1000}`;
     const before = performance.now();
     for (let n = 0; n < 100; n += 1)
-      for (const source of [...large, longest]) expect(patternOf(source)).toBeUndefined();
+      for (const source of [...large, longest]) expect(compilePattern(source)).toBeUndefined();
     expect(performance.now() - before).toBeLessThan(20_000); // compiling the longest takes half a second each time
     for (const source of ['a{900}', '[(]{30}', '\\Q(((\\E', '[[:alpha:]]{20}', '(?:a{10}){10}', '\\({10}', '[]({]a'])
-      expect(patternOf(source)).toBeDefined();
+      expect(compilePattern(source)).toBeDefined();
   });
 });
 
@@ -150,10 +150,10 @@ describe('a document', () => {
   });
 });
 
-const fieldOf = (property: object): Field => storedSchema(withProperty(property)).fields.get('a') as Field;
+const fieldOf = (property: object): Field => parseStoredSchema(withProperty(property)).fields.get('a') as Field;
 const checked = (property: object, value: unknown) => {
-  const found = nothingFound();
-  const result = checkedValue(fieldOf(property), value, ['body', 'a'], found);
+  const found = newValidation();
+  const result = validateValue(fieldOf(property), value, ['body', 'a'], found);
   return found.faults.length > 0
     ? found.faults.map(({ loc, type }) => `${loc.slice(2).join('.')} ${type}`.trim())
     : { result };
@@ -226,7 +226,7 @@ describe('a value', () => {
 });
 
 describe('keys', () => {
-  const schema = storedSchema({
+  const schema = parseStoredSchema({
     name: 'T',
     properties: { owner: {}, tags: { type: 'array' }, a: {}, b: {} },
     unique: [['a', 'b']],
@@ -235,7 +235,7 @@ describe('keys', () => {
       delete: { $and: [{ 'data.tags': { $in: ['{{user.id}}', 'all'] } }, { created_by_id: '{{user.id}}' }] },
     },
   });
-  const keys = keysFor(schema, 7, ['data.owner#3']);
+  const keys = deriveKeys(schema, 7, ['data.owner#3']);
   const record = (data: object) => ({
     id: '1',
     created_by: 'c',
@@ -251,7 +251,7 @@ describe('keys', () => {
   });
 
   it('a record has a row for each value, none for what is missing', () => {
-    const names = (data: object) => keyRowsOf(keys, record(data)).map(({ key }) => key.split('#')[0]);
+    const names = (data: object) => buildKeyRows(keys, record(data)).map(({ key }) => key.split('#')[0]);
     expect(names({})).toEqual(['created_by_id']);
     expect(names({ a: 'x', owner: null })).toEqual(['created_by_id']);
     expect(names({ a: 'x', b: 1, owner: 'o' })).toEqual(['unique(a,b)', 'data.owner', 'created_by_id']);
@@ -259,15 +259,15 @@ describe('keys', () => {
   });
 
   it('a change gives up and adds only what differs', () => {
-    const changes = (before: object, after: object) => keyChanges(keys, record(before), record(after));
-    const { gone, added } = changes({ owner: 'a', tags: ['x', 'y'] }, { owner: 'b', tags: ['y', 'x'] });
-    expect(gone.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']); // the whole list is a value too
+    const changes = (before: object, after: object) => diffKeys(keys, record(before), record(after));
+    const { removed, added } = changes({ owner: 'a', tags: ['x', 'y'] }, { owner: 'b', tags: ['y', 'x'] });
+    expect(removed.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']); // the whole list is a value too
     expect(added.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']);
-    expect(changes({ owner: 'a' }, { owner: 'a', a: 'new' })).toEqual({ gone: [], added: [] });
+    expect(changes({ owner: 'a' }, { owner: 'a', a: 'new' })).toEqual({ removed: [], added: [] });
   });
 
   it('equal values have equal digests, whatever the order of names, and others have others', () => {
-    const digest = (a: unknown) => keyRowsOf(keys, record({ owner: a }))[0]?.value.toString('hex');
+    const digest = (a: unknown) => buildKeyRows(keys, record({ owner: a }))[0]?.value.toString('hex');
     expect(digest({ x: 1, y: 2 })).toBe(digest({ y: 2, x: 1 }));
     expect(digest(0)).toBe(digest(-0));
     expect(new Set([digest('1'), digest(1), digest(true), digest('true'), digest([1])]).size).toBe(5);

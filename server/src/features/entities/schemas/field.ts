@@ -1,7 +1,7 @@
 // Owns the parsed form of a schema: what a document (docs/contract.md §5.1) says, made ready to check values by.
 import type { FieldRules } from '../rules/field-rules.ts';
-import type { Fields as NamedFields } from '../rules/fields.ts';
 import type { Rules } from '../rules/grammar.ts';
+import type { SchemaProperties as NamedFields } from '../rules/properties.ts';
 import type { FormatName } from './formats.ts';
 import type { Pattern } from './pattern.ts';
 
@@ -38,11 +38,11 @@ export interface EntitySchema extends Fields {
   /** How large its patterns are together. */
   readonly patternCost: number;
   /** The properties of the document, for queries that name them. */
-  readonly named: NamedFields;
+  readonly properties: NamedFields;
 }
 
 /** Names that every record has by itself. */
-export const automaticNames = [
+export const automaticFieldNames = [
   'id',
   'created_date',
   'updated_date',
@@ -59,4 +59,4 @@ export const noRules: Rules = {
   update_check: 'missing',
 };
 
-export const plainText: Field = { types: ['string'], nullable: false };
+export const anyText: Field = { types: ['string'], nullable: false };

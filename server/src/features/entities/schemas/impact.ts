@@ -4,13 +4,13 @@ import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Db } from '../../../tables.ts';
 import { evaluate } from '../rules/evaluate.ts';
-import type { Subject } from '../rules/rule.ts';
-import { removedFields } from './declared.ts';
+import type { DataRecord } from '../rules/rule.ts';
+import { listRemovedFields } from './declared-fields.ts';
 import type { EntitySchema } from './field.ts';
-import { newestRecords } from './store.ts';
-import { checkedValue, type Findings, nothingFound } from './values.ts';
+import { iterateNewestRecords } from './store.ts';
+import { newValidation, type Validation, validateValue } from './values.ts';
 
-const sampled = 1_000;
+const sampleSize = 1_000;
 
 export interface Impact {
   readonly records: number;
@@ -22,55 +22,58 @@ export interface Impact {
 const operations = ['create', 'read', 'update', 'delete'] as const;
 
 /** Nobody known, and somebody who is signed in and nothing more. */
-const strangers: readonly [kind: string, who: Principal][] = [
+const samplePrincipals: readonly [kind: string, principal: Principal][] = [
   ['anonymous', { kind: 'anonymous' }],
   ['any_user', { kind: 'signed_in', id: '', email: '', full_name: '', role: 'user', data: {} }],
 ];
 
 /** Also says whether every record was looked at, or only the newest. */
-export async function impactOf(
+export async function measureImpact(
   db: Db,
   access: AppAccess,
   before: EntitySchema | undefined,
   after: EntitySchema,
   records: number,
 ): Promise<{ impact: Impact; isWhole: boolean }> {
-  const fields_removed = before === undefined ? [] : removedFields(before.fields, after.fields);
-  const opened = new Map<string, Impact['newly_open'][number]>();
-  const found = nothingFound(); // one bound on the matching of patterns for all of them
+  const fields_removed = before === undefined ? [] : listRemovedFields(before.fields, after.fields);
+  const newlyOpen = new Map<string, Impact['newly_open'][number]>();
+  const found = newValidation(); // one bound on the matching of patterns for all of them
   let violating_records = 0;
-  for await (const record of newestRecords(db, access, after.name, sampled)) {
-    const isBroken = breaks(after, record, found);
+  for await (const record of iterateNewestRecords(db, access, after.name, sampleSize)) {
+    const isBroken = checkForViolation(after, record, found);
     if (found.steps < 0) break;
     if (isBroken) violating_records += 1;
     for (const operation of before === undefined ? [] : operations) {
-      const kind = opened.has(operation) ? undefined : openedTo(before as EntitySchema, after, operation, record);
-      if (kind !== undefined) opened.set(operation, { operation, example: { id: record.id, principal: kind } });
+      const kind = newlyOpen.has(operation)
+        ? undefined
+        : findNewlyAllowed(before as EntitySchema, after, operation, record);
+      if (kind !== undefined) newlyOpen.set(operation, { operation, example: { id: record.id, principal: kind } });
     }
   }
-  const newly_open = operations.flatMap((operation) => opened.get(operation) ?? []);
-  const isWhole = records <= sampled && found.steps >= 0;
+  const newly_open = operations.flatMap((operation) => newlyOpen.get(operation) ?? []);
+  const isWhole = records <= sampleSize && found.steps >= 0;
   return { impact: { records, violating_records, fields_removed, newly_open }, isWhole };
 }
 
-function breaks({ fields, required }: EntitySchema, { data }: Subject, found: Findings): boolean {
+function checkForViolation({ fields, required }: EntitySchema, { data }: DataRecord, found: Validation): boolean {
   found.faults.length = 0;
   for (const [name, field] of fields) {
     const value = Object.hasOwn(data, name) ? data[name] : undefined;
     if (value === undefined || value === null) {
       if (required.has(name)) return true;
-    } else checkedValue(field, value, [], found);
+    } else validateValue(field, value, [], found);
     if (found.faults.length > 0) return true;
   }
   return false;
 }
 
-function openedTo(
+function findNewlyAllowed(
   before: EntitySchema,
   after: EntitySchema,
   operation: (typeof operations)[number],
-  record: Subject,
+  record: DataRecord,
 ): string | undefined {
-  const allows = ({ rules }: EntitySchema, who: Principal) => evaluate(rules[operation], who, record) === true;
-  return strangers.find(([, who]) => !allows(before, who) && allows(after, who))?.[0];
+  const allows = ({ rules }: EntitySchema, principal: Principal) =>
+    evaluate(rules[operation], principal, record) === true;
+  return samplePrincipals.find(([, principal]) => !allows(before, principal) && allows(after, principal))?.[0];
 }

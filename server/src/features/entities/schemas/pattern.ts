@@ -14,9 +14,9 @@ const maxLength = 200;
 const maxCost = 1_000;
 
 /** Undefined when it is none that this engine takes, or one too large to run. */
-export function patternOf(source: string): Pattern | undefined {
+export function compilePattern(source: string): Pattern | undefined {
   // Compiling takes as long as the program is large, so what would be too large is not compiled.
-  if (source.length > maxLength || !isStorableText(source) || atomsOf(source) > maxCost) return undefined;
+  if (source.length > maxLength || !isStorableText(source) || countAtoms(source) > maxCost) return undefined;
   try {
     const compiled = RE2JS.compile(source);
     const cost = compiled.programSize();
@@ -28,13 +28,13 @@ export function patternOf(source: string): Pattern | undefined {
 }
 
 /** What compiling it may cost, in the steps of matching. */
-export const compilingSteps = (source: string): number =>
-  source.length > maxLength ? 0 : 500 * (source.length + Math.min(atomsOf(source), maxCost));
+export const estimateCompileSteps = (source: string): number =>
+  source.length > maxLength ? 0 : 500 * (source.length + Math.min(countAtoms(source), maxCost));
 
 const tokens = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
 
 /** How many atoms the program will have, each repeated as often as it and what is around it say. */
-function atomsOf(source: string): number {
+function countAtoms(source: string): number {
   const groups = [0]; // the atoms of each open group, the innermost last
   let last = 0;
   const add = (atoms: number) => groups.push((groups.pop() ?? 0) + atoms);

@@ -7,9 +7,9 @@ import { type Route, route } from '../../../core/auth/route.ts';
 import { parse } from '../../../kit/http/faults.ts';
 import { Success } from '../../../kit/http/shapes.ts';
 import {
-  DeleteQuery,
+  DeleteSchemaQuery,
   EntityName,
-  PutQuery,
+  PutSchemaQuery,
   Schema,
   SchemaDocument,
   SchemaSaved,
@@ -22,14 +22,14 @@ import {
   listEntitySchemas,
   putEntitySchema,
   syncEntitySchemas,
-  type ThrowAway,
+  type TrashAllRecords,
 } from './schema.ts';
 import { findSchema } from './store.ts';
 
-const writer = { ...writeCredentials, workspaceKey: 'schemas:write' } as const;
-const tooMany = { status: 409, code: 'limit_reached' } as const;
+const schemaWriteCredentials = { ...writeCredentials, workspaceKey: 'schemas:write' } as const;
+const limitReached = { status: 409, code: 'limit_reached' } as const;
 
-export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] => [
+export const schemaRoutes = ({ throwAway }: { throwAway: TrashAllRecords }): Route[] => [
   route({
     name: 'listEntitySchemas',
     method: 'GET',
@@ -47,14 +47,14 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     path: '/api/apps/{app_id}/entity-schemas',
     summary: 'Write many schemas as one revision, all or nothing',
     description: 'With `delete_missing`, schemas that were not sent go; one that has records refuses the whole.',
-    credentials: writer,
+    credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(20, 'caller'),
     body: SchemaSync,
     bodyLimitBytes: 10 * 1024 * 1024,
     audits: ['entity_schema.created', 'entity_schema.updated', 'entity_schema.deleted'],
     answers: { 200: SchemasSynced },
-    refusals: [{ status: 409, code: 'schema_in_use' }, tooMany],
+    refusals: [{ status: 409, code: 'schema_in_use' }, limitReached],
     handle: ({ db, access, body, now }) => syncEntitySchemas(db, access, body, now),
   }),
   route({
@@ -63,7 +63,7 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     summary: 'Read one schema',
     credentials: { ...readCredentials, workspaceKey: 'apps:read' },
-    access: schemaOf('viewer'),
+    access: schemaGuard('viewer'),
     limit: perMinute(120, 'caller'),
     answers: { 200: Schema },
     handle: ({ db, access }) => getEntitySchema(db, access),
@@ -75,14 +75,14 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     summary: 'Create or replace a schema; says what it means for the records that are there',
     description:
       'Existing records that break it stay readable and are checked when next written. `impact.violating_records` and `impact.newly_open` look at the newest 1,000 records; `X-Partial-Result` says when there are more. `expected_revision` is the schema’s, 0 when it must not exist yet. `X-Warning: rule_missing:<ops>` names the operations without a rule, joined by `+`.',
-    credentials: writer,
+    credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
-    query: PutQuery,
+    query: PutSchemaQuery,
     body: SchemaDocument,
     audits: ['entity_schema.created', 'entity_schema.updated'],
     answers: { 200: SchemaSaved },
-    refusals: [{ status: 409, code: 'revision_conflict' }, tooMany],
+    refusals: [{ status: 409, code: 'revision_conflict' }, limitReached],
     handle: ({ db, access, params, query, body, now }) =>
       putEntitySchema(db, access, parse(EntityName, ['path', 'entity_name'], params.entity_name), body, query, now),
   }),
@@ -91,10 +91,10 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
     method: 'DELETE',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     summary: 'Delete a schema; with `delete_records` its records go to the trash first, up to 5,000',
-    credentials: writer,
-    access: schemaOf('editor'),
+    credentials: schemaWriteCredentials,
+    access: schemaGuard('editor'),
     limit: perMinute(20, 'caller'),
-    query: DeleteQuery,
+    query: DeleteSchemaQuery,
     audits: ['entity_schema.deleted'],
     answers: { 200: Success },
     refusals: [{ status: 409, code: 'schema_in_use' }],
@@ -103,6 +103,6 @@ export const schemaRoutes = ({ throwAway }: { throwAway: ThrowAway }): Route[] =
   }),
 ];
 
-function schemaOf(role: 'viewer' | 'editor') {
+function schemaGuard(role: 'viewer' | 'editor') {
   return nestedResource(appAs(role), 'entity', findSchema, 'entity_name');
 }

@@ -3,24 +3,24 @@
 import type { Db } from '../../../tables.ts';
 import { entityName, parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
-import { type Key, keysFor } from './keys.ts';
-import { type AtApp, findKnown } from './store.ts';
+import { deriveKeys, type RecordKey } from './keys.ts';
+import { type AppScope, findSchemaWithKeys } from './store.ts';
 
 /** An entity of an app, as its records are checked, guarded and found by. */
 export interface Entity {
   readonly name: string;
   readonly schema: EntitySchema;
-  readonly keys: readonly Key[];
+  readonly keys: readonly RecordKey[];
   /** The keys that every record has. */
   readonly ready: ReadonlySet<string>;
 }
 
 /** Whether every record has every key: nobody else gives records keys then. */
-export const isSettled = ({ keys, ready }: Entity): boolean => keys.every((key) => ready.has(key.name));
+export const hasAllKeysBuilt = ({ keys, ready }: Entity): boolean => keys.every((key) => ready.has(key.name));
 
-export type FindEntity = (db: Db, access: AtApp, name: string, now: Date) => Promise<Entity | undefined>;
+export type FindEntity = (db: Db, access: AppScope, name: string, now: Date) => Promise<Entity | undefined>;
 
-interface Kept {
+interface CacheEntry {
   readonly entity: Entity;
   readonly revision: number;
   readonly readAt: number;
@@ -29,65 +29,69 @@ interface Kept {
 
 const maxSize = 32 * 1024 * 1024; // characters of documents, and what their patterns weigh
 const patternWeight = 170; // bytes that a compiled pattern keeps for each step of its cost
-const unsettledMs = 10_000; // while keys are being built, how long another process's news may take
+const buildingTtlMs = 10_000; // while keys are being built, how long another process's news may take
 
-export function knownEntities(): FindEntity {
-  const kept = new Map<string, Kept>(); // the longest unused first
+export function createSchemaCache(): FindEntity {
+  const entries = new Map<string, CacheEntry>(); // the longest unused first
   let size = 0;
 
-  const forget = (id: string) => {
-    size -= kept.get(id)?.size ?? 0;
-    kept.delete(id);
+  const evict = (id: string) => {
+    size -= entries.get(id)?.size ?? 0;
+    entries.delete(id);
   };
-  const isGood = ({ revision, entity, readAt }: Kept, access: AtApp, now: Date) =>
-    revision >= access.app.revision && (isSettled(entity) || Math.abs(now.getTime() - readAt) < unsettledMs);
+  const isFresh = ({ revision, entity, readAt }: CacheEntry, access: AppScope, now: Date) =>
+    revision >= access.app.revision && (hasAllKeysBuilt(entity) || Math.abs(now.getTime() - readAt) < buildingTtlMs);
 
   return async (db, access, name, now) => {
     const id = `${access.app.id} ${name}`;
-    const known = kept.get(id);
-    if (known !== undefined) {
-      kept.delete(id);
-      kept.set(id, known);
-      if (isGood(known, access, now)) return known.entity;
-      forget(id);
+    const cached = entries.get(id);
+    if (cached !== undefined) {
+      entries.delete(id);
+      entries.set(id, cached);
+      if (isFresh(cached, access, now)) return cached.entity;
+      evict(id);
     }
     const read = await readEntity(db, access, name);
     if (read === undefined) return undefined;
-    forget(id); // another request may have read it meanwhile
-    kept.set(id, { ...read, revision: access.app.revision, readAt: now.getTime() });
+    evict(id); // another request may have read it meanwhile
+    entries.set(id, { ...read, revision: access.app.revision, readAt: now.getTime() });
     size += read.size;
-    for (const oldest of kept.keys()) {
+    for (const oldest of entries.keys()) {
       if (size <= maxSize || oldest === id) break;
-      forget(oldest);
+      evict(oldest);
     }
     return read.entity;
   };
 }
 
-async function readEntity(db: Db, access: AtApp, name: string): Promise<Pick<Kept, 'entity' | 'size'> | undefined> {
+async function readEntity(
+  db: Db,
+  access: AppScope,
+  name: string,
+): Promise<Pick<CacheEntry, 'entity' | 'size'> | undefined> {
   if (!entityName.test(name)) return undefined;
-  const row = await findKnown(db, access, name);
+  const row = await findSchemaWithKeys(db, access, name);
   if (row === undefined) return name === 'User' ? { entity: implicitUser, size: 0 } : undefined;
-  const schema = storedSchema(row.document);
-  const entity = { name, schema, keys: keysFor(schema, 0, row.keys), ready: new Set(row.ready) };
+  const schema = parseStoredSchema(row.document);
+  const entity = { name, schema, keys: deriveKeys(schema, 0, row.keys), ready: new Set(row.ready) };
   return { entity, size: JSON.stringify(row.document).length + schema.patternCost * patternWeight };
 }
 
 /** What was taken once must be readable for ever. */
-export function storedSchema(document: unknown): EntitySchema {
+export function parseStoredSchema(document: unknown): EntitySchema {
   const parsed = parseSchema(document, []);
   if ('schema' in parsed) return parsed.schema;
   throw new Error(`a stored schema can no longer be read: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
 }
 
 /** What an entity is where no schema says so. */
-export const implicitSchema = (name: string): EntitySchema | undefined =>
+export const findImplicitSchema = (name: string): EntitySchema | undefined =>
   name === implicitUser.name ? implicitUser.schema : undefined;
 
 /** Records under `User` are a set of their own, never the app's users (docs/contract.md §5.9). */
 const implicitUser: Entity = {
   name: 'User',
-  schema: storedSchema({
+  schema: parseStoredSchema({
     name: 'User',
     properties: { email: { type: 'string' }, full_name: { type: 'string' }, role: { type: 'string' } },
   }),

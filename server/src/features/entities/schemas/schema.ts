@@ -10,36 +10,36 @@ import { limitReached, notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
-import { impactOf } from './impact.ts';
-import { keysFor } from './keys.ts';
-import { implicitSchema, storedSchema } from './schema-cache.ts';
+import { measureImpact } from './impact.ts';
+import { deriveKeys } from './keys.ts';
+import { findImplicitSchema, parseStoredSchema } from './schema-cache.ts';
 import {
-  countByEntity,
-  countOf,
+  countRecords,
+  countRecordsByEntity,
   findSchema,
-  hasMoreThan,
+  hasMoreRecordsThan,
   listSchemas,
   lockSchema,
   removeSchema,
   saveSchema,
 } from './store.ts';
-import { nothingFound } from './values.ts';
+import { newValidation } from './values.ts';
 
 const maxEntities = 100;
-const mostThrownAway = 5_000; // as many as one call deletes
+const maxTrashedWithSchema = 5_000; // as many as one call deletes
 
 type Document = Readonly<Record<string, unknown>>;
-type Row = Awaited<ReturnType<typeof listSchemas>>[number];
+type SchemaRow = Awaited<ReturnType<typeof listSchemas>>[number];
 
 export async function listEntitySchemas(db: Db, access: AppAccess) {
-  const [rows, counts] = [await listSchemas(db, access), await countByEntity(db, access)];
+  const [rows, counts] = [await listSchemas(db, access), await countRecordsByEntity(db, access)];
   return rows.map((row) => presentSchema(row, counts.get(row.name) ?? 0));
 }
 
-export const getEntitySchema = async (db: Db, access: AppAccess & { entity: Row }) =>
-  presentSchema(access.entity, await countOf(db, access, access.entity.name));
+export const getEntitySchema = async (db: Db, access: AppAccess & { entity: SchemaRow }) =>
+  presentSchema(access.entity, await countRecords(db, access, access.entity.name));
 
-const presentSchema = (row: Row, record_count: number) => ({
+const presentSchema = (row: SchemaRow, record_count: number) => ({
   name: row.name,
   schema: row.document as Document,
   revision: row.revision,
@@ -60,21 +60,23 @@ export async function putEntitySchema(
   { dry_run, expected_revision }: PutOptions,
   now: Date,
 ) {
-  const schema = readAll([{ document, loc: ['body'] }], name)[0] as EntitySchema;
-  const records = await countOf(db, access, name); // before anybody waits for us
+  const schema = parseDocuments([{ document, loc: ['body'] }], name)[0] as EntitySchema;
+  const records = await countRecords(db, access, name); // before anybody waits for us
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const before = await findSchema(db, access, name);
-    const had = before?.revision ?? 0;
-    if (expected_revision !== undefined && expected_revision !== had) throw conflict(had);
-    const known = before === undefined ? implicitSchema(name) : storedSchema(before.document);
-    const { impact, isWhole } = await impactOf(db, access, known, schema, records);
+    const currentRevision = before?.revision ?? 0;
+    if (expected_revision !== undefined && expected_revision !== currentRevision)
+      throw revisionConflict(currentRevision);
+    const known = before === undefined ? findImplicitSchema(name) : parseStoredSchema(before.document);
+    const { impact, isWhole } = await measureImpact(db, access, known, schema, records);
     const isSame = before !== undefined && isSameDocument(before.document, document);
-    const revision = isSame || dry_run ? had : await save(db, access, [{ schema, document, before }], now);
+    const revision =
+      isSame || dry_run ? currentRevision : await saveChanges(db, access, [{ schema, document, before }], now);
     return withNotes(
       { name, schema: document, revision, created: before === undefined, impact },
       {
-        warnings: warningsOf([schema]),
+        warnings: listWarnings([schema]),
         ...(!isWhole && { partial: ['impact.violating_records', 'impact.newly_open'] }),
         ...((isSame || dry_run) && { changed: false as const }),
       },
@@ -90,7 +92,9 @@ export interface SyncInput {
 
 /** All or nothing: the app's schemas become what was sent, in one revision. */
 export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncInput, now: Date) {
-  const schemas = readAll(input.schemas.map((document, index) => ({ document, loc: ['body', 'schemas', index] })));
+  const schemas = parseDocuments(
+    input.schemas.map((document, index) => ({ document, loc: ['body', 'schemas', index] })),
+  );
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const known = new Map((await listSchemas(db, access)).map((row) => [row.name, row]));
@@ -101,42 +105,42 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
     }));
     const changed = sent.filter(({ document, before }) => !before || !isSameDocument(before.document, document));
     const names = new Set(schemas.map((schema) => schema.name));
-    const gone = input.delete_missing ? [...known.values()].filter((row) => !names.has(row.name)) : [];
-    await refuseInUse(db, access, gone);
-    const isChange = changed.length > 0 || gone.length > 0;
+    const removed = input.delete_missing ? [...known.values()].filter((row) => !names.has(row.name)) : [];
+    await refuseInUse(db, access, removed);
+    const isChange = changed.length > 0 || removed.length > 0;
     if (isChange && !input.dry_run) {
       const revision =
-        changed.length > 0 ? await save(db, access, changed, now) : await incrementRevision(db, access, now);
-      for (const row of gone) await remove(db, access, row, revision, now);
+        changed.length > 0 ? await saveChanges(db, access, changed, now) : await incrementRevision(db, access, now);
+      for (const row of removed) await removeWithAudit(db, access, row, revision, now);
     }
     const named = (which: typeof changed) => which.map(({ schema }) => schema.name);
     return withNotes(
       {
         created: named(changed.filter(({ before }) => before === undefined)),
         updated: named(changed.filter(({ before }) => before !== undefined)),
-        deleted: gone.map((row) => row.name),
+        deleted: removed.map((row) => row.name),
       },
-      { warnings: warningsOf(schemas), ...((!isChange || input.dry_run) && { changed: false as const }) },
+      { warnings: listWarnings(schemas), ...((!isChange || input.dry_run) && { changed: false as const }) },
     );
   });
 }
 
 /** What throws an entity's records away, with all that this entails. */
-export type ThrowAway = (db: Db, access: AppAccess, name: string, now: Date) => Promise<void>;
+export type TrashAllRecords = (db: Db, access: AppAccess, name: string, now: Date) => Promise<void>;
 
 export async function deleteEntitySchema(
   db: Db,
-  access: AppAccess & { entity: Row },
-  throwAway: ThrowAway | undefined,
+  access: AppAccess & { entity: SchemaRow },
+  trashAllRecords: TrashAllRecords | undefined,
   now: Date,
 ) {
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const row = await findSchema(db, access, access.entity.name);
     if (row === undefined) throw notFound('entity_not_found'); // another was first
-    await refuseInUse(db, access, [row], throwAway === undefined ? 0 : mostThrownAway);
-    await throwAway?.(db, access, row.name, now);
-    await remove(db, access, row, await incrementRevision(db, access, now), now);
+    await refuseInUse(db, access, [row], trashAllRecords === undefined ? 0 : maxTrashedWithSchema);
+    await trashAllRecords?.(db, access, row.name, now);
+    await removeWithAudit(db, access, row, await incrementRevision(db, access, now), now);
     return { success: true } as const;
   });
 }
@@ -145,11 +149,11 @@ export async function deleteEntitySchema(
 const lockSchemas = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `entity schemas of ${app.id}`);
 
 /** All that can be wrong with the documents, at once. */
-function readAll(sent: readonly { document: Document; loc: Fault['loc'] }[], named?: string): EntitySchema[] {
+function parseDocuments(sent: readonly { document: Document; loc: Fault['loc'] }[], named?: string): EntitySchema[] {
   const faults: Fault[] = [];
   const schemas: EntitySchema[] = [];
   const names = new Set<unknown>();
-  const matching = nothingFound();
+  const matching = newValidation();
   for (const { document, loc } of sent) {
     const at = [...loc, 'name'];
     const parsed = parseSchema(document, loc, matching);
@@ -164,16 +168,16 @@ function readAll(sent: readonly { document: Document; loc: Fault['loc'] }[], nam
   return schemas;
 }
 
-interface Change {
+interface SchemaChange {
   readonly schema: EntitySchema;
   readonly document: Document;
-  readonly before: Row | undefined;
+  readonly before: SchemaRow | undefined;
 }
 
-async function save(db: Db, access: AppAccess, changes: readonly Change[], now: Date): Promise<number> {
+async function saveChanges(db: Db, access: AppAccess, changes: readonly SchemaChange[], now: Date): Promise<number> {
   const revision = await incrementRevision(db, access, now);
   for (const { schema, document, before } of changes) {
-    const keys = keysFor(schema, revision, before?.keys ?? []).map((key) => key.name);
+    const keys = deriveKeys(schema, revision, before?.keys ?? []).map((key) => key.name);
     await saveSchema(db, access, { name: schema.name, document, keys, revision }, now);
     await audit(
       db,
@@ -193,7 +197,7 @@ async function save(db: Db, access: AppAccess, changes: readonly Change[], now: 
   return revision;
 }
 
-async function remove(db: Db, access: AppAccess, row: Row, revision: number, now: Date): Promise<void> {
+async function removeWithAudit(db: Db, access: AppAccess, row: SchemaRow, revision: number, now: Date): Promise<void> {
   await removeSchema(db, access, row.name);
   const target = { kind: 'entity_schema', id: row.name };
   const [before, after] = [{ revision: row.revision }, { revision }];
@@ -201,11 +205,11 @@ async function remove(db: Db, access: AppAccess, row: Row, revision: number, now
 }
 
 /** Also keeps records from being made until it is done. */
-async function refuseInUse(db: Db, access: AppAccess, rows: readonly Row[], most = 0): Promise<void> {
+async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[], most = 0): Promise<void> {
   const used: string[] = [];
   for (const { name } of rows) {
     await lockSchema(db, access, name);
-    if (await hasMoreThan(db, access, name, most)) used.push(name);
+    if (await hasMoreRecordsThan(db, access, name, most)) used.push(name);
   }
   if (used.length === 0) return;
   throw new Problem(
@@ -225,12 +229,12 @@ const isSameDocument = (a: unknown, b: unknown): boolean => canonicalize(a) === 
 const rowOperations = ['create', 'read', 'update', 'delete'] as const;
 
 /** Rules that nobody wrote: everyone who is signed in may. */
-function warningsOf(schemas: readonly EntitySchema[]): string[] {
+function listWarnings(schemas: readonly EntitySchema[]): string[] {
   const open = rowOperations.filter((op) => schemas.some(({ rules }) => rules[op] === 'missing'));
   return open.length > 0 ? [`rule_missing:${open.join('+')}`] : [];
 }
 
-const conflict = (revision: number) =>
+const revisionConflict = (revision: number) =>
   new Problem('conflict', 'revision_conflict', 'The schema has changed since you read it.', {
     members: { revision },
     retrySafe: false,

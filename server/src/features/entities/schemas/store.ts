@@ -3,18 +3,18 @@ import { sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../core/auth/proofs.ts';
 import { prepared, withTimeLimit } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
-import type { Subject } from '../rules/rule.ts';
+import type { DataRecord } from '../rules/rule.ts';
 
 /** Whoever was let in at an app. */
-export type AtApp = Pick<AppAccess | DataAccess, 'app'>;
+export type AppScope = Pick<AppAccess | DataAccess, 'app'>;
 
-interface KnownRow {
+interface SchemaWithKeysRow {
   readonly document: unknown;
   readonly keys: string[];
   readonly ready: string[];
 }
 
-const knownRow = prepared<KnownRow, [appId: string, name: string]>(
+const selectSchemaWithKeys = prepared<SchemaWithKeysRow, [appId: string, name: string]>(
   'entity_schema',
   `select s.document, s.keys, coalesce(k.ready, '{}') as ready
    from entity_schemas s left join entity_key_states k on k.app_id = s.app_id and k.entity_name = s.name
@@ -22,31 +22,35 @@ const knownRow = prepared<KnownRow, [appId: string, name: string]>(
 );
 
 /** A schema with what its records are found by. */
-export const findKnown = async (db: Db, { app }: AtApp, name: string): Promise<KnownRow | undefined> =>
-  (await knownRow(db, app.id, name))[0];
+export const findSchemaWithKeys = async (
+  db: Db,
+  { app }: AppScope,
+  name: string,
+): Promise<SchemaWithKeysRow | undefined> => (await selectSchemaWithKeys(db, app.id, name))[0];
 
-const schemas = (db: Db, { app }: AtApp) => db.selectFrom('entity_schemas').where('entity_schemas.app_id', '=', app.id);
+const selectSchemas = (db: Db, { app }: AppScope) =>
+  db.selectFrom('entity_schemas').where('entity_schemas.app_id', '=', app.id);
 
-export const listSchemas = (db: Db, access: AtApp) =>
-  schemas(db, access).selectAll().orderBy('entity_schemas.name').execute();
+export const listSchemas = (db: Db, access: AppScope) =>
+  selectSchemas(db, access).selectAll().orderBy('entity_schemas.name').execute();
 
-export const findSchema = (db: Db, access: AtApp, name: string) =>
-  schemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
+export const findSchema = (db: Db, access: AppScope, name: string) =>
+  selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
 
 /** The same, held: who makes a record of it waits, and those who did are done. */
-export const lockSchema = (db: Db, access: AtApp, name: string) =>
-  schemas(db, access).where('entity_schemas.name', '=', name).selectAll().forUpdate().executeTakeFirst();
+export const lockSchema = (db: Db, access: AppScope, name: string) =>
+  selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().forUpdate().executeTakeFirst();
 
 /** What looks at many records is given up after so long: 503, nothing changed (docs/contract.md §5.4). */
 export const readLimitMs = 5_000;
 
-const liveRecords = (db: Db, { app }: AtApp) =>
+const selectLiveRecords = (db: Db, { app }: AppScope) =>
   db.selectFrom('entity_records').where('app_id', '=', app.id).where('deleted_date', 'is', null);
 
 /** How many records each entity has, trashed ones apart. */
-export async function countByEntity(db: Db, access: AtApp): Promise<Map<string, number>> {
+export async function countRecordsByEntity(db: Db, access: AppScope): Promise<Map<string, number>> {
   const rows = await withTimeLimit(db, readLimitMs, (db) =>
-    liveRecords(db, access)
+    selectLiveRecords(db, access)
       .groupBy('entity_name')
       .select((is) => ['entity_name', is.fn.countAll<number>().as('count')])
       .execute(),
@@ -54,9 +58,9 @@ export async function countByEntity(db: Db, access: AtApp): Promise<Map<string, 
   return new Map(rows.map(({ entity_name, count }) => [entity_name, count]));
 }
 
-export async function countOf(db: Db, access: AtApp, name: string): Promise<number> {
+export async function countRecords(db: Db, access: AppScope, name: string): Promise<number> {
   const { count } = await withTimeLimit(db, readLimitMs, (db) =>
-    liveRecords(db, access)
+    selectLiveRecords(db, access)
       .where('entity_name', '=', name)
       .select((is) => is.fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow(),
@@ -64,12 +68,12 @@ export async function countOf(db: Db, access: AtApp, name: string): Promise<numb
   return count;
 }
 
-export async function hasMoreThan(db: Db, access: AtApp, name: string, most: number): Promise<boolean> {
-  const beyond = liveRecords(db, access).where('entity_name', '=', name).select('id').offset(most).limit(1);
+export async function hasMoreRecordsThan(db: Db, access: AppScope, name: string, most: number): Promise<boolean> {
+  const beyond = selectLiveRecords(db, access).where('entity_name', '=', name).select('id').offset(most).limit(1);
   return (await beyond.execute()).length > 0;
 }
 
-export interface SavedSchema {
+export interface SchemaToSave {
   readonly name: string;
   readonly document: unknown;
   readonly keys: readonly string[];
@@ -77,7 +81,7 @@ export interface SavedSchema {
 }
 
 /** Saves a schema. The database then notes which keys are to be built and swept. */
-export async function saveSchema(db: Db, { app }: AppAccess, schema: SavedSchema, now: Date): Promise<void> {
+export async function saveSchema(db: Db, { app }: AppAccess, schema: SchemaToSave, now: Date): Promise<void> {
   const saved = { ...schema, document: JSON.stringify(schema.document), keys: [...schema.keys], updated_date: now };
   await db
     .insertInto('entity_schemas')
@@ -93,7 +97,12 @@ export async function removeSchema(db: Db, { app }: AppAccess, name: string): Pr
 const pageSize = 100;
 
 /** The newest records of an entity, some at a time, at most so many. */
-export async function* newestRecords(db: Db, { app }: AtApp, name: string, most: number): AsyncGenerator<Subject> {
+export async function* iterateNewestRecords(
+  db: Db,
+  { app }: AppScope,
+  name: string,
+  most: number,
+): AsyncGenerator<DataRecord> {
   let after: { created_date: Date; id: string } | undefined;
   for (let read = 0; read < most; read += pageSize) {
     let page = db
@@ -108,7 +117,7 @@ export async function* newestRecords(db: Db, { app }: AtApp, name: string, most:
     if (after !== undefined)
       page = page.where(sql<boolean>`(created_date, id) < (${after.created_date}, ${after.id}::uuid)`);
     const rows = await page.execute();
-    for (const row of rows) yield subjectOf(row);
+    for (const row of rows) yield toDataRecord(row);
     after = rows.at(-1);
     if (rows.length < pageSize) return;
   }
@@ -125,9 +134,9 @@ interface RecordColumns {
 }
 
 /** A record as rules see it. */
-export const subjectOf = (row: RecordColumns): Subject => ({
+export const toDataRecord = (row: RecordColumns): DataRecord => ({
   id: row.id,
-  data: row.data as Subject['data'],
+  data: row.data as DataRecord['data'],
   created_by: row.created_by,
   created_by_id: row.created_by_id,
   created_date: row.created_date.toISOString(),

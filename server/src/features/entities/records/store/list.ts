@@ -1,42 +1,44 @@
-// Owns the statements over the records that a filter and a rule leave: rule, filter, order and place in one, driven by a
+// Owns the statements over the records that a filter and a rule leave: rule, filter, order and path in one, driven by a
 // key where one is known that every such record has.
 import { CompiledQuery, sql } from 'kysely';
 import type { Principal } from '../../../../core/auth/principal.ts';
 import { prepared, withTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
-import { equalities } from '../../rules/decide.ts';
+import { listEqualities } from '../../rules/decide.ts';
 import { compileQuery } from '../../rules/query.ts';
-import type { Condition, Rule, Subject } from '../../rules/rule.ts';
+import type { Condition, DataRecord, Rule } from '../../rules/rule.ts';
 import { compileSort } from '../../rules/sort.ts';
-import { compile } from '../../rules/sql.ts';
-import { anyValue, digestOf, placeName } from '../../schemas/keys.ts';
-import { readLimitMs, subjectOf } from '../../schemas/store.ts';
-import type { Wanted } from '../list-query.ts';
+import { compileRule } from '../../rules/sql.ts';
+import { digestValue, formatPath, unindexedValue } from '../../schemas/keys.ts';
+import { readLimitMs, toDataRecord } from '../../schemas/store.ts';
+import type { ListQuery } from '../list-query.ts';
 import type { RecordAccess } from '../record.ts';
-import type { AtEntity } from './records.ts';
+import type { EntityScope } from './records.ts';
 
-export interface Listed {
-  readonly record: Subject;
+export interface RecordPageRow {
+  readonly record: DataRecord;
   readonly position: string[];
   /** Of the data of this and all before, as JSON. */
-  readonly bytes: number;
+  readonly bytesSoFar: number;
 }
 
 /** A page of them, which ends with the first beyond so many bytes. */
-export async function listMatching(
+export async function listMatchingRecords(
   db: Db,
   access: RecordAccess,
   rule: Rule,
-  { query, sort }: Wanted,
+  { query, sort }: ListQuery,
   after: readonly string[] | undefined,
   { limit, bytes: most }: { limit: number; bytes: number },
-): Promise<Listed[]> {
-  const writer = writing();
-  const order = compileSort(sort, askedBy(access), writer);
-  const matching = await fromMatching(db, access, rule, query, writer);
+): Promise<RecordPageRow[]> {
+  const writer = newParameters();
+  const order = compileSort(sort, toQueryContext(access), writer);
+  const matching = await writeFromAndWhere(db, access, rule, query, writer);
   const rest = after === undefined ? '' : ` and ${order.after(after)}`;
   const size = 'octet_length(data::text)';
-  const rows = await boundedRows<Parameters<typeof subjectOf>[0] & Pick<Listed, 'position' | 'bytes'>>(
+  const rows = await queryWithTimeLimit<
+    Parameters<typeof toDataRecord>[0] & Pick<RecordPageRow, 'position'> & { readonly bytes: number }
+  >(
     db,
     `select * from (
        select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample,
@@ -46,41 +48,46 @@ export async function listMatching(
      where bytes - ${size} <= ${writer.bind(most)} order by nth`,
     writer.values,
   );
-  return rows.map((row) => ({ record: subjectOf(row), position: row.position, bytes: row.bytes }));
+  return rows.map((row) => ({ record: toDataRecord(row), position: row.position, bytesSoFar: row.bytes }));
 }
 
-export async function countMatching(db: Db, access: RecordAccess, rule: Rule, query: Condition): Promise<number> {
-  const writer = writing();
-  const text = `select count(*) as count ${await fromMatching(db, access, rule, query, writer)}`;
-  return (await boundedRows<{ count: number }>(db, text, writer.values))[0]?.count ?? 0;
-}
-
-/** Ids of matching records, the oldest first. */
-export async function listMatchingIds(db: Db, access: RecordAccess, rule: Rule, query: Condition, limit: number) {
-  const writer = writing();
-  const text = `select r.id ${await fromMatching(db, access, rule, query, writer)} order by r.created_date, r.id limit ${writer.bind(limit)}`;
-  return (await boundedRows<{ id: string }>(db, text, writer.values)).map((row) => row.id);
-}
-
-function writing() {
-  const values: unknown[] = [];
-  return { values, bind: (value: unknown) => `$${values.push(value)}` };
-}
-type Writing = ReturnType<typeof writing>;
-
-const askedBy = ({ principal, entity }: RecordAccess) => ({ who: principal, fieldRules: entity.schema.fieldRules });
-
-/** A filter sees only what the caller may read; rule and filter are one condition. */
-async function fromMatching(
+export async function countMatchingRecords(
   db: Db,
   access: RecordAccess,
   rule: Rule,
   query: Condition,
-  writer: Writing,
+): Promise<number> {
+  const writer = newParameters();
+  const text = `select count(*) as count ${await writeFromAndWhere(db, access, rule, query, writer)}`;
+  return (await queryWithTimeLimit<{ count: number }>(db, text, writer.values))[0]?.count ?? 0;
+}
+
+/** Ids of matching records, the oldest first. */
+export async function listMatchingIds(db: Db, access: RecordAccess, rule: Rule, query: Condition, limit: number) {
+  const writer = newParameters();
+  const text = `select r.id ${await writeFromAndWhere(db, access, rule, query, writer)} order by r.created_date, r.id limit ${writer.bind(limit)}`;
+  return (await queryWithTimeLimit<{ id: string }>(db, text, writer.values)).map((row) => row.id);
+}
+
+function newParameters() {
+  const values: unknown[] = [];
+  return { values, bind: (value: unknown) => `$${values.push(value)}` };
+}
+type SqlValues = ReturnType<typeof newParameters>;
+
+const toQueryContext = ({ principal, entity }: RecordAccess) => ({ principal, fieldRules: entity.schema.fieldRules });
+
+/** A filter sees only what the caller may read; rule and filter are one condition. */
+async function writeFromAndWhere(
+  db: Db,
+  access: RecordAccess,
+  rule: Rule,
+  query: Condition,
+  writer: SqlValues,
 ): Promise<string> {
   const { app, entity, principal } = access;
   const [appId, name] = [writer.bind(app.id), writer.bind(entity.name)];
-  const key = await findDrivingKey(db, access, rule, query);
+  const key = await chooseKey(db, access, rule, query);
   const source =
     key === undefined
       ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
@@ -92,38 +99,38 @@ async function fromMatching(
             where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
           where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${writer.bind(key.name)}
             and k.value = ${writer.bind(key.value)}) r where true`;
-  const allowed = compile(rule, principal, writer);
-  return `${source} and ${allowed} and ${compileQuery(query, askedBy(access), writer)}`;
+  const allowed = compileRule(rule, principal, writer);
+  return `${source} and ${allowed} and ${compileQuery(query, toQueryContext(access), writer)}`;
 }
 
-const underAnyValue = prepared<object, [string, string, string, Buffer]>(
+const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
   'entity_key_any_value',
   'select from entity_keys where app_id = $1 and entity_name = $2 and key = $3 and value = $4 limit 1',
 );
 
 // A query names no attributes of whoever asks it.
-const anybody: Principal = { kind: 'signed_in', id: '', email: '', full_name: '', role: '', data: {} };
+const anyPrincipal: Principal = { kind: 'signed_in', id: '', email: '', full_name: '', role: '', data: {} };
 
 /** A key, and the value under it that every matching record has. Ids and creators have indexes of their own. */
-async function findDrivingKey(db: Db, access: RecordAccess, rule: Rule, query: Condition) {
+async function chooseKey(db: Db, access: RecordAccess, rule: Rule, query: Condition) {
   const { app, entity, principal } = access;
-  const all = [...equalities(rule, principal), ...equalities(query, anybody)];
-  const equal = new Map(all.map(({ path, value }) => [path, value]));
+  const all = [...listEqualities(rule, principal), ...listEqualities(query, anyPrincipal)];
+  const equal = new Map(all.map(({ field: path, value }) => [path, value]));
   if (equal.has('id') || equal.has('created_by')) return undefined;
   const usable = entity.keys.filter(
-    (key) => entity.ready.has(key.name) && key.places.every((place) => equal.has(placeName(place))),
+    (key) => entity.ready.has(key.name) && key.paths.every((path) => equal.has(formatPath(path))),
   );
   const key = usable.find((each) => each.isUnique) ?? usable[0];
   if (key === undefined) return undefined;
-  if ((await underAnyValue(db, app.id, entity.name, key.name, anyValue)).length > 0) return undefined;
-  const values = key.places.map((place) => equal.get(placeName(place)));
-  return { name: key.name, value: digestOf(key.isUnique ? values : values[0]) };
+  if ((await selectUnindexedRow(db, app.id, entity.name, key.name, unindexedValue)).length > 0) return undefined;
+  const values = key.paths.map((path) => equal.get(formatPath(path)));
+  return { name: key.name, value: digestValue(key.isUnique ? values : values[0]) };
 }
 
 /** Records that have one of these values under a unique key; one more than those, if there are so many. */
 export async function listIdsByKey(
   db: Db,
-  { app, entity }: AtEntity,
+  { app, entity }: EntityScope,
   key: string,
   values: Buffer[],
 ): Promise<string[]> {
@@ -142,21 +149,21 @@ export async function listIdsByKey(
 /** Records that have, in these fields, the values of one of those sent; one more than those, if there are so many. */
 export async function listIdsByFields(
   db: Db,
-  { app, entity }: AtEntity,
+  { app, entity }: EntityScope,
   names: readonly string[],
   sent: readonly Readonly<Record<string, unknown>>[],
   except: readonly string[] = [],
 ): Promise<string[]> {
-  const writer = writing();
+  const writer = newParameters();
   const lists = names.map((name) => `${writer.bind(sent.map((record) => JSON.stringify(record[name])))}::text[]`);
   const same = names.map((name, index) => `r.data->${writer.bind(name)}::text = w.v${index}::jsonb`);
   const text = `select r.id from entity_records r
     where r.app_id = ${writer.bind(app.id)}::uuid and r.entity_name = ${writer.bind(entity.name)} and r.deleted_date is null
       and r.id <> all(${writer.bind(except)}::uuid[]) and exists (select from unnest(${lists.join(', ')}) as w(${names.map((_, index) => `v${index}`).join(', ')})
         where ${same.join(' and ')}) limit ${writer.bind(sent.length + 1)}`;
-  return (await boundedRows<{ id: string }>(db, text, writer.values)).map((row) => row.id);
+  return (await queryWithTimeLimit<{ id: string }>(db, text, writer.values)).map((row) => row.id);
 }
 
 /** What looks at many records is given up after five seconds: 503, nothing changed (docs/contract.md §5.4). */
-const boundedRows = <Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> =>
+const queryWithTimeLimit = <Row>(db: Db, text: string, values: unknown[]): Promise<Row[]> =>
   withTimeLimit(db, readLimitMs, async (db) => (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows);

@@ -6,33 +6,36 @@ import type { EventRow } from '../../../../kit/background/events/event-bus.ts';
 import { prepared } from '../../../../kit/db/database.ts';
 import { idOrNull } from '../../../../kit/ids.ts';
 import type { Db } from '../../../../tables.ts';
-import type { Subject } from '../../rules/rule.ts';
+import type { DataRecord } from '../../rules/rule.ts';
 import type { KeyRow } from '../../schemas/keys.ts';
 import type { Entity } from '../../schemas/schema-cache.ts';
-import { type AtApp, subjectOf } from '../../schemas/store.ts';
-import type { Stored } from '../record.ts';
+import { type AppScope, toDataRecord } from '../../schemas/store.ts';
+import type { StoredRecord } from '../record.ts';
 
 /** An entity of the app that the caller was let in at. */
-export type AtEntity = AtApp & { readonly entity: Pick<Entity, 'name'> };
+export type EntityScope = AppScope & { readonly entity: Pick<Entity, 'name'> };
 
 const noId = '00000000-0000-0000-0000-000000000000';
 const columns = 'id, data, created_by, created_by_id, created_date, updated_date, is_sample, version';
 
-type RecordRow = Parameters<typeof subjectOf>[0] & { readonly version: number };
-type Found = [appId: string, id: string | null, entity: string];
+type RecordRow = Parameters<typeof toDataRecord>[0] & { readonly version: number };
+type RecordParameters = [appId: string, id: string | null, entity: string];
 
-const stored = (row: RecordRow): Stored => ({ ...subjectOf(row), version: row.version });
-const one = (rows: readonly RecordRow[]): Stored | undefined => rows[0] && stored(rows[0]);
+const toStoredRecord = (row: RecordRow): StoredRecord => ({ ...toDataRecord(row), version: row.version });
+const firstRecord = (rows: readonly RecordRow[]): StoredRecord | undefined => rows[0] && toStoredRecord(rows[0]);
 
-const live = `select ${columns} from entity_records where app_id = $1 and id = $2 and entity_name = $3 and deleted_date is null`;
-const liveOne = prepared<RecordRow, Found>('entity_record', live);
-const lockedOne = prepared<RecordRow, Found>('entity_record_locked', `${live} for no key update`);
+const liveRecordSql = `select ${columns} from entity_records where app_id = $1 and id = $2 and entity_name = $3 and deleted_date is null`;
+const selectRecord = prepared<RecordRow, RecordParameters>('entity_record', liveRecordSql);
+const selectRecordForUpdate = prepared<RecordRow, RecordParameters>(
+  'entity_record_locked',
+  `${liveRecordSql} for no key update`,
+);
 
 /** A record as the look-up of the request found it, in JSON. */
-export interface RecordFound {
+export interface PrefetchedRecord {
   readonly id: string;
   readonly entity_name: string;
-  readonly data: Stored['data'];
+  readonly data: StoredRecord['data'];
   readonly created_by: string;
   readonly created_by_id: string;
   readonly created_date: string;
@@ -43,11 +46,15 @@ export interface RecordFound {
 }
 
 /** The record that came with the look-up, or read now where it did not. */
-export async function firstRead(db: Db, access: AtEntity & { readonly record?: RecordFound | null }, id: string) {
+export async function findPrefetchedRecord(
+  db: Db,
+  access: EntityScope & { readonly record?: PrefetchedRecord | null },
+  id: string,
+) {
   const { record, entity } = access;
   if (record === undefined) return findRecord(db, access, id);
   if (record === null || record.entity_name !== entity.name || record.deleted_date !== null) return undefined;
-  return stored({
+  return toStoredRecord({
     ...record,
     created_date: new Date(record.created_date),
     updated_date: new Date(record.updated_date),
@@ -55,55 +62,62 @@ export async function firstRead(db: Db, access: AtEntity & { readonly record?: R
 }
 
 /** A record that is not in the trash. */
-export const findRecord = async (db: Db, { app, entity }: AtEntity, id: string) =>
-  one(await liveOne(db, app.id, idOrNull(id), entity.name));
+export const findRecord = async (db: Db, { app, entity }: EntityScope, id: string) =>
+  firstRecord(await selectRecord(db, app.id, idOrNull(id), entity.name));
 
 /** The same, held until the transaction ends. */
-export const lockRecord = async (db: Db, { app, entity }: AtEntity, id: string) =>
-  one(await lockedOne(db, app.id, idOrNull(id), entity.name));
+export const lockRecord = async (db: Db, { app, entity }: EntityScope, id: string) =>
+  firstRecord(await selectRecordForUpdate(db, app.id, idOrNull(id), entity.name));
 
-export async function lockRecords(db: Db, { app, entity }: AtEntity, ids: readonly string[]): Promise<Stored[]> {
-  const known = ids.filter((id) => idOrNull(id) !== null);
+export async function lockRecords(
+  db: Db,
+  { app, entity }: EntityScope,
+  listIds: readonly string[],
+): Promise<StoredRecord[]> {
+  const known = listIds.filter((id) => idOrNull(id) !== null);
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and id = any(${known}::uuid[]) and entity_name = ${entity.name} and deleted_date is null
     order by id for no key update`.execute(db);
-  return rows.map(stored);
+  return rows.map(toStoredRecord);
 }
 
 /** One in the trash, held. */
-export async function lockTrashed(db: Db, { app, entity }: AtEntity, id: string) {
+export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id: string) {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and id = ${idOrNull(id)} and entity_name = ${entity.name} and deleted_date is not null
     for no key update`.execute(db);
-  return one(rows);
+  return firstRecord(rows);
 }
 
 /** What becomes of a record, and what is told of it. */
-export interface Write {
-  readonly record: Subject;
-  readonly gone: readonly KeyRow[];
-  readonly added: readonly KeyRow[];
+export interface RecordWrite {
+  readonly record: DataRecord;
+  readonly removedKeys: readonly KeyRow[];
+  readonly addedKeys: readonly KeyRow[];
   readonly event: EventRow;
 }
 
-const insertEvent = `insert into events (id, name, payload, occurred_at)`;
+const insertEventSql = `insert into events (id, name, payload, occurred_at)`;
 
-const savedPlain = prepared<{ id: string }, [string, string, number, string, string, string, string, string, Date]>(
+const updateWithoutKeys = prepared<
+  { id: string },
+  [string, string, number, string, string, string, string, string, Date]
+>(
   'entity_record_save',
   `with changed as (
      update entity_records set data = $4, updated_date = $5, version = version + 1
      where app_id = $1 and id = $2 and version = $3 and deleted_date is null
      returning id)
-   ${insertEvent} select $6::uuid, $7::text, $8::jsonb, $9::timestamptz from changed returning id`,
+   ${insertEventSql} select $6::uuid, $7::text, $8::jsonb, $9::timestamptz from changed returning id`,
 );
 
-const goneKeys = (from: number) => `delete from entity_keys k
+const deleteKeysSql = (from: number) => `delete from entity_keys k
      using unnest($${from}::text[], $${from + 1}::bytea[], $${from + 2}::timestamptz[], $${from + 3}::uuid[])
        as g(key, value, created_date, record_id)
      where k.app_id = $1 and k.entity_name = $2 and k.key = g.key and k.value = g.value
        and k.created_date = g.created_date and k.record_id = g.record_id`;
 
-const addedKeys = (
+const insertKeysSql = (
   from: number,
   where = '',
 ) => `insert into entity_keys (app_id, entity_name, key, value, created_date, record_id, is_unique)
@@ -112,21 +126,21 @@ const addedKeys = (
        as a(key, value, created_date, record_id, is_unique) ${where}
      on conflict (app_id, entity_name, key, value, created_date, record_id) do nothing`;
 
-const events = (from: number) => `${insertEvent}
+const insertEventsSql = (from: number) => `${insertEventSql}
      select e.id, $${from + 2}::text, e.payload::jsonb, $${from + 3}::timestamptz from unnest($${from}::uuid[], $${from + 1}::text[]) as e(id, payload)`;
 
-type Values = unknown[];
-const keyValues = (writes: readonly Write[], which: 'gone' | 'added'): Values => {
+type ParameterValues = unknown[];
+const keyParameters = (writes: readonly RecordWrite[], which: 'removedKeys' | 'addedKeys'): ParameterValues => {
   const rows = writes.flatMap(({ record, [which]: keys }) => keys.map((key) => ({ record, key })));
   return [
     rows.map(({ key }) => key.key),
     rows.map(({ key }) => key.value),
     rows.map(({ record }) => record.created_date),
     rows.map(({ record }) => record.id),
-    ...(which === 'added' ? [rows.map(({ key }) => key.is_unique)] : []),
+    ...(which === 'addedKeys' ? [rows.map(({ key }) => key.is_unique)] : []),
   ];
 };
-const eventValues = (writes: readonly Write[]): Values => {
+const eventParameters = (writes: readonly RecordWrite[]): ParameterValues => {
   const [first] = writes;
   return [
     writes.map(({ event }) => event.id),
@@ -135,10 +149,10 @@ const eventValues = (writes: readonly Write[]): Values => {
     first?.event.occurred_at,
   ];
 };
-const ids = (writes: readonly Write[]) => writes.map(({ record }) => record.id);
-const texts = (writes: readonly Write[]) => writes.map(({ record }) => JSON.stringify(record.data));
+const ids = (writes: readonly RecordWrite[]) => writes.map(({ record }) => record.id);
+const listDataTexts = (writes: readonly RecordWrite[]) => writes.map(({ record }) => JSON.stringify(record.data));
 
-const insertedAll = prepared<{ id: string }, readonly unknown[]>(
+const insertAll = prepared<{ id: string }, readonly unknown[]>(
   'entity_records_insert',
   // Who deletes the schema meanwhile is waited for, and then nothing is made. `User` needs none.
   `with declared as (select from entity_schemas where app_id = $1 and name = $2 for key share),
@@ -147,16 +161,20 @@ const insertedAll = prepared<{ id: string }, readonly unknown[]>(
      insert into entity_records (app_id, entity_name, id, data, created_by, created_by_id, created_date, updated_date)
      select $1::uuid, $2::text, n.id, n.data::jsonb, $3::text, $4::text, $5::timestamptz, $5::timestamptz from unnest($6::uuid[], $7::text[]) as n(id, data)
      where exists (select from entity)),
-   added as (${addedKeys(8, 'where exists (select from entity)')})
-   ${events(13)} where exists (select from entity) returning id`,
+   added as (${insertKeysSql(8, 'where exists (select from entity)')})
+   ${insertEventsSql(13)} where exists (select from entity) returning id`,
 );
 
 /** New records of one creator and moment; false when there is no such entity any more. */
-export async function insertRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[]): Promise<boolean> {
+export async function insertRecords(
+  db: Db,
+  { app, entity }: EntityScope,
+  writes: readonly RecordWrite[],
+): Promise<boolean> {
   const [first] = writes;
   if (first === undefined) return true;
   const { created_by, created_by_id, created_date } = first.record;
-  const inserted = await insertedAll(
+  const inserted = await insertAll(
     db,
     app.id,
     entity.name,
@@ -164,32 +182,32 @@ export async function insertRecords(db: Db, { app, entity }: AtEntity, writes: r
     created_by_id,
     created_date,
     ids(writes),
-    texts(writes),
-    ...keyValues(writes, 'added'),
-    ...eventValues(writes),
+    listDataTexts(writes),
+    ...keyParameters(writes, 'addedKeys'),
+    ...eventParameters(writes),
   );
   return inserted.length > 0;
 }
 
-const savedKeyed = prepared<{ id: string }, readonly unknown[]>(
+const updateWithKeys = prepared<{ id: string }, readonly unknown[]>(
   'entity_record_save_keyed',
   `with changed as (
      update entity_records set data = $5, updated_date = $6, version = version + 1
      where app_id = $1 and entity_name = $2 and id = $3 and version = $4 and deleted_date is null
      returning id),
-   gone as (${goneKeys(7)} and exists (select from changed)),
-   added as (${addedKeys(11, 'where exists (select from changed)')})
-   ${events(16)} where exists (select from changed) returning id`,
+   gone as (${deleteKeysSql(7)} and exists (select from changed)),
+   added as (${insertKeysSql(11, 'where exists (select from changed)')})
+   ${insertEventsSql(16)} where exists (select from changed) returning id`,
 );
 
 /** Saves a change decided on this version of the record; false when it has moved on since. */
-export async function saveRecord(db: Db, access: AtEntity, version: number, write: Write): Promise<boolean> {
-  const { record, event, gone, added } = write;
+export async function saveRecord(db: Db, access: EntityScope, version: number, write: RecordWrite): Promise<boolean> {
+  const { record, event, removedKeys, addedKeys } = write;
   const { app, entity } = access;
   const data = JSON.stringify(record.data);
-  if (gone.length === 0 && added.length === 0) {
+  if (removedKeys.length === 0 && addedKeys.length === 0) {
     const { id, name, payload, occurred_at } = event;
-    const saved = await savedPlain(
+    const saved = await updateWithoutKeys(
       db,
       app.id,
       record.id,
@@ -203,7 +221,7 @@ export async function saveRecord(db: Db, access: AtEntity, version: number, writ
     );
     return saved.length > 0;
   }
-  const saved = await savedKeyed(
+  const saved = await updateWithKeys(
     db,
     app.id,
     entity.name,
@@ -211,64 +229,72 @@ export async function saveRecord(db: Db, access: AtEntity, version: number, writ
     version,
     data,
     record.updated_date,
-    ...keyValues([write], 'gone'),
-    ...keyValues([write], 'added'),
-    ...eventValues([write]),
+    ...keyParameters([write], 'removedKeys'),
+    ...keyParameters([write], 'addedKeys'),
+    ...eventParameters([write]),
   );
   return saved.length > 0;
 }
 
-const removedKeys = prepared<object, readonly unknown[]>('entity_keys_remove', goneKeys(3));
+const deleteKeys = prepared<object, readonly unknown[]>('entity_keys_remove', deleteKeysSql(3));
 
-const savedAll = prepared<object, readonly unknown[]>(
+const updateAll = prepared<object, readonly unknown[]>(
   'entity_records_save',
   `with changed as (
      update entity_records r set data = n.data::jsonb, updated_date = $3, version = r.version + 1, deleted_date = null
      from unnest($4::uuid[], $5::text[]) as n(id, data)
      where r.app_id = $1 and r.entity_name = $2 and r.id = n.id),
-   added as (${addedKeys(6)})
-   ${events(11)}`,
+   added as (${insertKeysSql(6)})
+   ${insertEventsSql(11)}`,
 );
 
 /** Saves records that are held; one that was in the trash is back. Values are given up first, so that they may be swapped. */
-export async function saveRecords(db: Db, { app, entity }: AtEntity, writes: readonly Write[]): Promise<void> {
+export async function saveRecords(db: Db, { app, entity }: EntityScope, writes: readonly RecordWrite[]): Promise<void> {
   const [first] = writes;
   if (first === undefined) return;
-  await removedKeys(db, app.id, entity.name, ...keyValues(writes, 'gone'));
-  await savedAll(
+  await deleteKeys(db, app.id, entity.name, ...keyParameters(writes, 'removedKeys'));
+  await updateAll(
     db,
     app.id,
     entity.name,
     first.record.updated_date,
     ids(writes),
-    texts(writes),
-    ...keyValues(writes, 'added'),
-    ...eventValues(writes),
+    listDataTexts(writes),
+    ...keyParameters(writes, 'addedKeys'),
+    ...eventParameters(writes),
   );
 }
 
-const trashedAll = prepared<object, readonly unknown[]>(
+const trashAll = prepared<object, readonly unknown[]>(
   'entity_records_trash',
   `with changed as (
      update entity_records set deleted_date = $3, version = version + 1
      where app_id = $1 and entity_name = $2 and id = any($4::uuid[])),
-   gone as (${goneKeys(5)})
-   ${events(9)}`,
+   gone as (${deleteKeysSql(5)})
+   ${insertEventsSql(9)}`,
 );
 
 /** Puts records that are held in the trash. */
 export async function trashRecords(
   db: Db,
-  { app, entity }: AtEntity,
-  writes: readonly Write[],
+  { app, entity }: EntityScope,
+  writes: readonly RecordWrite[],
   now: Date,
 ): Promise<void> {
   if (writes.length === 0) return;
-  await trashedAll(db, app.id, entity.name, now, ids(writes), ...keyValues(writes, 'gone'), ...eventValues(writes));
+  await trashAll(
+    db,
+    app.id,
+    entity.name,
+    now,
+    ids(writes),
+    ...keyParameters(writes, 'removedKeys'),
+    ...eventParameters(writes),
+  );
 }
 
 /** For good. Its keys went when it was put in the trash. */
-export async function removeRecord(db: Db, { app, entity }: AtEntity, id: string): Promise<boolean> {
+export async function removeRecord(db: Db, { app, entity }: EntityScope, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('entity_records')
     .where('app_id', '=', app.id)
@@ -280,16 +306,16 @@ export async function removeRecord(db: Db, { app, entity }: AtEntity, id: string
 }
 
 /** The next of an entity's records that are not in the trash, held. */
-export async function lockSome(
+export async function lockNextRecords(
   db: Db,
   { app }: AppAccess,
   name: string,
-  after: Stored | undefined,
+  after: StoredRecord | undefined,
   limit: number,
-): Promise<Stored[]> {
+): Promise<StoredRecord[]> {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and entity_name = ${name} and deleted_date is null
       and (created_date, id) > (${after?.created_date ?? '-infinity'}::timestamptz, ${after?.id ?? noId}::uuid)
     order by created_date, id limit ${limit} for no key update`.execute(db);
-  return rows.map(stored);
+  return rows.map(toStoredRecord);
 }
