@@ -2,9 +2,9 @@
 // that a caller who keeps asking does not fill the log (contract §2.8).
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Db } from '../../tables.ts';
+import { toAnyCaller } from '../auth/caller.ts';
 import type { Counters } from '../auth/counters.ts';
 import type { LookupResult } from '../auth/lookup.ts';
-import { anyCallerOf } from '../auth/resource-guards.ts';
 import type { Route } from '../auth/route.ts';
 import { auditRefusal } from './audit.ts';
 
@@ -16,11 +16,11 @@ export async function recordRefusal(db: Db, counters: Counters, exchange: Exchan
   const { credential_id } = actor.lookup as LookupResult;
   const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;
-  const asker = anyCallerOf(actor.lookup as LookupResult, exchange);
-  const { param } = (operation as Route).access;
+  const asker = toAnyCaller(actor.lookup as LookupResult, exchange);
+  const { pathParam } = (operation as Route).access;
   const target = {
-    kind: param?.replace(/_id$/, '') ?? 'workspace',
-    id: (param && exchange.params[param]) ?? actor.workspaceId ?? '',
+    kind: pathParam?.replace(/_id$/, '') ?? 'workspace',
+    id: (pathParam && exchange.params[pathParam]) ?? actor.workspaceId ?? '',
   };
   const change = { type: `${operation.name}.refused`, target, after: { code: refusal } };
   await auditRefusal(db, asker, actor.workspaceId, change, exchange.now);

@@ -1,64 +1,72 @@
-// Owns who reaches an app's data, and whom its rules then see (contract §3.5, §5.7): people by their role over the app,
-// the app's own users, and nobody known where the app is open without login.
-
+// Owns who reaches an app's data, and the principal that the app's rules then see (docs/api/app-users.md, rules.md):
+// members by their role on the app, the app's own users, and anybody without credentials if the app is open without login.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { notFound } from '../../kit/problem.ts';
+import { toAnyCaller } from './caller.ts';
 import { issueProof } from './issue-proof.ts';
 import {
+  type AnonymousLookup,
   type AppDataLookup,
-  type AppDataResourceLookup,
-  appOf,
+  type AppDataRowLookup,
   lookUpAppData,
-  lookUpAppDataResource,
   lookUpOpenApp,
+  prepareAppDataRowLookup,
+  toAppRow,
 } from './lookup.ts';
 import type { Principal } from './principal.ts';
 import type { DataAccess } from './proofs.ts';
-import { anyCallerOf, appAs, type Guard } from './resource-guards.ts';
+import { appAs, type Guard } from './resource-guards.ts';
 import type { AppRole } from './roles.ts';
 
-const managed = appAs('viewer');
+const memberGuard = appAs('viewer');
 
-/** Over the data of the app named in the path. */
+/** The data of the app that the path names. */
 export const appData = (): Guard<DataAccess> => ({
   needs: 'entity rules',
-  choosesWorkspace: managed.choosesWorkspace,
-  param: managed.param,
-  refusals: managed.refusals,
-  find: lookUpAppData,
-  findOpen: lookUpOpenApp,
-  idOf: managed.idOf,
-  decide: (found, exchange) =>
-    found.kind === 'app_user_token' || found.kind === 'anonymous'
-      ? asUser(found as AppDataLookup, exchange)
-      : asManager(found as AppDataLookup, exchange),
+  choosesWorkspace: false,
+  pathParam: memberGuard.pathParam,
+  refusals: memberGuard.refusals,
+  lookUp: (db, hash, exchange) => lookUpAppData(db, hash, idOrNull(exchange.params.app_id)),
+  lookUpAnonymous: (db, exchange) => lookUpOpenApp(db, idOrNull(exchange.params.app_id)),
+  decide,
 });
 
 /**
- * The same, and the row of a feature's own table that `param` names comes with the look-up, so that an operation on it begins
- * with it: null when there is none, undefined when it was not looked for (a caller without credentials).
+ * As `appData`, with the row of a feature's table that `pathParam` names: an operation that starts by reading the row needs
+ * no query for it. The row is null if it does not exist, and undefined if it was not looked up (a caller without
+ * credentials).
  */
-export function appDataWith<Noun extends string, Row>(noun: Noun, table: string, param: string) {
+export function appDataWith<Noun extends string, Row>(noun: Noun, table: string, pathParam: string) {
   type Proof = DataAccess & { readonly [N in Noun]?: Row | null };
-  const { inner: _, ...guard } = appData();
-  const find = lookUpAppDataResource<Row>(table);
-  const within: Guard<Proof> = {
-    ...guard,
-    find: (db, hash, id, exchange) => find(db, hash, id, idOrNull(exchange.params[param])),
-    decide: (found, exchange) =>
-      ({ ...guard.decide(found, exchange), [noun]: (found as Partial<AppDataResourceLookup<Row>>).thing }) as Proof,
+  const lookUpRow = prepareAppDataRowLookup<Row>(table);
+  const guard: Guard<Proof> = {
+    ...appData(),
+    loadNested: undefined,
+    lookUp: (db, hash, exchange) =>
+      lookUpRow(db, hash, idOrNull(exchange.params.app_id), idOrNull(exchange.params[pathParam])),
+    decide: (lookup: AppDataRowLookup<Row> | AnonymousLookup, exchange) => {
+      const resource = lookup.kind === 'anonymous' ? undefined : lookup.resource;
+      return { ...decide(lookup, exchange), [noun]: resource } as Proof; // TypeScript does not follow a computed key
+    },
   };
-  return within;
+  return guard;
 }
 
-function asManager(found: AppDataLookup, exchange: Exchange): DataAccess {
-  const { caller, workspace_id, plan, app, app_role } = managed.decide(found, exchange);
-  return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role, principal: personOf(found, app_role) });
+function decide(lookup: AppDataLookup | AnonymousLookup, exchange: Exchange): DataAccess {
+  if (lookup.kind === 'anonymous') return decideAnonymous(lookup, exchange);
+  return lookup.kind === 'app_user_token' ? decideAppUser(lookup, exchange) : decideMember(lookup, exchange);
 }
 
-/** A workspace key acts for no person, so the rules know nobody. */
-function personOf({ user_id, email, full_name, app_user }: AppDataLookup, app_role: AppRole | null): Principal {
+function decideMember(lookup: AppDataLookup, exchange: Exchange): DataAccess {
+  const { caller, workspace_id, plan, app, app_role } = memberGuard.decide(lookup, exchange);
+  const principal = toMemberPrincipal(lookup, app_role);
+  return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role, principal });
+}
+
+/** A workspace key acts for no person, so rules see it as anonymous. */
+function toMemberPrincipal(lookup: AppDataLookup, app_role: AppRole | null): Principal {
+  const { user_id, email, full_name, app_user } = lookup;
   if (user_id === null || app_role === null) return { kind: 'anonymous' };
   return {
     kind: 'signed_in',
@@ -70,20 +78,21 @@ function personOf({ user_id, email, full_name, app_user }: AppDataLookup, app_ro
   };
 }
 
-function asUser(found: AppDataLookup, exchange: Exchange): DataAccess {
-  const app = appOf(found);
-  const { workspace_id, plan } = found;
-  const principal = userOf(found);
-  if (!app || !workspace_id || !plan || !principal) throw notFound('app_not_found');
-  const email = principal.kind === 'signed_in' ? principal.email : null;
-  const caller = { ...anyCallerOf(found, exchange), email };
+/** 404 for a user of another app. */
+function decideAppUser(lookup: AppDataLookup, exchange: Exchange): DataAccess {
+  const app = toAppRow(lookup);
+  const { workspace_id, plan, app_user_id, app_user } = lookup;
+  if (!app || !workspace_id || !plan || app_user_id === null || app_user === null) throw notFound('app_not_found');
+  const { email, full_name, role, data } = app_user;
+  const caller = { ...toAnyCaller(lookup, exchange), email };
+  const principal: Principal = { kind: 'signed_in', id: app_user_id, email, full_name, role, data };
   return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal });
 }
 
-/** Undefined for the user of another app. */
-function userOf({ kind, app_user_id, app_user }: AppDataLookup): Principal | undefined {
-  if (kind === 'anonymous') return { kind };
-  if (app_user_id === null || app_user === null) return undefined;
-  const { email, full_name, role, data } = app_user;
-  return { kind: 'signed_in', id: app_user_id, email, full_name, role, data };
+function decideAnonymous(lookup: AnonymousLookup, exchange: Exchange): DataAccess {
+  const app = toAppRow(lookup);
+  if (app === undefined) throw notFound('app_not_found');
+  const { workspace_id, plan } = lookup;
+  const caller = toAnyCaller(lookup, exchange);
+  return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal: { kind: 'anonymous' } });
 }

@@ -1,5 +1,5 @@
-// Owns whose pages may call an app's data from a browser: those of the origins its owners named (contract §0.1).
-// Operations that only manage are open to no other origin.
+// Owns which web pages may call an app's data from a browser: those of the origins in the app's `public_origins`. All
+// other operations are closed to pages of other origins.
 import { prepared } from '../../kit/db/database.ts';
 import type { CrossOrigin } from '../../kit/http/cross-origin.ts';
 import { idOrNull } from '../../kit/ids.ts';
@@ -18,9 +18,9 @@ export const createAppOrigins = (db: Db): CrossOrigin => ({
     const { credentials } = operation as Route;
     return credentials !== open && credentials.appUser === true;
   },
-  // The look-up has brought the app along; only a preflight, and a refusal before it, asks once more.
-  getOrigins: async (params, found) =>
-    found === undefined
+  // The lookup has read the origins already. Only a preflight, or a refusal before the lookup, needs this query.
+  getOrigins: async (params, lookup) =>
+    lookup === undefined
       ? ((await readOrigins(db, idOrNull(params.app_id)))[0]?.public_origins ?? [])
-      : ((found as AppLookup).app_public_origins ?? []),
+      : ((lookup as AppLookup).app_public_origins ?? []),
 });

@@ -1,31 +1,31 @@
-// Owns the counting behind rate limits: fixed windows in Redis, shared by all processes. While Redis cannot be reached
-// each process counts for itself, and says so on every answer.
+// Owns the counters of rate limits: fixed windows in Redis, shared by all processes. While Redis is unavailable, each
+// process counts on its own, and every answer says so (`X-Partial-Result: rate_limit`).
 import { Redis } from 'ioredis';
 
 export interface Count {
   readonly count: number;
   readonly resetMs: number;
-  /** False while this process counts alone. */
+  /** False if this process counted on its own. */
   readonly shared: boolean;
 }
 
 export interface Counters {
-  /** Adds to a counter and gives what it then holds; `by` 0 only looks. */
+  /** Adds `by` (default 1) to a counter and returns its new value. 0 reads it. */
   add(name: string, windowSeconds: number, by?: number): Promise<Count>;
-  /** Whether counts are shared right now. */
   isConnected(): boolean;
   close(): void;
 }
 
+// Returns the new value and the milliseconds until the window ends. The first count of a window sets its end.
 const script = `
 local n = redis.call('INCRBY', KEYS[1], ARGV[2])
 if n == tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return {n, ARGV[1]} end
 return {n, redis.call('PTTL', KEYS[1])}`;
 
-// A Redis that hangs must not make every request wait for it. One watch over the connection, instead of a timer per
-// command, drops a connection that has not answered for this long; what waits on it is then counted here.
-const patienceMs = 250;
-const longestRetryMs = 1_000;
+// A Redis that hangs must not delay every request. If it has not answered for this long, the connection is dropped, and
+// the requests that wait are counted locally. One timer for the connection costs less than a timer per command.
+const stallTimeoutMs = 250;
+const maxRetryDelayMs = 1_000;
 
 interface CountingRedis extends Redis {
   countUp(key: string, windowMs: number, by: number): Promise<[number, number | string]>;
@@ -37,46 +37,47 @@ export function openCounters(url: string, prefix: string): Counters {
     enableAutoPipelining: true,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    enableReadyCheck: false, // a server still loading answers an error, which is caught like any other
+    enableReadyCheck: false, // a server that is loading answers with an error, which is caught below
     disconnectTimeout: 100,
     connectTimeout: 1_000,
-    retryStrategy: (attempt: number) => Math.min(attempt * 50, longestRetryMs),
+    retryStrategy: (attempt: number) => Math.min(attempt * 50, maxRetryDelayMs),
     scripts: { countUp: { lua: script, numberOfKeys: 1 } },
   }) as CountingRedis;
-  redis.on('error', () => {}); // reported by readiness and by the headers of each answer
+  redis.on('error', () => {}); // reported by /readyz and by the headers of each answer
   const local = new LocalCounters();
-  let waiting = 0;
-  let heardAt = 0;
-  let watching: NodeJS.Timeout | undefined; // from the first count on: a worker never counts
-  const watch = () => {
-    if (waiting === 0 || performance.now() - heardAt <= patienceMs) return;
-    heardAt = performance.now(); // once per stall
+  let pending = 0;
+  let lastReplyAt = 0;
+  let timer: NodeJS.Timeout | undefined; // started by the first count, because a worker never counts
+  const dropIfStalled = () => {
+    if (pending === 0 || performance.now() - lastReplyAt <= stallTimeoutMs) return;
+    lastReplyAt = performance.now(); // drop once per stall
     redis.disconnect(true);
   };
   return {
     async add(name, windowSeconds, by = 1) {
       if (redis.status !== 'ready') return local.add(name, windowSeconds, by);
-      watching ??= setInterval(watch, patienceMs / 2).unref();
-      if (waiting === 0) heardAt = performance.now();
-      waiting += 1;
+      timer ??= setInterval(dropIfStalled, stallTimeoutMs / 2).unref();
+      if (pending === 0) lastReplyAt = performance.now();
+      pending += 1;
       try {
-        const [count, left] = await redis.countUp(prefix + name, windowSeconds * 1000, by);
-        heardAt = performance.now();
-        return { count, resetMs: Number(left), shared: true };
+        const [count, resetMs] = await redis.countUp(prefix + name, windowSeconds * 1000, by);
+        lastReplyAt = performance.now();
+        return { count, resetMs: Number(resetMs), shared: true };
       } catch {
         return local.add(name, windowSeconds, by);
       } finally {
-        waiting -= 1;
+        pending -= 1;
       }
     },
     isConnected: () => redis.status === 'ready',
     close: () => {
-      clearInterval(watching);
+      clearInterval(timer);
       redis.disconnect();
     },
   };
 }
 
+/** The same windows in memory. */
 class LocalCounters {
   readonly #windows = new Map<string, { count: number; endsAt: number }>();
 
@@ -86,7 +87,7 @@ class LocalCounters {
     const now = Date.now();
     let window = this.#windows.get(name);
     if (window === undefined || window.endsAt <= now) {
-      this.#forgetEnded(now);
+      this.#removeEnded(now);
       window = { count: 0, endsAt: now + windowSeconds * 1000 };
       this.#windows.set(name, window);
     }
@@ -94,10 +95,10 @@ class LocalCounters {
     return { count: window.count, resetMs: window.endsAt - now, shared: false };
   }
 
-  #forgetEnded(now: number): void {
+  #removeEnded(now: number): void {
     if (this.#windows.size < 10_000 || now - this.#sweptAt < 1_000) return;
     this.#sweptAt = now;
-    if (this.#windows.size > 200_000) this.#windows.clear(); // more callers than one process can tell apart
+    if (this.#windows.size > 200_000) this.#windows.clear(); // bounds the memory; the counts start again
     for (const [name, window] of this.#windows) if (window.endsAt <= now) this.#windows.delete(name);
   }
 }

@@ -1,5 +1,5 @@
-// Owns the second and third refusals: which credential was presented (401), and whether its kind, permission and
-// scope are accepted by the route (403). What a route does not list is refused.
+// Owns the checks of a credential: which one was presented and whether it is valid (401), and whether the route accepts
+// its kind, permission and scope (403). A route refuses every kind that it does not list.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { LookupResult } from './lookup.ts';
@@ -19,19 +19,20 @@ export type KeyScope = (typeof keyScopes)[number];
 
 export interface AcceptedCredentials {
   readonly session?: true;
-  /** `read_only`: tokens of either permission. `full_access`: only those. Personal keys have a permission too. */
+  /** `read_only`: tokens with either permission. `full_access`: only tokens with full access. */
   readonly token?: 'read_only' | 'full_access';
+  /** Personal keys. Their permission is checked as that of tokens. */
   readonly key?: true;
   /** Workspace keys with this scope. */
   readonly workspaceKey?: KeyScope;
-  /** The app's own users; and anybody, without credentials, where the app is open without login. */
+  /** The app's own users; and anybody without credentials, if the app is open without login. */
   readonly appUser?: true;
 }
 
 /** No credential needed. */
 export const open = 'open';
 
-/** The credentials of a person that reads, and of one that changes things. */
+/** The credentials of people: for operations that read, and for operations that change something. */
 export const readCredentials: AcceptedCredentials = { session: true, token: 'read_only', key: true };
 export const writeCredentials: AcceptedCredentials = { session: true, token: 'full_access', key: true };
 
@@ -43,34 +44,35 @@ export interface PresentedCredential {
   readonly viaApiKeyHeader: boolean;
 }
 
-/** Authorization beats api_key beats the cookie; the loser is not looked at. Undefined when there is none of them. */
+/** `Authorization` takes precedence over `api_key`, and that over the cookie. Undefined if none was sent. */
 export function readCredential(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
   const authorization = exchange.header('authorization');
   const apiKey = exchange.header('api_key');
-  if (authorization !== undefined) return checked(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', cellCode, false);
-  if (apiKey !== undefined) return checked(apiKey, cellCode, true);
-  const session = cookie(exchange, 'plinth_session');
-  if (session === undefined) return undefined;
-  const known = readSession(exchange, cellCode);
-  if (known === undefined) throw credentialsInvalid();
-  return known;
+  if (authorization !== undefined)
+    return parseCredential(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', cellCode, false);
+  if (apiKey !== undefined) return parseCredential(apiKey, cellCode, true);
+  if (readCookie(exchange, 'plinth_session') === undefined) return undefined;
+  const session = readSession(exchange, cellCode);
+  if (session === undefined) throw credentialsInvalid();
+  return session;
 }
 
-/** The browser session alone, whatever else was sent; undefined when there is none of ours. */
+/** The session cookie, whatever else was sent. Undefined if there is none, or if it is malformed. */
 export function readSession(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
-  const text = cookie(exchange, 'plinth_session');
+  const text = readCookie(exchange, 'plinth_session');
   if (text === undefined || parseTokenKind(text, cellCode) !== 'session') return undefined;
   return { text, kind: 'session', viaApiKeyHeader: false };
 }
 
-function checked(text: string, cellCode: string, viaApiKeyHeader: boolean): PresentedCredential {
+/** Form, checksum and cell are checked without the database. */
+function parseCredential(text: string, cellCode: string, viaApiKeyHeader: boolean): PresentedCredential {
   const kind = parseTokenKind(text, cellCode);
   const isMisplaced = kind === 'session' || (kind === 'app_user_token' && viaApiKeyHeader);
   if (kind === undefined || isMisplaced) throw credentialsInvalid();
   return { text, kind, viaApiKeyHeader };
 }
 
-function cookie(exchange: Exchange, name: string): string | undefined {
+function readCookie(exchange: Exchange, name: string): string | undefined {
   const header = exchange.header('cookie');
   if (header === undefined) return undefined;
   for (const part of header.split(';')) {
@@ -80,69 +82,75 @@ function cookie(exchange: Exchange, name: string): string | undefined {
   return undefined;
 }
 
-/** 401: unknown or past its time. */
-export function requireKnownCredential(found: LookupResult | undefined, now: Date): asserts found is LookupResult {
-  if (found === undefined) throw credentialsInvalid();
-  if (isExpired(found, now)) throw credentialsExpired();
+/** 401 if the credential is unknown or has expired. */
+export function requireKnownCredential(lookup: LookupResult | undefined, now: Date): asserts lookup is LookupResult {
+  if (lookup === undefined) throw credentialsInvalid();
+  if (isExpired(lookup, now)) throw credentialsExpired();
 }
 
-/** Past its time, or a session that nobody used for too long. */
-export const isExpired = (found: LookupResult, now: Date): boolean =>
-  (found.expires_at !== null && new Date(found.expires_at) <= now) || (found.kind === 'session' && isIdle(found, now));
+/** Also true for a session that was not used for a week. */
+export const isExpired = (lookup: LookupResult, now: Date): boolean =>
+  (lookup.expires_at !== null && new Date(lookup.expires_at) <= now) ||
+  (lookup.kind === 'session' && isIdle(lookup, now));
 
 const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
 
 const isIdle = ({ last_used_at }: LookupResult, now: Date): boolean =>
   last_used_at !== null && now.getTime() - Date.parse(last_used_at) > sessionIdleMs;
 
-/** 403 by kind, permission and scope: undefined when the route accepts the credential. */
+/** The 403 for a credential that the route does not accept. Undefined if it accepts it. */
 export function findKindRefusal(
   accepted: AcceptedCredentials,
-  found: Pick<LookupResult, 'kind' | 'permission' | 'scopes'>,
+  { kind, permission, scopes }: Pick<LookupResult, 'kind' | 'permission' | 'scopes'>,
 ): Problem | undefined {
-  if (found.kind === 'workspace_key') return refusalOfWorkspaceKey(accepted.workspaceKey, found.scopes ?? []);
-  if (
-    found.permission === 'read_only' &&
-    (accepted.token !== 'read_only' || (found.kind === 'personal_key' && !accepted.key))
-  ) {
+  if (kind === 'workspace_key') return findWorkspaceKeyRefusal(accepted.workspaceKey, scopes ?? []);
+  if (permission === 'read_only' && (accepted.token !== 'read_only' || (kind === 'personal_key' && !accepted.key))) {
     return new Problem(
       'forbidden',
       'read_only_credential_route_not_allowed',
-      'A read-only credential cannot call this operation.',
+      'A read-only credential cannot call this operation. Use one with full access.',
     );
   }
-  const listed = {
+  const isAccepted = {
     session: accepted.session,
     personal_token: accepted.token,
     personal_key: accepted.key,
     app_user_token: accepted.appUser,
-    anonymous: accepted.appUser,
   };
-  if (listed[found.kind]) return undefined;
+  if (isAccepted[kind]) return undefined;
   return new Problem('forbidden', 'credential_kind_not_allowed', 'This kind of credential cannot call this operation.');
 }
 
-function refusalOfWorkspaceKey(scope: KeyScope | undefined, scopes: readonly string[]): Problem | undefined {
+function findWorkspaceKeyRefusal(scope: KeyScope | undefined, scopes: readonly string[]): Problem | undefined {
   if (scope === undefined) {
     return new Problem(
       'forbidden',
       'workspace_key_not_allowed',
-      'A workspace key acts for no person and cannot call this operation.',
+      'A workspace key cannot call this operation, because it does not act for a person.',
     );
   }
   if (scopes.includes(scope)) return undefined;
-  return new Problem('forbidden', 'workspace_key_scope_missing', `This workspace key lacks the scope ${scope}.`, {
-    members: { scope },
-  });
+  return new Problem(
+    'forbidden',
+    'workspace_key_scope_missing',
+    `This workspace key does not have the scope ${scope}.`,
+    {
+      members: { scope },
+    },
+  );
 }
 
-/** A browser's cookie is only good from our own pages: others could send it without the person wanting to. */
+/** 403 for a session cookie that another site's page may have sent without the person's intent (CSRF). */
 export function requireSameOrigin(exchange: Exchange, baseOrigin: string): void {
   if (exchange.operation.method === 'GET') return;
   const origin = exchange.header('origin');
   const site = exchange.header('sec-fetch-site');
   if ((origin === undefined || origin === baseOrigin) && (site === undefined || site === 'same-origin')) return;
-  throw new Problem('forbidden', 'origin_not_allowed', 'A request with a session cookie must come from this site.');
+  throw new Problem(
+    'forbidden',
+    'origin_not_allowed',
+    'A request with a session cookie must come from a page of this installation.',
+  );
 }
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);
@@ -153,4 +161,5 @@ export const credentialsMissing = () =>
 export const credentialsExpired = () =>
   unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
 
-export const credentialsInvalid = () => unauthenticated('credentials_invalid', 'These credentials are not valid.');
+export const credentialsInvalid = () =>
+  unauthenticated('credentials_invalid', 'The credential is unknown, malformed or revoked.');

@@ -1,10 +1,20 @@
-// Owns the order of refusals before an operation runs (contract §0.5, steps 2 to 7):
-//   401 credential → 403 kind, permission, scope, origin → 429 limit → 404 / 403 reach → 402 plan
-// One read finds all it decides on; counting for the limit runs beside that read whenever the counter is known.
+// Owns the order of the checks between matching a route and validating its input, and answers the first that fails
+// (docs/api/conventions.md#order-of-checks):
+//
+//   401 credential → 403 kind, permission, scope, origin → 429 rate limit → 404 403 400 access → 402 plan → 404 nested
+//
+// What a route requires comes from the route: `credentials`, `limit`, `access`, `plan`. What `access` does is explained
+// at `Guard` in resource-guards.ts. A request takes one of three ways through this file:
+//
+//   the route is open to everybody (`credentials: open`)  → admitVisitor
+//   no credential was sent                                → admitAnonymous, which most routes refuse with 401
+//   a credential was sent                                 → admitCaller
+//
+// Each returns the access proof that the handler receives as `access`.
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
-import type { Count, Counters } from './counters.ts';
+import type { Counters } from './counters.ts';
 import { recordUse, saveHash } from './credential-usage.ts';
 import {
   type AcceptedCredentials,
@@ -19,232 +29,159 @@ import {
   requireKnownCredential,
   requireSameOrigin,
 } from './credentials.ts';
-import {
-  anonymousLimit,
-  appUserLimit,
-  type CountedCaller,
-  nameCounter,
-  rateLimited,
-  scaleQuota,
-  toWholeSeconds,
-  unlimited,
-} from './limits.ts';
+import { CounterHints, countRequest, enforceLimit, limitFor, toCountedCaller } from './limit-check.ts';
+import { anonymousLimit } from './limits.ts';
 import type { LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
-import { hashToken, type Pepper } from './tokens.ts';
+import { getCurrentPepper, hashToken, type Pepper } from './tokens.ts';
 
 export interface GuardOptions {
   readonly db: Kysely<Tables>;
   readonly counters: Counters;
+  /** The first is current. The others verify hashes that were stored before it was. */
   readonly peppers: readonly Pepper[];
   readonly cellCode: string;
+  /** Scheme, host and port of this installation: the only origin from which a session cookie is accepted. */
   readonly baseOrigin: string;
-  /** When set, personal API keys end at this time. */
+  /** When set, personal API keys are refused from this time on. */
   readonly personalKeysUntil?: Date;
 }
 
 export function createGuard(options: GuardOptions): (exchange: Exchange) => Promise<unknown> {
-  const counted = new Hints();
+  const hints = new CounterHints();
   return async (exchange) => {
-    const route = exchange.operation as Route;
-    if (route.credentials === open) {
-      await limit(exchange, route.limit, undefined, countFor(exchange, route.limit, undefined, options));
-      const found = route.access.recognises && (await recognised(exchange, route, options));
-      return within(exchange, route, route.access.decide(found || nobody, exchange), options);
-    }
+    const route = exchange.operation as Route; // the server is generic over operations; ours are all routes
+    if (route.credentials === open) return admitVisitor(exchange, route, options);
     const credential = readCredential(exchange, options.cellCode);
-    if (credential === undefined) return anonymous(exchange, route, options);
-    const hash = hashToken(credential.text, currentPepper(options));
-    const early = counted.countEarly(hash, exchange, route, options);
-    const found = await find(exchange, route, credential, hash, options);
-    try {
-      requireKnownCredential(found, exchange.now);
-    } catch (refusal) {
-      counted.forget(hash);
-      throw refusal;
-    }
-    permit(exchange, route.credentials, credential, found, options);
-    counted.remember(hash, found);
-    exchange.actor = {
-      id: found.user_id ?? found.app_user_id ?? found.credential_id,
-      workspaceId: found.workspace_id,
-      scope: found.app_ids?.join() ?? '',
-      lookup: found,
-    };
-    const figure = limitOf(route, found);
-    await limit(exchange, figure, found, early ?? countFor(exchange, figure, countedAs(found), options));
-    const access = route.access.decide(found, exchange);
-    refusePlan(route, found);
-    recordUse(options.db, found, route.access.choosesWorkspace, exchange.now);
-    return within(exchange, route, access, options);
+    return credential === undefined
+      ? admitAnonymous(exchange, route, route.credentials, options)
+      : admitCaller(exchange, route, route.credentials, credential, hints, options);
   };
 }
 
-const nobody = {} as LookupResult;
-
-/** Without credentials: refused, but where the path names something that is open to everybody. */
-async function anonymous(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
-  const { access, credentials } = route;
-  const found =
-    (credentials as AcceptedCredentials).appUser && (await access.findOpen?.(options.db, access.idOf(exchange)));
-  if (!found) throw credentialsMissing();
-  exchange.actor = { id: null, workspaceId: found.workspace_id, scope: '', lookup: found };
-  await limit(exchange, anonymousLimit, undefined, countFor(exchange, anonymousLimit, undefined, options));
-  const proof = access.decide(found, exchange);
-  refusePlan(route, found);
-  return within(exchange, route, proof, options);
-}
-
-/** The inner things that the path names. */
-const within = (exchange: Exchange, route: Route, access: unknown, { db }: GuardOptions) =>
-  route.access.inner === undefined ? access : route.access.inner(db, access, exchange);
-
-/** Who a browser is signed in as, where nobody has to be: a session that is over is no session. */
-async function recognised(exchange: Exchange, route: Route, options: GuardOptions): Promise<LookupResult | undefined> {
-  const session = readSession(exchange, options.cellCode);
-  if (session === undefined) return undefined;
-  const found = await find(exchange, route, session, hashToken(session.text, currentPepper(options)), options);
-  if (found === undefined || isExpired(found, exchange.now)) return undefined;
-  requireSameOrigin(exchange, options.baseOrigin);
-  return found;
-}
-
-const currentPepper = ({ peppers }: GuardOptions): Pepper => peppers[0] as Pepper;
-
-async function find(
+/** A caller who presented a credential: all checks apply. */
+async function admitCaller(
   exchange: Exchange,
   route: Route,
+  accepted: AcceptedCredentials,
+  credential: PresentedCredential,
+  hints: CounterHints,
+  options: GuardOptions,
+): Promise<unknown> {
+  const hash = hashToken(credential.text, getCurrentPepper(options.peppers));
+  const earlyCount = hints.startCount(hash, exchange, route, accepted, options.counters);
+  const lookup = await lookUpCredential(exchange, route, credential, hash, options);
+  try {
+    requireKnownCredential(lookup, exchange.now);
+  } catch (refusal) {
+    hints.remove(hash);
+    throw refusal;
+  }
+  requireAcceptedKind(exchange, accepted, credential, lookup, options);
+  hints.add(hash, lookup);
+  exchange.actor = {
+    id: lookup.user_id ?? lookup.app_user_id ?? lookup.credential_id,
+    workspaceId: lookup.workspace_id,
+    scope: lookup.app_ids?.join() ?? '',
+    lookup,
+  };
+  const limit = limitFor(route, lookup.kind);
+  const counting = earlyCount ?? countRequest(exchange, limit, toCountedCaller(lookup), options.counters);
+  await enforceLimit(exchange, limit, lookup, counting);
+  const access = route.access.decide(lookup, exchange);
+  requirePlan(route, lookup);
+  recordUse(options.db, lookup, route.access.choosesWorkspace, exchange.now);
+  return loadNested(exchange, route, access, options);
+}
+
+/** No credential was sent: 401, unless the route accepts app users and the path names an app that is open without login. */
+async function admitAnonymous(
+  exchange: Exchange,
+  route: Route,
+  accepted: AcceptedCredentials,
+  options: GuardOptions,
+): Promise<unknown> {
+  const lookup = accepted.appUser && (await route.access.lookUpAnonymous?.(options.db, exchange));
+  if (!lookup) throw credentialsMissing();
+  exchange.actor = { id: null, workspaceId: lookup.workspace_id, scope: '', lookup };
+  const counting = countRequest(exchange, anonymousLimit, undefined, options.counters);
+  await enforceLimit(exchange, anonymousLimit, undefined, counting);
+  const access = route.access.decide(lookup, exchange);
+  requirePlan(route, lookup);
+  return loadNested(exchange, route, access, options);
+}
+
+/** An open route: only its rate limit applies. Some routes want to know who is signed in, if anybody is. */
+async function admitVisitor(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
+  const counting = countRequest(exchange, route.limit, undefined, options.counters);
+  await enforceLimit(exchange, route.limit, undefined, counting);
+  const session = route.access.readsSession ? await lookUpSession(exchange, route, options) : undefined;
+  return loadNested(exchange, route, route.access.decide(session, exchange), options);
+}
+
+/** Loads the rows that the path names inside of what `decide` let through; 404 for the first that does not exist. */
+const loadNested = (exchange: Exchange, { access }: Route, proof: unknown, { db }: GuardOptions) =>
+  access.loadNested === undefined ? proof : access.loadNested(db, proof, exchange);
+
+/** Looks the credential up by its hash, under older peppers too. A hash under an older pepper is replaced. */
+async function lookUpCredential(
+  exchange: Exchange,
+  { access }: Route,
   credential: PresentedCredential,
   hash: Buffer,
-  options: GuardOptions,
-) {
-  const id = route.access.idOf(exchange);
-  const found = await route.access.find(options.db, hash, id, exchange);
-  if (found !== undefined || options.peppers.length === 1) return found;
-  for (const pepper of options.peppers.slice(1)) {
-    const old = await route.access.find(options.db, hashToken(credential.text, pepper), id, exchange);
-    if (old === undefined) continue;
-    await saveHash(options.db, old.credential_id, hash, currentPepper(options).id);
-    return old;
+  { db, peppers }: GuardOptions,
+): Promise<LookupResult | undefined> {
+  const lookup = await access.lookUp(db, hash, exchange);
+  if (lookup !== undefined || peppers.length === 1) return lookup;
+  for (const pepper of peppers.slice(1)) {
+    const older = await access.lookUp(db, hashToken(credential.text, pepper), exchange);
+    if (older === undefined) continue;
+    await saveHash(db, older.credential_id, hash, getCurrentPepper(peppers).id);
+    return older;
   }
   return undefined;
 }
 
+/** The browser session of a visitor. An unknown or expired session counts as none. */
+async function lookUpSession(
+  exchange: Exchange,
+  route: Route,
+  options: GuardOptions,
+): Promise<LookupResult | undefined> {
+  const session = readSession(exchange, options.cellCode);
+  if (session === undefined) return undefined;
+  const hash = hashToken(session.text, getCurrentPepper(options.peppers));
+  const lookup = await lookUpCredential(exchange, route, session, hash, options);
+  if (lookup === undefined || isExpired(lookup, exchange.now)) return undefined;
+  requireSameOrigin(exchange, options.baseOrigin);
+  return lookup;
+}
+
 const personalKeysDeprecatedAt = '@1792022400'; // 15 October 2026
 
-function permit(
+/** 403 unless the route accepts this kind of credential, its permission and scopes, and, for a cookie, its origin. */
+function requireAcceptedKind(
   exchange: Exchange,
   accepted: AcceptedCredentials,
   credential: PresentedCredential,
-  found: LookupResult,
-  options: GuardOptions,
+  lookup: LookupResult,
+  { personalKeysUntil, baseOrigin }: GuardOptions,
 ): void {
-  if (found.kind === 'personal_key') {
-    const until = options.personalKeysUntil;
-    if (until !== undefined && until <= exchange.now) throw credentialsExpired();
-    if (credential.viaApiKeyHeader) exchange.reply.header('deprecation', personalKeysDeprecatedAt);
-    if (credential.viaApiKeyHeader && until !== undefined) exchange.reply.header('sunset', until.toUTCString());
+  if (lookup.kind === 'personal_key') {
+    if (personalKeysUntil !== undefined && personalKeysUntil <= exchange.now) throw credentialsExpired();
+    if (credential.viaApiKeyHeader) {
+      exchange.reply.header('deprecation', personalKeysDeprecatedAt);
+      if (personalKeysUntil !== undefined) exchange.reply.header('sunset', personalKeysUntil.toUTCString());
+    }
   }
-  const refusal = findKindRefusal(accepted, found);
+  const refusal = findKindRefusal(accepted, lookup);
   if (refusal !== undefined) throw refusal;
-  if (found.kind === 'session') requireSameOrigin(exchange, options.baseOrigin);
+  if (lookup.kind === 'session') requireSameOrigin(exchange, baseOrigin);
 }
 
-/** Those who use an app are counted apart from those who manage it. */
-const limitOf = (route: Route, { kind }: Pick<LookupResult, 'kind'>): Route['limit'] =>
-  kind === 'app_user_token' ? appUserLimit : route.limit;
-
-function countFor(
-  exchange: Exchange,
-  limit: Route['limit'],
-  who: CountedCaller | undefined,
-  options: GuardOptions,
-): Promise<Count> | undefined {
-  if (limit === unlimited) return undefined;
-  const { operation, address, params } = exchange;
-  const name = nameCounter(limit, operation.name, who, address, params.app_id?.slice(0, 64) ?? '');
-  return options.counters.add(name, limit.windowSeconds);
-}
-
-async function limit(
-  exchange: Exchange,
-  limit: Route['limit'],
-  found: LookupResult | undefined,
-  counting: Promise<Count> | undefined,
-): Promise<void> {
-  if (limit === unlimited || counting === undefined) return;
-  const { count, resetMs, shared } = await counting;
-  if (!shared) exchange.partial.push('rate_limit');
-  // Another workspace's plan is nobody's business: a caller outside counts by the plain figure.
-  const own = found !== undefined && belongs(found) ? found : undefined;
-  const quota = scaleQuota(limit, own?.plan ?? null, own?.rate_multiplier ?? null);
-  const seconds = toWholeSeconds(resetMs);
-  const name = limit.group ?? exchange.operation.name;
-  exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
-  exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
-  if (count <= quota) return;
-  throw rateLimited(
-    `At most ${quota} requests per ${limit.windowSeconds} seconds.`,
-    quota,
-    limit.windowSeconds,
-    seconds,
-  );
-}
-
-function refusePlan(route: Route, found: LookupResult): void {
-  const fault = route.plan && found.plan && findPlanRefusal(found.plan, route.plan);
-  if (fault) throw fault;
-}
-
-const belongs = (found: LookupResult): boolean => found.role !== null || found.user_id === null;
-
-/** Nobody counts in a workspace they do not belong to. */
-const countedAs = (found: LookupResult): CountedCaller => ({
-  ...found,
-  workspace_id: belongs(found) ? found.workspace_id : null,
-});
-
-const mostHints = 50_000;
-
-type Hint = CountedCaller & Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'>;
-
-/**
- * Remembers, per credential, only what never changes about it, to name its counter before the read has answered.
- * It decides nothing: whether the credential still holds is read on every request.
- */
-class Hints {
-  readonly #known = new Map<string, Hint>();
-
-  countEarly(hash: Buffer, exchange: Exchange, route: Route, options: GuardOptions): Promise<Count> | undefined {
-    const hint = this.#known.get(hash.toString('latin1'));
-    if (hint === undefined || findKindRefusal(route.credentials as AcceptedCredentials, hint) !== undefined)
-      return undefined;
-    if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
-    return countFor(exchange, limitOf(route, hint), hint, options);
-  }
-
-  remember(hash: Buffer, found: LookupResult): void {
-    const {
-      kind,
-      credential_id,
-      user_id,
-      app_user_id,
-      credential_workspace_id: workspace_id,
-      permission,
-      scopes,
-      expires_at,
-    } = found;
-    const key = hash.toString('latin1');
-    // A personal key's workspace differs from request to request, and a session may yet be refused for its origin:
-    // their counters wait for the read.
-    if (kind === 'personal_key' || kind === 'session' || this.#known.has(key)) return;
-    if (!belongs(found)) return;
-    if (this.#known.size >= mostHints) this.#known.delete(this.#known.keys().next().value as string); // the oldest
-    this.#known.set(key, { kind, credential_id, user_id, app_user_id, workspace_id, permission, scopes, expires_at });
-  }
-
-  forget(hash: Buffer): void {
-    this.#known.delete(hash.toString('latin1'));
-  }
+/** 402 if the route's feature needs a higher plan than the workspace has. */
+function requirePlan({ plan }: Route, lookup: Pick<LookupResult, 'plan'>): void {
+  const refusal = plan && lookup.plan && findPlanRefusal(lookup.plan, plan);
+  if (refusal) throw refusal;
 }

@@ -1,6 +1,7 @@
-// Owns the issuing of access proofs. Only core/auth imports this file, after it has decided; a dependency rule enforces
-// it. Features that create what they then need access to call `issueForNewWorkspace`.
+// Owns the issuing of access proofs. Only core/auth may import this file; a dependency rule enforces it. A feature that
+// creates a workspace gets its proof from `issueForNewWorkspace`.
 import type { DataAccess, proof, SelfAccess, Visitor } from './proofs.ts';
 
+/** Asserted, because the mark of a proof exists only as a type. */
 export const issueProof = <Proof extends SelfAccess | Visitor | DataAccess>(facts: Omit<Proof, typeof proof>): Proof =>
   facts as unknown as Proof;

@@ -1,12 +1,18 @@
-// Owns rate limits as data: a figure, a window, whom it counts, and what may scale it (contract §0.8).
+// Owns rate limits as data: a quota, a window, who shares a counter, and what scales the quota
+// (docs/api/conventions.md#rate-limits).
 import { Problem } from '../../kit/problem.ts';
 import { type Plan, rateFactors } from './plans.ts';
 import type { CredentialKind } from './tokens.ts';
 
 /**
- * caller: a person's sessions apart from their tokens and keys; a workspace key by itself; an app user over all tokens
- * workspace: a session its own per person; all personal tokens and keys of the workspace share one
- * user: a person over all credentials · app: all callers of the app · address: the client address
+ * Which requests share a counter:
+ *
+ *   caller     a person's sessions; a person's tokens and keys; one workspace key; all tokens of one app user
+ *   workspace  a person's sessions; all personal tokens and keys of the workspace together
+ *   user       everything one person sends, with any credential
+ *   app        everything sent to one app
+ *   address    everything sent from one client address
+ *   x+app      as x, counted separately for each app
  */
 export type LimitScope =
   | 'caller'
@@ -24,7 +30,7 @@ export interface Limit {
   readonly per: LimitScope;
   /** Operations of one group share one counter. */
   readonly group?: string;
-  /** plan: the plan's factor, or the workspace's own · override: only the workspace's own · never: fixed */
+  /** plan: by the plan's factor or the workspace's own · override: only by the workspace's own · never: fixed */
   readonly scaledBy: 'plan' | 'override' | 'never';
 }
 
@@ -41,54 +47,59 @@ export const perMinute = (quota: number, per: LimitScope, options: LimitOptions 
   ...options,
 });
 
-/** 429: too many, with how long to wait. */
-export function rateLimited(message: string, limit: number, windowSeconds: number, retryAfter: number): Problem {
+/** 429, with the seconds after which to retry. */
+export function rateLimited(message: string, quota: number, windowSeconds: number, retryAfter: number): Problem {
   return new Problem('rate_limited', 'rate_limited', message, {
-    members: { limit, window_seconds: windowSeconds, retry_after: retryAfter },
+    members: { limit: quota, window_seconds: windowSeconds, retry_after: retryAfter },
     headers: { 'retry-after': String(retryAfter) },
   });
 }
 
-/** Whole seconds until a window ends, never 0. */
-export const toWholeSeconds = (resetMs: number): number => Math.max(1, Math.ceil(resetMs / 1000));
+/** Rounded up, and at least 1: a header of 0 would invite an immediate retry. */
+export const toWholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000));
 
 export const unlimited = 'unlimited';
 
-/** What holds for those who use an app, over all its operations and on every plan, in place of an operation's figure. */
+/** App users and anonymous callers share one limit over all operations, on every plan, instead of each route's limit. */
 export const appUserLimit = perMinute(600, 'caller', { group: 'runtime', scaledBy: 'never' });
 export const anonymousLimit = perMinute(120, 'address+app', { group: 'runtime', scaledBy: 'never' });
 
+/** What a counter's name is made of. */
 export interface CountedCaller {
-  readonly kind: CredentialKind | 'anonymous';
+  readonly kind: CredentialKind;
   readonly credential_id: string;
   readonly user_id: string | null;
   readonly app_user_id: string | null;
   readonly workspace_id: string | null;
 }
 
-/** The counter a caller's request falls into. */
+/**
+ * The name of the counter that a request adds to. Examples: `listApps:u:<user>`, `runtime:e:<app user>`,
+ * `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`.
+ */
 export function nameCounter(
   limit: Limit,
   operation: string,
-  who: CountedCaller | undefined,
+  caller: CountedCaller | undefined,
   address: string,
   app: string,
 ): string {
-  const base = `${limit.group ?? operation}:`;
-  const [per, withApp] = limit.per.split('+');
-  const whose =
-    per === 'address' || who === undefined ? `i:${address}` : per === 'app' ? `a:${app}` : ownCounter(per ?? '', who);
-  return base + whose + (withApp ? `:${app}` : '');
+  const [per = '', perApp] = limit.per.split('+');
+  const owner = nameOwner(per, caller, address, app);
+  return `${limit.group ?? operation}:${owner}${perApp ? `:${app}` : ''}`;
 }
 
-function ownCounter(per: string, who: CountedCaller): string {
-  if (who.kind === 'app_user_token') return `e:${who.app_user_id}`;
-  if (who.kind === 'workspace_key') return `k:${who.credential_id}`;
-  if (per === 'user') return `p:${who.user_id}`;
-  if (who.kind === 'session') return `s:${who.user_id}`;
-  return per === 'workspace' && who.workspace_id !== null ? `w:${who.workspace_id}` : `u:${who.user_id}`;
+function nameOwner(per: string, caller: CountedCaller | undefined, address: string, app: string): string {
+  if (per === 'address' || caller === undefined) return `i:${address}`;
+  if (per === 'app') return `a:${app}`;
+  if (caller.kind === 'app_user_token') return `e:${caller.app_user_id}`;
+  if (caller.kind === 'workspace_key') return `k:${caller.credential_id}`;
+  if (per === 'user') return `p:${caller.user_id}`;
+  if (caller.kind === 'session') return `s:${caller.user_id}`;
+  return per === 'workspace' && caller.workspace_id !== null ? `w:${caller.workspace_id}` : `u:${caller.user_id}`;
 }
 
+/** `override` is the workspace's own factor. */
 export function scaleQuota(limit: Limit, plan: Plan | null, override: number | null): number {
   if (limit.scaledBy === 'never') return limit.quota;
   const factor = override ?? (limit.scaledBy === 'plan' && plan !== null ? rateFactors[plan] : 1);

@@ -1,16 +1,19 @@
-// Owns the one read per request that answers who is asking, where, and as what. Nothing of it is cached, so a revoke,
-// a block or a role change is seen by every process on its next request.
-import type { Kysely } from 'kysely';
+// Owns the one query per request that answers who calls, in which workspace and with which role. Its result is never
+// cached, so every process sees a revoked credential, a block or a role change on its next request.
+
+import type { AnyDb } from '../../kit/db/database.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Plan } from './plans.ts';
-import type { AnyCaller, AppRow } from './proofs.ts';
+import type { AppRow } from './proofs.ts';
 import type { WorkspaceRole } from './roles.ts';
+import type { CredentialKind } from './tokens.ts';
 
 export interface LookupResult {
   credential_id: string;
-  kind: AnyCaller['kind'];
+  kind: CredentialKind;
   user_id: string | null;
   app_user_id: string | null;
+  /** The workspace that the credential is bound to; for a session, the one it used last. */
   credential_workspace_id: string | null;
   permission: 'read_only' | 'full_access';
   app_ids: string[] | null;
@@ -19,6 +22,7 @@ export interface LookupResult {
   last_used_at: string | null;
   email: string | null;
   is_operator: boolean | null;
+  /** The workspace of this request. */
   workspace_id: string | null;
   plan: Plan | null;
   rate_multiplier: number | null;
@@ -26,46 +30,50 @@ export interface LookupResult {
   access_state: 'active' | 'blocked' | null;
 }
 
+/** A row as `to_json` writes it: times are text. */
+export type JsonRow<Row> = { [Column in keyof Row]: JsonValue<Row[Column]> };
+type JsonValue<Value> = Value extends Date ? string : Value;
+
 const callerColumns = `
   c.id as credential_id, c.kind, c.user_id, c.app_user_id, c.workspace_id as credential_workspace_id, c.permission,
   c.app_ids, c.scopes, c.expires_at, c.last_used_at, u.email, u.is_operator,
   w.id as workspace_id, w.plan, w.rate_multiplier, m.role, m.access_state`;
 
-// A token or workspace key is good in its own workspace only, and counts and is limited there, wherever it points.
-const ownWorkspace =
+// These credentials are valid in their own workspace only. They are counted there, whatever the path names.
+const boundWorkspace =
   "case when c.kind in ('personal_token', 'workspace_key', 'app_user_token') then c.workspace_id end";
 
-const lastUsedOrFirst = `(
+const lastUsedOrFirstJoined = `(
     select f.workspace_id from memberships f join workspaces fw on fw.id = f.workspace_id and fw.deleted_date is null
     where f.user_id = c.user_id order by (f.workspace_id = c.workspace_id) desc nulls last, f.created_date limit 1)`;
 
 /**
- * `$1` is the credential's hash. `place` joins what `$2` names; `workspace` says where that is.
- * The row travels as one JSON value: the driver reads that in a fraction of the time that some 35 columns take it.
+ * The text of a lookup. `$1` is the credential's hash. `joins` adds what `$2` names. `workspace` is a list of SQL
+ * expressions; the first that is not null is the workspace of the request.
+ * The row is returned as one JSON value: the driver parses it in a fraction of the time that some 35 columns take.
  */
-const statement = (columns: string, place: string, workspace: string) => `/* reach */
+const buildStatement = (columns: string, joins: string, workspace: string) => `/* reach */
   select to_json(x) as found from (select ${callerColumns}${columns}
   from credentials c
   left join users u on u.id = c.user_id
-  ${place}
+  ${joins}
   left join workspaces w on w.id = coalesce(${workspace}) and w.deleted_date is null
   left join memberships m on m.workspace_id = w.id and m.user_id = c.user_id
   where c.hash = $1 and c.revoked_at is null) x`;
 
-const lookUp = <Row extends LookupResult>(name: string, text: string) => {
-  const read = prepared<{ found: Row }, Values>(name, text);
-  // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
-  return async (db: Kysely<any>, hash: Buffer, id: string | null): Promise<Row | undefined> =>
+function prepareLookup<Row extends LookupResult>(name: string, text: string) {
+  const read = prepared<{ found: Row }, readonly [hash: Buffer, id: string | null]>(name, text);
+  return async (db: AnyDb, hash: Buffer, id: string | null): Promise<Row | undefined> =>
     (await read(db, hash, id))[0]?.found;
-};
+}
 
-type Values = readonly [hash: Buffer, id: string | null];
-
-/** In a workspace: the credential's own, else the one asked for (`$2`), else the last used, else the first joined. */
-export const lookUpWorkspace = lookUp<LookupResult>(
+/** In a workspace: the one the credential is bound to, or the requested one (`$2`), the last used or the first joined. */
+export const lookUpWorkspace = prepareLookup<LookupResult>(
   'access_in_workspace',
-  statement('', '', `${ownWorkspace}, $2::uuid, ${lastUsedOrFirst}`),
+  buildStatement('', '', `${boundWorkspace}, $2::uuid, ${lastUsedOrFirstJoined}`),
 );
+
+// ---- an app in the path
 
 const appColumns = [
   'id',
@@ -86,32 +94,61 @@ const appColumns = [
   'deleted_date',
 ] as const;
 
-export type AppLookup = LookupResult & { share_role: 'editor' | 'viewer' | null; app_owner_email: string | null } & {
-  [C in (typeof appColumns)[number] as `app_${C}`]: (AppRow[C] extends Date ? string : AppRow[C]) | null;
+type AppColumns = { app_owner_email: string } & {
+  [Column in (typeof appColumns)[number] as `app_${Column}`]: JsonValue<AppRow[Column]>;
 };
+type NoAppColumns = { [Column in keyof AppColumns]: null };
 
-const wholeApp = `o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`;
+export type AppLookup = LookupResult & { share_role: 'editor' | 'viewer' | null } & (AppColumns | NoAppColumns);
 
-const atAppText = (isDeleted: 'null' | 'not null', columns: string, joins: string) =>
-  statement(
-    `, s.role as share_role, ${wholeApp}${columns}`,
+/** The app that a lookup has found; undefined if there is none. */
+export function toAppRow(lookup: AppColumns | NoAppColumns): AppRow | undefined {
+  if (lookup.app_id === null) return undefined;
+  return {
+    id: lookup.app_id,
+    workspace_id: lookup.app_workspace_id,
+    app_type: lookup.app_app_type,
+    owner_id: lookup.app_owner_id,
+    owner_email: lookup.app_owner_email,
+    name: lookup.app_name,
+    slug: lookup.app_slug,
+    user_description: lookup.app_user_description,
+    logo_url: lookup.app_logo_url,
+    visibility: lookup.app_visibility,
+    public_settings: lookup.app_public_settings,
+    public_origins: lookup.app_public_origins,
+    hide_authorship: lookup.app_hide_authorship,
+    revision: lookup.app_revision,
+    created_date: new Date(lookup.app_created_date),
+    updated_date: new Date(lookup.app_updated_date),
+    deleted_date: lookup.app_deleted_date === null ? null : new Date(lookup.app_deleted_date),
+  };
+}
+
+const allAppColumns = `o.email as app_owner_email, ${appColumns.map((column) => `a.${column} as app_${column}`).join(', ')}`;
+
+const buildAppStatement = (isDeleted: 'null' | 'not null', columns: string, joins: string) =>
+  buildStatement(
+    `, s.role as share_role, ${allAppColumns}${columns}`,
     `left join apps a on a.id = $2::uuid and a.deleted_date is ${isDeleted}
      left join users o on o.id = a.owner_id
      left join app_shares s on s.app_id = a.id and s.user_id = c.user_id
      ${joins}`,
-    `${ownWorkspace}, a.workspace_id`,
+    `${boundWorkspace}, a.workspace_id`,
   );
 
-const atApp = <Row extends AppLookup>(name: string, isDeleted: 'null' | 'not null', columns = '', joins = '') =>
-  lookUp<Row>(name, atAppText(isDeleted, columns, joins));
+/** With an app (`$2`). The app's row is part of the result, so reading one app takes no other query. */
+export const lookUpApp = prepareLookup<AppLookup>('access_at_app', buildAppStatement('null', '', ''));
+export const lookUpTrashedApp = prepareLookup<AppLookup>(
+  'access_at_trashed_app',
+  buildAppStatement('not null', '', ''),
+);
 
-/** At an app (`$2`): the app comes along, so that reading one app is this one statement. */
-export const lookUpApp = atApp('access_at_app', 'null');
-export const lookUpTrashedApp = atApp('access_at_trashed_app', 'not null');
+// ---- an app's data
 
 export type AppDataLookup = AppLookup & {
   full_name: string | null;
-  /** Whose token it is; of a person, the app's user with their e-mail address. */
+  /** The app user whose token it is; for a member, the app user with the same e-mail address. */
   app_user: { email: string; full_name: string; role: string; data: Record<string, unknown> } | null;
 };
 
@@ -119,71 +156,59 @@ const dataColumns = ', u.full_name, coalesce(own, alike) as app_user';
 const dataJoins = `left join app_users own on own.app_id = a.id and own.id = c.app_user_id
      left join app_users alike on alike.app_id = a.id and alike.email = u.email`;
 
-/** At an app's data (`$2`): whom the rules see comes along too. */
-export const lookUpAppData = atApp<AppDataLookup>('access_at_data', 'null', dataColumns, dataJoins);
+/** With an app (`$2`) and the facts of the caller that the app's rules see. */
+export const lookUpAppData = prepareLookup<AppDataLookup>(
+  'access_at_data',
+  buildAppStatement('null', dataColumns, dataJoins),
+);
 
-const readOpenApp = prepared<{ found: AppDataLookup }, [id: string | null]>(
+/** A caller without credentials, at an app that is open without login. */
+export type AnonymousLookup = AppColumns & {
+  kind: 'anonymous';
+  credential_id: null;
+  user_id: null;
+  app_user_id: null;
+  email: null;
+  workspace_id: string;
+  plan: Plan;
+};
+
+const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string | null]>(
   'access_at_open_app',
   `/* reach */
   select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
-    null as app_user_id, null as email, w.id as workspace_id, w.plan, ${wholeApp}
+    null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}
   from apps a
   join users o on o.id = a.owner_id
   join workspaces w on w.id = a.workspace_id and w.deleted_date is null
   where a.id = $1::uuid and a.deleted_date is null and a.public_settings = 'public_without_login') x`,
 );
 
-/** At an app that is open without login. Any other is not found, so that it cannot be told from one that never was. */
-// biome-ignore lint/suspicious/noExplicitAny: as above.
-export const lookUpOpenApp = async (db: Kysely<any>, id: string | null): Promise<AppDataLookup | undefined> =>
+/** Any other app reads as not found, so that a caller cannot distinguish a closed app from an unknown one. */
+export const lookUpOpenApp = async (db: AnyDb, id: string | null): Promise<AnonymousLookup | undefined> =>
   (await readOpenApp(db, id))[0]?.found;
 
-export type AppDataResourceLookup<Row> = AppDataLookup & { thing: Row | null };
+export type AppDataRowLookup<Row> = AppDataLookup & { resource: Row | null };
 
-/** At an app's data, with a row of a feature's own table in it (`$3`), which must have the columns `app_id` and `id`. */
-export function lookUpAppDataResource<Row>(table: string) {
-  const text = atAppText(
+/** As `lookUpAppData`, with the row `$3` of a feature's table, which must have the columns `app_id` and `id`. */
+export function prepareAppDataRowLookup<Row>(table: string) {
+  const text = buildAppStatement(
     'null',
-    `${dataColumns}, r as thing`,
+    `${dataColumns}, r as resource`,
     `${dataJoins} left join ${table} r on r.app_id = a.id and r.id = $3::uuid`,
   );
-  const read = prepared<
-    { found: AppDataResourceLookup<Row> },
-    readonly [hash: Buffer, id: string | null, thing: string | null]
-  >(`access_within_data_${table}`, text);
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  return async (db: Kysely<any>, hash: Buffer, id: string | null, thing: string | null) =>
-    (await read(db, hash, id, thing))[0]?.found;
+  type Values = readonly [hash: Buffer, appId: string | null, rowId: string | null];
+  const read = prepared<{ found: AppDataRowLookup<Row> }, Values>(`access_within_data_${table}`, text);
+  return async (db: AnyDb, ...values: Values) => (await read(db, ...values))[0]?.found;
 }
 
-export type ResourceLookup<Row> = LookupResult & { thing: Row | null };
+// ---- a row of a feature's table
 
-/** At a thing of a feature's own table (`$2`), which must have the columns `id` and `workspace_id`. */
-export const lookUpResource = <Row>(table: string) =>
-  lookUp<ResourceLookup<Row>>(
+export type ResourceLookup<Row> = LookupResult & { resource: JsonRow<Row> | null };
+
+/** With the row `$2` of a feature's table, which must have the columns `id` and `workspace_id`. */
+export const prepareResourceLookup = <Row>(table: string) =>
+  prepareLookup<ResourceLookup<Row>>(
     `access_at_${table}`,
-    statement(', r as thing', `left join ${table} r on r.id = $2::uuid`, `${ownWorkspace}, r.workspace_id`),
+    buildStatement(', r as resource', `left join ${table} r on r.id = $2::uuid`, `${boundWorkspace}, r.workspace_id`),
   );
-
-export function appOf(found: AppLookup): AppRow | undefined {
-  if (found.app_id === null) return undefined;
-  return {
-    id: found.app_id,
-    workspace_id: found.app_workspace_id,
-    app_type: found.app_app_type,
-    owner_id: found.app_owner_id,
-    owner_email: found.app_owner_email,
-    name: found.app_name,
-    slug: found.app_slug,
-    user_description: found.app_user_description,
-    logo_url: found.app_logo_url,
-    visibility: found.app_visibility,
-    public_settings: found.app_public_settings,
-    public_origins: found.app_public_origins,
-    hide_authorship: found.app_hide_authorship,
-    revision: found.app_revision,
-    created_date: new Date(found.app_created_date as string),
-    updated_date: new Date(found.app_updated_date as string),
-    deleted_date: found.app_deleted_date === null ? null : new Date(found.app_deleted_date),
-  } as AppRow;
-}

@@ -1,11 +1,14 @@
-// Owns what each plan gives (contract §2.6): the lowest plan per gated feature, and the rate factor.
+// Owns what each plan includes (docs/api/workspaces.md#plans): the lowest plan per gated feature, the factor of rate limits
+// and the monthly credits.
 import { Problem } from '../../kit/problem.ts';
 
+/** From the lowest to the highest. */
 export const plans = ['free', 'builder', 'pro', 'business', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
 export const rateFactors: Record<Plan, number> = { free: 1, builder: 1, pro: 3, business: 5, enterprise: 10 };
 
+/** Null: unlimited. */
 export const monthlyCredits: Record<Plan, number | null> = {
   free: 25,
   builder: 250,
@@ -25,17 +28,22 @@ const lowestPlan = {
 export type GatedFeature = keyof typeof lowestPlan;
 export const gatedFeatures = Object.keys(lowestPlan) as GatedFeature[];
 
-/** The plan a feature needs, when `plan` does not reach it. */
+/** The lowest plan that includes the feature, if `plan` does not. */
 export function findRequiredPlan(plan: Plan, feature: GatedFeature): Plan | undefined {
   const lowest = lowestPlan[feature];
   return plans.indexOf(plan) < plans.indexOf(lowest) ? lowest : undefined;
 }
 
-/** 402 when `plan` does not reach the feature. */
+/** The 402 for a feature that `plan` does not include. */
 export function findPlanRefusal(plan: Plan, feature: GatedFeature): Problem | undefined {
   const required_plan = findRequiredPlan(plan, feature);
   if (required_plan === undefined) return undefined;
-  return new Problem('payment_required', 'plan_required', `This needs the ${required_plan} plan or higher.`, {
-    members: { required_plan },
-  });
+  return new Problem(
+    'payment_required',
+    'plan_required',
+    `This requires the ${required_plan} plan or a higher one. Upgrade the workspace's plan.`,
+    {
+      members: { required_plan },
+    },
+  );
 }

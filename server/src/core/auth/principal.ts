@@ -1,4 +1,4 @@
-// Owns whom the rules of an app's data see: an app's own user, a person of the workspace, or nobody known. Pure.
+// Owns the principal: the caller as an app's rules see them. An app user, a member of the workspace, or anonymous. Pure.
 export interface SignedIn {
   readonly kind: 'signed_in';
   readonly id: string;

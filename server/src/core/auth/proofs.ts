@@ -1,19 +1,19 @@
-// Owns the types of access proofs: what a caller was allowed to reach, and as whom. Stores and operations require one as
-// an argument, so a query without a proof does not compile. Only core/auth issues them (issue-proof.ts).
+// Owns the types of access proofs: what a caller may reach, and as whom. Stores and operations require a proof as an
+// argument, so a query without one does not compile. Only core/auth issues them (issue-proof.ts).
 
 import type { Plan } from './plans.ts';
 import type { Principal } from './principal.ts';
 import type { AppRole, WorkspaceRole } from './roles.ts';
 import type { CredentialKind } from './tokens.ts';
 
-/** Marks a proof. It exists only as a type, so that an object literal is never taken for one. */
+/** Marks a proof. It exists only as a type, so that an object literal is not assignable to one. */
 export declare const proof: unique symbol;
 
-/** Whoever asks, also those who use an app without being of the workspace. */
+/** Any caller, also an app user or nobody known. */
 export interface AnyCaller {
   readonly kind: CredentialKind | 'anonymous';
   readonly credential_id: string | null;
-  /** A person's; null for a workspace key, which acts for no person, and for those who use an app. */
+  /** Null for a workspace key, which does not act for a person, for an app user, and for an anonymous caller. */
   readonly user_id: string | null;
   readonly app_user_id: string | null;
   readonly email: string | null;
@@ -21,26 +21,28 @@ export interface AnyCaller {
   readonly ip: string;
 }
 
+/** A person or a workspace key. */
 export interface Caller extends AnyCaller {
   readonly kind: Exclude<CredentialKind, 'app_user_token'>;
   readonly credential_id: string;
   readonly is_operator: boolean;
   readonly permission: 'read_only' | 'full_access';
-  /** The workspace a token or workspace key is bound to; null where it spans several. */
+  /** The workspace that a token or workspace key is bound to; null for a session or personal key. */
   readonly workspace_id: string | null;
-  /** The apps a token or key is limited to; null means all, also later ones. */
+  /** The apps that a token or key is limited to; null: all, also future ones. */
   readonly app_ids: readonly string[] | null;
   readonly scopes: readonly string[] | null;
   readonly expires_at: Date | null;
 }
 
+/** Access to an open route. */
 export interface Visitor {
   readonly [proof]: 'anyone';
   readonly request_id: string;
   readonly ip: string;
 }
 
-/** Someone who needs no credential, and who they are if a browser session says so. */
+/** Access to an open route, with the person who is signed in, if anybody is. */
 export interface OptionalUserAccess extends Visitor {
   readonly person: { readonly id: string; readonly email: string } | null;
 }
@@ -53,7 +55,7 @@ export interface SelfAccess {
 export interface WorkspaceAccess extends SelfAccess {
   readonly workspace_id: string;
   readonly plan: Plan;
-  /** Null for a workspace key: its scopes decided. */
+  /** Null for a workspace key, which has scopes instead. */
   readonly role: WorkspaceRole | null;
 }
 
@@ -63,14 +65,14 @@ export interface AppAccess extends WorkspaceAccess {
   readonly app_role: AppRole | null;
 }
 
-/** To an app's data, of which the app's rules decide what `principal` may do. */
+/** Access to an app's data. The app's rules decide what `principal` may do with it. */
 export interface DataAccess {
   readonly [proof]: string;
   readonly caller: AnyCaller;
   readonly workspace_id: string;
   readonly plan: Plan;
   readonly app: AppRow;
-  /** Null for whoever has none: those who use the app, and workspace keys. */
+  /** Null for app users, anonymous callers and workspace keys. */
   readonly app_role: AppRole | null;
   readonly principal: Principal;
 }

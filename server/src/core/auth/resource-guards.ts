@@ -1,142 +1,153 @@
-// Owns who reaches what: the guards that routes name as their `access`, and the decision each makes over what one
-// look-up found (contract §1.2, §0.5 step 5). 404 for what the caller cannot see, 403 for what they may not do.
-import type { Kysely } from 'kysely';
+// Owns the guards that routes name as their `access`: who may reach a workspace, an app or a row of a feature's table.
+// 404 for what the caller can't see, 403 for what they may not do (docs/api/credentials.md#roles).
+import type { AnyDb } from '../../kit/db/database.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Refusal } from '../../kit/http/operation.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
+import { isBoundToWorkspace, toCaller } from './caller.ts';
 import { issueProof } from './issue-proof.ts';
 import {
+  type AnonymousLookup,
   type AppLookup,
-  appOf,
+  type JsonRow,
   type LookupResult,
   lookUpApp,
-  lookUpResource,
   lookUpTrashedApp,
   lookUpWorkspace,
+  prepareResourceLookup,
   type ResourceLookup,
+  toAppRow,
 } from './lookup.ts';
-import type {
-  AnyCaller,
-  AppAccess,
-  Caller,
-  OptionalUserAccess,
-  SelfAccess,
-  Visitor,
-  WorkspaceAccess,
-} from './proofs.ts';
+import type { AppAccess, Caller, OptionalUserAccess, SelfAccess, Visitor, WorkspaceAccess } from './proofs.ts';
 import { type AppRole, deriveAppRole, isAppRoleAtLeast, isRoleAtLeast, type WorkspaceRole } from './roles.ts';
 
+/**
+ * A guard says what a route requires of its caller. guard.ts calls its hooks in the order in which they stand here.
+ *
+ * Example: `PATCH /api/agents/{agent_id}/webhooks/{webhook_id}`, with
+ * `access: nestedResource(agentAs('editor'), 'webhook', findWebhook)` and `plan: 'agent_webhooks'`.
+ * Ann calls it with a personal token and the path `/api/agents/0197-a1/webhooks/0197-b2`:
+ *
+ *   lookUp      one query, with the hash of the token and the id `0197-a1`, returns
+ *               { kind: 'personal_token', user_id: 'ann', workspace_id: 'w1', plan: 'builder', role: 'editor',
+ *                 access_state: 'active', share_role: null,
+ *                 app_id: '0197-a1', app_workspace_id: 'w1', app_app_type: 'user_agent',
+ *                 app_visibility: 'workspace', app_owner_id: 'bob', … }
+ *   decide      needs no query. The app exists and is in Ann's workspace. Ann is not blocked. As an editor of the workspace
+ *               she has the role `editor` on an app that the workspace sees. The app is an agent. Returns the proof
+ *               { caller: { user_id: 'ann', … }, workspace_id: 'w1', plan: 'builder', role: 'editor',
+ *                 app: { id: '0197-a1', … }, app_role: 'editor' }
+ *   (plan)      guard.ts compares `builder` with the plan that `agent_webhooks` needs.
+ *   loadNested  one query: `findWebhook(db, proof, '0197-b2')`. Returns { ...proof, webhook: { id: '0197-b2', … } },
+ *               which the handler receives as `access`.
+ *
+ *   If instead …                           Ann gets
+ *   the app is in another workspace        404 agent_not_found       (decide)
+ *   she is a viewer of the workspace       403 role_required         (decide)
+ *   the app is not an agent                400 not_an_agent          (decide)
+ *   the workspace has the plan `free`      402 plan_required         (guard.ts)
+ *   there is no webhook `0197-b2`          404 webhook_not_found     (loadNested)
+ *
+ * Guards are built by wrapping: `agentAs` spreads `appGuard` and replaces `decide` by one that calls the original and then
+ * checks the type of the app. `nestedResource` replaces `loadNested` by one that first calls the original, so that
+ * `nestedResource(nestedResource(agent, 'webhook'), 'delivery')` resolves the path from left to right.
+ */
 export interface Guard<Proof> {
   /** The role as docs/api/operations.yaml words it: `member`, `workspace editor`, `app viewer`. */
   readonly needs: string;
-  /** True where the caller may choose the workspace by `workspaceId` (contract §0.1). */
+  /** True if the caller may choose the workspace with the query parameter `workspaceId`. */
   readonly choosesWorkspace: boolean;
-  /** The path parameter that names the outermost thing, if any. */
-  readonly param?: string;
+  /** The path parameter that the lookup uses, if any. Names the target of the audit entry of a refusal. */
+  readonly pathParam?: string;
+  /** What `decide` and `loadNested` may refuse with, for the API document and the tests. */
   readonly refusals: readonly Refusal[];
-  /** On an open route: look whose the browser session is, if there is one. */
-  readonly recognises?: true;
-  // biome-ignore lint/suspicious/noExplicitAny: the look-up runs on any database that has this room's tables.
-  find(db: Kysely<any>, hash: Buffer, id: string | null, exchange: Exchange): Promise<LookupResult | undefined>;
-  /** What to look up beside the credential. */
-  idOf(exchange: Exchange): string | null;
-  decide(found: LookupResult, exchange: Exchange): Proof;
-  /** For who sends no credentials: what the path names, where that is open to them (contract §1.7). */
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  findOpen?(db: Kysely<any>, id: string | null): Promise<LookupResult | undefined>;
-  /** Finds the inner things the path names, outside in, once the outer ones were let through. */
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  inner?(db: Kysely<any>, proof: Proof, exchange: Exchange): Promise<Proof>;
+  /** On an open route: look up the browser session, if there is one, and pass it to `decide`. */
+  readonly readsSession?: true;
+  /** Reads the credential with this hash, and what the path names. Undefined: no such credential. */
+  lookUp(db: AnyDb, hash: Buffer, exchange: Exchange): Promise<LookupResult | undefined>;
+  /** Reads what the path names for a caller without credentials. Undefined: it is not open to them. */
+  lookUpAnonymous?(db: AnyDb, exchange: Exchange): Promise<AnonymousLookup | undefined>;
+  /**
+   * Returns the proof, or throws the refusal. A guard declares the type that its own `lookUp` returns. The lookup is
+   * undefined only on open routes, and anonymous only where `lookUpAnonymous` exists.
+   */
+  decide(lookup: LookupResult | AnonymousLookup | undefined, exchange: Exchange): Proof;
+  /** Adds the nested rows that the path names to the proof, or throws 404. */
+  loadNested?(db: AnyDb, proof: Proof, exchange: Exchange): Promise<Proof>;
 }
+
+// ---- open routes
 
 /** No credential needed. */
 export const anyone: Guard<Visitor> = {
   needs: 'none',
   choosesWorkspace: false,
   refusals: [],
-  find: async () => undefined,
-  idOf: () => null,
-  decide: (_found, exchange) => issueProof<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
+  lookUp: async () => undefined,
+  decide: (_lookup, exchange) => issueProof<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
 };
 
-/** No credential needed, but a browser's session is known for whose it is. */
+/** No credential needed. If a browser session was sent, the proof says whose it is. */
 export const anyoneWithSession: Guard<OptionalUserAccess> = {
   needs: anyone.needs,
   choosesWorkspace: false,
-  recognises: true,
+  readsSession: true,
   refusals: [{ status: 403, code: 'origin_not_allowed' }],
-  find: lookUpWorkspace,
-  idOf: () => null,
-  decide: ({ user_id, email }, exchange) =>
+  lookUp: (db, hash) => lookUpWorkspace(db, hash, null),
+  decide: (session, exchange) =>
     issueProof<OptionalUserAccess>({
       request_id: exchange.requestId,
       ip: exchange.address,
-      person: user_id && email ? { id: user_id, email } : null,
+      person: session?.user_id && session.email ? { id: session.user_id, email: session.email } : null,
     }),
 };
+
+// ---- people
 
 /** Any person, about themselves. */
 export const self: Guard<SelfAccess> = {
   needs: 'self',
   choosesWorkspace: false,
   refusals: [],
-  find: lookUpWorkspace,
-  idOf: () => null,
-  decide: (found, exchange) => issueProof<SelfAccess>({ caller: callerOf(found, exchange) }),
+  lookUp: (db, hash) => lookUpWorkspace(db, hash, null),
+  decide: (lookup: LookupResult, exchange) => issueProof<SelfAccess>({ caller: toCaller(lookup, exchange) }),
 };
 
-/** A person about their own things in the chosen workspace. */
+/** A person, about what is theirs in the chosen workspace. */
 export const selfInWorkspace: Guard<WorkspaceAccess> = { ...workspaceAs('guest'), needs: 'self' };
 
-/** More than some apps: what a token limited to those cannot do. */
+/** Refuses tokens and keys that are limited to some apps. */
 export function unlimitedToken<Proof extends SelfAccess>(guard: Guard<Proof>): Guard<Proof> {
   return {
     ...guard,
     refusals: [...guard.refusals, { status: 403, code: 'token_app_limited' }],
-    decide: (found, exchange) => {
-      const access = guard.decide(found, exchange);
-      if (found.app_ids === null) return access;
-      throw new Problem('forbidden', 'token_app_limited', 'A credential limited to some apps cannot do this.');
+    decide: (lookup: LookupResult, exchange) => {
+      const access = guard.decide(lookup, exchange);
+      if (lookup.app_ids === null) return access;
+      throw new Problem(
+        'forbidden',
+        'token_app_limited',
+        'This credential is limited to some apps and cannot call this operation. Use one without that limit.',
+      );
     },
   };
 }
 
-/** Someone who runs the installation. */
+/** An operator of the installation. */
 export const operator: Guard<SelfAccess> = unlimitedToken({
   ...self,
   needs: 'operator',
   refusals: [{ status: 403, code: 'operator_required' }],
-  decide: (found, exchange) => {
-    if (!found.is_operator)
-      throw new Problem('forbidden', 'operator_required', 'This needs an operator of the installation.');
-    return self.decide(found, exchange);
+  decide: (lookup: LookupResult, exchange) => {
+    if (!lookup.is_operator)
+      throw new Problem('forbidden', 'operator_required', 'Only operators of this installation can do this.');
+    return self.decide(lookup, exchange);
   },
 });
 
-/** A thing inside what another guard lets through, named in the path by `<noun>_id`, `<noun>_name` or `param`. */
-export function nestedResource<Proof, Noun extends string, Row>(
-  guard: Guard<Proof>,
-  noun: Noun,
-  find: (db: Db, access: Proof, id: string, now: Date) => Promise<Row | undefined>,
-  param = `${noun}_id`,
-): Guard<Proof & { readonly [N in Noun]: Row }> {
-  const code = `${noun}_not_found`;
-  type Inner = Proof & { readonly [N in Noun]: Row };
-  return {
-    ...guard,
-    refusals: [...guard.refusals, { status: 404, code }],
-    decide: (found, exchange) => guard.decide(found, exchange) as Inner,
-    inner: async (db, proof, exchange) => {
-      const access = guard.inner === undefined ? proof : await guard.inner(db, proof, exchange); // outside in
-      const id = exchange.params[param] ?? exchange.params[`${noun}_name`] ?? '';
-      const row = await find(db, access, id, exchange.now);
-      if (row === undefined) throw notFound(code);
-      return { ...access, [noun]: row } as Inner;
-    },
-  };
-}
+// ---- workspaces
 
 /** A member of the chosen workspace with at least this role. */
 export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
@@ -149,29 +160,71 @@ export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
       { status: 403, code: 'member_blocked' },
       ...(required === 'guest' ? [] : [{ status: 403, code: 'role_required' }]),
     ],
-    find: lookUpWorkspace,
-    idOf: requestedWorkspace,
-    decide: (found, exchange) => {
-      refuseMismatch(found, requestedWorkspace(exchange));
-      return inWorkspace(found, exchange, required, 'workspace_not_found');
+    lookUp: (db, hash, exchange) => lookUpWorkspace(db, hash, readRequestedWorkspace(exchange)),
+    decide: (lookup: LookupResult, exchange) => {
+      requireMatchingWorkspace(lookup, readRequestedWorkspace(exchange));
+      return decideWorkspace(lookup, exchange, required, 'workspace_not_found');
     },
   };
 }
 
-/** Over an app in the trash. */
-export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({ ...appAs(required), find: lookUpTrashedApp });
+const noWorkspaceId = '00000000-0000-0000-0000-000000000000'; // no workspace has it
 
-/** Over the app named in the path, with at least this app role. */
+/** The workspace that the request asks for. Null: it asks for none. A malformed id reads as an unknown one. */
+function readRequestedWorkspace(exchange: Exchange): string | null {
+  // Only browsers use the header. A token or key in the request takes precedence over a session.
+  const usesSession = exchange.header('authorization') === undefined && exchange.header('api_key') === undefined;
+  const requested =
+    exchange.rawQuery.workspaceId ?? (usesSession ? exchange.header('x-active-workspace-id') : undefined);
+  if (requested === undefined) return null;
+  return idOrNull(typeof requested === 'string' ? requested : undefined) ?? noWorkspaceId;
+}
+
+function requireMatchingWorkspace(lookup: LookupResult, requested: string | null): void {
+  if (requested === null || !isBoundToWorkspace(lookup.kind) || requested === lookup.credential_workspace_id) return;
+  throw new Problem(
+    'forbidden',
+    'workspace_mismatch',
+    'This credential belongs to another workspace than the requested one. Use a credential of that workspace.',
+  );
+}
+
+function decideWorkspace(
+  lookup: LookupResult,
+  exchange: Exchange,
+  required: WorkspaceRole,
+  notFoundCode: string,
+): WorkspaceAccess {
+  const { workspace_id, plan, role } = lookup;
+  if (workspace_id === null || plan === null) throw notFound(notFoundCode);
+  const caller = toCaller(lookup, exchange);
+  if (lookup.kind === 'workspace_key') return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
+  if (role === null) throw notFound(notFoundCode);
+  if (lookup.access_state === 'blocked')
+    throw new Problem('forbidden', 'member_blocked', 'An admin has blocked your access to this workspace.');
+  if (!isRoleAtLeast(role, required)) throw roleRequired(required);
+  return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role });
+}
+
+// ---- apps
+
+/** At least this role on the app that the path names. */
 export const appAs = (required: AppRole): Guard<AppAccess> => appGuard('app', required);
 
-/** Over the agent named in the path: an app of another kind is refused once the caller may see it (contract §0.5). */
+/** At least this role on an app in the trash. */
+export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({
+  ...appAs(required),
+  lookUp: (db, hash, exchange) => lookUpTrashedApp(db, hash, idOrNull(exchange.params.app_id)),
+});
+
+/** At least this role on the agent that the path names. 400 for an app of another type, if the caller can see it. */
 export function agentAs(required: AppRole): Guard<AppAccess> {
   const guard = appGuard('agent', required);
   return {
     ...guard,
     refusals: [...guard.refusals, { status: 400, code: 'not_an_agent' }],
-    decide: (found, exchange) => {
-      const access = guard.decide(found, exchange);
+    decide: (lookup, exchange) => {
+      const access = guard.decide(lookup, exchange);
       if (access.app.app_type === 'user_agent') return access;
       throw new Problem('bad_request', 'not_an_agent', 'This app is not an agent.');
     },
@@ -180,145 +233,115 @@ export function agentAs(required: AppRole): Guard<AppAccess> {
 
 function appGuard(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
   const notFoundCode = `${noun}_not_found`;
-  const param = `${noun}_id`;
+  const pathParam = `${noun}_id`;
   return {
     needs: `app ${required}`,
     choosesWorkspace: false,
-    param,
+    pathParam,
     refusals: [
       { status: 404, code: notFoundCode },
       { status: 403, code: 'member_blocked' },
       ...(required === 'viewer' ? [] : [{ status: 403, code: 'role_required' }]),
     ],
-    find: lookUpApp,
-    idOf: (exchange) => idOrNull(exchange.params[param]),
-    decide: (found, exchange) => atApp(found as AppLookup, exchange, required, notFoundCode),
+    lookUp: (db, hash, exchange) => lookUpApp(db, hash, idOrNull(exchange.params[pathParam])),
+    decide: (lookup: AppLookup, exchange) => decideApp(lookup, exchange, required, notFoundCode),
   };
 }
 
-/**
- * Through a thing of a feature's own table, `<noun>_id` in the path. The feature says which role this thing needs of
- * this caller, or undefined when they cannot see it.
- */
-export function resourceGuard<Noun extends string, Row extends { workspace_id: string }>(
-  noun: Noun,
-  table: string,
-  needs: string,
-  requiredRole: (thing: Row, caller: Caller) => WorkspaceRole | undefined,
-): Guard<WorkspaceAccess & { readonly [N in Noun]: Row }> {
-  const notFoundCode = `${noun}_not_found`;
-  return {
-    needs,
-    choosesWorkspace: false,
-    param: `${noun}_id`,
-    refusals: [
-      { status: 404, code: notFoundCode },
-      { status: 403, code: 'member_blocked' },
-      { status: 403, code: 'role_required' },
-    ],
-    find: lookUpResource<Row>(table),
-    idOf: (exchange) => idOrNull(exchange.params[`${noun}_id`]),
-    decide: (found, exchange) => {
-      const thing = revived((found as ResourceLookup<Row>).thing);
-      const required = thing === null ? undefined : requiredRole(thing, callerOf(found, exchange));
-      if (thing === null || required === undefined || thing.workspace_id !== found.workspace_id)
-        throw notFound(notFoundCode);
-      const access = inWorkspace(found, exchange, required, notFoundCode);
-      return { ...access, [noun]: thing } as WorkspaceAccess & { readonly [N in Noun]: Row };
-    },
-  };
-}
-
-/** Times come out of JSON as text. */
-function revived<Row extends object>(thing: Row | null): Row | null {
-  if (thing === null) return null;
-  const dated = Object.entries(thing).map(([key, value]) => [
-    key,
-    key.endsWith('_date') && value ? new Date(value) : value,
-  ]);
-  return Object.fromEntries(dated) as Row;
-}
-
-function atApp(found: AppLookup, exchange: Exchange, required: AppRole, notFoundCode: string): AppAccess {
-  const app = appOf(found);
-  const limitedElsewhere = found.app_ids !== null && app !== undefined && !found.app_ids.includes(app.id);
-  if (app === undefined || limitedElsewhere || app.workspace_id !== found.workspace_id) throw notFound(notFoundCode);
-  const access = inWorkspace(found, exchange, 'guest', notFoundCode);
+function decideApp(lookup: AppLookup, exchange: Exchange, required: AppRole, notFoundCode: string): AppAccess {
+  const app = toAppRow(lookup);
+  if (app === undefined || app.workspace_id !== lookup.workspace_id) throw notFound(notFoundCode);
+  if (lookup.app_ids !== null && !lookup.app_ids.includes(app.id)) throw notFound(notFoundCode);
+  const access = decideWorkspace(lookup, exchange, 'guest', notFoundCode);
   if (access.role === null) return issueProof<AppAccess>({ ...access, app, app_role: null });
   const app_role = deriveAppRole({
     workspace_role: access.role,
     visibility: app.visibility,
-    is_app_owner: app.owner_id === found.user_id,
-    share_role: found.share_role,
+    is_app_owner: app.owner_id === lookup.user_id,
+    share_role: lookup.share_role,
   });
   if (app_role === undefined) throw notFound(notFoundCode);
   if (!isAppRoleAtLeast(app_role, required)) throw roleRequired(required);
   return issueProof<AppAccess>({ ...access, app, app_role });
 }
 
-function inWorkspace(
-  found: LookupResult,
-  exchange: Exchange,
-  required: WorkspaceRole,
-  notFoundCode: string,
-): WorkspaceAccess {
-  const { workspace_id, plan } = found;
-  if (workspace_id === null || plan === null) throw notFound(notFoundCode);
-  const caller = callerOf(found, exchange);
-  if (found.kind === 'workspace_key') return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
-  if (found.role === null) throw notFound(notFoundCode);
-  if (found.access_state === 'blocked') {
-    throw new Problem('forbidden', 'member_blocked', 'An admin of this workspace has blocked your access to it.');
-  }
-  if (!isRoleAtLeast(found.role, required)) throw roleRequired(required);
-  return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: found.role });
+// ---- rows of features
+
+interface ResourceOptions<Noun extends string, Row> {
+  readonly noun: Noun;
+  /** Must have the columns `id` and `workspace_id`. */
+  readonly table: string;
+  readonly needs: string;
+  /** Turns the row as JSON, in which times are text, into the row. */
+  readonly fromJson: (json: JsonRow<Row>) => Row;
+  /** The role that this row requires of this caller; undefined if they can't see it. */
+  readonly requiredRole: (row: Row, caller: Caller) => WorkspaceRole | undefined;
 }
 
-const isBound = ({ kind }: LookupResult): boolean => kind !== 'session' && kind !== 'personal_key';
-
-function refuseMismatch(found: LookupResult, requested: string | null): void {
-  if (isBound(found) && requested !== null && requested !== found.credential_workspace_id) {
-    throw new Problem(
-      'forbidden',
-      'workspace_mismatch',
-      'This credential belongs to another workspace than the one asked for.',
-    );
-  }
+/** A row of a feature's table, which the path names by `<noun>_id`. It comes with the lookup, without a second query. */
+export function resourceGuard<Noun extends string, Row extends { workspace_id: string }>({
+  noun,
+  table,
+  needs,
+  fromJson,
+  requiredRole,
+}: ResourceOptions<Noun, Row>): Guard<WithRow<WorkspaceAccess, Noun, Row>> {
+  const notFoundCode = `${noun}_not_found`;
+  const pathParam = `${noun}_id`;
+  const lookUpRow = prepareResourceLookup<Row>(table);
+  return {
+    needs,
+    choosesWorkspace: false,
+    pathParam,
+    refusals: [
+      { status: 404, code: notFoundCode },
+      { status: 403, code: 'member_blocked' },
+      { status: 403, code: 'role_required' },
+    ],
+    lookUp: (db, hash, exchange) => lookUpRow(db, hash, idOrNull(exchange.params[pathParam])),
+    decide: (lookup: ResourceLookup<Row>, exchange) => {
+      if (lookup.resource === null) throw notFound(notFoundCode);
+      const row = fromJson(lookup.resource);
+      const required = requiredRole(row, toCaller(lookup, exchange));
+      if (required === undefined || row.workspace_id !== lookup.workspace_id) throw notFound(notFoundCode);
+      return addRow(decideWorkspace(lookup, exchange, required, notFoundCode), noun, row);
+    },
+  };
 }
 
-const nowhere = '00000000-0000-0000-0000-000000000000'; // an id no workspace has: what was asked for cannot exist
-
-function requestedWorkspace(exchange: Exchange): string | null {
-  // The header is a browser's: a key or token in the request means that no session is.
-  const isSession = exchange.header('authorization') === undefined && exchange.header('api_key') === undefined;
-  const asked = exchange.rawQuery.workspaceId ?? (isSession ? exchange.header('x-active-workspace-id') : undefined);
-  if (asked === undefined) return null;
-  return idOrNull(typeof asked === 'string' ? asked : undefined) ?? nowhere;
+/**
+ * A row inside of what another guard lets through. The path names it by `<noun>_id`, `<noun>_name` or `pathParam`. `find`
+ * runs after the plan check, and its row becomes the member `<noun>` of the proof.
+ */
+export function nestedResource<Proof, Noun extends string, Row>(
+  guard: Guard<Proof>,
+  noun: Noun,
+  find: (db: Db, access: Proof, id: string, now: Date) => Promise<Row | undefined>,
+  pathParam = `${noun}_id`,
+): Guard<WithRow<Proof, Noun, Row>> {
+  const code = `${noun}_not_found`;
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 404, code }],
+    // The row is added by `loadNested`, before anybody uses the proof.
+    decide: (lookup, exchange) => guard.decide(lookup, exchange) as WithRow<Proof, Noun, Row>,
+    loadNested: async (db, proof, exchange) => {
+      const outer = guard.loadNested === undefined ? proof : await guard.loadNested(db, proof, exchange);
+      const id = exchange.params[pathParam] ?? exchange.params[`${noun}_name`] ?? '';
+      const row = await find(db, outer, id, exchange.now);
+      if (row === undefined) throw notFound(code);
+      return addRow(outer, noun, row);
+    },
+  };
 }
 
-export const anyCallerOf = (found: LookupResult, exchange: Exchange): AnyCaller => ({
-  kind: found.kind,
-  credential_id: found.credential_id,
-  user_id: found.user_id,
-  app_user_id: found.app_user_id,
-  email: found.email,
-  request_id: exchange.requestId,
-  ip: exchange.address,
-});
+type WithRow<Proof, Noun extends string, Row> = Proof & { readonly [N in Noun]: Row };
 
-const callerOf = (found: LookupResult, exchange: Exchange): Caller => ({
-  ...anyCallerOf(found, exchange),
-  kind: found.kind as Caller['kind'], // app users are let in by the guard of data alone, which makes no caller of them
-  credential_id: found.credential_id,
-  is_operator: found.is_operator ?? false,
-  permission: found.permission,
-  workspace_id: isBound(found) ? found.credential_workspace_id : null,
-  app_ids: found.app_ids,
-  scopes: found.scopes,
-  expires_at: found.expires_at === null ? null : new Date(found.expires_at),
-});
+/** Asserted, because TypeScript does not follow a computed key. */
+const addRow = <Proof, Noun extends string, Row>(proof: Proof, noun: Noun, row: Row) =>
+  ({ ...proof, [noun]: row }) as WithRow<Proof, Noun, Row>;
 
 export const roleRequired = (required: string) =>
-  new Problem('forbidden', 'role_required', `This needs the role ${required} or higher.`, {
+  new Problem('forbidden', 'role_required', `This requires the role ${required} or a higher one.`, {
     members: { required_role: required },
   });

@@ -1,5 +1,6 @@
-// Owns the order of roles and what a role gives over an app (contract §1.2). Pure.
+// Owns the order of roles, and which role a member has on an app (docs/api/credentials.md#roles). Pure.
 
+/** From the lowest to the highest. */
 export const workspaceRoles = ['guest', 'viewer', 'editor', 'admin', 'owner'] as const;
 export type WorkspaceRole = (typeof workspaceRoles)[number];
 
@@ -12,14 +13,23 @@ export const isRoleAtLeast = (role: WorkspaceRole, required: WorkspaceRole): boo
 export const isAppRoleAtLeast = (role: AppRole, required: AppRole): boolean =>
   appRoles.indexOf(role) >= appRoles.indexOf(required);
 
-export interface AppRelation {
+/** Everything that a member's role on an app depends on. */
+interface AppRelation {
   readonly workspace_role: WorkspaceRole;
   readonly visibility: 'workspace' | 'private';
   readonly is_app_owner: boolean;
   readonly share_role: 'editor' | 'viewer' | null;
 }
 
-/** The caller's role over an app; undefined when the app is invisible to them. */
+/**
+ * A member's role on an app; undefined if they can't see it.
+ *
+ *   workspace role   visible app   private app
+ *   owner, admin     owner         owner
+ *   editor           editor        the share's role, or invisible      (their own app: owner)
+ *   viewer           viewer        viewer if shared, or invisible      (their own app: viewer)
+ *   guest            the share's role, or invisible
+ */
 export function deriveAppRole({
   workspace_role,
   visibility,

@@ -1,5 +1,5 @@
-// Owns `route()`: an operation together with who may call it. `credentials`, `access` and `limit` have no default, so
-// leaving one out does not compile.
+// Owns `route()`: an operation together with who may call it. `credentials`, `access` and `limit` have no default, so a
+// route without one of them does not compile.
 import type { z } from 'zod';
 import type { Answers, Operation, OperationSpec } from '../../kit/http/operation.ts';
 import type { Tables } from '../../tables.ts';
@@ -8,20 +8,21 @@ import type { Limit, unlimited } from './limits.ts';
 import type { GatedFeature } from './plans.ts';
 import type { Guard } from './resource-guards.ts';
 
-interface Guarded<Proof> {
+interface AccessOptions<Proof> {
   readonly credentials: AcceptedCredentials | typeof open;
   readonly access: Guard<Proof>;
   readonly plan?: GatedFeature;
   readonly limit: Limit | typeof unlimited;
   /**
-   * The audit entries a change leaves (contract §2.8); `sometimes`: those that only some do. Must be said by everything
-   * that is not a GET.
+   * The audit entries that a call writes (docs/api/audit-log.md); `sometimes`: entries that only some calls write. Required
+   * for every method except GET.
    */
   readonly audits?: readonly string[] | { readonly sometimes: readonly string[] } | 'nothing';
 }
 
-export type Route = Operation & Guarded<unknown>;
+export type Route = Operation & AccessOptions<unknown>;
 
+/** The result forgets its type parameters, because a list of routes is heterogeneous. They were checked here. */
 export const route = <
   Proof,
   const Path extends string,
@@ -29,5 +30,5 @@ export const route = <
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
 >(
-  spec: OperationSpec<Tables, Proof, Path, Query, Body, A> & Guarded<Proof>,
+  spec: OperationSpec<Tables, Proof, Path, Query, Body, A> & AccessOptions<Proof>,
 ): Route => spec as unknown as Route;

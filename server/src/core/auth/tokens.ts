@@ -1,4 +1,5 @@
-// Owns the text of credentials and its keyed hash (contract §1.1). The text is shown once; only the hash is stored.
+// Owns the text of credentials and its keyed hash (docs/api/credentials.md#kinds). The text is shown once. Only the hash
+// is stored.
 import { createHmac, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -13,25 +14,34 @@ const prefixes: Record<CredentialKind, string> = {
 };
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const form = /^(pl[spkwu]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
+const tokenForm = /^(pl[spkwu]_)([0-9A-Za-z]{2})[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/;
 const kinds = new Map(Object.entries(prefixes).map(([kind, prefix]) => [prefix, kind as CredentialKind]));
 
 export interface Pepper {
   readonly id: string;
-  /** A key object, not bytes: hashing with one is five times cheaper. */
+  /** A key object instead of bytes, because hashing with one is five times cheaper. */
   readonly key: KeyObject;
 }
 
-/** A new credential: prefix, cell code, 32 random characters and a checksum that tells a typo from a forgery. */
+/** New hashes are made with the first pepper. The others verify older hashes. */
+export function getCurrentPepper([current]: readonly Pepper[]): Pepper {
+  if (current === undefined) throw new Error('at least one token pepper is needed');
+  return current;
+}
+
+/**
+ * A new credential: prefix, cell code, 32 random characters, checksum.
+ * Example: `plp_` `a1` `9fK2…` (32) `0Zr4Qx`. The checksum lets a mistyped token be refused without the database.
+ */
 export function mintToken(kind: CredentialKind, cellCode: string): string {
   let text = prefixes[kind] + cellCode;
   for (let i = 0; i < 32; i += 1) text += base62[randomInt(62)];
   return text + checksum(text);
 }
 
-/** The kind a text claims to be; undefined when it is malformed, mistyped or of another cell. No database is asked. */
+/** The kind that the prefix says. Undefined if the text is malformed, mistyped or of another cell. */
 export function parseTokenKind(text: string, cellCode: string): CredentialKind | undefined {
-  const match = form.exec(text);
+  const match = tokenForm.exec(text);
   if (match === null || match[2] !== cellCode) return undefined;
   if (checksum(text.slice(0, -6)) !== text.slice(-6)) return undefined;
   return kinds.get(match[1] ?? '');

@@ -67,8 +67,8 @@ const ownMemory = own(nestedResource(agentAs('viewer'), 'memory', findMemory));
 const knowingTheModel = (guard: Guard<ConversationAccess>, model: LanguageModel): Guard<SendAccess> => ({
   ...guard,
   decide: (found, exchange) => guard.decide(found, exchange) as SendAccess,
-  inner: async (db, proof, exchange) => {
-    const access = (await guard.inner?.(db, proof, exchange)) ?? proof;
+  loadNested: async (db, proof, exchange) => {
+    const access = (await guard.loadNested?.(db, proof, exchange)) ?? proof;
     return { ...access, model_answers: await model.check() };
   },
 });

@@ -46,12 +46,21 @@ const withLockedFolder = <Result>(
 
 const requiredRoleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope === 'personal' ? 'viewer' : 'editor');
 
-/** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
 export const rolePerScope = 'workspace viewer (personal folders), workspace editor (workspace folders)';
 
-export const changeableFolder = resourceGuard('folder', 'folders', rolePerScope, (folder: FolderRow, caller) =>
-  folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : requiredRoleFor(folder.scope),
-);
+/** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
+export const changeableFolder = resourceGuard({
+  noun: 'folder',
+  table: 'folders',
+  needs: rolePerScope,
+  fromJson: (json): FolderRow => ({
+    ...json,
+    created_date: new Date(json.created_date),
+    updated_date: new Date(json.updated_date),
+  }),
+  requiredRole: (folder, caller) =>
+    folder.scope === 'personal' && folder.owner_id !== caller.user_id ? undefined : requiredRoleFor(folder.scope),
+});
 
 export type FolderAccess = WorkspaceAccess & { readonly folder: FolderRow };
 

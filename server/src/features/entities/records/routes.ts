@@ -59,9 +59,9 @@ function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, find: FindEnti
   const inner = nestedResource(guard, 'entity', find, 'entity_name');
   const warned: typeof inner = {
     ...inner,
-    inner: (db, proof, exchange) => {
+    loadNested: (db, proof, exchange) => {
       if (exchange.params.entity_name === 'User') exchange.reply.header('x-warning', 'user_entity_disconnected');
-      return (inner.inner as NonNullable<typeof inner.inner>)(db, proof, exchange);
+      return (inner.loadNested as NonNullable<typeof inner.loadNested>)(db, proof, exchange);
     },
   };
   return warned;

@@ -1,0 +1,126 @@
+// Owns the rate-limit check of a request: counts it, sets the RateLimit headers, and refuses with 429 beyond the quota.
+//
+// Early counting: the name of the counter depends on the caller, and only the lookup in PostgreSQL knows the caller.
+// Waiting for it would put a round trip to Redis behind a round trip to PostgreSQL on every request. So each process keeps
+// a hint per credential: the facts that name its counter. With a hint, both round trips start at the same time.
+//
+//   request  hint  what happens
+//   1st      none  look up (kind personal_token, user ann) → count `u:ann` → decide; keep the hint
+//   2nd      kept  look up, and count `u:ann` meanwhile → decide
+//
+// A hint decides nothing: every request still reads in the lookup whether the credential is valid.
+import type { Exchange } from '../../kit/http/exchange.ts';
+import type { Count, Counters } from './counters.ts';
+import { type AcceptedCredentials, findKindRefusal } from './credentials.ts';
+import {
+  appUserLimit,
+  type CountedCaller,
+  nameCounter,
+  rateLimited,
+  scaleQuota,
+  toWholeSeconds,
+  unlimited,
+} from './limits.ts';
+import type { LookupResult } from './lookup.ts';
+import type { Route } from './route.ts';
+
+type RouteLimit = Route['limit'];
+
+/** App users have a limit of their own, over all operations, instead of the route's. */
+export const limitFor = (route: Route, kind: LookupResult['kind']): RouteLimit =>
+  kind === 'app_user_token' ? appUserLimit : route.limit;
+
+/** Adds 1 to the request's counter. Undefined if the limit is `unlimited`. */
+export function countRequest(
+  exchange: Exchange,
+  limit: RouteLimit,
+  caller: CountedCaller | undefined,
+  counters: Counters,
+): Promise<Count> | undefined {
+  if (limit === unlimited) return undefined;
+  const { operation, address, params } = exchange;
+  const name = nameCounter(limit, operation.name, caller, address, params.app_id?.slice(0, 64) ?? '');
+  return counters.add(name, limit.windowSeconds);
+}
+
+/** Waits for the count, sets the RateLimit headers, and throws 429 if the count is above the quota. */
+export async function enforceLimit(
+  exchange: Exchange,
+  limit: RouteLimit,
+  lookup: LookupResult | undefined,
+  counting: Promise<Count> | undefined,
+): Promise<void> {
+  if (limit === unlimited || counting === undefined) return;
+  const { count, resetMs, shared } = await counting;
+  if (!shared) exchange.partial.push('rate_limit');
+  // A caller outside the workspace must not learn its plan from the quota, so the quota is not scaled for them.
+  const insider = lookup !== undefined && isInWorkspace(lookup) ? lookup : undefined;
+  const quota = scaleQuota(limit, insider?.plan ?? null, insider?.rate_multiplier ?? null);
+  const seconds = toWholeSeconds(resetMs);
+  const name = limit.group ?? exchange.operation.name;
+  exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
+  exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
+  if (count <= quota) return;
+  throw rateLimited(
+    `At most ${quota} requests per ${limit.windowSeconds} seconds are allowed. Retry in ${seconds} seconds.`,
+    quota,
+    limit.windowSeconds,
+    seconds,
+  );
+}
+
+/** A caller is never counted in a workspace that is not theirs: a stranger could use up its limit. */
+export const toCountedCaller = (lookup: LookupResult): CountedCaller => ({
+  ...lookup,
+  workspace_id: isInWorkspace(lookup) ? lookup.workspace_id : null,
+});
+
+/** A member, or a credential that belongs to the workspace itself (workspace key, app user token). */
+const isInWorkspace = (lookup: LookupResult): boolean => lookup.role !== null || lookup.user_id === null;
+
+const maxHints = 50_000;
+
+/** The facts of a credential that never change. They name its counter, and say whether a route accepts it. */
+type CounterHint = CountedCaller & Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'>;
+
+/** The hints of the latest credentials that this process has seen, by hash. */
+export class CounterHints {
+  readonly #byHash = new Map<string, CounterHint>();
+
+  /** Starts counting if there is a hint and the request will come as far as its rate limit. */
+  startCount(
+    hash: Buffer,
+    exchange: Exchange,
+    route: Route,
+    accepted: AcceptedCredentials,
+    counters: Counters,
+  ): Promise<Count> | undefined {
+    const hint = this.#byHash.get(hash.toString('latin1'));
+    if (hint === undefined || findKindRefusal(accepted, hint) !== undefined) return undefined;
+    if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
+    return countRequest(exchange, limitFor(route, hint.kind), hint, counters);
+  }
+
+  /**
+   * Keeps no hint for a personal key, whose workspace differs between requests; for a session, which may still be refused
+   * for its origin; and for a caller outside the workspace.
+   */
+  add(hash: Buffer, lookup: LookupResult): void {
+    const { kind, credential_id, user_id, app_user_id, permission, scopes, expires_at } = lookup;
+    const key = hash.toString('latin1');
+    if (kind === 'personal_key' || kind === 'session' || this.#byHash.has(key)) return;
+    if (!isInWorkspace(lookup)) return;
+    if (this.#byHash.size >= maxHints) this.#removeOldest();
+    const workspace_id = lookup.credential_workspace_id;
+    this.#byHash.set(key, { kind, credential_id, user_id, app_user_id, workspace_id, permission, scopes, expires_at });
+  }
+
+  remove(hash: Buffer): void {
+    this.#byHash.delete(hash.toString('latin1'));
+  }
+
+  #removeOldest(): void {
+    const [oldest] = this.#byHash.keys();
+    if (oldest !== undefined) this.#byHash.delete(oldest);
+  }
+}
