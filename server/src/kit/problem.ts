@@ -1,4 +1,5 @@
-// Owns the refusals a caller sees: every error answer but 422 is one Problem (docs/contract.md §0.4).
+// Owns the error answers: every error except 422 is a Problem, sent as application/problem+json
+// (docs/api/conventions.md#errors).
 
 const statuses = {
   bad_request: 400,
@@ -20,10 +21,10 @@ const statuses = {
 export type ProblemKind = keyof typeof statuses;
 
 interface ProblemOptions {
-  /** Extra members of the body, as the contract names them for this code. */
+  /** More members of the body, as documented for this code. */
   members?: Record<string, unknown>;
   headers?: Record<string, string>;
-  /** May the same request be sent again without a second effect, and succeed? */
+  /** Can the same request be repeated without a second effect? Default: true. */
   retrySafe?: boolean;
   /** For the log, never for the caller. */
   cause?: unknown;
@@ -37,42 +38,41 @@ export class Problem extends Error {
   readonly headers: Record<string, string>;
   readonly retrySafe: boolean;
 
-  /** `message` is shown to the caller: no secrets, no echo of what they sent. */
+  /** `message` is shown to the caller. It must not contain a secret or what the caller sent. */
   constructor(kind: ProblemKind, code: string, message: string, options: ProblemOptions = {}) {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.code = code;
     this.status = statuses[kind];
     this.members = options.members ?? {};
-    // Every 401 says how to authenticate (contract §0.4).
+    // RFC 9110 requires the header in every 401.
     this.headers = { ...(kind === 'unauthenticated' && { 'www-authenticate': 'Bearer' }), ...options.headers };
     this.retrySafe = options.retrySafe ?? true;
   }
 
   body(requestId: string): Record<string, unknown> {
-    const says = this.status === 402 || this.status === 409 || this.status === 429 || this.status >= 500;
+    const hasRetrySafe = this.status === 402 || this.status === 409 || this.status === 429 || this.status >= 500;
     return {
       type: `urn:plinth:problem:${this.code}`,
-      title: titleOf(this.code),
+      title: toTitle(this.code),
       status: this.status,
       detail: this.message,
       code: this.code,
       request_id: requestId,
-      ...(says && { retry_safe: this.retrySafe }),
+      ...(hasRetrySafe && { retry_safe: this.retrySafe }),
       ...this.members,
     };
   }
 }
 
-/** What the caller named is not there, or not for them: said in the code's own noun. */
-export const notFound = (code: string): Problem =>
-  new Problem('not_found', code, `There is no such ${code.replace('_not_found', '').replaceAll('_', ' ')}.`);
+/** 404 for what does not exist or what the caller can't see. `app_not_found` reads "App not found." */
+export const notFound = (code: string): Problem => new Problem('not_found', code, `${toTitle(code)}.`);
 
-/** A count cap was met (contract §0.4: always this code). */
+/** 409 for a count at its maximum. The code is the same for all resources; `resource` says which. */
 export const limitReached = (limit: number, resource: string, message: string): Problem =>
   new Problem('conflict', 'limit_reached', message, { members: { limit, resource } });
 
-const titleOf = (code: string): string => {
+const toTitle = (code: string): string => {
   const words = code.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 };

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
-import { inlined, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
+import { inlineRefs, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
 import { paramNames } from '../../src/kit/http/operation.ts';
 import { listRefusals } from '../../src/openapi.ts';
 import type { CallOptions, CallResult } from '../support/client.ts';
@@ -220,7 +220,7 @@ function pathsOf(route: Route): fc.Arbitrary<string> {
       ]),
     ),
   );
-  const query = route.query ? inlined(jsonSchemaOf(route.query, 'input')) : {};
+  const query = route.query ? inlineRefs(jsonSchemaOf(route.query, 'input')) : {};
   return fc.tuple(values, objectsOf(query)).map(([params, search]) => {
     const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => String((params as Record<string, unknown>)[name]));
     const pairs = Object.entries(search as object).map(
@@ -241,7 +241,7 @@ const requestsOf = (route: Route): fc.Arbitrary<{ path: string; sent: CallOption
         ? fc.oneof(
             {
               weight: 4,
-              arbitrary: valuesOf(inlined(jsonSchemaOf(route.body, 'input'))).map(
+              arbitrary: valuesOf(inlineRefs(jsonSchemaOf(route.body, 'input'))).map(
                 (value) => JSON.stringify(value) ?? '',
               ),
             },

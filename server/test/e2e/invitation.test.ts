@@ -130,7 +130,7 @@ describe('an invitation, in a browser', () => {
     await call(url, 'POST', '/api/workspace/invitations/resend', { as: owner, body: { emails: ['late@example.com'] } });
     await visit(old, async (page) => {
       await page.getByRole('heading', { name: 'This invitation does not work' }).waitFor();
-      await page.getByText('There is no such invitation.').waitFor();
+      await page.getByText('Invitation not found.').waitFor();
     });
     expect(await linkIn('late@example.com')).not.toBe(old);
   });

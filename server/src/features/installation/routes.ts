@@ -9,8 +9,8 @@ import { perMinute, unlimited } from '../../core/auth/limits.ts';
 import { anyone } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { Answer } from '../../kit/http/answer.ts';
+import { routeNotFound } from '../../kit/http/errors.ts';
 import { media } from '../../kit/http/operation.ts';
-import { routeNotFound } from '../../kit/http/refuse.ts';
 import { answer } from '../../kit/http/shapes.ts';
 import { isBearerToken } from '../../kit/metrics.ts';
 

@@ -33,7 +33,7 @@ it('gives a silent server up, says that the outcome is unknown, and goes on with
     far.unpipe(near);
   }
   const failure = await sql`select 2`.execute(database.db).catch((error: unknown) => error);
-  expect(classifyFailure(failure)).toBe('cut_short');
+  expect(classifyFailure(failure)).toBe('connection_lost');
   expect((await sql`select 3 as three`.execute(database.db)).rows).toEqual([{ three: 3 }]);
 });
 

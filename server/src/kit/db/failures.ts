@@ -1,38 +1,43 @@
-// Owns the reading of database errors: did the work never begin, or was it cut short with its outcome unknown?
+// Owns the classification of database errors: did the work never start, or is its outcome unknown?
 
-// Could not connect, too many connections, starting up, or given up by the server before any effect could last.
-const notBegun = new Set([
+const statementTimeout = '57014';
+const lockTimeout = '55P03';
+
+// No connection was made, or PostgreSQL rolled the statement back.
+const notStarted = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
-  '57P03',
-  '53300',
-  '55P03',
-  '57014',
-  '40001',
-  '40P01',
-  '25006',
+  '57P03', // starting up
+  '53300', // too many connections
+  lockTimeout,
+  statementTimeout,
+  '40001', // serialization failure
+  '40P01', // deadlock
+  '25006', // read-only server
 ]);
-const cutShort = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '08006', '08003', '08000']);
+// The socket broke, or the server shut down (57P01, 57P02) or lost the connection (08…).
+const connectionLost = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '08006', '08003', '08000']);
 
-const codeOf = (error: unknown): string | undefined => (error as { code?: string }).code;
+const getCode = (error: unknown): string | undefined => (error as { code?: string }).code;
 
-/** A statement was given up because it took too long: it would only take as long again. */
-export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === '57014';
+/** The statement exceeded its time limit. It would take as long again. */
+export const isStatementTimeout = (error: unknown): boolean => getCode(error) === statementTimeout;
 
-/** Somebody holds what it needs, or it took too long: others that ran beside it need not wait for that. */
+/** The statement waited too long for a lock, or ran too long. Work beside it need not wait. */
 export const isLockOrStatementTimeout = (error: unknown): boolean =>
-  isStatementTimeout(error) || codeOf(error) === '55P03';
+  isStatementTimeout(error) || getCode(error) === lockTimeout;
 
 /**
- * `not_begun`: nothing was changed, and it is honest to say so.
- * `cut_short`: the connection was lost on the way; a commit may or may not have happened.
+ * `not_started`: nothing was changed.
+ * `connection_lost`: a commit may or may not have happened.
+ * undefined: another error.
  */
-export function classifyFailure(error: unknown): 'not_begun' | 'cut_short' | undefined {
+export function classifyFailure(error: unknown): 'not_started' | 'connection_lost' | undefined {
   const { code, message = '' } = error as { code?: string; message?: string };
-  if (code !== undefined && notBegun.has(code)) return 'not_begun';
-  if (/timeout exceeded when trying to connect|due to connection timeout/.test(message)) return 'not_begun';
-  if (code !== undefined && cutShort.has(code)) return 'cut_short';
-  if (message.startsWith('Connection terminated') || message.includes('not queryable')) return 'cut_short';
+  if (code !== undefined && notStarted.has(code)) return 'not_started';
+  if (/timeout exceeded when trying to connect|due to connection timeout/.test(message)) return 'not_started';
+  if (code !== undefined && connectionLost.has(code)) return 'connection_lost';
+  if (message.startsWith('Connection terminated') || message.includes('not queryable')) return 'connection_lost';
   return undefined;
 }

@@ -1,21 +1,21 @@
-// Owns what a handler may say besides a body: a status, and notes that travel as headers so that bodies stay as
-// the specification has them (contract §0.9).
+// Owns what a handler may return besides a body: a status, notes that are sent as headers
+// (docs/api/conventions.md#response-headers), and a follow-up after the commit.
 import type { Readable } from 'node:stream';
 import type { AnyDb } from '../db/database.ts';
 
 export interface Notes {
-  /** A successful call that changed nothing. */
+  /** The call succeeded and changed nothing. */
   readonly changed?: false;
-  /** A cap cut the list. */
+  /** The list was cut at its limit. */
   readonly truncated?: true;
-  /** Parts that could not be read: a 0 or an empty list there is not evidence. */
+  /** Parts of the answer that could not be read; their 0 or empty list has no meaning. */
   readonly partial?: readonly string[];
   readonly warnings?: readonly string[];
-  /** Fields or parameters that had no effect. */
+  /** Fields or parameters without effect. */
   readonly ignored?: readonly string[];
-  /** The cursor was not ours; page one was sent. */
+  /** The cursor was invalid, and the first page was sent instead. */
   readonly cursorReset?: true;
-  /** Time of the copy the answer was read from. */
+  /** The age of the copy that the answer was read from. */
   readonly asOf?: Date;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -26,9 +26,9 @@ export class Answer<Body> {
   readonly body: Body;
   readonly notes: Notes;
   readonly status: number;
-  /** Set when the body is sent as it is, under this type, instead of as the declared JSON. */
+  /** The content type of a body that is sent unchanged instead of as the declared JSON. */
   readonly media: string | undefined;
-  /** What is left to do once the change is committed, such as a mail; gives the answer as it then is. */
+  /** Runs once the change is committed (send a mail), and returns the final answer. */
   readonly finish: ((db: AnyDb) => Promise<Answer<Body>>) | undefined;
 
   constructor(
@@ -46,22 +46,23 @@ export class Answer<Body> {
   }
 }
 
-/** A file instead of the declared JSON. */
+/** A file instead of the declared JSON. It is sent unchanged, so its type is not compared with the schema. */
 export const attachment = (body: Readable, type: string, fileName: string): Answer<never> =>
   new Answer(body as never, { headers: { 'content-disposition': `attachment; filename="${fileName}"` } }, 200, type);
 
 export const withNotes = <Body>(body: Body, notes: Notes): Answer<Body> => new Answer(body, notes);
 
 /**
- * An answer that talks to the outside once its change is committed: never in the transaction, which an Idempotency-Key
- * spans around the whole operation. `body` is what is true if that never happens.
+ * An answer whose operation needs the network once its change is committed, for example to send a mail. `finish` runs
+ * outside of the transaction that an Idempotency-Key puts around the operation. `body` is stored until `finish` returns
+ * the final answer, so it must be true if the process crashes in between.
  */
 export const answerWithFollowUp = <Body>(body: Body, finish: () => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(body, noNotes, 200, undefined, finish);
 
 /**
- * An answer that takes long, and is known only once what was begun is committed. Under an Idempotency-Key `begun` is
- * stored in its place, and a repeat is handed to the operation's `resume`.
+ * An answer that takes long and is known only after the commit. With an Idempotency-Key, `begun` is stored in its place,
+ * and a repeated request is answered by the operation's `resume`.
  */
 export const resumableAnswer = <Body>(begun: object, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(begun as Body, noNotes, 200, undefined, finish);
@@ -75,7 +76,7 @@ export const eventStream = (body: Readable): Answer<never> =>
     'text/event-stream',
   );
 
-/** The same body as a change would give, marked as having changed nothing. */
+/** The same body as after a change, with `X-Changed: false`. */
 export const unchanged = <Body>(body: Body): Answer<Body> => new Answer(body, { changed: false });
 
 export function toHeaders(notes: Notes): Record<string, string> {
@@ -84,7 +85,7 @@ export function toHeaders(notes: Notes): Record<string, string> {
   if (notes.truncated) headers['x-truncated'] = 'true';
   if (notes.partial?.length) headers['x-partial-result'] = notes.partial.join(',');
   if (notes.warnings?.length) headers['x-warning'] = notes.warnings.join(',');
-  if (notes.ignored?.length) headers['x-ignored-fields'] = ignoredFields(notes.ignored);
+  if (notes.ignored?.length) headers['x-ignored-fields'] = listIgnoredFields(notes.ignored);
   if (notes.cursorReset) headers['x-cursor'] = 'reset';
   if (notes.asOf) headers['x-data-as-of'] = notes.asOf.toISOString();
   return headers;
@@ -92,13 +93,14 @@ export function toHeaders(notes: Notes): Record<string, string> {
 
 const maxHeaderLength = 2048;
 
-const more = '%E2%80%A6'; // an ellipsis, percent-encoded like every name here
+const ellipsis = '%E2%80%A6'; // percent-encoded like every name in this header
 
-function ignoredFields(names: readonly string[]): string {
+function listIgnoredFields(names: readonly string[]): string {
   let list = '';
   for (const name of names) {
     const next = (list && ',') + encodeURIComponent(name.toWellFormed());
-    if (list.length + next.length > maxHeaderLength - more.length - 1) return list ? `${list},${more}` : more;
+    if (list.length + next.length > maxHeaderLength - ellipsis.length - 1)
+      return list ? `${list},${ellipsis}` : ellipsis;
     list += next;
   }
   return list;

@@ -1,40 +1,41 @@
-// Owns the reading of JSON bodies: encoding, depth, and what null and unknown fields mean (contract §0.2).
+// Owns the reading of JSON bodies: encoding, depth, null and unknown fields (docs/api/conventions.md#values).
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { ValidationError } from './faults.ts';
 
 const maxDepth = 64;
 
-/** The parsed body, or undefined when none was sent. */
+/** The parsed body; undefined if none was sent. */
 export function readJson(bytes: Buffer | undefined): unknown {
   if (bytes === undefined || bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) throw notJson('is not UTF-8', bytes.toString('utf8').indexOf('\uFFFD'));
-  const tooDeepAt = depthExceededAt(bytes);
-  if (tooDeepAt >= 0) throw notJson(`is nested deeper than ${maxDepth} levels`, tooDeepAt);
+  if (!isUtf8(bytes)) throw invalidJson('is not UTF-8', bytes.toString('utf8').indexOf('\uFFFD'));
+  const tooDeepAt = findTooDeep(bytes);
+  if (tooDeepAt >= 0) throw invalidJson(`is nested deeper than ${maxDepth} levels`, tooDeepAt);
   const text = bytes.toString('utf8');
   try {
     return JSON.parse(text);
   } catch {
-    throw notJson('is not valid JSON', faultOffset(text));
+    throw invalidJson('is not valid JSON', findFaultOffset(text));
   }
 }
 
 /**
- * Where a text stops being the beginning of JSON. The engine's message does not always say, so it is searched for: a
- * beginning that could still be completed fails in another way than one that is already wrong.
+ * The offset of the first wrong character. The engine's message does not always contain it, so it is found by bisection:
+ * a prefix that could still be completed fails with another message than one that is wrong already.
+ * Example: `{"a":1,}` is a valid prefix up to `{"a":1,` and wrong at offset 7.
  */
-function faultOffset(text: string): number {
+function findFaultOffset(text: string): number {
   if (text.length > 64 * 1024) return 0; // not worth twenty more parses
-  let [good, bad] = [0, text.length + 1];
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1;
-    if (isBeginning(text.slice(0, middle))) good = middle;
-    else bad = middle;
+  let [valid, invalid] = [0, text.length + 1];
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1;
+    if (isValidPrefix(text.slice(0, middle))) valid = middle;
+    else invalid = middle;
   }
-  return good;
+  return valid;
 }
 
-function isBeginning(text: string): boolean {
+function isValidPrefix(text: string): boolean {
   try {
     JSON.parse(text);
     return true;
@@ -44,10 +45,10 @@ function isBeginning(text: string): boolean {
   }
 }
 
-const notJson = (why: string, offset: number) =>
+const invalidJson = (why: string, offset: number) =>
   new ValidationError([{ loc: ['body', offset], msg: `the body ${why}`, type: 'json_invalid' }]);
 
-function depthExceededAt(bytes: Buffer): number {
+function findTooDeep(bytes: Buffer): number {
   let depth = 0;
   let inString = false;
   for (let i = 0; i < bytes.length; i += 1) {
@@ -64,12 +65,12 @@ function depthExceededAt(bytes: Buffer): number {
   return -1;
 }
 
-/** Takes a raw value as sent; gives it without what has no effect, and names that in `ignored`. */
+/** Returns a raw value without the fields that have no effect, and adds their paths to `ignored`. */
 export type Cleaner = (raw: unknown, ignored: string[], at: string) => unknown;
 
 /**
- * Compiled once per shape. Null means "not sent" except where the shape takes null as a value; unknown fields are
- * dropped and named, except in strict shapes, which keep them so that the parse refuses them.
+ * Compiled once per schema. A null reads as "not sent", unless the schema accepts null. Unknown fields are removed and
+ * named, except in strict schemas, which keep them so that parsing refuses them.
  */
 export function cleanerFor(schema: z.ZodType): Cleaner {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {

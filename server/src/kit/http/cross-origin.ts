@@ -1,13 +1,13 @@
-// Owns what a browser must hear before a page of another origin may call an operation and read its answer. Which
-// operations, and whose pages, is handed in. Cookies are never part of it: pages call with a token, or as nobody.
+// Owns CORS: the headers that let web pages of other origins call operations and read the answers. Which operations and
+// which origins is a parameter. Cookies are never allowed: pages call with a token or anonymously.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from './operation.ts';
 
 export interface CrossOrigin {
-  /** Whether pages of other origins may call this operation at all. */
+  /** May pages of other origins call this operation at all? */
   isAllowed(operation: Operation): boolean;
-  /** Whose pages may, for these path parameters; `found` is what the guard found, where it came that far. */
-  getOrigins(params: Readonly<Record<string, string>>, found: unknown): Promise<readonly string[]>;
+  /** The origins that may, for these path parameters. `lookup` is the guard's, if the request came that far. */
+  getOrigins(params: Readonly<Record<string, string>>, lookup: unknown): Promise<readonly string[]>;
 }
 
 const allowedRequestHeaders = ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Request-Id'].join(', ');
@@ -29,14 +29,14 @@ const exposedHeaders = [
 ].join(', ');
 const preflightSeconds = '600';
 
-/** Before an answer leaves, also a refusal: tells the browser whether the page that asked may read it. */
+/** An `onSend` hook, for refusals too: lets the calling page read the answer if its origin is allowed. */
 export const addCrossOriginHeaders =
   (crossOrigin: CrossOrigin) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (await isAllowed(crossOrigin, request, reply)) reply.header('access-control-expose-headers', exposedHeaders);
   };
 
-/** Answers the question that a browser asks before the call itself. */
+/** Answers preflight requests (`OPTIONS`). */
 export function mountPreflights(
   server: FastifyInstance,
   operations: readonly Operation[],
@@ -64,7 +64,7 @@ async function isAllowed(crossOrigin: CrossOrigin, request: FastifyRequest, repl
   const { origin } = request.headers;
   if (origin === undefined) return false;
   const params = request.params as Record<string, string>;
-  // What cannot be read allows nobody; the answer itself says what went wrong.
+  // If the origins cannot be read, none is allowed. The answer itself reports the error.
   const origins = await crossOrigin.getOrigins(params, request.exchange?.actor?.lookup).catch((): string[] => []);
   if (!origins.includes(origin)) return false;
   reply.header('access-control-allow-origin', origin);

@@ -1,10 +1,10 @@
-// Owns list cursors: signed, bound to the caller and the filters they were made under, valid for a day (contract §0.10).
+// Owns list cursors: signed, bound to the caller and the filters, valid for a day (docs/api/conventions.md#lists).
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Problem } from '../problem.ts';
 
 const lifetimeMs = 24 * 60 * 60 * 1000;
 
-/** Everything that must be the same on the next page: who asks, what for, under which filters. */
+/** Everything that must be the same on the next page: the caller, the list, the filters. */
 export type CursorBinding = readonly unknown[];
 export type Position = readonly (string | number | null)[];
 
@@ -15,8 +15,9 @@ export interface Page<Item> {
 }
 
 export interface Cursors {
+  /** The position in the cursor; undefined without a cursor. Throws 400 for a cursor that is not valid here. */
   open(cursor: string | undefined, binding: CursorBinding, now: Date): Position | undefined;
-  /** Makes a page of `rows`, which were read with one more than `limit` to see whether there are more. */
+  /** `rows` are read with a limit of `limit + 1`, to see whether there are more. */
   page<Row, Item>(
     rows: readonly Row[],
     limit: number,
@@ -36,6 +37,7 @@ export function createCursors(key: Buffer): Cursors {
   };
 
   return {
+    /** The position in the cursor; undefined without a cursor. Throws 400 for a cursor that is not valid here. */
     open(cursor, binding, now) {
       if (cursor === undefined) return undefined;
       const [text = '', signature = ''] = cursor.split('.');
@@ -66,8 +68,8 @@ export const cursorInvalid = () =>
   new Problem(
     'bad_request',
     'cursor_invalid',
-    'The cursor was not made for this list, or is older than a day. Start from the first page.',
+    'The cursor is not valid for this list or is older than a day. Start from the first page.',
   );
 
-/** What a route that uses cursors may answer besides. */
+/** The refusal that routes with cursors declare. */
 export const cursorRefusal = { status: 400, code: 'cursor_invalid' } as const;

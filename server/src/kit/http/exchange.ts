@@ -1,19 +1,19 @@
-// Owns one request and its answer while it passes the pipeline.
+// Owns the state of one request while it is processed.
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from './operation.ts';
 
-/** Who acted, as far as the request log is concerned. */
+/** The caller, as the request log and the Idempotency-Key need them. */
 export interface Actor {
   readonly id: string | null;
   readonly workspaceId: string | null;
-  /** What of the workspace the credential reaches, where that is not all of it. */
+  /** The apps that the credential is limited to; empty if it is not limited. */
   readonly scope: string;
-  /** What the guard found of them, for the guard's own later use. */
+  /** The result of the guard's lookup, for CORS and for the audit entry of a refusal. */
   readonly lookup: unknown;
 }
 
-const acceptableId = /^[A-Za-z0-9_.:-]{1,128}$/;
+const requestIdForm = /^[A-Za-z0-9_.:-]{1,128}$/;
 
 export class Exchange {
   readonly request: FastifyRequest;
@@ -23,15 +23,15 @@ export class Exchange {
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly rawQuery: Readonly<Record<string, string | string[] | undefined>>;
-  /** True once the operation itself has begun: before that nothing can have changed. */
+  /** True once the handler was called. Before that, nothing can have changed. */
   handlerStarted = false;
-  /** True once what it did is kept, whatever comes after. */
+  /** True once the change is committed and only a follow-up, such as a mail, is left. */
   committed = false;
-  /** Set by the guard once it knows. */
+  /** Set by the guard. */
   actor: Actor | undefined;
-  /** The code this request was refused with, if it was. */
+  /** The error code of the answer, if the request was refused. */
   refusal: string | undefined;
-  /** Parts the guard could not do as promised (contract §0.9, X-Partial-Result). */
+  /** Parts that could not be read or counted in full; sent as X-Partial-Result. */
   readonly partial: string[] = [];
 
   constructor(request: FastifyRequest, reply: FastifyReply, operation: Operation, now: Date) {
@@ -50,13 +50,18 @@ export class Exchange {
     return Array.isArray(value) ? value[0] : value;
   }
 
-  /** The client's address: the socket's peer, or what a trusted proxy says of it. */
+  /** The body's bytes. They are parsed after the guard. */
+  get rawBody(): Buffer | undefined {
+    return this.request.body as Buffer | undefined; // the server's only content type parser returns a buffer
+  }
+
+  /** The client's address: the socket's peer, or what a trusted proxy says it is. */
   get address(): string {
     return this.request.ip;
   }
 }
 
-/** No stored text has a NUL, and the database refuses to look for one: such a parameter matches nothing. */
+/** PostgreSQL refuses a NUL in a parameter. No stored text has one, so a replacement matches nothing either. */
 function withoutNul(params: Record<string, string>): Record<string, string> {
   for (const name in params) {
     const value = params[name] as string;
@@ -67,11 +72,11 @@ function withoutNul(params: Record<string, string>): Record<string, string> {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Absent until an operation was matched. */
+    /** Undefined until an operation was matched. */
     exchange: Exchange | undefined;
   }
 }
 
-/** The caller's own request id where it is well-formed, else a new one. */
+/** The caller's own request id if it is well-formed, or a new one. */
 export const chooseRequestId = (sent: string | string[] | undefined): string =>
-  typeof sent === 'string' && acceptableId.test(sent) ? sent : randomUUID();
+  typeof sent === 'string' && requestIdForm.test(sent) ? sent : randomUUID();

@@ -1,4 +1,5 @@
-// Owns the 422 answer: `{detail: [{loc, msg, type}]}`, faults in the order of the document sent (contract §0.3).
+// Owns the 422 answer: `{detail: [{loc, msg, type}]}`, with faults in the order of the body that was sent
+// (docs/api/conventions.md#validation-errors).
 import type { z } from 'zod';
 
 export interface Fault {
@@ -11,58 +12,57 @@ export class ValidationError extends Error {
   readonly faults: readonly Fault[];
 
   constructor(faults: readonly Fault[]) {
-    super('the request does not fit the shape of this operation');
+    super('the request is not valid for this operation');
     this.faults = faults.slice(0, 100);
   }
 }
 
 type InputSource = 'body' | 'query' | 'path' | 'header';
 
-/** Parses or throws Invalid; every fault's place starts with where the value came from. */
+/** Returns the parsed value or throws ValidationError. Every `loc` starts with `source`. */
 export function parse<S extends z.ZodType>(
   schema: S,
-  place: InputSource | readonly [InputSource, string],
+  source: InputSource | readonly [InputSource, string],
   raw: unknown,
 ): z.output<S> {
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
-  const [start, ...rest] = typeof place === 'string' ? [place] : place;
-  throw new ValidationError(faultsOf([start as InputSource, ...rest], raw, result.error.issues));
+  throw new ValidationError(toFaults(typeof source === 'string' ? [source] : source, raw, result.error.issues));
 }
 
-function faultsOf(place: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
-  const found = issues.flatMap((issue) => spread(issue).map((path) => ({ path, issue })));
-  const ranked = found.map((entry) => ({ ...entry, rank: rankOf(raw, entry.path) }));
+function toFaults(source: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
+  const entries = issues.flatMap((issue) => listPaths(issue).map((path) => ({ path, issue })));
+  const ranked = entries.map((entry) => ({ ...entry, rank: rankOf(raw, entry.path) }));
   ranked.sort((a, b) => compareRanks(a.rank, b.rank));
   const seen = new Set<string>();
   return ranked
     .map(({ path, issue }) => ({
-      loc: [...place, ...path],
-      msg: messageOf(issue, valueAt(raw, path)),
-      type: typeOf(issue, valueAt(raw, path)),
+      loc: [...source, ...path],
+      msg: toMessage(issue, valueAt(raw, path)),
+      type: toFaultType(issue, valueAt(raw, path)),
     }))
     .filter((fault) => {
-      // One bound can fail in two words (too large, and not a safe integer): the first word is enough.
+      // One value can violate two bounds (too large, and not a safe integer): the first fault is enough.
       const key = JSON.stringify(fault.loc);
       return !seen.has(key) && seen.add(key);
     });
 }
 
-// One issue may name several unknown keys; each is a fault of its own.
-function spread(issue: z.core.$ZodIssue): (string | number)[][] {
+// One issue may name several unknown keys. Each becomes a fault.
+function listPaths(issue: z.core.$ZodIssue): (string | number)[][] {
   const path = issue.path as (string | number)[];
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
 }
 
-function typeOf(issue: z.core.$ZodIssue, value: unknown): string {
+function toFaultType(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case 'invalid_type':
       if (value === undefined) return 'missing';
       if (value === null) return 'none_not_allowed';
-      return wrongType(issue.expected, value);
+      return toTypeFault(issue.expected, value);
     case 'too_small':
     case 'too_big':
-      return boundType(issue.code, issue.origin);
+      return toBoundFault(issue.code, issue.origin);
     case 'invalid_value':
       return value === undefined ? 'missing' : value === null ? 'none_not_allowed' : 'enum';
     case 'unrecognized_keys':
@@ -76,7 +76,7 @@ function typeOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-function wrongType(expected: string, value: unknown): string {
+function toTypeFault(expected: string, value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return 'finite_number';
   const names: Record<string, string> = {
     string: 'string_type',
@@ -90,17 +90,17 @@ function wrongType(expected: string, value: unknown): string {
   return names[expected] ?? 'value_error';
 }
 
-function boundType(code: 'too_small' | 'too_big', origin: string): string {
+function toBoundFault(code: 'too_small' | 'too_big', origin: string): string {
   if (origin === 'int') return 'finite_number';
   if (origin === 'array') return code === 'too_small' ? 'too_short' : 'too_long';
   if (origin === 'string') return code === 'too_small' ? 'string_too_short' : 'string_too_long';
   return code === 'too_small' ? 'greater_than_equal' : 'less_than_equal';
 }
 
-function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
+function toMessage(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code === 'unrecognized_keys') return 'is not a field of this body';
   if (value === undefined && issue.code !== 'custom') return 'is required';
-  // Library messages of the remaining kinds name what was expected, never the value that was sent.
+  // The library's message names what was expected. The received value is cut off: it may be a secret.
   return issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '');
 }
 
@@ -119,7 +119,7 @@ function rankOf(raw: unknown, path: readonly (string | number)[]): number[] {
     if (typeof value !== 'object' || value === null) return Number.MAX_SAFE_INTEGER;
     const at = typeof key === 'number' ? key : Object.keys(value).indexOf(key);
     value = (value as Record<string | number, unknown>)[key];
-    return at < 0 ? Number.MAX_SAFE_INTEGER : at; // what is missing comes after what was sent
+    return at < 0 ? Number.MAX_SAFE_INTEGER : at; // missing fields come after those that were sent
   });
 }
 

@@ -1,5 +1,6 @@
-// Owns the Idempotency-Key header (contract §0.7). The claim, the work and the stored answer share one transaction,
-// so a crash leaves all or nothing: no lease is needed, and a second request sees the first either running or done.
+// Owns the Idempotency-Key header (docs/api/conventions.md#idempotency). The lock on the key, the work and the stored
+// answer share one transaction. A crash therefore leaves all or nothing, and a second request finds the first one either
+// still running (409) or done (its stored answer).
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { type Kysely, sql } from 'kysely';
@@ -8,7 +9,7 @@ import { Problem } from '../problem.ts';
 import { ValidationError } from './faults.ts';
 
 const retentionMs = 24 * 60 * 60 * 1000;
-const form = /^[A-Za-z0-9_.:-]{1,200}$/;
+const keyForm = /^[A-Za-z0-9_.:-]{1,200}$/;
 
 export interface StoredAnswer {
   readonly status: number;
@@ -16,10 +17,10 @@ export interface StoredAnswer {
 }
 
 export interface IdempotentRequest {
-  /** Who asks, the method and the concrete path: the same key of another caller is another key. */
+  /** Caller, workspace, apps of the credential, method and path: the same key in another scope is another key. */
   readonly scope: readonly string[];
   readonly key: string;
-  /** Body and query: the same key with another request is a mistake worth telling. */
+  /** Body and query. The same key with another body or query is a 409. */
   readonly request: unknown;
   readonly now: Date;
 }
@@ -30,37 +31,37 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
       throw new ValidationError([{ loc: ['header', 'Idempotency-Key'], msg: 'is required', type: 'missing' }]);
     return undefined;
   }
-  if (form.test(header)) return header;
+  if (keyForm.test(header)) return header;
   const type = header.length > 200 ? 'string_too_long' : header === '' ? 'string_too_short' : 'string_pattern_mismatch';
   throw new ValidationError([
     { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 200 of A-Z a-z 0-9 _ . : -', type },
   ]);
 }
 
-/** Runs `work` once per key: later calls get what the first one stored. */
-export async function runOnce<Tables>(
+/** Runs `work` once per key. Later calls return what the first one stored. */
+export async function runOnce<Tables, Result>(
   db: Kysely<Tables>,
-  keyed: IdempotentRequest,
-  work: (db: Kysely<Tables>) => Promise<{ answer: unknown; store: StoredAnswer }>,
-): Promise<{ replayed: StoredAnswer } | { answer: unknown }> {
-  const id = hashKey(keyed);
+  request: IdempotentRequest,
+  work: (db: Kysely<Tables>) => Promise<{ result: Result; store: StoredAnswer }>,
+): Promise<{ replayed: StoredAnswer } | { result: Result }> {
+  const id = hashKey(request);
   const requestHash = createHash('sha256')
-    .update(canonicalize(keyed.request) ?? '')
+    .update(canonicalize(request.request) ?? '')
     .digest();
   return transaction(db, async (db) => {
     await lockKey(db, id);
-    const stored = await findStored(db, id, keyed.now);
+    const stored = await findStored(db, id, request.now);
     if (stored !== undefined) {
       if (!stored.request_hash.equals(requestHash)) throw idempotencyConflict();
       return { replayed: { status: stored.status, body: stored.body } };
     }
-    const { answer, store } = await work(db);
+    const { result, store } = await work(db);
     await sql`
       insert into idempotency_keys (id, request_hash, status, body, created_date)
-      values (${id}, ${requestHash}, ${store.status}, ${JSON.stringify(store.body)}::jsonb, ${keyed.now})
+      values (${id}, ${requestHash}, ${store.status}, ${JSON.stringify(store.body)}::jsonb, ${request.now})
       on conflict (id) do update set request_hash = excluded.request_hash, status = excluded.status,
         body = excluded.body, created_date = excluded.created_date`.execute(db);
-    return { answer };
+    return { result };
   });
 }
 
@@ -69,14 +70,14 @@ const hashKey = ({ scope, key }: IdempotentRequest): Buffer =>
     .update(JSON.stringify([...scope, key]))
     .digest();
 
-/** Stores the answer as it became after the commit, for later calls. */
+/** Stores the final answer, once the follow-up after the commit has run. */
 export async function replaceStoredAnswer<Tables>(
   db: Kysely<Tables>,
-  keyed: IdempotentRequest,
+  request: IdempotentRequest,
   { status, body }: StoredAnswer,
 ): Promise<void> {
   await sql`update idempotency_keys set status = ${status}, body = ${JSON.stringify(body)}::jsonb
-    where id = ${hashKey(keyed)}`.execute(db);
+    where id = ${hashKey(request)}`.execute(db);
 }
 
 async function lockKey<Tables>(db: Kysely<Tables>, id: Buffer): Promise<void> {
@@ -96,11 +97,10 @@ async function findStored<Tables>(db: Kysely<Tables>, id: Buffer, now: Date): Pr
   return rows[0];
 }
 
-/** Whether the key has been used: whoever repeats a request gets its answer, whatever has changed outside since. */
-export const hasStoredAnswer = async <Tables>(db: Kysely<Tables>, keyed: IdempotentRequest): Promise<boolean> =>
-  (await findStored(db, hashKey(keyed), keyed.now)) !== undefined;
+export const hasStoredAnswer = async <Tables>(db: Kysely<Tables>, request: IdempotentRequest): Promise<boolean> =>
+  (await findStored(db, hashKey(request), request.now)) !== undefined;
 
-/** Forgets keys whose day is over; gives how many. */
+/** Removes keys older than a day, at most 5,000 at a time. Returns how many. */
 export async function removeExpiredKeys<Tables>(db: Kysely<Tables>, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`delete from idempotency_keys where id in (
     select id from idempotency_keys where created_date <= ${new Date(now.getTime() - retentionMs)} limit 5000)`.execute(
@@ -110,14 +110,24 @@ export async function removeExpiredKeys<Tables>(db: Kysely<Tables>, now: Date): 
 }
 
 const idempotencyConflict = () =>
-  new Problem('conflict', 'idempotency_conflict', 'This Idempotency-Key was already used with another request.', {
-    retrySafe: false,
-  });
+  new Problem(
+    'conflict',
+    'idempotency_conflict',
+    'This Idempotency-Key was already used with a different request. Use a new key.',
+    {
+      retrySafe: false,
+    },
+  );
 
 const idempotencyInProgress = () =>
-  new Problem('conflict', 'idempotency_in_progress', 'A request with this Idempotency-Key is still running.', {
-    headers: { 'retry-after': '1' },
-  });
+  new Problem(
+    'conflict',
+    'idempotency_in_progress',
+    'A request with this Idempotency-Key is still running. Retry in a second.',
+    {
+      headers: { 'retry-after': '1' },
+    },
+  );
 
 export const idempotencyRefusals = [
   { status: 409, code: 'idempotency_conflict' },

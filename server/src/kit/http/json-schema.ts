@@ -1,9 +1,9 @@
-// Owns the translation of zod shapes to JSON Schema, for the compiled serialisers and for the API document.
+// Owns the translation of zod schemas to JSON Schema, for the compiled serialisers and the API document.
 import { z } from 'zod';
 
 export type JsonSchema = { [key: string]: unknown };
 
-/** `input`: what a caller may send. `output`: what a caller gets. Named shapes become references into `$defs`. */
+/** `input`: what a caller may send. `output`: what a caller receives. Named schemas become references into `$defs`. */
 export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const json = z.toJSONSchema(schema, {
     io,
@@ -13,7 +13,7 @@ export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSch
       if (described !== undefined) replace(jsonSchema, described);
       else foldNull(jsonSchema);
       dropSafeBounds(jsonSchema);
-      // Left out by the library where a value is parsed from text; the caller still wants to know it.
+      // The library omits the default of a value that is parsed from text.
       if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as string;
     },
   }) as JsonSchema;
@@ -26,13 +26,13 @@ function replace(target: JsonSchema, source: JsonSchema): void {
   Object.assign(target, source);
 }
 
-/** Every integer is a safe one (contract §0.2): saying so at each of them would only hide the real bounds. */
+/** Every integer is a safe integer. Repeating these bounds at each field would hide the real ones. */
 function dropSafeBounds(json: JsonSchema): void {
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
 }
 
-/** `anyOf: [X, null]` as one schema with two types: shorter to read, and far cheaper to serialise. */
+/** `anyOf: [{type: 'string'}, {type: 'null'}]` becomes `type: ['string', 'null']`: shorter, and cheaper to serialise. */
 function foldNull(json: JsonSchema): void {
   const options = json.anyOf as JsonSchema[] | undefined;
   if (options?.length !== 2 || options[1]?.type !== 'null') return;
@@ -43,8 +43,8 @@ function foldNull(json: JsonSchema): void {
   if (Array.isArray(value.enum)) json.enum = [...value.enum, null];
 }
 
-/** The schema with every reference replaced by what it refers to. */
-export function inlined(json: JsonSchema): JsonSchema {
+/** The schema with every reference replaced by its definition. */
+export function inlineRefs(json: JsonSchema): JsonSchema {
   const defs = (json.$defs ?? {}) as Record<string, JsonSchema>;
   const walk = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(walk);

@@ -1,5 +1,5 @@
-// Owns what an HTTP operation is: data that the server runs, the tests walk and the description is generated from.
-// It does not know who may call it; `src/core/auth/route.ts` adds that.
+// Owns the type of an HTTP operation: data that the server runs, and from which the tests and the API document are derived.
+// Who may call it is added by `src/core/auth/route.ts`.
 import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** An answer that is not JSON: a page, a text, a stream of lines. */
+/** An answer that is not JSON: a page, a text, a stream. */
 export interface Media {
   readonly media: string;
   readonly description: string;
@@ -28,7 +28,7 @@ export type PathParams<Path extends string> = Path extends `${string}{${infer Na
   ? { readonly [K in Name]: string } & PathParams<Rest>
   : unknown;
 
-/** What a handler is given. `access` is the proof that its caller may be here. */
+/** What a handler receives. `access` is the proof that the guard returned. */
 export interface Call<Tables, Proof, Path extends string, Query, Body> {
   readonly db: Kysely<Tables>;
   readonly access: Proof;
@@ -55,22 +55,22 @@ export interface OperationSpec<
   readonly query?: Query;
   readonly body?: Body;
   readonly bodyLimitBytes?: number;
-  /** Honours the Idempotency-Key header (contract §0.7). The whole operation then runs in one transaction. */
+  /** Accepts the Idempotency-Key header. With a key, the whole operation runs in one transaction. */
   readonly idempotency?: 'optional' | 'required';
   /**
-   * For work that outlives its request: answers a repeat of an Idempotency-Key from what was begun under it (what
-   * `resumable` stored), instead of from a stored answer.
+   * For work that continues after its request: answers a repeated Idempotency-Key. `begun` is what `resumableAnswer`
+   * stored instead of an answer.
    */
   resume?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, begun: unknown): Promise<Answer<Reply<A>>>;
   /**
-   * Checks that ask the outside (does this name lead to a public address?): after validation, before any transaction.
-   * Refuses by throwing.
+   * Checks that need the network (does this host resolve to a public address?). Runs after validation and before any
+   * transaction. Throws to refuse.
    */
   precheck?(call: Omit<Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, 'db'>): Promise<void>;
-  /** Fields of the answer that are shown once and never stored, not even for a replay. */
+  /** Fields of the answer with a secret. They are never stored; a replay has null in their place. */
   readonly shownOnce?: readonly string[];
   readonly answers: A;
-  /** Codes the handler itself may refuse with; those of the guards are known from the guards. */
+  /** What the handler itself may refuse with. What the guard may refuse with is declared by the guard. */
   readonly refusals?: readonly Refusal[];
   handle(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): MaybePromise<Reply<A> | Answer<Reply<A>>>;
 }

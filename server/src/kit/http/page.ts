@@ -1,5 +1,5 @@
-// Owns the shell of a page a person needs before there is a console: one script and one style, and a policy under which
-// nothing else runs.
+// Owns the HTML of the few pages that the API serves itself: one script, one style, and a content security policy that
+// allows nothing else.
 import { createHash } from 'node:crypto';
 
 export interface HtmlPage {

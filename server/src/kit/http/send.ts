@@ -1,11 +1,11 @@
-// Owns the last two steps: an answer is checked against what the operation declares, serialised by a compiled schema
-// (so that an undeclared field cannot leak), and sent.
+// Owns the last two steps: the answer is checked against what the operation declares, serialised by a compiled schema, so
+// that an undeclared field cannot leak, and sent.
 import fastJsonStringify from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { type Answer, noNotes, toHeaders } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { inlined, jsonSchemaOf } from './json-schema.ts';
+import { inlineRefs, jsonSchemaOf } from './json-schema.ts';
 import type { AnswerShape, Operation } from './operation.ts';
 
 export type Send = (exchange: Exchange, answer: Answer<unknown>, ignored: readonly string[]) => FastifyReply;
@@ -29,12 +29,17 @@ export function senderFor(operation: Operation, strict: boolean): Send {
       .code(answer.status)
       .header('x-request-id', exchange.requestId)
       .type(answer.media ?? writer.type);
-    note(reply, exchange, answer, ignored);
+    addNoteHeaders(reply, exchange, answer, ignored);
     return reply.send(answer.media === undefined ? writer.write(answer.body) : answer.body);
   };
 }
 
-function note(reply: FastifyReply, exchange: Exchange, { notes }: Answer<unknown>, ignored: readonly string[]): void {
+function addNoteHeaders(
+  reply: FastifyReply,
+  exchange: Exchange,
+  { notes }: Answer<unknown>,
+  ignored: readonly string[],
+): void {
   if (notes === noNotes && ignored.length === 0 && exchange.partial.length === 0) return;
   const all = {
     ...notes,
@@ -46,10 +51,10 @@ function note(reply: FastifyReply, exchange: Exchange, { notes }: Answer<unknown
 
 function writerFor(shape: AnswerShape): Writer {
   if ('media' in shape) return { type: shape.media, check: () => {}, write: (body) => body };
-  const stringify = fastJsonStringify(inlined(jsonSchemaOf(shape, 'output')) as unknown as fastJsonStringify.Schema);
+  const stringify = fastJsonStringify(inlineRefs(jsonSchemaOf(shape, 'output')) as unknown as fastJsonStringify.Schema);
   return {
     type: 'application/json; charset=utf-8',
-    // Compiled serialisers coerce silently; this is where a wrong answer is caught before a caller sees it.
+    // The compiled serialiser coerces wrong values silently. This check finds them in tests.
     check: (body) => void (shape as z.ZodType).parse(body),
     write: (body) => stringify(body as object),
   };

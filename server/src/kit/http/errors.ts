@@ -1,5 +1,5 @@
-// Owns how an error becomes an answer: 422 for a request that does not fit, a problem for every other refusal, and
-// for a bug a 500 that says nothing but the request id.
+// Owns how a thrown error becomes an answer: a ValidationError is a 422, a Problem is sent as it is, and anything else is a
+// 503 or 500 that reveals only the request id (docs/api/conventions.md#errors).
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { classifyFailure } from '../db/failures.ts';
@@ -16,7 +16,7 @@ export function sendError(
   reply: FastifyReply,
   onError?: OnError,
 ): FastifyReply {
-  // Sent as bytes: the framework would add a charset parameter to text, and JSON has none.
+  // Bodies are sent as bytes, because Fastify adds a charset parameter to text, and JSON has none.
   const { exchange } = request;
   const requestId = request.id;
   reply.header('x-request-id', requestId);
@@ -41,19 +41,19 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   const code = (error as { code?: string }).code;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_TYPE') {
-    return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header cannot be read.');
+    return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header is malformed.');
   }
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return routeNotFound();
   const failure = classifyFailure(error);
   const nothingChanged =
     !request.exchange?.committed &&
-    (failure === 'not_begun' ||
-      (failure === 'cut_short' && (request.method === 'GET' || !request.exchange?.handlerStarted)));
+    (failure === 'not_started' ||
+      (failure === 'connection_lost' && (request.method === 'GET' || !request.exchange?.handlerStarted)));
   if (nothingChanged) {
     return new Problem(
       'unavailable',
       'service_unavailable',
-      'The database could not do this now. Nothing was changed.',
+      'The database is unavailable. Nothing was changed; retry in a moment.',
       {
         headers: { 'retry-after': '1' },
         cause: error,
@@ -63,7 +63,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   return new Problem(
     'internal',
     'internal_error',
-    'Something went wrong on our side. Quote the request id when you report it.',
+    'An internal error occurred. Include the request id when you report it.',
     {
       retrySafe: isRepeatSafe(request),
       cause: error,
@@ -72,16 +72,16 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
 }
 
 const tooLarge = (limit: number) =>
-  new Problem('too_large', 'payload_too_large', 'The body is larger than this operation takes.', {
+  new Problem('too_large', 'payload_too_large', 'The request body is too large for this operation.', {
     members: { limit_bytes: limit },
   });
 
 const isRepeatSafe = (request: FastifyRequest): boolean =>
   ['GET', 'HEAD', 'DELETE', 'PUT'].includes(request.method) || request.headers['idempotency-key'] !== undefined;
 
-export const routeNotFound = () => new Problem('not_found', 'route_not_found', 'There is no such operation.');
+export const routeNotFound = () => new Problem('not_found', 'route_not_found', 'Route not found.');
 
-/** No operation has this method and path: 405 when another method would have fitted, else 404. */
+/** For a method and path that no operation has: 405 if the path exists with another method, or 404. */
 export function unmatchedProblem(operations: readonly Operation[], request: FastifyRequest): Problem {
   const path = request.url.split('?')[0] ?? '';
   const methods = operations
@@ -89,19 +89,21 @@ export function unmatchedProblem(operations: readonly Operation[], request: Fast
     .map((operation) => operation.method as string);
   if (methods.length === 0) return routeNotFound();
   const allow = [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(', ');
-  return new Problem('method_not_allowed', 'method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
+  return new Problem('method_not_allowed', 'method_not_allowed', `Method not allowed. Allowed: ${allow}.`, {
+    headers: { allow },
+  });
 }
 
 const pathExpression = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
 
-/** What cannot be read as HTTP at all, or has headers without end, is refused on the socket itself. */
+/** Answers on the socket a request that is not valid HTTP or whose headers are too large. */
 export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const problem = tooLarge
-    ? new Problem('too_large', 'payload_too_large', 'The headers are larger than the server takes.')
-    : new Problem('not_found', 'route_not_found', 'This is not a request the server can read.');
+    ? new Problem('too_large', 'payload_too_large', 'The request headers are too large.')
+    : new Problem('not_found', 'route_not_found', 'The request is not valid HTTP.');
   const requestId = chooseRequestId(undefined);
   const body = JSON.stringify(problem.body(requestId));
   const status = tooLarge ? '413 Payload Too Large' : '404 Not Found';

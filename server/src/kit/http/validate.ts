@@ -1,0 +1,66 @@
+// Owns the validation of a request's query and body against the operation's schemas: all faults at once, as a 422.
+import { z } from 'zod';
+import { Problem } from '../problem.ts';
+import { cleanerFor, readJson } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import { type Fault, parse, ValidationError } from './faults.ts';
+import type { Operation } from './operation.ts';
+
+export interface Input {
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The body as it was sent, before fields without effect were removed. */
+  readonly rawBody: unknown;
+  /** Fields and parameters without effect. The answer names them in `X-Ignored-Fields`. */
+  readonly ignored: readonly string[];
+}
+
+/** `guardQuery`: query parameters that the guard reads, and that the operation's own schema therefore lacks. */
+export function validatorFor(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
+  const { query, body } = operation;
+  const cleanBody = body && cleanerFor(body);
+  const takesAnyQuery = query instanceof z.ZodObject && query.def.catchall !== undefined;
+  const knownQuery = new Set([...guardQuery, ...(query instanceof z.ZodObject ? Object.keys(query.shape) : [])]);
+  return (exchange) => {
+    const ignored = takesAnyQuery ? [] : Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name));
+    const rawBody = body && readBody(exchange, body);
+    const [parsedQuery, parsedBody] = collectFaults(
+      () => query && parse(query, 'query', exchange.rawQuery),
+      () => body && cleanBody && parse(body, 'body', cleanBody(rawBody, ignored, '')),
+    );
+    return { query: parsedQuery, body: parsedBody, rawBody, ignored };
+  };
+}
+
+/** Runs both, and throws the faults of both together. */
+function collectFaults<A, B>(first: () => A, second: () => B): readonly [A, B] {
+  const a = attempt(first);
+  const b = attempt(second);
+  if ('faults' in a || 'faults' in b) {
+    throw new ValidationError([...('faults' in a ? a.faults : []), ...('faults' in b ? b.faults : [])]);
+  }
+  return [a.value, b.value];
+}
+
+function attempt<T>(work: () => T): { readonly value: T } | { readonly faults: readonly Fault[] } {
+  try {
+    return { value: work() };
+  } catch (error) {
+    if (error instanceof ValidationError) return { faults: error.faults };
+    throw error;
+  }
+}
+
+/** A missing body reads as `{}` if every field is optional. */
+function readBody(exchange: Exchange, schema: z.ZodType): unknown {
+  const json = readJson(exchange.rawBody);
+  return json === undefined && schema.safeParse({}).success ? {} : json;
+}
+
+/** 415 for a body that is not declared as JSON. */
+export function requireJson(exchange: Exchange): void {
+  if (!exchange.operation.body || exchange.rawBody === undefined || exchange.rawBody.length === 0) return;
+  const type = exchange.header('content-type');
+  if (type === undefined || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return;
+  throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
+}
