@@ -34,13 +34,12 @@ import { anonymousLimit } from './limits.ts';
 import type { LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
-import { getCurrentPepper, hashToken, type Pepper } from './tokens.ts';
+import { hashToken, type Peppers } from './tokens.ts';
 
 export interface GuardOptions {
   readonly db: Kysely<Tables>;
   readonly counters: Counters;
-  /** The first is current. The others verify hashes that were stored before it was. */
-  readonly peppers: readonly Pepper[];
+  readonly peppers: Peppers;
   readonly cellCode: string;
   /** Scheme, host and port of this installation: the only origin from which a session cookie is accepted. */
   readonly baseOrigin: string;
@@ -69,7 +68,7 @@ async function admitCaller(
   hints: CounterHints,
   options: GuardOptions,
 ): Promise<unknown> {
-  const hash = hashToken(credential.text, getCurrentPepper(options.peppers));
+  const hash = hashToken(credential.text, options.peppers[0]);
   const earlyCount = hints.startCount(hash, exchange, route, accepted, options.counters);
   const lookup = await lookUpCredential(exchange, route, credential, hash, options);
   try {
@@ -137,7 +136,7 @@ async function lookUpCredential(
   for (const pepper of peppers.slice(1)) {
     const older = await access.lookUp(db, hashToken(credential.text, pepper), exchange);
     if (older === undefined) continue;
-    await saveHash(db, older.credential_id, hash, getCurrentPepper(peppers).id);
+    await saveHash(db, older.credential_id, hash, peppers[0].id);
     return older;
   }
   return undefined;
@@ -151,7 +150,7 @@ async function lookUpSession(
 ): Promise<LookupResult | undefined> {
   const session = readSession(exchange, options.cellCode);
   if (session === undefined) return undefined;
-  const hash = hashToken(session.text, getCurrentPepper(options.peppers));
+  const hash = hashToken(session.text, options.peppers[0]);
   const lookup = await lookUpCredential(exchange, route, session, hash, options);
   if (lookup === undefined || isExpired(lookup, exchange.now)) return undefined;
   requireSameOrigin(exchange, options.baseOrigin);

@@ -23,11 +23,8 @@ export interface Pepper {
   readonly key: KeyObject;
 }
 
-/** New hashes are made with the first pepper. The others verify older hashes. */
-export function getCurrentPepper([current]: readonly Pepper[]): Pepper {
-  if (current === undefined) throw new Error('at least one token pepper is needed');
-  return current;
-}
+/** New hashes are made with the first. The others verify hashes that were stored before it. */
+export type Peppers = readonly [Pepper, ...Pepper[]];
 
 /**
  * A new credential: prefix, cell code, 32 random characters, checksum.

@@ -4,10 +4,10 @@ import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import { monthlyCredits, type Plan } from '../auth/plans.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
-import { type CredentialKind, getCurrentPepper, hashToken, mintToken, type Pepper } from '../auth/tokens.ts';
+import { type CredentialKind, hashToken, mintToken, type Peppers } from '../auth/tokens.ts';
 
 export interface TokenKeys {
-  readonly peppers: readonly Pepper[];
+  readonly peppers: Peppers;
   readonly cellCode: string;
 }
 
@@ -74,7 +74,7 @@ export async function insertCredential(
 ): Promise<{ id: string; token: string }> {
   const id = newId();
   const token = mintToken(credential.kind, mint.cellCode);
-  const pepper = getCurrentPepper(mint.peppers);
+  const pepper = mint.peppers[0];
   await db
     .insertInto('credentials')
     .values({

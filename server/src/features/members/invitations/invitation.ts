@@ -2,7 +2,7 @@
 // (docs/contract.md §2.4, §3.1).
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import { getCurrentPepper, type Pepper } from '../../../core/auth/tokens.ts';
+import type { Pepper } from '../../../core/auth/tokens.ts';
 import {
   findInvitedShare,
   type InvitationWithToken,
@@ -36,7 +36,7 @@ interface InvitationRequest {
   readonly role: AssignableRole;
 }
 
-const pepperOf = ({ mint }: InvitationDeps): Pepper => getCurrentPepper(mint.peppers);
+const pepperOf = ({ mint }: InvitationDeps): Pepper => mint.peppers[0];
 
 export async function inviteMember(
   db: Db,
