@@ -1,7 +1,7 @@
-// Canaries: the texts of credentials are sent everywhere a caller could put them, and must turn up nowhere: not in the
-// log, not in an error's body, not in any table.
+// Owns the check that credentials do not leak: they are sent in every place of a request where a caller could put them,
+// and then searched for in the log, in error answers and in all tables.
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CallOptions } from '../support/client.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -27,7 +27,7 @@ const canaries = [
   'canary-metrics-token',
 ];
 
-const told: string[] = [];
+const errorBodies: string[] = [];
 for (const route of world.app.routes) {
   for (const canary of canaries) {
     const path = route.path.replace(/\{\w+\}/g, canary);
@@ -44,41 +44,43 @@ for (const route of world.app.routes) {
     ];
     for (const each of sent) {
       const got = await world.call(route.method, `${path}?token=${canary}`, each);
-      if (got.status >= 400) told.push(got.text);
+      if (got.status >= 400) errorBodies.push(got.text);
     }
   }
 }
-// A failure inside an operation is logged with its error: that line must not carry the request either.
-await world.db.schema.alterTable('folders').renameTo('folders_gone').execute();
+// An unexpected error is logged. That line must not contain the request either.
+await world.db.schema.alterTable('folders').renameTo('folders_renamed').execute();
 await world.call('GET', `/api/app-folders/tree?token=${canaries[0]}`, { as: canaries[0] });
-await world.db.schema.alterTable('folders_gone').renameTo('folders').execute();
+await world.db.schema.alterTable('folders_renamed').renameTo('folders').execute();
 
-const without = (places: string) => {
+const expectNoCredential = (text: string) => {
   for (const canary of canaries)
-    expect(places.includes(canary), `a credential was found in this text: ${places.slice(0, 200)}`).toBe(false);
+    expect(text.includes(canary), `a credential was found in this text: ${text.slice(0, 200)}`).toBe(false);
 };
 
-it('finds no credential in the log, which did log every request and the failure', () => {
-  expect(world.logLines.length).toBeGreaterThan(told.length);
-  expect(world.logLines.some((line) => line.includes('"msg":"request failed"'))).toBe(true);
-  without(world.logLines.join('\n'));
-});
+describe('a credential that was sent anywhere in a request', () => {
+  it('is in no line of the log, which has every request and the error', () => {
+    expect(world.logLines.length).toBeGreaterThan(errorBodies.length);
+    expect(world.logLines.some((line) => line.includes('"msg":"request failed"'))).toBe(true);
+    expectNoCredential(world.logLines.join('\n'));
+  });
 
-it('finds no credential in any error’s body', () => {
-  expect(told.length).toBeGreaterThan(100);
-  without(told.join('\n'));
-});
+  it('is in no error answer', () => {
+    expect(errorBodies.length).toBeGreaterThan(100);
+    expectNoCredential(errorBodies.join('\n'));
+  });
 
-it('finds no credential in any table', async () => {
-  const tables = await world.db.introspection.getTables();
-  let cells = 0;
-  for (const { name, schema } of tables) {
-    const table = sql.id(schema as string, name);
-    const { rows } = await sql<{ row: string }>`select t::text as row from ${table} t`.execute(world.db);
-    for (const { row } of rows) {
-      cells += 1;
-      without(row);
+  it('is in no table', async () => {
+    const tables = await world.db.introspection.getTables();
+    let rowCount = 0;
+    for (const { name, schema } of tables) {
+      const table = sql.id(schema as string, name);
+      const { rows } = await sql<{ row: string }>`select t::text as row from ${table} t`.execute(world.db);
+      for (const { row } of rows) {
+        rowCount += 1;
+        expectNoCredential(row);
+      }
     }
-  }
-  expect(cells).toBeGreaterThan(5);
+    expect(rowCount).toBeGreaterThan(5);
+  });
 });

@@ -1,5 +1,5 @@
-// Every operation is called with what its shape allows, with what it does not, and with bytes nobody should send. No
-// answer may be a 5xx, be undeclared, or differ from its declared shape (the app checks answers strictly here).
+// Owns the fuzzing of every operation: it is called with values that fit its schema, values that do not, and malformed
+// bytes. No answer may be a 5xx, have an undeclared status, or differ from its declared schema (STRICT_ANSWERS is on).
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -12,7 +12,7 @@ import type { CallOptions, CallResult } from '../support/client.ts';
 import { publish, startHookWorld, toldMessage, toldRecord } from '../support/webhook-receiver.ts';
 
 const runs = 60;
-// Agents answer here, as they do in a whole installation.
+// Agents need a language model to reply.
 const model = await startModelSandbox();
 afterAll(() => model.close());
 const { world, url } = await startHookWorld({ environment: { MODEL_URL: model.url } });
@@ -36,7 +36,7 @@ const appUserRow = await world.db
   .selectAll()
   .executeTakeFirstOrThrow();
 
-const known: Record<string, string> = {
+const existing: Record<string, string> = {
   app_id: app.id,
   user_id: appUser.id,
   folder_id: folder.id,
@@ -46,7 +46,7 @@ const known: Record<string, string> = {
   conversation_id: conversation.id,
 };
 
-// An entity with something of every kind, so that odd values meet fields, rules and keys.
+// An entity with a field of every type, rules and a unique key, so that random values reach all of them.
 const schema = {
   name: 'Task',
   properties: {
@@ -64,39 +64,45 @@ const schema = {
   rls: { read: { $or: [{ 'data.name': '{{user.email}}' }, { user_condition: { role: 'admin' } }] }, write: true },
 };
 
-/** What an earlier operation threw away is back for the next. */
+/** Creates the entity and its record again if an earlier operation deleted them. */
 async function restoreEntity(): Promise<void> {
   await world.call('PUT', `/api/apps/${app.id}/entity-schemas/Task`, { as: token, body: schema });
   const path = `/api/apps/${app.id}/entities/Task`;
-  if ((await world.call('GET', `${path}/${known.entity_id}`, { as: token })).status === 200) return;
-  known.entity_id = (await world.call('POST', path, { as: token, body: { name: 'a record' } })).body.id;
+  if ((await world.call('GET', `${path}/${existing.entity_id}`, { as: token })).status === 200) return;
+  existing.entity_id = (await world.call('POST', path, { as: token, body: { name: 'a record' } })).body.id;
 }
-known.entity_name = schema.name;
-/** A webhook with a delivery in its log, on the agent or the app. */
-async function hooked(base: string, event: string, tell: () => Promise<void>): Promise<Record<string, string>> {
+existing.entity_name = schema.name;
+/** Creates a webhook under `base` and waits until one event has been delivered to it. */
+async function createWebhook(
+  base: string,
+  event: string,
+  publishEvent: () => Promise<void>,
+): Promise<Record<string, string>> {
   const body = { target_url: url(), events: [event] };
-  const made = await world.call('POST', base, { as: token, body });
-  await tell();
-  const path = `${base}/${made.body.id}/deliveries`;
+  const created = await world.call('POST', base, { as: token, body });
+  await publishEvent();
+  const path = `${base}/${created.body.id}/deliveries`;
   const first = async () => (await world.call('GET', path, { as: token })).body.items[0];
   await vi.waitFor(async () => expect((await first())?.status).toBe('delivered'), { timeout: 15_000 });
-  return { webhook_id: made.body.id, delivery_id: (await first()).id };
+  return { webhook_id: created.body.id, delivery_id: (await first()).id };
 }
-const hookOfAgent = () =>
-  hooked(`/api/agents/${agent.id}/webhooks`, 'message.created', () =>
+const createAgentWebhook = () =>
+  createWebhook(`/api/agents/${agent.id}/webhooks`, 'message.created', () =>
     publish(world, 'message.created', toldMessage(agent)),
   );
-const hookOfApp = () =>
-  hooked(`/api/apps/${app.id}/webhooks`, 'entity.created', () => publish(world, 'entity.created', toldRecord(app)));
-const hooks = { agents: await hookOfAgent(), apps: await hookOfApp() };
+const createAppWebhook = () =>
+  createWebhook(`/api/apps/${app.id}/webhooks`, 'entity.created', () =>
+    publish(world, 'entity.created', toldRecord(app)),
+  );
+const webhooks = { agents: await createAgentWebhook(), apps: await createAppWebhook() };
 
-/** What a route's path may name that is really there. */
-const knownOf = (route: Route): Record<string, string> => ({
-  ...known,
-  ...(route.path.startsWith('/api/apps/') ? hooks.apps : hooks.agents),
+/** Values for the parameters of a route's path that name something which exists. */
+const existingParams = (route: Route): Record<string, string> => ({
+  ...existing,
+  ...(route.path.startsWith('/api/apps/') ? webhooks.apps : webhooks.agents),
 });
 
-const oddText = fc.oneof(
+const randomText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: 'binary', maxLength: 50 }),
   fc.constantFrom(
@@ -117,18 +123,18 @@ const oddText = fc.oneof(
   ),
   fc.integer({ min: 100, max: 3000 }).map((length) => 'x'.repeat(length)),
 );
-const oddNumber = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(-1, 0, 1.5, 2 ** 53, 1e308, -1e308, -0));
+const randomNumber = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(-1, 0, 1.5, 2 ** 53, 1e308, -1e308, -0));
 const anything = fc.oneof(
-  oddText,
-  oddNumber,
+  randomText,
+  randomNumber,
   fc.boolean(),
   fc.constant(null),
-  fc.array(oddText, { maxLength: 3 }),
-  fc.dictionary(oddText, oddText, { maxKeys: 3 }),
+  fc.array(randomText, { maxLength: 3 }),
+  fc.dictionary(randomText, randomText, { maxKeys: 3 }),
   fc.jsonValue(),
 );
 
-/** Values of a schema, mostly fitting, sometimes not at all. */
+/** Values for a schema: four of five fit it, the fifth is anything. */
 function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 4, arbitrary: fittingOf(schema) }, { weight: 1, arbitrary: anything });
 }
@@ -152,13 +158,13 @@ function fittingOf(schema: JsonSchema): fc.Arbitrary<unknown> {
         max: Math.min((maximum ?? 1000) + 1, 2 ** 31 - 1),
       });
     case 'number':
-      return oddNumber;
+      return randomNumber;
     case 'boolean':
       return fc.boolean();
     case 'string':
       return fc.oneof(
         fc.string({ minLength: minLength ?? 0, maxLength: Math.min(maxLength ?? 20, 40) }),
-        fc.constantFrom(...Object.values(known)),
+        fc.constantFrom(...Object.values(existing)),
         fc.constant('#aabbcc'),
       );
     default:
@@ -172,13 +178,13 @@ function objectsOf(schema: JsonSchema): fc.Arbitrary<unknown> {
     requiredKeys: [],
   });
   return fc
-    .tuple(known, fc.dictionary(oddText, anything, { maxKeys: 2 }))
+    .tuple(known, fc.dictionary(randomText, anything, { maxKeys: 2 }))
     .map(([fitting, extra]) => ({ ...extra, ...fitting }));
 }
 
-/** A record or a schema: its shape is a document of its own, so the names it knows are mixed in. */
+/** A record or an entity schema: free-form objects, so names that mean something in them are mixed in. */
 const recordLike = fc.dictionary(
-  fc.oneof(fc.constantFrom(...Object.keys(schema.properties), 'id', 'created_by', 'rls', 'properties'), oddText),
+  fc.oneof(fc.constantFrom(...Object.keys(schema.properties), 'id', 'created_by', 'rls', 'properties'), randomText),
   fc.oneof(anything, fc.constantFrom(schema.properties, schema.rls)),
   { maxKeys: 6 },
 );
@@ -203,9 +209,9 @@ const brokenBodies: (string | Buffer)[] = [
   `{"name":"${'x'.repeat(200_000)}"}`,
 ];
 
-const oddParams = fc.oneof(
+const randomParams = fc.oneof(
   fc.constantFrom('x'.repeat(2000), '%00', '%ff', '..%2f..', '%F0%9F%92%A5'.repeat(100), 'undefined', '-'),
-  oddText.map((text) => encodeURIComponent(text.toWellFormed()) || '-'),
+  randomText.map((text) => encodeURIComponent(text.toWellFormed()) || '-'),
 );
 
 function pathsOf(route: Route): fc.Arbitrary<string> {
@@ -214,8 +220,8 @@ function pathsOf(route: Route): fc.Arbitrary<string> {
       paramNames(route.path).map((name) => [
         name,
         fc.oneof(
-          { weight: 3, arbitrary: fc.constant(knownOf(route)[name] ?? '-') },
-          { weight: 1, arbitrary: oddParams },
+          { weight: 3, arbitrary: fc.constant(existingParams(route)[name] ?? '-') },
+          { weight: 1, arbitrary: randomParams },
         ),
       ]),
     ),
@@ -269,9 +275,9 @@ function expectDeclared(route: Route, got: CallResult): void {
     415,
   ]);
   expect(got.status, got.text).toBeLessThan(500);
-  // A path whose parameter is empty or split by a slash is another path: no such operation.
-  const elsewhere = ['route_not_found', 'method_not_allowed'].includes(got.body?.code);
-  if (!elsewhere) expect([...declared], got.text).toContain(got.status);
+  // A path whose parameter is empty or split by a slash is another path: no operation has it.
+  const isOtherPath = ['route_not_found', 'method_not_allowed'].includes(got.body?.code);
+  if (!isOtherPath) expect([...declared], got.text).toContain(got.status);
   expect(got.headers['x-request-id']).toBeDefined();
   if (got.status === 422) {
     expect(Object.keys(got.body)).toEqual(['detail']);
@@ -291,10 +297,10 @@ function expectDeclared(route: Route, got: CallResult): void {
   }
 }
 
-// What an earlier operation threw away is back for the next.
+// Restores what an earlier operation deleted.
 beforeEach(async () => {
-  const thrown = world.db.updateTable('apps').where('id', 'in', [app.id, agent.id]);
-  await thrown.set({ deleted_date: null }).execute();
+  const deleted = world.db.updateTable('apps').where('id', 'in', [app.id, agent.id]);
+  await deleted.set({ deleted_date: null }).execute();
   await restoreEntity();
   const user = { ...appUserRow, data: '{}' };
   await world.db
@@ -303,14 +309,14 @@ beforeEach(async () => {
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   const { rows } = await sql<{ scope: string }>`select scope from webhooks
-    where id in (${hooks.agents.webhook_id}, ${hooks.apps.webhook_id})`.execute(world.db);
+    where id in (${webhooks.agents.webhook_id}, ${webhooks.apps.webhook_id})`.execute(world.db);
   const left = new Set(rows.map((row) => row.scope));
-  if (!left.has('agent')) hooks.agents = await hookOfAgent();
-  if (!left.has('app')) hooks.apps = await hookOfApp();
+  if (!left.has('agent')) webhooks.agents = await createAgentWebhook();
+  if (!left.has('app')) webhooks.apps = await createAppWebhook();
 });
 
 describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s', (_name, route) => {
-  it('answers whatever is sent with something it declares, and never with a 5xx', async () => {
+  it('answers any request with a declared status, and never with a 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(requestsOf(route), async ({ path, sent }) => {
         expectDeclared(route, await world.call(route.method, path, sent));
@@ -318,18 +324,22 @@ describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s
       { numRuns: runs },
     );
   });
+});
 
-  it('refuses a body over its size, and another content type', async () => {
-    if (!route.body) return;
-    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => knownOf(route)[name] ?? '-');
+const withBody = world.app.routes.filter((route) => route.body !== undefined);
+
+describe.each(withBody.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+  const path = () => route.path.replace(/\{(\w+)\}/g, (_all, name) => existingParams(route)[name] ?? '-');
+
+  it('refuses a body that is too large', async () => {
     const limit = route.bodyLimitBytes ?? 1024 * 1024;
-    const large = await world.call(route.method, path, { as: token, body: Buffer.alloc(limit + 1, 0x20) });
-    expect(large).toMatchObject({ status: 413, body: { code: 'payload_too_large', limit_bytes: limit } });
-    const plain = await world.call(route.method, path, {
-      as: token,
-      body: '{}',
-      headers: { 'content-type': 'text/plain' },
-    });
-    expect(plain).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+    const got = await world.call(route.method, path(), { as: token, body: Buffer.alloc(limit + 1, 0x20) });
+    expect(got).toMatchObject({ status: 413, body: { code: 'payload_too_large', limit_bytes: limit } });
+  });
+
+  it('refuses a body that is not JSON', async () => {
+    const headers = { 'content-type': 'text/plain' };
+    const got = await world.call(route.method, path(), { as: token, body: '{}', headers });
+    expect(got).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
   });
 });

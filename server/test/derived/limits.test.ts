@@ -1,0 +1,49 @@
+// Owns the check that every declared rate limit is enforced: a caller is refused with 429 once the quota is used up.
+import { describe, expect, it } from 'vitest';
+import { startWorld } from '../support/world.ts';
+import { fillPath, insertFolder, stubHandlers } from './stub-handlers.ts';
+
+const world = await startWorld({ environment: { TRUSTED_PROXIES: '127.0.0.1' }, routes: stubHandlers });
+
+const limited = world.app.routes.flatMap(({ limit, ...route }) => (limit === 'unlimited' ? [] : [{ ...route, limit }]));
+
+describe('the rate limit', () => {
+  it.each(limited.map((route, index) => ({ name: route.name, route, index })))(
+    'of $name is announced by every answer and enforced with 429',
+    async ({ route, index }) => {
+      const owner = await world.person(`${route.name}@example.com`);
+      const workspace = await world.workspace(owner, 'free');
+      const app = await world.appOf(owner, workspace);
+      if (route.name === 'restoreApp') {
+        await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', app.id).execute();
+      }
+      const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+      const path = fillPath(route.path, {
+        app_id: app.id,
+        agent_id: agent.id,
+        folder_id: await insertFolder(world, workspace),
+        file: 'start.js',
+      });
+      const session = { kind: 'session', user_id: owner.id, workspace_id: null, permission: 'full_access' } as const;
+      const takesTokens = route.credentials === 'open' || route.credentials.token !== undefined;
+      const credential: Record<string, string> = takesTokens
+        ? { authorization: `Bearer ${await world.token(owner, workspace)}` }
+        : { cookie: `plinth_session=${(await world.credential(session)).token}` };
+      // Each route is called from an address of its own, so that the cases do not share counters of addresses.
+      const headers = { ...credential, 'x-forwarded-for': `203.0.113.${index + 1}` };
+      const send = () => world.call(route.method, path, { headers });
+      const { quota } = route.limit;
+      const first = await send();
+      expect(first.headers['ratelimit-policy']).toMatch(new RegExp(`^"\\w+";q=${quota};w=\\d+$`));
+      let last = first;
+      // More than the quota, because the process counts by itself for a moment if Redis is slow on a busy machine.
+      for (let sent = 1; sent <= 3 * quota && last.status !== 429; sent += 20) {
+        last = (await Promise.all(Array.from({ length: 20 }, send))).find((got) => got.status === 429) ?? last;
+      }
+      expect(last.status).toBe(429);
+      expect(last.body).toMatchObject({ code: 'rate_limited', limit: quota, retry_safe: true });
+      expect(Number(last.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      expect(last.headers.ratelimit).toMatch(/r=0;t=\d+$/);
+    },
+  );
+});

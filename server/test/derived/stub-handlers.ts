@@ -1,0 +1,41 @@
+// Owns what the tests of guards and limits share: routes whose handlers are replaced by a marker, and paths filled with
+// ids.
+import type { AppDeps } from '../../src/app.ts';
+import { newId } from '../../src/kit/ids.ts';
+import { Problem } from '../../src/kit/problem.ts';
+import type { World } from '../support/world.ts';
+
+/** The code of the answer that says: every guard let this request through. */
+export const guardsPassed = 'guards_passed';
+
+/** The routes of the product with their real guards and without their handlers. */
+export const stubHandlers: AppDeps['routes'] = (routes) =>
+  routes.map((route) => ({
+    ...route,
+    handle: () => {
+      throw new Problem('conflict', guardsPassed, 'The guards let this request through.');
+    },
+  }));
+
+/** `/api/apps/{app_id}/files/{name}` with `{ app_id }` becomes `/api/apps/0198…/files/0199…`. */
+export const fillPath = (path: string, ids: Readonly<Record<string, string>>): string =>
+  path.replace(/\{(\w+)\}/g, (_all, name) => ids[name] ?? newId());
+
+/** A folder of the workspace, or a personal one if it has an owner. Returns its id. */
+export async function insertFolder(world: World, workspace_id: string, owner_id: string | null = null) {
+  const id = newId();
+  const now = world.clock.now();
+  const row = {
+    id,
+    workspace_id,
+    scope: owner_id === null ? ('workspace' as const) : ('personal' as const),
+    owner_id,
+    app_type: 'user_app' as const,
+    name: 'Folder',
+    position: 0,
+    created_date: now,
+    updated_date: now,
+  };
+  await world.db.insertInto('folders').values(row).execute();
+  return id;
+}
