@@ -1,8 +1,8 @@
-// What features may tell each other: the names of events and what each carries, frozen as a receiver will see it.
+// Owns the events that features publish: their names and payloads. A payload is stored as receivers will get it.
 import { createListeners, type EventBus } from './kit/background/events/event-bus.ts';
 import type { Db } from './tables.ts';
 
-/** A message as the world outside is told of it (docs/contract.md §4.4). */
+/** A message as webhooks deliver it (docs/api/webhooks.md). */
 export interface MessageEvent {
   readonly workspace_id: string;
   readonly agent_id: string;
@@ -12,7 +12,7 @@ export interface MessageEvent {
       readonly id: string;
       readonly role: 'user' | 'assistant';
       readonly content: string;
-      /** The content was longer than an event takes. */
+      /** The content was cut, because it is too long for an event. */
       readonly content_truncated?: true;
       readonly file_urls: readonly string[];
       readonly created_date: string;
@@ -22,18 +22,18 @@ export interface MessageEvent {
   };
 }
 
-/** A change of an app's record as the world outside is told of it (docs/contract.md §5.10). */
+/** A change of an app's record as webhooks deliver it (docs/api/entities.md). */
 export interface RecordEvent {
   readonly workspace_id: string;
   readonly app_id: string;
   readonly entity_name: string;
   readonly entity_id: string;
-  /** Whole records, unfiltered by read rules; null where there is none, or both together are too large for an event. */
+  /** All fields, whatever the read rules say; null if there is no record, or both together are too large for an event. */
   readonly data: Readonly<Record<string, unknown>> | null;
   readonly old_data: Readonly<Record<string, unknown>> | null;
   readonly changed_fields: readonly string[];
   readonly actor: { readonly id: string; readonly email: string } | null;
-  /** How many automations and workflows lie between a person's change and this one. */
+  /** How many automations and workflows are between a person's change and this one. */
   readonly depth: number;
   readonly payload_too_large: boolean;
 }
@@ -41,20 +41,20 @@ export interface RecordEvent {
 export interface Events {
   /** A person's or an agent's message was added to a conversation. */
   'message.created': MessageEvent;
-  /** An agent finished its reply: the same message, right after. */
+  /** An agent completed its reply. Published for the same message right after `message.created`. */
   'message.completed': MessageEvent;
-  /** A record was created or restored, changed, deleted. */
+  /** A record was created or restored. */
   'entity.created': RecordEvent;
   'entity.updated': RecordEvent;
   'entity.deleted': RecordEvent;
-  /** A member left the workspace or was removed. What they owned passes to its owner. */
+  /** A member left the workspace or was removed. Their apps now belong to `owner_id`. */
   'member.removed': { readonly workspace_id: string; readonly user_id: string; readonly owner_id: string };
 }
 
 export type Publish = EventBus<Events, Db>['publish'];
 
-/** For changes whose own statement inserts what they tell. */
+/** For changes whose own statement inserts their events. */
 export type EventWriter = Pick<EventBus<Events, Db>, 'newRow' | 'published'>;
 
-/** Listens in the transaction of the change itself: both happen, or neither; or in a worker, once it is committed. */
+/** Create listeners that run in the transaction of the change, or in a worker after it has committed. */
 export const { listenInTransaction, listenAfterCommit } = createListeners<Events, Db>();

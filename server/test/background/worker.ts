@@ -1,4 +1,4 @@
-// A worker with poison in it, for the tests of what workers survive: `worker.ts URL SLOTS`. Says what it does in JSON lines.
+// A worker process for tests, with rows that kill, block or wait: `worker.ts URL SLOTS`. Prints its state as JSON lines.
 import { sql } from 'kysely';
 import { type Queue, type QueueRow, retries } from '../../src/kit/background/queues/queue.ts';
 import { acquireSlot } from '../../src/kit/background/workers/slots.ts';
@@ -26,15 +26,15 @@ const jobs: Queue<QueueRow & { what: string }> = {
   },
 };
 
-const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const slot = await acquireSlot({ url, slots: Number(slots), leaseMs, pollMs: 100 }, new AbortController().signal);
 if (slot === undefined) process.exit(0);
 void slot.lost.then((reason) => {
-  say({ lost: reason });
+  print({ lost: reason });
   process.exit(1);
 });
 const { db, pool } = openDatabase({ url, poolSize: 5, applicationName: slot.sessionName });
-const working = await startWorker({ queues: [jobs], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
+const running = await startWorker({ queues: [jobs], workflows: [], jobs: [], dispatch: async () => 0 }, slot, {
   url,
   db,
   clock: systemClock,
@@ -43,9 +43,9 @@ const working = await startWorker({ queues: [jobs], workflows: [], jobs: [], dis
   leaseMs,
   onError: (what, error) => console.error(what, error),
 });
-say({ working: slot.slot, epoch: slot.epoch });
+print({ working: slot.slot, epoch: slot.epoch });
 process.once('SIGTERM', async () => {
-  await working.stop();
-  say({ stopped: slot.slot });
+  await running.stop();
+  print({ stopped: slot.slot });
   process.exit(0);
 });

@@ -1,5 +1,5 @@
-// Owns what can be said about the work that waits: how much, how old, what failed, and who is at work. Read from the
-// tables themselves, so that any process can answer.
+// Owns the metrics of background work: how much is due, how old it is, what failed, and which slots are held. Read from
+// the tables, so that any process can serve them.
 import { sql } from 'kysely';
 import type { AnyDb } from '../db/database.ts';
 import { type Queue, type QueueDepth, readQueueDepth } from './queues/queue.ts';
@@ -10,7 +10,7 @@ export interface QueueMetrics extends QueueDepth {
 }
 
 export interface BackgroundMetrics {
-  /** One for each queue table, and `events` for those not heard yet. */
+  /** One per queue table, and one named `events` for events that are not dispatched yet. */
   readonly queues: readonly QueueMetrics[];
   readonly workflows: readonly { name: string; state: string; count: number }[];
   readonly slots: readonly { state: 'held' | 'silent' | 'free' }[];
@@ -21,13 +21,13 @@ export async function queueMetrics(db: AnyDb, queues: readonly Pick<Queue, 'name
     queues.map(async (queue) => ({ queue: queue.name, ...(await readQueueDepth(queue, db)) })),
   );
   return {
-    queues: [await eventFigures(db), ...depths],
-    workflows: await workflowFigures(db),
-    slots: await slotFigures(db),
+    queues: [await readEventMetrics(db), ...depths],
+    workflows: await readWorkflowMetrics(db),
+    slots: await readSlotMetrics(db),
   };
 }
 
-async function eventFigures(db: AnyDb): Promise<QueueMetrics> {
+async function readEventMetrics(db: AnyDb): Promise<QueueMetrics> {
   const { rows } = await sql<QueueMetrics>`/* service */ select 'events' as queue, count(*)::int as due, 0 as running,
       count(*) filter (where failures > 0)::int as failed,
       coalesce(extract(epoch from clock_timestamp() - min(occurred_at) filter (where failures = 0)), 0)::float
@@ -36,14 +36,14 @@ async function eventFigures(db: AnyDb): Promise<QueueMetrics> {
   return rows[0] as QueueMetrics;
 }
 
-async function workflowFigures(db: AnyDb): Promise<BackgroundMetrics['workflows']> {
+async function readWorkflowMetrics(db: AnyDb): Promise<BackgroundMetrics['workflows']> {
   const { rows } = await sql<{ name: string; state: string; count: number }>`
     select name, lower(status) as state, count(*)::int as count from dbos.workflow_status
     where status in ('ENQUEUED', 'DELAYED', 'PENDING', 'ERROR') group by name, status`.execute(db);
   return rows;
 }
 
-async function slotFigures(db: AnyDb): Promise<BackgroundMetrics['slots']> {
+async function readSlotMetrics(db: AnyDb): Promise<BackgroundMetrics['slots']> {
   const { rows } = await sql<BackgroundMetrics['slots'][number]>`select
       case when recovered_epoch = epoch then 'free'
         when heartbeat_at < clock_timestamp() - ${defaultLeaseMs} * interval '1 ms' then 'silent'
@@ -52,7 +52,7 @@ async function slotFigures(db: AnyDb): Promise<BackgroundMetrics['slots']> {
   return rows;
 }
 
-/** How long the oldest thing that could be done by now has waited, and when anybody last worked: cheap at any depth. */
+/** How long the oldest due work has waited, and the latest heartbeat of any worker. Cheap at any queue depth. */
 export async function queueHealth(
   db: AnyDb,
   queues: readonly Pick<Queue, 'name'>[],

@@ -1,5 +1,5 @@
-// Owns the hearing of events in workers: in batches, in the order of the log, one dispatcher at a time in a cell. What
-// cannot be heard (its listener throws, or ends its process) is set aside with its reason, and the others go on.
+// Owns dispatching: calls the `afterCommit` listeners with published events, in batches, in log order, by one worker at a
+// time. An event whose listener throws or crashes the worker is retried on its own, and the others go on.
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
@@ -14,13 +14,13 @@ export interface Event<Payload = unknown> {
 
 export interface Listener<Db> {
   readonly names: readonly string[];
-  /** In the transaction that tells the event: database only, for what must never be seen undone. */
-  readonly inTransaction?: (db: Db, payload: never, now: Date) => Promise<void>;
-  /** In a worker, once for each batch: everything it writes commits together with the batch being done. */
-  readonly afterCommit?: (db: Db, events: readonly Event<never>[], now: Date) => Promise<void>;
+  /** Called in the transaction that publishes the event. Database only, for invariants that must never be broken. */
+  inTransaction?(db: Db, payload: unknown, now: Date): Promise<void>;
+  /** Called in a worker, once per batch. What it writes commits together with marking the batch as dispatched. */
+  afterCommit?(db: Db, events: readonly Event[], now: Date): Promise<void>;
 }
 
-interface Dispatch {
+interface DispatchDeps {
   readonly db: AnyDb;
   readonly listeners: readonly Listener<AnyDb>[];
   readonly now: Date;
@@ -28,137 +28,149 @@ interface Dispatch {
 }
 
 const batchSize = 1_000;
+const maxBatchBytes = 16 * 1024 * 1024;
 const maxCrashes = 3;
 
-/** Gives how many events were heard. */
-export async function dispatch(of: Dispatch): Promise<number> {
-  const [waiting] = await lookAhead(of.db);
-  if (!waiting?.any) return 0; // the usual answer, and the cheapest question
-  if (waiting.crash_count >= maxCrashes) return oneByOne(of); // something in the batch ends the process that hears it
+/**
+ * Dispatches one batch and returns how many events were handled. How a bad event is found, if event 3 of 5 is bad:
+ *
+ *   the listener throws on 3        the batch is rolled back; 1, 2, 4, 5 are handled one at a time, 3 is retried later
+ *   the listener crashes on 3       after three crashes of the batch the events are handled one at a time: 1 and 2 are
+ *                                   handled, 3 crashes three more workers, then it is retried later and 4, 5 are handled
+ */
+export async function dispatch(deps: DispatchDeps): Promise<number> {
+  const [state] = await findPending(deps.db);
+  if (!state?.has_pending) return 0; // the usual case, and the cheapest query
+  if (state.crash_count >= maxCrashes) return handleEach(deps);
   try {
-    return await hearBatch(of);
+    return await handleBatch(deps);
   } catch (error) {
-    // A batch that takes too long would take too long again; otherwise nothing is wrong with the events.
+    // If the database was unavailable, the events are not at fault. A batch that takes too long would do so again.
     if (classifyFailure(error) !== undefined && !isStatementTimeout(error)) throw error;
-    return oneByOne(of);
+    return handleEach(deps);
   }
 }
 
-const lookAhead = prepared<{ any: boolean; crash_count: number }, []>(
-  'any waiting event',
+const findPending = prepared<{ has_pending: boolean; crash_count: number }, []>(
+  'has pending events',
   `/* service */ select crash_count, exists (select 1 from events where dispatched_at is null and retry_at is null)
-     or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp()) as any
+     or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp()) as has_pending
    from event_dispatch_state`,
 );
-const claimTurn = prepared<{ mine: boolean }, []>(
-  'claim the turn to dispatch',
-  "select pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0)) as mine",
+const tryLockDispatch = prepared<{ is_locked: boolean }, []>(
+  'lock event dispatch',
+  "select pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0)) as is_locked",
 );
-// At most so many, and so many bytes of them, but one at least.
-const listWaiting = prepared<Event, [number]>(
-  'list waiting events',
+// At most $1 events and `maxBatchBytes` of payload, but at least one event.
+const listPending = prepared<Event, [number]>(
+  'list pending events',
   `/* service */ select id, name, payload, occurred_at from (
      select *, sum(pg_column_size(payload)) over (order by id) - pg_column_size(payload) as bytes_before from (
        select * from (
          (select * from events where dispatched_at is null and retry_at is null order by id limit $1)
          union all
          (select * from events where dispatched_at is null and retry_at <= statement_timestamp() order by retry_at limit $1)
-       ) waiting order by id limit $1) next) fitting
-   where bytes_before < ${16 * 1024 * 1024} order by id`,
+       ) pending order by id limit $1) next) fitting
+   where bytes_before < ${maxBatchBytes} order by id`,
 );
 const markDispatched = prepared<object, [readonly string[]]>(
   'mark events dispatched',
   '/* service */ update events set dispatched_at = statement_timestamp() where id = any($1::uuid[])',
 );
-// Marks of what is being heard are made beside the transaction, so that they are still there when the process is not.
-// They are not waited for to be on disk: one that a crash of the server takes along was of no use.
-const beginBatch = prepared<object, []>(
-  'begin to hear a batch',
-  `/* service */ with hurry as (select set_config('synchronous_commit', 'off', true))
-   update event_dispatch_state set in_progress = true, event_id = null, crash_count = case when in_progress then crash_count + 1 else 0 end from hurry`,
+
+// What is in progress is recorded outside the batch's transaction, so that the record survives a crash of the worker. If
+// `in_progress` is still set when the next batch starts, the worker crashed. Async commit: losing the record in a crash of
+// the database does no harm.
+const markBatchInProgress = prepared<object, []>(
+  'mark event batch in progress',
+  `/* service */ with commit_mode as (select set_config('synchronous_commit', 'off', true))
+   update event_dispatch_state set in_progress = true, event_id = null,
+     crash_count = case when in_progress then crash_count + 1 else 0 end
+   from commit_mode`,
 );
-const beginAlone = prepared<{ event_crash_count: number }, [string]>(
-  'begin to hear one event',
-  `/* service */ with hurry as (select set_config('synchronous_commit', 'off', true))
+const markEventInProgress = prepared<{ event_crash_count: number }, [string]>(
+  'mark event in progress',
+  `/* service */ with commit_mode as (select set_config('synchronous_commit', 'off', true))
    update event_dispatch_state set in_progress = true, event_id = $1,
      event_crash_count = case when in_progress and event_id = $1 then event_crash_count + 1 else 0 end
-   from hurry returning event_crash_count`,
+   from commit_mode returning event_crash_count`,
 );
-const endTurn = prepared<object, [boolean]>(
-  'end to hear events',
-  '/* service */ update event_dispatch_state set in_progress = false, event_id = null, crash_count = case when $1 then 0 else crash_count end',
+const markIdle = prepared<object, [resetCrashCount: boolean]>(
+  'mark event dispatch idle',
+  `/* service */ update event_dispatch_state set in_progress = false, event_id = null,
+     crash_count = case when $1 then 0 else crash_count end`,
 );
 
-function hearBatch({ db: outer, listeners, now }: Dispatch): Promise<number> {
-  return transaction(outer, async (db) => {
-    const [turn] = await claimTurn(db);
-    if (!turn?.mine) return 0;
-    const events = await listWaiting(db, batchSize);
+function handleBatch({ db: pool, listeners, now }: DispatchDeps): Promise<number> {
+  return transaction(pool, async (db) => {
+    const [lock] = await tryLockDispatch(db);
+    if (!lock?.is_locked) return 0;
+    const events = await listPending(db, batchSize);
     if (events.length === 0) return 0;
-    await beginBatch(outer);
-    await hear(db, listeners, events, now);
+    await markBatchInProgress(pool);
+    await callListeners(db, listeners, events, now);
     await markDispatched(
       db,
       events.map((event) => event.id),
     );
-    await endTurn(db, true);
+    await markIdle(db, true);
     return events.length;
   });
 }
 
-async function hear(
+async function callListeners(
   db: AnyDb,
   listeners: readonly Listener<AnyDb>[],
   events: readonly Event[],
   now: Date,
 ): Promise<void> {
-  for (const { names, afterCommit: after } of listeners) {
-    if (after === undefined) continue;
-    const heard = events.filter((event) => names.includes(event.name));
-    if (heard.length > 0) await after(db, heard as unknown as readonly Event<never>[], now);
+  for (const listener of listeners) {
+    if (listener.afterCommit === undefined) continue;
+    const matching = events.filter((event) => listener.names.includes(event.name));
+    if (matching.length > 0) await listener.afterCommit(db, matching, now);
   }
 }
 
-async function oneByOne(of: Dispatch): Promise<number> {
-  let done = 0;
-  for (const event of await listWaiting(of.db, batchSize)) {
+async function handleEach(deps: DispatchDeps): Promise<number> {
+  let handled = 0;
+  for (const event of await listPending(deps.db, batchSize)) {
     try {
-      done += await hearAlone(of, event);
+      handled += await handleOne(deps, event);
     } catch (error) {
       if (classifyFailure(error) !== undefined) throw error;
-      of.onFailure(event, error);
-      await setAside(of.db, event.id, toErrorText(error));
+      deps.onFailure(event, error);
+      await scheduleRetry(deps.db, event.id, toErrorText(error));
     }
   }
-  await endTurn(of.db, true);
-  return done;
+  await markIdle(deps.db, true);
+  return handled;
 }
 
-function hearAlone({ db: outer, listeners, now }: Dispatch, event: Event): Promise<number> {
-  return transaction(outer, async (db) => {
-    const [turn] = await claimTurn(db);
-    if (!turn?.mine || !(await stillWaits(db, event.id))) return 0;
-    const [begun] = await beginAlone(outer, event.id);
-    if ((begun?.event_crash_count ?? 0) >= maxCrashes)
-      throw new Error('the process that heard it ended, again and again');
-    await hear(db, listeners, [event], now);
+function handleOne({ db: pool, listeners, now }: DispatchDeps, event: Event): Promise<number> {
+  return transaction(pool, async (db) => {
+    const [lock] = await tryLockDispatch(db);
+    if (!lock?.is_locked || !(await isPending(db, event.id))) return 0;
+    const [state] = await markEventInProgress(pool, event.id);
+    if ((state?.event_crash_count ?? 0) >= maxCrashes)
+      throw new Error('the worker crashed repeatedly while handling the event');
+    await callListeners(db, listeners, [event], now);
     await markDispatched(db, [event.id]);
-    await endTurn(db, false);
+    await markIdle(db, false);
     return 1;
   });
 }
 
-async function stillWaits(db: AnyDb, id: string): Promise<boolean> {
+async function isPending(db: AnyDb, id: string): Promise<boolean> {
   const { rows } = await sql`/* service */ select 1 from events where id = ${id} and dispatched_at is null`.execute(db);
   return rows.length > 0;
 }
 
-const longestRetryMs = 60 * 60 * 1000;
+const maxRetryMs = 60 * 60 * 1000;
 
-/** Tried again after 1 s, 2 s, 4 s … at most an hour, for as long as it takes: an event is never dropped. */
-async function setAside(db: AnyDb, id: string, reason: string): Promise<void> {
-  await sql`/* service */ update events set failures = failures + 1, failure = ${reason},
+/** After 1 s, 2 s, 4 s … at most an hour, without end: an event is never dropped. */
+async function scheduleRetry(db: AnyDb, id: string, error: string): Promise<void> {
+  await sql`/* service */ update events set failures = failures + 1, failure = ${error},
     retry_at = statement_timestamp()
-      + least(1000 * power(2, least(failures, 20)), ${longestRetryMs}) * interval '1 ms'
+      + least(1000 * power(2, least(failures, 20)), ${maxRetryMs}) * interval '1 ms'
     where id = ${id}`.execute(db);
 }

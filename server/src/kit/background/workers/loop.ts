@@ -1,25 +1,25 @@
-// Owns a loop in a worker: turn after turn, with a rest between, until it is stopped.
+// Owns the loops of a worker: call a function again and again, with a sleep in between, until stopped.
 import type { WakeableSleep } from './wake.ts';
 
 export interface Loop {
-  /** Lets the turn under way end. */
+  /** Waits for the call in progress. */
   stop(): Promise<void>;
 }
 
-/** `turn` gives how long there is nothing to do, and must not throw. */
-export function runLoop(rest: WakeableSleep, turn: () => Promise<number>): Loop {
+/** `runOnce` returns how long to sleep before the next call. It must not throw. */
+export function runLoop(idle: WakeableSleep, runOnce: () => Promise<number>): Loop {
   const stopping = new AbortController();
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      const idleMs = await turn();
-      if (idleMs > 0) await rest.sleep(idleMs, stopping.signal);
+      const idleMs = await runOnce();
+      if (idleMs > 0) await idle.sleep(idleMs, stopping.signal);
     }
   };
-  const looping = loop();
+  const finished = loop();
   return {
     async stop() {
       stopping.abort();
-      await looping;
+      await finished;
     },
   };
 }

@@ -1,5 +1,5 @@
-// Owns work on a schedule: jobs that heal, seal and purge. Each is idempotent, runs again after a failure, and never
-// beside itself in one process.
+// Owns jobs: idempotent functions that a worker runs at an interval. A failed job runs again at its next time. In one
+// process a job never runs twice at once; in several processes it may.
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
 import { type Loop, runLoop } from './loop.ts';
@@ -8,11 +8,11 @@ import { WakeableSleep } from './wake.ts';
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
-  /** Gives how much was done; while there is something to do, the next turn follows soon. */
+  /** Returns how much was done. After anything but 0 the job runs again soon, because there may be more. */
   run(db: AnyDb, now: Date): Promise<number>;
 }
 
-// Not at once: what comes of age all the time would be done row by row, at the speed of statements.
+// Not 0: rows that expire continuously would be handled one by one, as fast as statements can be sent.
 const catchUpDelayMs = (everyMs: number): number => everyMs / 100;
 
 export function runJobs(
@@ -27,7 +27,7 @@ export function runJobs(
         onError(job.name, error);
         return 0;
       });
-      // Some give, so that many processes do not all come at the same moment.
+      // Random, so that many processes do not run the same job at the same moment.
       return done > 0 ? catchUpDelayMs(job.everyMs) : job.everyMs * (0.9 + 0.2 * Math.random());
     }),
   );

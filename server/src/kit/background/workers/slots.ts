@@ -1,17 +1,18 @@
-// Owns worker slots: who runs as which number. A slot is an advisory lock, so a process that dies frees it at once; and a
-// lease, so a process that is frozen, or whose host is gone while its connections still look open, loses it in seconds.
-// What an earlier holder had begun is told by its epoch, and its open sessions are ended before anybody follows.
+// Owns worker slots: numbered places in which worker processes run. A slot is held by an advisory lock, which a crashed
+// process frees at once, and by a lease, which a frozen process or an unreachable host loses within seconds. Work is
+// claimed under the slot's epoch; before a slot changes hands, the open sessions of its earlier holder are terminated.
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { toErrorText } from '../error-text.ts';
 
 export interface SlotOptions {
   readonly url: string;
-  /** How many workers run at once; more wait as spares. */
+  /** How many workers run at once. More processes wait as spares. */
   readonly slots: number;
-  /** How long a holder may be silent before its slot is taken from it. */
+  /** A holder without a heartbeat for this long loses its slot. */
   readonly leaseMs?: number;
-  /** How often a spare looks for a free slot. */
+  /** How often a spare checks for a free slot. */
   readonly pollMs?: number;
 }
 
@@ -21,29 +22,28 @@ export interface SlotEpoch {
 }
 
 export interface WorkerSlot extends SlotEpoch {
-  /** What this worker's other connections call themselves, so that whoever follows can end them. */
+  /** The `application_name` of this worker's other connections, so that the next holder can terminate them. */
   readonly sessionName: string;
-  /** Resolves with the reason when the slot is lost. The process must then end at once. */
+  /** Resolves with the reason when the slot is lost. The process must then exit at once. */
   readonly lost: Promise<string>;
-  /** Slots whose holder is gone and that nobody has taken yet: given to `settle` one at a time, under their lock. */
-  recoverAbandonedSlots(settle: (claim: SlotEpoch) => Promise<void>): Promise<number>;
-  /** Says that everything begun before this claim was given back. */
+  /** Calls `recover` for each slot whose holder is gone and that nobody has acquired yet, under the slot's lock. */
+  recoverAbandonedSlots(recover: (slot: SlotEpoch) => Promise<void>): Promise<number>;
+  /** Records that all work claimed under earlier epochs of this slot was released. */
   markRecovered(): Promise<void>;
-  /** Lets go of the slot, with nothing left begun. */
+  /** Releases the slot. No work may be claimed under it any more. */
   release(): Promise<void>;
 }
 
 export const defaultLeaseMs = 8_000;
-const lockSpace = 0x706c; // advisory locks (space, slot)
+const lockSpace = 0x706c; // advisory locks are (lockSpace, slot)
 
 const isSlotLock = `locktype = 'advisory' and classid = ${lockSpace} and objsubid = 2
   and database = (select oid from pg_database where datname = current_database())`;
 const lockedSlots = `select objid::int from pg_locks where ${isSlotLock}`;
 
-/** What the sessions of one holder are called. */
 const sessionNameOf = ({ slot, epoch }: SlotEpoch): string => `plinth worker ${slot}.${epoch}`;
 
-/** Waits until a slot is free, or `stop`. Gives undefined when stopped first. */
+/** Waits for a free slot. Returns undefined if `stop` is aborted first. */
 export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Promise<WorkerSlot | undefined> {
   const leaseMs = options.leaseMs ?? defaultLeaseMs;
   const client = await connect(options.url, leaseMs, stop);
@@ -52,7 +52,7 @@ export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Prom
     const slot = await waitForSlot(client, options, leaseMs, stop);
     if (slot !== undefined) return await keepSlot(client, await startEpoch(client, slot), leaseMs);
   } catch (error) {
-    await client.end(); // a lock that is kept by nobody at work would be kept for ever
+    await client.end(); // otherwise the lock would be held by a process that does no work
     throw error;
   }
   await client.end();
@@ -78,7 +78,7 @@ async function waitForSlot(
   return undefined;
 }
 
-/** One connection of its own: it holds the lock, so it must be neither pooled nor shared. */
+/** Opens the connection that holds the lock. It must be neither pooled nor shared. */
 async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise<pg.Client | undefined> {
   for (let waitMs = 100; !stop.aborted; waitMs = Math.min(waitMs * 2, 2_000)) {
     const client = new pg.Client({
@@ -86,47 +86,48 @@ async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise
       application_name: 'plinth worker',
       connectionTimeoutMillis: 5_000,
       statement_timeout: leaseMs,
-      query_timeout: leaseMs, // a network that is gone answers nothing at all
+      query_timeout: leaseMs, // without a network, not even the statement timeout answers
       keepAlive: true,
     });
-    client.on('error', () => {}); // heard by `lost`
+    client.on('error', () => {}); // reported by `lost`
     try {
       await client.connect();
       return client;
     } catch {
       await client.end().catch(() => {});
-      await sleep(waitMs, undefined, { signal: stop }).catch(() => {}); // the database may be starting too
+      await sleep(waitMs, undefined, { signal: stop }).catch(() => {}); // the database may still be starting
     }
   }
   return undefined;
 }
 
 interface UnrecoveredSlot extends SlotEpoch {
-  readonly locked: boolean;
-  readonly silent: boolean;
+  readonly is_locked: boolean;
+  /** No heartbeat for longer than the lease. */
+  readonly is_silent: boolean;
 }
 
-/** Slots in which something was begun and not settled: held, or left behind. */
+/** Slots under which work may be claimed: those that are held, and those that were abandoned. */
 async function listUnrecoveredSlots(client: pg.Client, leaseMs: number): Promise<UnrecoveredSlot[]> {
   const { rows } = await client.query<UnrecoveredSlot>({
-    name: 'list unsettled slots',
-    text: `select slot, epoch::int as epoch, slot in (${lockedSlots}) as locked,
-        heartbeat_at < clock_timestamp() - $1 * interval '1 ms' as silent
+    name: 'list unrecovered slots',
+    text: `select slot, epoch::int as epoch, slot in (${lockedSlots}) as is_locked,
+        heartbeat_at < clock_timestamp() - $1 * interval '1 ms' as is_silent
       from worker_slots where recovered_epoch < epoch`,
     values: [leaseMs],
   });
   return rows;
 }
 
-/** Ends every session of holders that have been silent for too long: their locks go, and nothing they do commits. */
+/** Terminates all sessions of silent holders. That frees their locks, and nothing they do commits any more. */
 async function terminateSilentHolders(
   client: pg.Client,
-  unsettled: readonly UnrecoveredSlot[],
+  slots: readonly UnrecoveredSlot[],
   leaseMs: number,
 ): Promise<void> {
-  for (const holder of unsettled) {
-    if (!holder.locked || !holder.silent) continue;
-    // Asked again in the same statement: somebody else may have done this already, and a new holder be at work.
+  for (const holder of slots) {
+    if (!holder.is_locked || !holder.is_silent) continue;
+    // Checked again in the same statement: another worker may have done this already, and a new holder may be at work.
     await client.query(
       `with silent as materialized (select slot from worker_slots
          where slot = $2 and epoch = $3 and heartbeat_at < clock_timestamp() - $4 * interval '1 ms')
@@ -138,7 +139,7 @@ async function terminateSilentHolders(
   }
 }
 
-/** Slots with unfinished business come first. */
+/** Slots with unreleased work come first. */
 async function lockFreeSlot(client: pg.Client, slots: number): Promise<number | undefined> {
   const { rows } = await client.query<{ slot: number }>(
     `select slot from worker_slots where slot < $1 and slot not in (${lockedSlots})
@@ -150,113 +151,117 @@ async function lockFreeSlot(client: pg.Client, slots: number): Promise<number | 
 }
 
 async function tryLockSlot(client: pg.Client, slot: number): Promise<boolean> {
-  const { rows } = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1::int, $2::int) as mine', [
-    lockSpace,
-    slot,
-  ]);
-  return rows[0]?.mine === true;
+  const { rows } = await client.query<{ is_locked: boolean }>(
+    'select pg_try_advisory_lock($1::int, $2::int) as is_locked',
+    [lockSpace, slot],
+  );
+  return rows[0]?.is_locked === true;
 }
 
-/** Counts the epoch up, and ends what the earlier holder still has open: nothing of it commits after this. */
+/** Increments the epoch and terminates the sessions of the earlier holder: nothing it does commits after this. */
 async function startEpoch(client: pg.Client, slot: number): Promise<SlotEpoch> {
   const { rows } = await client.query<SlotEpoch>(
     `update worker_slots set epoch = epoch + 1, holder = $2, heartbeat_at = clock_timestamp()
      where slot = $1 returning slot, epoch::int as epoch`,
     [slot, `${hostname()}:${process.pid}`],
   );
-  const claim = rows[0] as SlotEpoch;
+  const current = rows[0] as SlotEpoch;
   await client.query(
     `select pg_terminate_backend(pid, 3000) from pg_stat_activity
      where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
-    [sessionNameOf({ slot, epoch: claim.epoch - 1 })],
+    [sessionNameOf({ slot, epoch: current.epoch - 1 })],
   );
-  return claim;
+  return current;
 }
 
-async function keepSlot(client: pg.Client, claim: SlotEpoch, leaseMs: number): Promise<WorkerSlot> {
-  const sessionName = sessionNameOf(claim);
+async function keepSlot(client: pg.Client, current: SlotEpoch, leaseMs: number): Promise<WorkerSlot> {
+  const sessionName = sessionNameOf(current);
   await client.query("select set_config('application_name', $1, false)", [sessionName]);
   const lost = Promise.withResolvers<string>();
-  const ended = () => lost.resolve('the connection that holds the slot ended');
-  client.once('end', ended);
-  const held = [claim]; // and for a moment those it settles for others
-  const beating = sendHeartbeats(client, held, leaseMs, lost.resolve);
+  const onEnd = () => lost.resolve('the connection that holds the slot was closed');
+  client.once('end', onEnd);
+  const held = [current]; // and, while it is being recovered, an abandoned slot
+  const heartbeats = sendHeartbeats(client, held, leaseMs, lost.resolve);
   return {
-    ...claim,
+    ...current,
     sessionName,
     lost: lost.promise,
-    async recoverAbandonedSlots(settle) {
-      const unsettled = (await listUnrecoveredSlots(client, leaseMs)).filter(({ slot }) => slot !== claim.slot);
-      await terminateSilentHolders(client, unsettled, leaseMs);
-      return recoverAbandoned(client, held, unsettled, settle);
+    async recoverAbandonedSlots(recover) {
+      const others = (await listUnrecoveredSlots(client, leaseMs)).filter(({ slot }) => slot !== current.slot);
+      await terminateSilentHolders(client, others, leaseMs);
+      return recoverAbandoned(client, held, others, recover);
     },
-    markRecovered: () => saveRecoveredEpoch(client, claim, claim.epoch - 1),
+    markRecovered: () => saveRecoveredEpoch(client, current, current.epoch - 1),
     async release() {
-      clearInterval(beating);
-      await saveRecoveredEpoch(client, claim, claim.epoch);
-      client.off('end', ended);
+      clearInterval(heartbeats);
+      await saveRecoveredEpoch(client, current, current.epoch);
+      client.off('end', onEnd);
       await client.end();
     },
   };
 }
 
-/** Tells the database that this worker lives; and this worker that it does not, when that can no longer be told. */
+/** Sends a heartbeat for the held slots every quarter of the lease. Calls `lost` once the slot can't be relied on. */
 function sendHeartbeats(
   client: pg.Client,
   held: readonly SlotEpoch[],
   leaseMs: number,
   lost: (reason: string) => void,
 ): NodeJS.Timeout {
-  let toldAt = performance.now();
-  let telling = false;
-  const tell = async () => {
-    if (performance.now() - toldAt > leaseMs) return lost(`nothing could be told for ${leaseMs} ms`);
-    if (telling) return;
-    telling = true;
+  let lastHeartbeatAt = performance.now();
+  let isSending = false;
+  const send = async () => {
+    if (performance.now() - lastHeartbeatAt > leaseMs) return lost(`heartbeat failed for ${leaseMs} ms`);
+    if (isSending) return;
+    isSending = true;
     try {
       const { rows } = await client.query<SlotEpoch>(
         `update worker_slots s set heartbeat_at = clock_timestamp() from unnest($1::int[], $2::bigint[]) held(slot, epoch)
          where s.slot = held.slot and s.epoch = held.epoch returning s.slot`,
         [held.map(({ slot }) => slot), held.map(({ epoch }) => epoch)],
       );
-      if (!rows.some(({ slot }) => slot === held[0]?.slot)) return lost('somebody else has taken the slot');
-      toldAt = performance.now();
+      if (!rows.some(({ slot }) => slot === held[0]?.slot)) return lost('another worker took the slot');
+      lastHeartbeatAt = performance.now();
     } catch (error) {
-      lost(`the slot could not be kept: ${(error as Error).message}`);
+      lost(`heartbeat failed: ${toErrorText(error)}`);
     } finally {
-      telling = false;
+      isSending = false;
     }
   };
-  return setInterval(() => void tell(), leaseMs / 4);
+  return setInterval(() => void send(), leaseMs / 4);
 }
 
-async function saveRecoveredEpoch(client: pg.Client, { slot, epoch }: SlotEpoch, settledEpoch: number): Promise<void> {
+async function saveRecoveredEpoch(
+  client: pg.Client,
+  { slot, epoch }: SlotEpoch,
+  recoveredEpoch: number,
+): Promise<void> {
   await client.query('update worker_slots set recovered_epoch = $3 where slot = $1 and epoch = $2', [
     slot,
     epoch,
-    settledEpoch,
+    recoveredEpoch,
   ]);
 }
 
 async function recoverAbandoned(
   client: pg.Client,
   held: SlotEpoch[],
-  unsettled: readonly UnrecoveredSlot[],
-  settle: (claim: SlotEpoch) => Promise<void>,
+  slots: readonly UnrecoveredSlot[],
+  recover: (slot: SlotEpoch) => Promise<void>,
 ): Promise<number> {
-  let settled = 0;
-  for (const { slot, locked } of unsettled) {
-    if (locked || !(await tryLockSlot(client, slot))) continue;
+  let recovered = 0;
+  for (const { slot, is_locked } of slots) {
+    if (is_locked || !(await tryLockSlot(client, slot))) continue;
     try {
-      const claim = await startEpoch(client, slot);
-      held.push(claim);
-      await settle(claim);
-      await saveRecoveredEpoch(client, claim, claim.epoch);
-      settled += 1;
+      const abandoned = await startEpoch(client, slot);
+      held.push(abandoned);
+      await recover(abandoned);
+      await saveRecoveredEpoch(client, abandoned, abandoned.epoch);
+      recovered += 1;
     } finally {
       held.splice(1);
       await client.query('select pg_advisory_unlock($1::int, $2::int)', [lockSpace, slot]);
     }
   }
-  return settled;
+  return recovered;
 }

@@ -1,20 +1,20 @@
-// Owns wake-ups: hints over Redis that there is something to do. A hint may be lost; the poll is the guarantee.
+// Owns wake-ups: hints over Redis that there is work. A hint may be lost; polling is the guarantee.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { newId } from '../../ids.ts';
 
 export interface WakeUps {
-  /** Tells every worker that `topic` has something to do: at once, and what follows within milliseconds together. */
+  /** Wakes whoever listens to `topic`, in any process. The first hint is sent at once, more within 2 ms are sent together. */
   notify(topic: string): void;
-  /** Calls `heard` at each hint about `topic`, from this process or any other; gives the way to stop that. */
-  listen(topic: string, heard: () => void): () => void;
-  /** How long a loop that listens may rest: longer while hints come through. */
+  /** Calls `onWake` at each hint about `topic`. Returns a function that stops listening. */
+  listen(topic: string, onWake: () => void): () => void;
+  /** How long a loop may sleep between two polls: longer while hints can arrive. */
   pollMs(): number;
   close(): void;
 }
 
-const gatherMs = 2;
-const pollMs = { hearing: 2_000, deaf: 500 };
+const batchMs = 2;
+const pollMs = { connected: 2_000, disconnected: 500 };
 
 const options = {
   enableOfflineQueue: false,
@@ -28,41 +28,41 @@ export function openWakeUps(url: string, prefix: string): WakeUps {
   const channel = `${prefix}wake`;
   const self = newId();
   const listeners = new Map<string, Set<() => void>>();
-  const told = new Set<string>();
+  const pendingTopics = new Set<string>();
   const sender = new Redis(url, options);
-  sender.on('error', () => {}); // readiness says whether Redis can be reached
+  sender.on('error', () => {}); // `/readyz` reports whether Redis can be reached
   let receiver: Redis | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  const tellHere = (topic: string) => {
+  const notifyLocally = (topic: string) => {
     for (const listener of listeners.get(topic) ?? []) listener();
   };
-  const send = () => {
+  const sendPending = () => {
     timer = undefined;
-    if (told.size === 0) return;
-    if (sender.status === 'ready') sender.publish(channel, [self, ...told].join(' ')).catch(() => {});
-    told.clear();
-    timer = setTimeout(send, gatherMs);
+    if (pendingTopics.size === 0) return;
+    if (sender.status === 'ready') sender.publish(channel, [self, ...pendingTopics].join(' ')).catch(() => {});
+    pendingTopics.clear();
+    timer = setTimeout(sendPending, batchMs);
   };
   return {
     notify(topic) {
-      tellHere(topic); // whoever listens in this process need not wait for the way there and back
-      told.add(topic);
-      if (timer === undefined) send();
+      notifyLocally(topic); // listeners in this process need not wait for Redis
+      pendingTopics.add(topic);
+      if (timer === undefined) sendPending();
     },
     listen(topic, listener) {
-      const heard = listeners.get(topic) ?? new Set();
-      listeners.set(topic, heard.add(listener));
+      const topicListeners = listeners.get(topic) ?? new Set();
+      listeners.set(topic, topicListeners.add(listener));
       receiver ??= subscribe(url, channel, (message) => {
         const [from, ...topics] = message.split(' ');
-        if (from !== self) for (const topic of topics) tellHere(topic);
+        if (from !== self) for (const topic of topics) notifyLocally(topic);
       });
       return () => {
-        heard.delete(listener);
-        if (heard.size === 0 && listeners.get(topic) === heard) listeners.delete(topic);
+        topicListeners.delete(listener);
+        if (topicListeners.size === 0 && listeners.get(topic) === topicListeners) listeners.delete(topic);
       };
     },
-    pollMs: () => (receiver?.status === 'ready' ? pollMs.hearing : pollMs.deaf),
+    pollMs: () => (receiver?.status === 'ready' ? pollMs.connected : pollMs.disconnected),
     close() {
       clearTimeout(timer);
       sender.disconnect();
@@ -79,23 +79,23 @@ function subscribe(url: string, channel: string, onMessage: (message: string) =>
   return redis;
 }
 
-/** A loop's rest between two turns: until the time is up, somebody wakes it, or it is to stop. */
+/** A sleep that ends early when somebody calls `wake`. */
 export class WakeableSleep {
   #woken = false;
-  #ring: (() => void) | undefined;
+  #interrupt: (() => void) | undefined;
 
-  /** Ends the present rest, or the next one before it begins: a hint that comes during a turn is not lost. */
+  /** Ends the current sleep, or the next one before it starts: a hint that arrives between two sleeps is not lost. */
   wake = (): void => {
     this.#woken = true;
-    this.#ring?.();
+    this.#interrupt?.();
   };
 
   async sleep(ms: number, stop: AbortSignal): Promise<void> {
     if (!this.#woken && !stop.aborted) {
-      const rung = new AbortController();
-      this.#ring = () => rung.abort();
-      await sleep(ms, undefined, { signal: AbortSignal.any([stop, rung.signal]) }).catch(() => {});
-      this.#ring = undefined;
+      const interrupted = new AbortController();
+      this.#interrupt = () => interrupted.abort();
+      await sleep(ms, undefined, { signal: AbortSignal.any([stop, interrupted.signal]) }).catch(() => {});
+      this.#interrupt = undefined;
     }
     this.#woken = false;
   }

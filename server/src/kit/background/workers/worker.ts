@@ -1,4 +1,4 @@
-// Owns a worker at work: everything that happens later, run under one slot.
+// Owns running a worker: recovers its slot, then runs dispatcher, queues, workflows and jobs under it until stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
@@ -14,12 +14,12 @@ import { type Job, runJobs } from './schedule.ts';
 import { defaultLeaseMs, type SlotEpoch, type WorkerSlot } from './slots.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
 
-/** What a product does later. */
+/** All background work of the product. */
 export interface BackgroundWork {
   readonly queues: readonly Queue[];
   readonly workflows: readonly Workflow[];
   readonly jobs: readonly Job[];
-  /** Lets one batch of events be heard; gives how many. */
+  /** Dispatches one batch of events. Returns how many were handled. */
   dispatch(db: AnyDb, now: Date): Promise<number>;
 }
 
@@ -29,48 +29,48 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly wake: WakeUps;
   readonly engine: Workflows;
-  /** As the slot's. */
+  /** The lease of the slot. */
   readonly leaseMs?: number;
   readonly onError: (what: string, error: unknown) => void;
   readonly onRun?: QueueDeps['onRun'];
-  /** Told when what a slot's earlier holder had begun was given back. */
+  /** Called when the work that a slot's earlier holder had claimed was released. */
   readonly onRecovered?: (slot: number) => void;
 }
 
 export interface RunningWorker {
-  /** Takes nothing new, lets what runs end, gives the rest back to others, and lets go of the slot. */
+  /** Claims nothing new, waits for running work, releases the rest, and releases the slot. */
   stop(): Promise<void>;
 }
 
-// What takes longer is begun again elsewhere: a worker that never stops would hold up every deploy.
+// Work that takes longer runs again elsewhere: a worker that never stops would block every deployment.
 const drainMs = 10_000;
-const keptMs = 30 * 24 * 60 * 60 * 1000;
+const workflowsKeptMs = 30 * 24 * 60 * 60 * 1000;
 
-export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps: WorkerDeps): Promise<RunningWorker> {
+export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: WorkerDeps): Promise<RunningWorker> {
   const { db, clock, onError } = deps;
   const executor = toExecutorId(slot.slot);
-  const unwatch = watch(deps.leaseMs ?? defaultLeaseMs);
-  const settle = async ({ slot, epoch }: SlotEpoch) => {
-    await releaseRows(later, db);
+  const stopWatchdog = startWatchdog(deps.leaseMs ?? defaultLeaseMs);
+  const recover = async ({ slot, epoch }: SlotEpoch) => {
+    await releaseRows(work, db);
     await deps.engine.recover(db, toExecutorId(slot), { crashId: `${slot}.${epoch}` });
     deps.onRecovered?.(slot);
   };
-  await settle(slot);
+  await recover(slot);
   await slot.markRecovered();
-  const running = await runWorkflows(later.workflows, {
+  const running = await runWorkflows(work.workflows, {
     url: deps.url,
     db,
     executor,
     sessionName: slot.sessionName,
     onWarning: (text) => onError('workflows', text),
   });
-  const dispatcher = runDispatcher(later, deps);
-  const queues = later.queues.map((queue) => runQueue(queue, { ...deps, slot: slot }));
-  const sweeps = [
-    ...sweepsOf(later, deps, executor, running),
-    { name: 'settle abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(settle) },
+  const dispatcher = runDispatcher(work, deps);
+  const queues = work.queues.map((queue) => runQueue(queue, { ...deps, slot: slot }));
+  const maintenance = [
+    ...maintenanceJobs(work, deps, executor, running),
+    { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
   ];
-  const jobs = runJobs([...later.jobs, ...sweeps], db, clock, onError);
+  const jobs = runJobs([...work.jobs, ...maintenance], db, clock, onError);
   return {
     async stop() {
       const stopped = Promise.all([
@@ -79,65 +79,65 @@ export async function startWorker(later: BackgroundWork, slot: WorkerSlot, deps:
         running.stop(drainMs),
         ...queues.map((queue) => queue.stop(drainMs)),
       ]);
-      // A job in the middle of something long is cut: whatever it does is whole, or begun again.
+      // A job that takes longer is interrupted. Jobs are idempotent, and what they write is transactional.
       await Promise.race([stopped, sleep(drainMs + 2_000)]);
       await deps.engine.recover(db, executor);
       await slot.release();
-      await unwatch();
+      await stopWatchdog();
     },
   };
 }
 
-const sweepsOf = (
-  later: BackgroundWork,
+const maintenanceJobs = (
+  work: BackgroundWork,
   { engine }: WorkerDeps,
   executor: string,
   running: RunningWorkflows,
 ): Job[] => [
-  // Normally nothing: claims are given back when a slot changes hands. These heal what that missed.
-  { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(later, db) },
+  // The first two normally find nothing, because recovering a slot releases its work.
+  { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(work, db) },
   {
-    name: 'give back stray workflows',
+    name: 'recover stray workflows',
     everyMs: 30_000,
     run: (db) => engine.recover(db, executor, { isStray: (id) => !running.isRunning(id) }),
   },
-  { name: 'cancel workflows', everyMs: 5_000, run: (db) => engine.applyPendingCancels(db) },
+  { name: 'apply pending cancels', everyMs: 5_000, run: (db) => engine.applyPendingCancels(db) },
   { name: 'apply schedules', everyMs: 60_000, run: () => running.applySchedules().then(() => 0) },
-  { name: 'forget events', everyMs: 60_000, run: removeDispatchedEvents },
+  { name: 'remove dispatched events', everyMs: 60_000, run: removeDispatchedEvents },
   {
-    name: 'forget workflows',
+    name: 'remove finished workflows',
     everyMs: 60_000,
-    run: (db, now) => engine.removeFinished(db, new Date(now.getTime() - keptMs)),
+    run: (db, now) => engine.removeFinished(db, new Date(now.getTime() - workflowsKeptMs)),
   },
 ];
 
-async function releaseRows(later: BackgroundWork, db: AnyDb): Promise<number> {
+async function releaseRows(work: BackgroundWork, db: AnyDb): Promise<number> {
   let released = 0;
-  for (const queue of later.queues) released += await releaseClaims(queue, db);
+  for (const queue of work.queues) released += await releaseClaims(queue, db);
   return released;
 }
 
-function runDispatcher(later: BackgroundWork, { db, clock, wake, onError }: WorkerDeps): Loop {
-  const rest = new WakeableSleep();
-  wake.listen(eventsTopic, rest.wake);
-  return runLoop(rest, async () => {
-    const done = await later.dispatch(db, clock.now()).catch((error: unknown) => {
+function runDispatcher(work: BackgroundWork, { db, clock, wake, onError }: WorkerDeps): Loop {
+  const idle = new WakeableSleep();
+  wake.listen(eventsTopic, idle.wake);
+  return runLoop(idle, async () => {
+    const handled = await work.dispatch(db, clock.now()).catch((error: unknown) => {
       onError('dispatch events', error);
       return 0;
     });
-    return done > 0 ? 0 : wake.pollMs();
+    return handled > 0 ? 0 : wake.pollMs();
   });
 }
 
-/** A main thread that is stuck for as long as a lease ends with its process. */
-function watch(patienceMs: number): () => Promise<unknown> {
+/** Kills the process when its main thread is stuck for as long as a lease. Returns a function that stops watching. */
+function startWatchdog(timeoutMs: number): () => Promise<unknown> {
   const beats = new Int32Array(new SharedArrayBuffer(4));
-  const workerData = { beats, patienceMs };
+  const workerData = { beats, timeoutMs };
   const thread = new Worker(new URL('watchdog.ts', import.meta.url), { workerData });
   thread.unref();
-  const beating = setInterval(() => Atomics.add(beats, 0, 1), patienceMs / 16).unref();
+  const heartbeat = setInterval(() => Atomics.add(beats, 0, 1), timeoutMs / 16).unref();
   return () => {
-    clearInterval(beating);
+    clearInterval(heartbeat);
     return thread.terminate();
   };
 }

@@ -1,4 +1,4 @@
-// Owns the running of workflows in a worker: DBOS, set up so that a deploy, a kill or a lost connection neither loses a
+// Owns executing workflows in a worker: DBOS, configured so that a deployment, a crash or a lost connection neither loses a
 // run nor repeats a database step.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DBOS, type ScheduledWorkflowFn } from '@dbos-inc/dbos-sdk';
@@ -16,12 +16,12 @@ import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
 import { markWaiting } from './run-state.ts';
 import { schema, silentLogger, version, type Workflow, type WorkflowContext } from './workflows.ts';
 
-// The engine's own count of recoveries also rises with every deploy, so it must never be what decides.
-const endless = 1_000_000;
+// DBOS also counts recoveries caused by deployments, so its limit must never be reached. We count crashes ourselves.
+const unlimitedRecoveries = 1_000_000;
 const dataSource = 'plinth';
 const enginePoolSize = 10;
 
-/** Makes or updates the engine's own tables. */
+/** Creates or updates the tables of DBOS. */
 export async function migrateWorkflows(url: string): Promise<void> {
   await DBOS.migrate(url, { schemaName: schema });
   const client = new pg.Client(url);
@@ -37,32 +37,32 @@ export async function migrateWorkflows(url: string): Promise<void> {
 
 export interface RunningWorkflows {
   isRunning(id: string): boolean;
-  /** Makes the schedules those of this release again: in a deploy an older one may have come in between. */
+  /** Sets the schedules of this release again: during a deployment an older release may have changed them. */
   applySchedules(): Promise<void>;
-  stop(withinMs: number): Promise<void>;
+  stop(timeoutMs: number): Promise<void>;
 }
 
 export interface EngineDeps {
   readonly url: string;
   readonly db: AnyDb;
-  /** The slot: whoever claims it next finds what this one left. */
+  /** The DBOS executor id. It names the slot, so that the slot's next holder finds these runs. */
   readonly executor: string;
-  /** What the engine's connections call themselves. */
+  /** The `application_name` of the connections of DBOS. */
   readonly sessionName: string;
   readonly onWarning: (message: string) => void;
 }
 
 export const toExecutorId = (slot: number): string => `slot-${slot}`;
 
-/** Runs workflows in this process, as the executor it names. Once per process. */
+/** Executes workflows in this process. Call it once per process. */
 export async function runWorkflows(workflows: readonly Workflow[], deps: EngineDeps): Promise<RunningWorkflows> {
   if (workflows.length === 0) return { isRunning: () => false, applySchedules: async () => {}, stop: async () => {} };
-  registerDataSource(transactionsOn(deps.db));
+  registerDataSource(createDataSource(deps.db));
   const running = new Map<string, number>();
   const registered = workflows.map((workflow) => ({ workflow, run: register(workflow, deps.db, running) }));
-  // Its own connections: a transaction step asks the engine something while it holds one of `db`'s.
+  // DBOS has its own connections: a transaction step queries DBOS while it holds one of `db`'s.
   const { pool } = openDatabase({ url: deps.url, poolSize: enginePoolSize, applicationName: deps.sessionName });
-  // Its own queues only: a run that this release does not know waits for one that does.
+  // Only the queues of this release: a run of an unknown workflow waits for a release that knows it.
   DBOS.setConfig({ ...engineConfig(deps, pool), listenQueues: workflows.map(({ name }) => name) });
   await DBOS.launch();
   for (const { workflow } of registered) await registerQueue(workflow);
@@ -70,8 +70,8 @@ export async function runWorkflows(workflows: readonly Workflow[], deps: EngineD
   return {
     isRunning: (id) => running.has(id),
     applySchedules: () => applySchedules(registered),
-    async stop(withinMs) {
-      await DBOS.shutdown({ workflowCompletionTimeoutMS: withinMs });
+    async stop(timeoutMs) {
+      await DBOS.shutdown({ workflowCompletionTimeoutMS: timeoutMs });
       await pool.end();
     },
   };
@@ -81,21 +81,21 @@ type Registered = (input: never) => Promise<unknown>;
 
 function register(workflow: Workflow, db: AnyDb, running: Map<string, number>): Registered {
   if (workflow.schedule !== undefined && workflow.perTenant !== undefined)
-    throw new Error(`${workflow.name}: what the clock starts belongs to no tenant`);
+    throw new Error(`${workflow.name}: a scheduled workflow can't have a limit per tenant`);
   const run = async (input: unknown) => {
     const id = DBOS.workflowID as string;
     running.set(id, (running.get(id) ?? 0) + 1);
     try {
-      // The scheduler gives the time itself.
-      const given = input instanceof Date ? { scheduled_at: input.toISOString() } : input;
-      return await workflow.run(flowOf(id, db), given as never);
+      // The scheduler passes the time as a Date.
+      const workflowInput = input instanceof Date ? { scheduled_at: input.toISOString() } : input;
+      return await workflow.run(createContext(id, db), workflowInput as never);
     } finally {
-      const left = (running.get(id) ?? 1) - 1;
-      if (left > 0) running.set(id, left);
+      const remaining = (running.get(id) ?? 1) - 1;
+      if (remaining > 0) running.set(id, remaining);
       else running.delete(id);
     }
   };
-  return DBOS.registerWorkflow(run, { name: workflow.name, maxRecoveryAttempts: endless });
+  return DBOS.registerWorkflow(run, { name: workflow.name, maxRecoveryAttempts: unlimitedRecoveries });
 }
 
 const registerQueue = ({ name, perProcess, perTenant, pollMs }: Workflow) =>
@@ -106,19 +106,19 @@ const registerQueue = ({ name, perProcess, perTenant, pollMs }: Workflow) =>
     ...(perTenant === undefined ? {} : { partitionConcurrency: perTenant }),
   });
 
-/** The schedules of this release, and no others: one that is no longer declared ends with the deploy. */
+/** Sets the schedules of this release and deletes all others. */
 async function applySchedules(registered: readonly { workflow: Workflow; run: Registered }[]): Promise<void> {
-  const wanted = registered.flatMap(({ workflow: { name, schedule }, run }) =>
+  const declared = registered.flatMap(({ workflow: { name, schedule }, run }) =>
     schedule === undefined
       ? []
       : [{ scheduleName: name, schedule, queueName: name, workflowFn: run as unknown as ScheduledWorkflowFn }],
   );
-  const known = await DBOS.listSchedules();
-  for (const { scheduleName } of known) {
-    if (!wanted.some((schedule) => schedule.scheduleName === scheduleName)) await DBOS.deleteSchedule(scheduleName);
+  const existing = await DBOS.listSchedules();
+  for (const { scheduleName } of existing) {
+    if (!declared.some((schedule) => schedule.scheduleName === scheduleName)) await DBOS.deleteSchedule(scheduleName);
   }
-  const changed = wanted.filter(({ scheduleName, schedule }) =>
-    known.every((old) => old.scheduleName !== scheduleName || old.schedule !== schedule),
+  const changed = declared.filter(({ scheduleName, schedule }) =>
+    existing.every((old) => old.scheduleName !== scheduleName || old.schedule !== schedule),
   );
   if (changed.length > 0) await DBOS.applySchedules(changed);
 }
@@ -133,7 +133,7 @@ const engineConfig = ({ url, executor, onWarning }: EngineDeps, pool: pg.Pool) =
   executorID: executor,
   runMigrations: false,
   schedulerPollingIntervalMs: 5_000,
-  notificationCoalesceMs: 1_000, // of the engine's own events and streams, which nothing here uses; it polls for them
+  notificationCoalesceMs: 1_000, // for the events and streams of DBOS, which are not used here
   logger: {
     ...silentLogger,
     warn: (message: unknown) => onWarning(String(message)),
@@ -141,7 +141,7 @@ const engineConfig = ({ url, executor, onWarning }: EngineDeps, pool: pg.Pool) =
   },
 });
 
-const flowOf = (id: string, db: AnyDb): WorkflowContext => ({
+const createContext = (id: string, db: AnyDb): WorkflowContext => ({
   id,
   transaction: (name, work) => {
     const config: { db?: AnyDb } = {};
@@ -152,16 +152,16 @@ const flowOf = (id: string, db: AnyDb): WorkflowContext => ({
       name,
       ...(retry && { retriesAllowed: true, maxAttempts: retry.attempts, intervalSeconds: retry.firstMs / 1000 }),
     }),
-  sleep: (ms) => waiting(db, id, ms, () => DBOS.sleep(ms)),
+  sleep: (ms) => waitUncounted(db, id, ms, () => DBOS.sleep(ms)),
   receive: (topic, timeoutSeconds) =>
-    waiting(db, id, timeoutSeconds * 1000, () => DBOS.recv(topic, { timeoutSeconds })),
+    waitUncounted(db, id, timeoutSeconds * 1000, () => DBOS.recv(topic, { timeoutSeconds })),
   changed: (name) => DBOS.patch(name),
 });
 
 const shortWaitMs = 1_000;
 
-/** A run that only waits is not what ended its process; so that it is said before. */
-async function waiting<T>(db: AnyDb, id: string, ms: number, wait: () => Promise<T>): Promise<T> {
+/** Marks the run as waiting: a crash during a wait is not counted against it. */
+async function waitUncounted<T>(db: AnyDb, id: string, ms: number, wait: () => Promise<T>): Promise<T> {
   if (ms <= shortWaitMs) return wait();
   await markWaiting(db, id, true);
   const result = await wait();
@@ -169,8 +169,11 @@ async function waiting<T>(db: AnyDb, id: string, ms: number, wait: () => Promise
   return result;
 }
 
-/** Exactly once: that a step ran is a row in the step's own transaction, and only a workflow's present owner commits. */
-function transactionsOn(db: AnyDb): Parameters<typeof registerDataSource>[0] {
+/**
+ * Runs transaction steps exactly once: the step's record is written in its own transaction, and only the current owner of
+ * the run commits.
+ */
+function createDataSource(db: AnyDb): Parameters<typeof registerDataSource>[0] {
   return {
     name: dataSource,
     initialize: async () => {},
@@ -179,13 +182,13 @@ function transactionsOn(db: AnyDb): Parameters<typeof registerDataSource>[0] {
       const [workflowId, step] = [DBOS.workflowID as string, DBOS.stepID as number];
       const attempt = () =>
         transaction(db, async (db) => {
-          const recorded = await findRecorded(db, workflowId, step);
+          const recorded = await findStep(db, workflowId, step);
           if (recorded !== undefined) return recorded.output as Awaited<ReturnType<typeof func>>;
           (config as { db?: AnyDb }).db = db;
           const text = JSON.stringify(await func.call(target, ...args));
-          await record(db, workflowId, step, text);
+          await insertStep(db, workflowId, step, text);
           await assertStillOwnsWorkflow(workflowId);
-          return outputOf(text);
+          return parseOutput(text);
         });
       return retryLostConnections(workflowId, attempt);
     },
@@ -199,48 +202,48 @@ function transactionsOn(db: AnyDb): Parameters<typeof registerDataSource>[0] {
   };
 }
 
-async function findRecorded(db: AnyDb, workflowId: string, step: number): Promise<{ output: unknown } | undefined> {
-  const [row] = await readRecorded(db, workflowId, step);
-  return row && { output: outputOf(row.output ?? undefined) };
+async function findStep(db: AnyDb, workflowId: string, step: number): Promise<{ output: unknown } | undefined> {
+  const [row] = await selectStep(db, workflowId, step);
+  return row && { output: parseOutput(row.output ?? undefined) };
 }
 
-/** The same whether the step has just run or ran before. */
-const outputOf = (text: string | undefined) => (text === undefined ? undefined : JSON.parse(text));
+/** Used for new and for recorded steps, so that both return the same value. */
+const parseOutput = (text: string | undefined) => (text === undefined ? undefined : JSON.parse(text));
 
-const readRecorded = prepared<{ output: string | null }, [string, number]>(
+const selectStep = prepared<{ output: string | null }, [string, number]>(
   'find recorded step',
   'select output from dbos.transaction_completion where workflow_id = $1 and function_num = $2',
 );
-const insertRecorded = prepared<object, [string, number, string | null]>(
+const insertStepRow = prepared<object, [string, number, string | null]>(
   'record step',
   `insert into dbos.transaction_completion (workflow_id, function_num, output) values ($1, $2, $3)
    on conflict do nothing returning 1`,
 );
 
-async function record(db: AnyDb, workflowId: string, step: number, output: string | undefined): Promise<void> {
-  const rows = await insertRecorded(db, workflowId, step, output ?? null);
-  // A run of the same step by somebody else was first: this one undoes its own, and then finds the other's.
+async function insertStep(db: AnyDb, workflowId: string, step: number, output: string | undefined): Promise<void> {
+  const rows = await insertStepRow(db, workflowId, step, output ?? null);
+  // Another worker recorded this step first: roll this transaction back, then use the recorded output.
   if (rows.length === 0) throw new DBOSStepAlreadyRecordedError(workflowId, step);
 }
 
-const longestWaitMs = 5_000;
+const maxRetryWaitMs = 5_000;
 
-/** A step that lost its connection, or came second, is tried again: whether it had committed is found in its record. */
+/** Retries a step that lost its connection or was recorded by another worker. Its record shows whether it committed. */
 async function retryLostConnections<T>(workflowId: string, attempt: () => Promise<T>): Promise<T> {
-  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, maxRetryWaitMs)) {
     try {
       return await attempt();
     } catch (error) {
-      const passes = classifyFailure(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
-      if (!passes || isStatementTimeout(error)) throw error;
+      const isTransient = classifyFailure(error) !== undefined || error instanceof DBOSStepAlreadyRecordedError;
+      if (!isTransient || isStatementTimeout(error)) throw error;
       await sleep(waitMs);
-      await ownedOrUnknown(workflowId);
+      await assertOwned(workflowId);
     }
   }
 }
 
-/** Ends the retries of a run that was cancelled or taken over; while the database is away nobody knows. */
-async function ownedOrUnknown(workflowId: string): Promise<void> {
+/** Throws if the run was cancelled or taken over. While the database is unavailable that is unknown, and retries go on. */
+async function assertOwned(workflowId: string): Promise<void> {
   try {
     await assertStillOwnsWorkflow(workflowId);
   } catch (error) {

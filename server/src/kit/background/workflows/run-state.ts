@@ -1,4 +1,5 @@
-// Owns what the workflow engine does not keep about a run: how often its process ended under it, and that it was cancelled.
+// Owns what DBOS does not record about a workflow run: how often a worker crashed while executing it, whether it only
+// waits, and that it was cancelled.
 import { sql } from 'kysely';
 import type { AnyDb } from '../../db/database.ts';
 
@@ -8,23 +9,24 @@ export interface RunState {
   readonly cancelled_at: Date | null;
 }
 
-// A run whose process ended under it so often, without it getting any further, may be what ends them.
 const maxCrashes = 20;
 
+/** Workers crashed 20 times while executing it, and it completed no step in between. */
 export const isDeadLettered = ({ crash_count }: RunState): boolean => crash_count >= maxCrashes;
-export const crashMessage = ({ crash_count }: RunState): string =>
-  `its process ended while it ran, ${crash_count} times`;
 
-/** Counts a death against the runs that were under way: once for each death, not while they waited, anew after a step. */
-export async function countCrash(db: AnyDb, ids: readonly string[], death: string): Promise<void> {
+/**
+ * Counts a crash for the runs that were executing. Each `crashId` counts once per run. Runs that only waited are not
+ * counted, and the count starts again at 1 if the run completed a step since its last crash.
+ */
+export async function countCrash(db: AnyDb, ids: readonly string[], crashId: string): Promise<void> {
   await sql`insert into workflow_run_state (workflow_id) select unnest(${ids}::text[])
     on conflict (workflow_id) do nothing`.execute(db);
-  await sql`update workflow_run_state m
-    set crash_count = case when run.steps > m.steps then 1 else m.crash_count + 1 end, steps = run.steps,
-      last_crash_id = ${death}, updated_date = clock_timestamp()
+  await sql`update workflow_run_state s
+    set crash_count = case when run.steps > s.steps then 1 else s.crash_count + 1 end, steps = run.steps,
+      last_crash_id = ${crashId}, updated_date = clock_timestamp()
     from (select id, (select count(*)::int from dbos.operation_outputs o where o.workflow_uuid = id) as steps
       from unnest(${ids}::text[]) id) run
-    where m.workflow_id = run.id and not m.waiting and m.last_crash_id is distinct from ${death}`.execute(db);
+    where s.workflow_id = run.id and not s.waiting and s.last_crash_id is distinct from ${crashId}`.execute(db);
   await sql`update workflow_run_state set waiting = false where workflow_id = any(${ids}::text[]) and waiting`.execute(
     db,
   );
@@ -35,7 +37,7 @@ export async function markWaiting(db: AnyDb, id: string, waiting: boolean): Prom
     on conflict (workflow_id) do update set waiting = excluded.waiting, updated_date = clock_timestamp()`.execute(db);
 }
 
-/** False when there is no such run. */
+/** Returns false if there is no such run. */
 export async function requestCancel(db: AnyDb, id: string): Promise<boolean> {
   const { rows } = await sql`insert into workflow_run_state (workflow_id, cancelled_at, cancel_pending)
     select workflow_uuid, clock_timestamp(), true from dbos.workflow_status where workflow_uuid = ${id}

@@ -1,15 +1,14 @@
-// Owns durable workflows: work with more than one step, a wait, a signal or a cancel. A thin face over DBOS, whose state
-// lives in PostgreSQL beside the data, so that starting one belongs to the transaction that caused it.
-
+// Owns durable workflows: work with several steps, a wait, a signal or a cancel. A thin layer over DBOS, whose state is in
+// the same PostgreSQL database, so that starting a workflow is part of the transaction that caused it.
 import { DBOSClient } from '@dbos-inc/dbos-sdk';
 import { CompiledQuery, sql } from 'kysely';
 import type pg from 'pg';
 import { type AnyDb, afterCommit } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
+import { describeCrashes } from '../error-text.ts';
 import {
   clearPendingCancels,
   countCrash,
-  crashMessage,
   isDeadLettered,
   listPendingCancels,
   listRunStates,
@@ -17,41 +16,42 @@ import {
   requestCancel,
 } from './run-state.ts';
 
-/** What the body of a workflow may do. Everything else it does must come out the same when it is run again. */
+/** What the body of a workflow may use. Everything else in the body must be deterministic, because it is replayed. */
 export interface WorkflowContext {
   readonly id: string;
-  /** Writes to the database, exactly once: what it wrote and that it ran commit together. */
+  /** A step that writes to the database, exactly once: its writes and the record of the step commit together. */
   transaction<T>(name: string, work: (db: AnyDb) => Promise<T>): Promise<T>;
-  /** Touches the outside, at least once: what it does must bear being done again. */
+  /** A step that calls outside services, at least once: it must be safe to repeat. */
   step<T>(name: string, work: () => Promise<T>, retry?: { attempts: number; firstMs: number }): Promise<T>;
-  /** Up to a minute; longer waits are a new start with `delaySeconds`, which holds no memory. */
+  /** For up to a minute. For longer waits start a new run with `delaySeconds`, which uses no memory. */
   sleep(ms: number): Promise<void>;
-  /** The next signal on a topic, or null when the time is up. */
+  /** Returns the next signal on a topic, or null after the timeout. */
   receive<T>(topic: string, timeoutSeconds: number): Promise<T | null>;
-  /** True where a changed body takes its new path; a run that passed here under older code stays on the old one. */
+  /** Whether to take the new path of a changed body. Runs that passed this point under older code stay on the old path. */
   changed(name: string): Promise<boolean>;
 }
 
 export interface Workflow<Input = never> {
   readonly name: string;
-  /** How many run at once in a process; and of one tenant, over all processes. */
+  /** How many run at once in a process. */
   readonly perProcess: number;
+  /** How many of one tenant run at once in all processes together. */
   readonly perTenant?: number;
-  /** How often a worker looks for new ones. Lower is sooner, and costs that much more while there are none. */
+  /** How often a worker polls for new runs. Lower values start runs sooner but cost more while there are none. */
   readonly pollMs?: number;
   /** A run that takes longer is cancelled. */
   readonly timeoutMs: number;
-  /** Started by the clock, once for each time, by whichever worker: a crontab line in UTC, of five fields, or six with seconds. Has no time limit. */
+  /** A crontab line in UTC with five fields, or six with seconds: starts one run at each time. These have no time limit. */
   readonly schedule?: string;
-  run(flow: WorkflowContext, input: Input): Promise<unknown>;
+  run(context: WorkflowContext, input: Input): Promise<unknown>;
 }
 
-/** What a scheduled workflow is given. */
+/** The input of a scheduled workflow. */
 export interface ScheduledInput {
   readonly scheduled_at: string;
 }
 
-// Fixed: a deploy must not tie runs under way to the code that started them. What changes says so by `changed`.
+// Constant, because a deployment must not bind unfinished runs to the code that started them. See `changed`.
 export const version = 'plinth';
 export const schema = 'dbos';
 export const silentLogger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {} };
@@ -59,39 +59,42 @@ export const silentLogger = { info: () => {}, debug: () => {}, warn: () => {}, e
 export type WorkflowState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
 export interface Workflows {
-  /** Starts one when `db`'s transaction commits. The same `id` twice starts once. */
+  /** Starts a run when `db`'s transaction commits. A second start with the same `id` does nothing. */
   start<Input>(
     db: AnyDb,
     workflow: Pick<Workflow<Input>, 'name' | 'perTenant' | 'timeoutMs'>,
     input: Input,
     options?: { id?: string; tenant?: string; delaySeconds?: number },
   ): Promise<string>;
-  /** Heard by `receive`, when `db`'s transaction commits; the same `key` twice is heard once. False: there is no such run. */
+  /**
+   * Sends a message that `receive` returns, when `db`'s transaction commits. A repeated `key` is delivered once. Returns
+   * false if there is no such run.
+   */
   signal(db: AnyDb, id: string, topic: string, message: unknown, key?: string): Promise<boolean>;
-  /** Once `db`'s transaction commits. Takes effect before its next step; what waits does not wait longer. */
+  /** Cancels a run when `db`'s transaction commits. It stops before its next step; a wait ends at once. */
   cancel(db: AnyDb, id: string): Promise<void>;
-  /** Tells the engine of what was cancelled and it was not told yet. */
+  /** Passes cancels to DBOS that `cancel` recorded but could not pass on. */
   applyPendingCancels(db: AnyDb): Promise<number>;
   find(db: AnyDb, id: string): Promise<{ state: WorkflowState; error: string | null } | undefined>;
-  /** Gives back what an executor had begun, so that it goes on elsewhere. */
-  recover(db: AnyDb, executor: string, which?: RecoverOptions): Promise<number>;
-  /** Removes runs that ended before this; gives how many. */
+  /** Releases the unfinished runs of an executor, so that other workers resume them. Returns how many. */
+  recover(db: AnyDb, executor: string, options?: RecoverOptions): Promise<number>;
+  /** Removes runs that ended before this time. Returns how many. */
   removeFinished(db: AnyDb, endedBefore: Date): Promise<number>;
   close(): Promise<void>;
 }
 
 interface RecoverOptions {
-  /** Its process died: the death's name, so that it is counted once against each run. */
+  /** The worker crashed: an id of the crash, so that it is counted once per run. */
   readonly crashId?: string;
-  /** Only those that are nowhere to be seen. */
+  /** Recover only runs for which this returns true. */
   readonly isStray?: (id: string) => boolean;
 }
 
-/** Opens the side that starts and asks; it runs nothing. */
+/** Opens the client that starts, signals, cancels and finds runs. It executes none. */
 export function openWorkflows(pool: pg.Pool, url: string): Workflows {
-  let opened: Promise<DBOSClient> | undefined;
+  let client: Promise<DBOSClient> | undefined;
   const open = () =>
-    (opened ??= DBOSClient.create({
+    (client ??= DBOSClient.create({
       systemDatabaseUrl: url,
       systemDatabasePool: pool,
       systemDatabaseSchemaName: schema,
@@ -117,7 +120,7 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       return id;
     },
     async signal(db, id, topic, message, key) {
-      // Asked first: to tell nobody is an error of the database, and would end the caller's transaction.
+      // Checked first: a signal to an unknown run is a database error, which would abort the caller's transaction.
       const { rows } = await sql`select 1 from dbos.workflow_status where workflow_uuid = ${id}`.execute(db);
       if (rows.length === 0) return false;
       await (await open()).sendInTransaction(asClient(db), id, message, topic, key);
@@ -125,9 +128,9 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
     },
     async cancel(db, id) {
       if (!(await requestCancel(db, id))) return;
-      // At once if that works; a sweep does it otherwise.
-      const tell = () => open().then((client) => client.cancelWorkflow(id));
-      afterCommit(db, () => void tell().catch(() => {}));
+      // If this fails, the job that calls `applyPendingCancels` does it.
+      const cancelNow = () => open().then((client) => client.cancelWorkflow(id));
+      afterCommit(db, () => void cancelNow().catch(() => {}));
     },
     async applyPendingCancels(db) {
       const ids = await listPendingCancels(db);
@@ -139,31 +142,34 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
     async find(db, id) {
       const found = await (await open()).getWorkflow(id);
       if (found === undefined) return undefined;
-      const [marked] = await listRunStates(db, [id]);
-      if (marked && isDeadLettered(marked)) return { state: 'failed', error: crashMessage(marked) };
+      const [runState] = await listRunStates(db, [id]);
+      if (runState && isDeadLettered(runState))
+        return { state: 'failed', error: describeCrashes(runState.crash_count) };
       const error = found.error instanceof Error ? found.error.message : null;
       return { state: states[found.status] ?? 'failed', error };
     },
     async recover(db, executor, { crashId, isStray } = {}) {
       const client = await open();
-      const begun = await client.listWorkflows({ executorId: executor, status: 'PENDING', loadInput: false });
-      const left = isStray ? begun.filter((run) => isStray(run.workflowID) && isOldEnoughToRecover(run)) : begun;
-      if (left.length === 0) return 0;
-      const ids = left.map((run) => run.workflowID);
+      const unfinished = await client.listWorkflows({ executorId: executor, status: 'PENDING', loadInput: false });
+      const runs = isStray
+        ? unfinished.filter((run) => isStray(run.workflowID) && isOldEnoughToRecover(run))
+        : unfinished;
+      if (runs.length === 0) return 0;
+      const ids = runs.map((run) => run.workflowID);
       if (crashId !== undefined) await countCrash(db, ids, crashId);
-      const poison = new Set((await listRunStates(db, ids)).filter(isDeadLettered).map((marked) => marked.workflow_id));
-      if (poison.size > 0) await client.cancelWorkflows([...poison]);
-      const rest = left.filter((run) => !poison.has(run.workflowID));
-      for (const [queueName, runs] of Map.groupBy(rest, (run) => run.queueName)) {
+      const deadLettered = new Set((await listRunStates(db, ids)).filter(isDeadLettered).map((run) => run.workflow_id));
+      if (deadLettered.size > 0) await client.cancelWorkflows([...deadLettered]);
+      const resumable = runs.filter((run) => !deadLettered.has(run.workflowID));
+      for (const [queueName, group] of Map.groupBy(resumable, (run) => run.queueName)) {
         await client.resumeWorkflows(
-          runs.map((run) => run.workflowID),
+          group.map((run) => run.workflowID),
           queueName === undefined ? {} : { queueName },
         );
       }
-      // Resumed may be what somebody cancelled meanwhile; it stays cancelled.
-      const cancelled = (await listRunStates(db, ids)).filter((marked) => marked.cancelled_at !== null);
-      if (cancelled.length > 0) await client.cancelWorkflows(cancelled.map((marked) => marked.workflow_id));
-      return left.length;
+      // A run that was cancelled in the meantime has been resumed too; it must stay cancelled.
+      const cancelled = (await listRunStates(db, ids)).filter((run) => run.cancelled_at !== null);
+      if (cancelled.length > 0) await client.cancelWorkflows(cancelled.map((run) => run.workflow_id));
+      return runs.length;
     },
     async removeFinished(db, endedBefore) {
       const client = await open();
@@ -175,13 +181,13 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       });
       if (ended.length === 0) return 0;
       const ids = ended.map((run) => run.workflowID);
-      // First: a run of the same name later must find no steps of this one.
+      // First, because a later run with the same id must not find these steps.
       await sql`delete from dbos.transaction_completion where workflow_id = any(${ids}::text[])`.execute(db);
       await client.deleteWorkflows(ids);
       await removeRunStates(db, ids);
       return ids.length;
     },
-    close: async () => (await opened)?.destroy(),
+    close: async () => (await client)?.destroy(),
   };
 }
 
@@ -195,11 +201,11 @@ const states: Readonly<Record<string, WorkflowState>> = {
 
 const strayMs = 30_000;
 
-/** Long enough under way that whoever claimed it has begun to run it. */
+/** A worker that has just dequeued a run may not have registered it as running yet. */
 const isOldEnoughToRecover = (run: { dequeuedAt?: number; updatedAt?: number }): boolean =>
   Date.now() - (run.dequeuedAt ?? run.updatedAt ?? Date.now()) > strayMs;
 
-/** The engine writes through the caller's transaction; of a client it only uses `query`. */
+/** Lets DBOS write through the caller's transaction. It uses only `query` of a client. */
 function asClient(db: AnyDb): pg.ClientBase {
   const query = async (text: string, values: unknown[] = []) => {
     const { rows, numAffectedRows } = await db.executeQuery(CompiledQuery.raw(text, values));
