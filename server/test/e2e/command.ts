@@ -1,4 +1,4 @@
-// Owns the command line as an operator runs it, for tests: real processes, which end with the test file.
+// Owns running the command line in tests: real processes that are killed when the test file ends.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,8 +16,8 @@ export function commandLine(settings: Readonly<Record<string, string>>) {
 
   const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd: '/' });
 
-  /** Starts a long-running command and waits for its first word. */
-  async function startCommand(command: string, word: RegExp) {
+  /** Starts a long-running command and waits until its log matches. */
+  async function startCommand(command: string, readyPattern: RegExp) {
     const child = spawn(process.execPath, [main, command], {
       env: environment,
       cwd: '/',
@@ -28,16 +28,16 @@ export function commandLine(settings: Readonly<Record<string, string>>) {
     const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
     child.stdout?.on('data', (chunk) => {
       log.push(String(chunk));
-      const match = word.exec(log.join(''));
+      const match = readyPattern.exec(log.join(''));
       if (match) resolve(match);
     });
-    child.once('exit', () => reject(new Error(`${command} ended: ${log.join('')}`)));
-    return { child, said: await promise, log };
+    child.once('exit', () => reject(new Error(`${command} exited: ${log.join('')}`)));
+    return { child, match: await promise, log };
   }
 
   const startApi = async () => {
     const api = await startCommand('api', /"address":"([^"]+)"/);
-    return { ...api, url: api.said[1] as string };
+    return { ...api, url: api.match[1] as string };
   };
   return { plinth, start: startCommand, startApi };
 }

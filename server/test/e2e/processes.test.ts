@@ -1,4 +1,4 @@
-// The command line as an operator runs it: real processes, two APIs and a worker on one database.
+// Tests the command line with real processes: two APIs and a worker on one database.
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ const at = (api: { url: string }, method: string, path: string, sent: CallOption
   call(api.url, method, path, { as: token, ...sent });
 
 describe('the command line', () => {
-  it('makes the first person once, and says no the second time', async () => {
+  it('creates the first user once and refuses a second time', async () => {
     expect(token).toMatch(/^plp_[0-9A-Za-z]{40}$/);
     await expect(
       plinth('bootstrap', '--email', 'x@example.com', '--name', 'X', '--workspace', 'X'),
@@ -29,7 +29,7 @@ describe('the command line', () => {
     });
   });
 
-  it('refuses to start without its keys, by name', async () => {
+  it('refuses to start without its keys and lists them', async () => {
     const without = plinthWithoutSettings('api');
     await expect(without).rejects.toMatchObject({
       stderr: expect.stringMatching(
@@ -38,7 +38,7 @@ describe('the command line', () => {
     });
   });
 
-  it('issues a personal key, makes an operator and prints a reset link', async () => {
+  it('issues a personal key, adds an operator and prints a reset link', async () => {
     const key = (await plinth('api-key', 'issue', '--user', 'first@example.com', '--read-only')).stdout.trim();
     expect((await call(a.url, 'GET', '/api/apps', { headers: { api_key: key } })).status).toBe(200);
     expect((await call(a.url, 'POST', '/api/apps', { headers: { api_key: key } })).status).toBe(403);
@@ -60,7 +60,7 @@ describe('the command line', () => {
 });
 
 describe('two API processes', () => {
-  it('a token made through A works at B; revoked through A it is refused by B on its next request', async () => {
+  it('a token created at A works at B, and is refused by B on the next request after A revoked it', async () => {
     const made = (await at(a, 'POST', '/api/auth/tokens', { body: { name: 'T', permission: 'full_access' } })).body;
     const list = () => call(b.url, 'GET', '/api/apps', { as: made.token });
     for (let i = 0; i < 3; i += 1) expect((await list()).status).toBe(200);
@@ -68,7 +68,7 @@ describe('two API processes', () => {
     expect(await list()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
   });
 
-  it('a stop lets the request under way finish, and takes no new one', async () => {
+  it('SIGTERM lets a request in progress finish and refuses new ones', async () => {
     const c = await startApi();
     const { port } = new URL(c.url);
     const { promise: answered, resolve, reject } = Promise.withResolvers<number>();
@@ -90,7 +90,7 @@ describe('two API processes', () => {
       },
     );
     outgoing.on('error', reject);
-    outgoing.write(body.slice(0, 5)); // the request has begun and is not whole yet
+    outgoing.write(body.slice(0, 5)); // the request has started but is incomplete
     await expect.poll(async () => (await call(c.url, 'GET', '/healthz')).status).toBe(200);
     const exited = once(c.child, 'exit');
     c.child.kill('SIGTERM');
@@ -102,7 +102,7 @@ describe('two API processes', () => {
   });
 });
 
-it('a worker seals the audit log within two seconds, and stops when asked', async () => {
+it('a worker seals the audit log within two seconds and exits on SIGTERM', async () => {
   const worker = await start('worker', /"msg":"worker started"/);
   await at(a, 'POST', '/api/app-folders', { body: { name: 'Audited' } });
   await expect

@@ -31,7 +31,7 @@ const racing = await Promise.all([1, 2, 3].map(() => post('/api/setup', { ...fir
 const done = racing.find((got) => got.status === 200) as (typeof racing)[number];
 
 describe('setUp', () => {
-  it('makes the first person an operator and the owner of a workspace, once, also when asked thrice at once', async () => {
+  it('creates the first user as operator and workspace owner once, even if called three times concurrently', async () => {
     expect(before.body).toEqual({ initialised: false });
     expect(racing.map((got) => got.status).sort()).toEqual([200, 409, 409]);
     expect(done.body).toMatchObject({
@@ -45,14 +45,14 @@ describe('setUp', () => {
     });
   });
 
-  it('needs the token from the log, and a password that is not everybody’s', () => {
+  it('requires the set-up token and refuses a common password', () => {
     expect(wrong).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
     expect(weak.body.detail).toEqual([
       { loc: ['body', 'password'], msg: 'is one of the commonest passwords', type: 'value_error' },
     ]);
   });
 
-  it('begins a session whose cookie scripts cannot read and other sites do not send', async () => {
+  it('starts a session with an HttpOnly, SameSite=Lax cookie', async () => {
     expect(done.headers['set-cookie']?.toString()).toMatch(
       /^plinth_session=pls_[0-9A-Za-z]{40}; HttpOnly; SameSite=Lax; Path=\/; Max-Age=2592000$/,
     );
@@ -75,7 +75,7 @@ async function addPerson(email: string): Promise<{ id: string; email: string; wo
 }
 
 describe('signIn', () => {
-  it('gives the person and their workspaces, and a new session each time', async () => {
+  it('returns the user and their workspaces, and starts a new session each time', async () => {
     const ann = await addPerson('ann@example.com');
     const got = await signIn(' ANN@example.com ');
     expect(got).toMatchObject({
@@ -88,7 +88,7 @@ describe('signIn', () => {
     expect(cookieOf(again)).not.toBe(cookieOf(got));
   });
 
-  it('fails the same way for a wrong password, an unknown address and a person without a password', async () => {
+  it('answers the same for a wrong password, an unknown e-mail address and a user without a password', async () => {
     await addPerson('bob@example.com');
     await world.person('nopassword@example.com');
     const answers = [
@@ -100,12 +100,12 @@ describe('signIn', () => {
       const { request_id: _, ...body } = got.body;
       expect([got.status, body]).toEqual([
         401,
-        expect.objectContaining({ code: 'sign_in_failed', detail: 'The e-mail address or the password is not right.' }),
+        expect.objectContaining({ code: 'sign_in_failed', detail: 'The e-mail address or password is wrong.' }),
       ]);
     }
   });
 
-  it('closes the door for one address after five failures, and answers one try in five seconds over all', async () => {
+  it('refuses an IP address after five failures, and any second attempt within five seconds', async () => {
     await addPerson('guess@example.com');
     const from = { 'x-forwarded-for': '192.0.2.77' };
     await world.app.counters.add('sign-in:guess@example.com:192.0.2.77', 900, 5);
@@ -117,7 +117,7 @@ describe('signIn', () => {
     expect(Number(tooSoon.headers['retry-after'])).toBeLessThanOrEqual(5);
   });
 
-  it('takes as long for a person who does not exist: lower quartiles within 40 % over 24 tries each, where skipping the check shows as several times', async () => {
+  it('takes as long for an unknown e-mail address: lower quartiles of 24 attempts each differ by less than 40 %', async () => {
     const people = await Promise.all(Array.from({ length: 24 }, (_, i) => addPerson(`timed${i}@example.com`)));
     const timed = async (email: string) => {
       const startedAt = performance.now();
@@ -136,7 +136,7 @@ describe('signIn', () => {
 });
 
 describe('sessions', () => {
-  it('end by signing out, after seven idle days, and after thirty days', async () => {
+  it('end by signing out, after seven days without use, and after thirty days', async () => {
     const person = await addPerson('ends@example.com');
     const session = async () => {
       const { createSession } = await import('../../core/identity/accounts.ts');
@@ -179,7 +179,7 @@ describe('sessions', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('remember the workspace they used last', async () => {
+  it('remember the last used workspace', async () => {
     const person = await addPerson('moves@example.com');
     const second = await world.workspace(person, 'pro', 'Second');
     const cookie = cookieOf(await signIn('moves@example.com'));
@@ -192,7 +192,7 @@ describe('sessions', () => {
 });
 
 describe('getMe and updateMe', () => {
-  it('tell who, by which credential, and in which workspaces; a token sees its own only', async () => {
+  it('return the user, the credential and the workspaces; a token sees only its own workspace', async () => {
     const person = await addPerson('me@example.com');
     const other = await world.workspace(person, 'free', 'Other');
     const app = await world.appOf(person, person.workspace);
@@ -221,7 +221,7 @@ describe('getMe and updateMe', () => {
 });
 
 describe('passwords', () => {
-  it('change with the current one; other sessions end, this one and tokens stay', async () => {
+  it('are changed with the current password; other sessions end, this session and tokens stay valid', async () => {
     const person = await addPerson('change@example.com');
     const token = await world.token(person, person.workspace);
     const other = cookieOf(await signIn(person.email));
@@ -242,7 +242,7 @@ describe('passwords', () => {
     expect((await me({ authorization: `Bearer ${token}` })).status).toBe(200);
   });
 
-  it('are set anew by the link in the mail, once, within the hour', async () => {
+  it('are reset by the link in the mail, once and within an hour', async () => {
     const person = await addPerson('forgot@example.com');
     const session = cookieOf(await signIn(person.email));
     const ask = (email: string) => post('/api/auth/password/forgot', { email });
@@ -272,7 +272,7 @@ describe('passwords', () => {
     expect((await reset(other)).status).toBe(410);
   });
 
-  it('a mail server that refuses is logged, tells the asker nothing, and is asked again', async () => {
+  it('a refused reset mail is logged and retried, and the caller sees no difference', async () => {
     const person = await addPerson('refusedmail@example.com');
     mail.behave('refusing');
     expect((await post('/api/auth/password/forgot', { email: person.email })).body).toEqual({ success: true });
@@ -289,7 +289,7 @@ describe('personal access tokens', () => {
   const create = (as: string, body: object, headers = {}) =>
     world.call('POST', '/api/auth/tokens', { as, body, headers });
 
-  it('show their text once: not in lists, not in a replay', async () => {
+  it('are shown once: neither lists nor replays contain them', async () => {
     const person = await addPerson('once@example.com');
     const as = await world.token(person, person.workspace);
     const headers = { 'idempotency-key': 'token-1' };
@@ -312,7 +312,7 @@ describe('personal access tokens', () => {
     expect((await world.call('GET', '/api/apps', { as: made.body.token })).status).toBe(200);
   });
 
-  it('made by a token are no wider, live no longer, and end with it', async () => {
+  it('created with another token have no more rights, expire no later, and are revoked with it', async () => {
     const person = await addPerson('parent@example.com');
     const [inside, outside] = [
       await world.appOf(person, person.workspace),
@@ -350,7 +350,7 @@ describe('personal access tokens', () => {
     ]);
   });
 
-  it('leave no child behind that was made while the parent was being revoked', async () => {
+  it('can’t create a child that survives the revocation of its parent', async () => {
     const person = await addPerson('racing@example.com');
     const owner = await world.token(person, person.workspace);
     for (let round = 0; round < 10; round += 1) {
@@ -370,7 +370,7 @@ describe('personal access tokens', () => {
     }
   });
 
-  it('refuse unknown fields, unknown apps, and the fifty-first', async () => {
+  it('refuse unknown fields, unknown apps and the fifty-first token', async () => {
     const person = await addPerson('cap@example.com');
     const as = await world.token(person, person.workspace, { name: 'one' });
     expect((await create(as, { name: 'x', permisson: 'full_access' })).body.detail).toEqual([
@@ -384,7 +384,7 @@ describe('personal access tokens', () => {
     expect(await create(as, { name: 'x' })).toMatchObject({ status: 409, body: { code: 'limit_reached', limit: 50 } });
   });
 
-  it('are renamed and revoked by their owner, and by nobody else but an admin', async () => {
+  it('are renamed by their owner only, and revoked by their owner or an admin', async () => {
     const person = await addPerson('rename@example.com');
     const member = await world.member(person.workspace, 'editor', 'renamed-member@example.com');
     const [owner, editor] = [await world.token(person, person.workspace), await world.token(member, person.workspace)];
@@ -420,7 +420,7 @@ describe('personal access tokens', () => {
 });
 
 describe('personal API keys', () => {
-  it('can be seen and revoked, and no longer be made', async () => {
+  it('are listed and revoked, and can’t be created any more', async () => {
     const person = await addPerson('keys@example.com');
     const as = await world.token(person, person.workspace);
     const key = await world.credential({
@@ -449,7 +449,7 @@ describe('personal API keys', () => {
 describe('workspace keys', () => {
   const create = (as: string, body: object) => world.call('POST', '/api/workspace/api-keys', { as, body });
 
-  it('act by their scopes and apps, for no person, and survive their maker', async () => {
+  it('act within their scopes and apps, not for a user, and stay valid when their creator leaves', async () => {
     const person = await addPerson('wsk@example.com');
     const admin = await world.member(person.workspace, 'admin', 'wsk-admin@example.com');
     const as = await world.token(admin, person.workspace);
@@ -481,7 +481,7 @@ describe('workspace keys', () => {
     expect(await read(one.id)).toBe(401);
   });
 
-  it('are at most ten, with known scopes and apps', async () => {
+  it('are limited to ten, with known scopes and apps', async () => {
     const person = await addPerson('tenkeys@example.com');
     const as = await world.token(person, person.workspace);
     expect((await create(as, { name: 'K', scopes: [] })).body.detail[0].type).toBe('too_short');
@@ -505,7 +505,7 @@ describe('workspace keys', () => {
   });
 });
 
-it('a stolen database signs nobody in: no table holds a password, a link or a credential in a form that could be sent', async () => {
+it('no table contains a password, a link or a credential in plain text', async () => {
   const { sql } = await import('kysely');
   const texts: string[] = [];
   for (const { name, schema } of await world.db.introspection.getTables()) {

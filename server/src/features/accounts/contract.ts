@@ -1,4 +1,4 @@
-// Owns the shapes of accounts: people, sessions, tokens and keys as a caller sees them (docs/contract.md §1.3, §1.4).
+// Owns the schemas of accounts: users, sessions, tokens and keys as a caller sees them (docs/api/accounts.md).
 import { z } from 'zod';
 import { keyScopes } from '../../core/auth/credentials.ts';
 import { NewPassword } from '../../core/identity/passwords.ts';
@@ -63,7 +63,7 @@ const tokenFields = {
 const shownOnce = z
   .string()
   .nullable()
-  .meta({ description: 'the text of the credential: shown in this answer only; null in a replay' });
+  .meta({ description: 'The credential itself. Only this answer contains it; an idempotent replay has null.' });
 
 export const Token = answer('Token', tokenFields);
 export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: shownOnce });

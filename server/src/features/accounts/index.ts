@@ -1,4 +1,4 @@
-// The door of accounts: people, their sessions and passwords, and every credential they hand out.
+// Entry point of accounts: users, their sessions and passwords, personal tokens and keys, workspace keys.
 import { purgeCredentials } from '../../core/identity/workspaces.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
@@ -11,6 +11,6 @@ export const accounts = (deps: AccountDeps) => ({
   queues: [resetMailQueue(deps) as Queue],
   jobs: [
     { name: 'purge credentials', everyMs: 10 * 60 * 1000, run: purgeCredentials },
-    { name: 'forget reset mails', everyMs: 10 * 60 * 1000, run: removeOldResetMails },
+    { name: 'remove old reset mails', everyMs: 10 * 60 * 1000, run: removeOldResetMails },
   ] satisfies Job[],
 });

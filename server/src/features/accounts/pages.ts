@@ -1,17 +1,17 @@
-// Owns the one page a person needs before there is a console: setting a new password from the link in the mail. The
-// token is in the link's fragment, so it reaches neither this server's log nor anyone else's.
+// Owns the page on which a user sets a new password, opened by the link in the reset mail. The token is in the URL's
+// fragment, which browsers do not send, so no server or proxy logs it.
 import { renderPage } from '../../kit/http/page.ts';
 
 const script = `
 const form = document.querySelector('form');
-const said = document.querySelector('output');
+const output = document.querySelector('output');
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const body = JSON.stringify({ reset_token: location.hash.slice(1), new_password: form.password.value });
-  const answer = await fetch('/api/auth/password/reset', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-  const told = await answer.json();
-  if (answer.ok) form.hidden = true;
-  said.textContent = answer.ok ? 'Your new password is set. You can sign in with it.' : told.detail?.[0]?.msg ? 'The password ' + told.detail[0].msg + '.' : told.detail;
+  const response = await fetch('/api/auth/password/reset', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const result = await response.json();
+  if (response.ok) form.hidden = true;
+  output.textContent = response.ok ? 'Your new password is set. You can now sign in.' : result.detail?.[0]?.msg ? 'The password ' + result.detail[0].msg + '.' : result.detail;
 });
 `;
 
@@ -32,7 +32,7 @@ export const resetPasswordPage = renderPage({
   main: `
     <h1>Set a new password</h1>
     <form>
-      <label for="password">New password, at least 12 characters</label>
+      <label for="password">New password (at least 12 characters)</label>
       <input id="password" name="password" type="password" minlength="12" maxlength="256" autocomplete="new-password" required>
       <button>Set password</button>
     </form>

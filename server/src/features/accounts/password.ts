@@ -1,4 +1,4 @@
-// Owns changing a password, and finding a way back in without one.
+// Owns changing a password and resetting a forgotten one.
 
 import { auditSelf, auditVisitor, redacted } from '../../core/audit/audit.ts';
 import type { Counters } from '../../core/auth/counters.ts';
@@ -25,7 +25,7 @@ export interface PasswordDeps {
 
 const done = { success: true } as const;
 
-/** Ends the person's other sessions, not their tokens: those were made to outlive a browser. */
+/** Ends the user's other sessions. Their tokens stay valid: integrations use them, not browsers. */
 export async function changePassword(
   db: Db,
   access: SelfAccess,
@@ -35,7 +35,7 @@ export async function changePassword(
   const { user_id, email, credential_id } = access.caller as { user_id: string; email: string; credential_id: string };
   const stored = await findPassword(db, email);
   if (!(await isMatchingPassword(input.current_password, stored?.hash))) {
-    throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is not right.');
+    throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is wrong.');
   }
   const hash = await hashPassword(input.new_password);
   return transaction(db, async (db) => {
@@ -51,7 +51,7 @@ export async function changePassword(
   });
 }
 
-/** Always the same answer: whether the address has an account shows only in its inbox. */
+/** Answers the same whether or not the address has an account, so that accounts can't be enumerated. */
 export async function forgotPassword(db: Db, visitor: Visitor, email: string, deps: PasswordDeps, now: Date) {
   const user = await findUserByEmail(db, email);
   await auditVisitor(
@@ -61,7 +61,7 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, de
     { type: 'auth.password_reset_asked', target: { kind: 'user', id: email } },
     now,
   );
-  // A person can ask again, but nobody can fill their inbox.
+  // Limits the mails per address, so that nobody can flood a user's inbox.
   const requests = await deps.counters.add(`forgot:${email}`, 60 * 60);
   if (user === undefined || !deps.mail.configured || requests.count > maxMailsPerHour) return done;
   await insertResetMail(db, user.id, now);
@@ -80,7 +80,7 @@ export async function resetPassword(
   return transaction(db, async (db) => {
     const reset = await redeemReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
     if (reset === undefined)
-      throw new Problem('gone', 'reset_link_expired', 'This link was used, is older than an hour, or was never made.');
+      throw new Problem('gone', 'reset_link_expired', 'This link has expired or was already used. Request a new one.');
     await savePassword(db, reset.user_id, hash, now);
     await endSessions(db, reset.user_id, null);
     const user = await getUser(db, reset.user_id);

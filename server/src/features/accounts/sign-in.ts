@@ -1,4 +1,4 @@
-// Owns how a person comes in: the first set-up, signing in and out, and what slows guessing down (docs/contract.md §1.3).
+// Owns the first set-up, signing in and out, and the limits on failed sign-ins (docs/api/accounts.md#sign-in).
 import { timingSafeEqual } from 'node:crypto';
 import { auditSelf, auditVisitor } from '../../core/audit/audit.ts';
 import type { Counters } from '../../core/auth/counters.ts';
@@ -33,10 +33,10 @@ import { findSetupToken, removeSetupTokens } from './store.ts';
 export interface SignInDeps {
   readonly tokenKeys: TokenKeys;
   readonly counters: Counters;
-  /** From the environment; a printed one is kept as a hash in the database. */
+  /** From the environment. If undefined, the API prints one at startup and stores its hash in the database. */
   readonly setupToken: string | undefined;
   readonly defaultPlan: Plan;
-  /** True when the site is served over https: the cookie is then never sent without. */
+  /** True if BASE_URL is https: the session cookie is then `Secure`. */
   readonly secureCookie: boolean;
 }
 
@@ -45,11 +45,16 @@ export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: S
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, 'first set-up');
     if (await isInitialised(db))
-      throw new Problem('conflict', 'already_initialised', 'This installation has been set up.', { retrySafe: false });
+      throw new Problem(
+        'conflict',
+        'already_initialised',
+        'This installation has already been set up. Sign in instead.',
+        { retrySafe: false },
+      );
     if (!(await isSetupToken(db, input.setup_token, deps)))
       throw unauthenticated(
         'credentials_invalid',
-        'The set-up token is not right. It is in the log of the server’s first start.',
+        'The set-up token is wrong. The API prints one to its log at startup.',
       );
     const user_id = await insertUser(db, { email: input.email, full_name: input.full_name, is_operator: true }, now);
     await savePassword(db, user_id, password, now);
@@ -87,7 +92,7 @@ const failureWindowSeconds = 15 * 60;
 const maxFailures = 5;
 const secondsBetweenTries = 5;
 
-/** Every way to fail gives the same answer in the same time, so that nobody learns who has an account. */
+/** Every failure answers the same and takes the same time, so that accounts can't be enumerated. */
 export async function signIn(
   db: Db,
   visitor: Visitor,
@@ -111,7 +116,7 @@ export async function signIn(
     throw wrongEmailOrPassword();
   }
   return transaction(db, async (db) => {
-    // Changed while it was being checked: then it was the old one.
+    // If the password changed while it was being checked, the caller sent the old one.
     if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw wrongEmailOrPassword();
     const user = await getUser(db, stored.user_id);
     const token = await createSession(db, deps.tokenKeys, user.id, now);
@@ -122,7 +127,10 @@ export async function signIn(
   });
 }
 
-/** Five failures from one address close that door for a while; over all addresses one try in five seconds stays open. */
+/**
+ * Refuses after five failures from one IP address within 15 minutes. Attempts from many addresses are slowed down instead:
+ * one per five seconds for each account, so that an attacker can't lock the owner out.
+ */
 async function refuseRepeatedTries(counters: Counters, email: string, failures: string): Promise<void> {
   const failed = await counters.add(failures, failureWindowSeconds, 0);
   if (failed.count >= maxFailures) throw tooManyTries(maxFailures, failureWindowSeconds, failed.resetMs);
@@ -149,12 +157,11 @@ function answerWithSession<Body>(body: Body, token: string, { secureCookie }: Si
   return withNotes(body, { headers: sessionCookie(token, secureCookie) });
 }
 
-const wrongEmailOrPassword = () =>
-  unauthenticated('sign_in_failed', 'The e-mail address or the password is not right.');
+const wrongEmailOrPassword = () => unauthenticated('sign_in_failed', 'The e-mail address or password is wrong.');
 
 const tooManyTries = (limit: number, windowSeconds: number, resetMs: number) => {
   const seconds = toWholeSeconds(resetMs);
-  return rateLimited(`Too many tries. Wait ${seconds} seconds.`, limit, windowSeconds, seconds);
+  return rateLimited(`Too many attempts. Retry after ${seconds} seconds.`, limit, windowSeconds, seconds);
 };
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);

@@ -1,4 +1,4 @@
-// Owns the queries over credentials, by their owner or by their workspace.
+// Owns the queries over credentials by user or workspace, set-up tokens, password resets and reset mails.
 import { sql } from 'kysely';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { CredentialKind } from '../../core/auth/tokens.ts';
@@ -81,7 +81,7 @@ export async function saveName(db: Db, access: SelfAccess, full_name: string, no
     .executeTakeFirstOrThrow();
 }
 
-/** Takes a reset link out of use and gives whose it was; undefined when it was used, is over or never was. */
+/** Marks a reset as used and returns its user; undefined if the hash is unknown, used or expired. */
 export async function redeemReset(db: Db, hash: Buffer, now: Date) {
   return db
     .updateTable('password_resets')
@@ -109,7 +109,7 @@ export async function insertResetMail(db: Db, user_id: string, now: Date): Promi
 
 const keepMs = 24 * 60 * 60 * 1000;
 
-/** Those that are over stay for a day, so that what went wrong can be looked at. */
+/** Finished rows stay for a day, so that an operator can see why a mail was not sent. */
 export async function removeOldResetMails(db: Db, now: Date): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('reset_mails')

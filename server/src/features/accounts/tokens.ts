@@ -1,5 +1,5 @@
-// Owns personal access tokens, personal API keys and workspace keys: who may make which, and how they end
-// (docs/contract.md §1.4).
+// Owns creating, changing and revoking personal access tokens, personal API keys and workspace keys
+// (docs/api/accounts.md#tokens-and-keys).
 
 import { audit, auditSelf } from '../../core/audit/audit.ts';
 import { credentialsInvalid } from '../../core/auth/credentials.ts';
@@ -43,7 +43,7 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   if (parent !== null) refuseWiderThanParent(parent, rights);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, tokenLockName(access));
-    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid(); // revoked meanwhile
+    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid(); // revoked since the guard ran
     if ((await listTokens(db, access, now)).length >= maxTokens)
       throw limitReached(maxTokens, 'tokens', tooManyMessage(maxTokens));
     await requireApps(db, access, rights.app_ids);
@@ -66,7 +66,7 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   });
 }
 
-/** Making and revoking take turns, so that no token is made by one that is just being revoked. */
+/** Creating and revoking take the same lock, so that a token being revoked can't create another one that survives. */
 const tokenLockName = (access: WorkspaceAccess): string => `tokens in ${access.workspace_id}`;
 
 interface TokenRights {
@@ -75,7 +75,10 @@ interface TokenRights {
   readonly expires_at: Date | null;
 }
 
-/** A token's token can do no more than it, nor live longer. */
+/**
+ * A token created with another token has no more rights than its parent. For a read-only parent that is limited to app A
+ * and expires on 1 March: full access, app B, all apps, no expiry or 2 March are each refused.
+ */
 function refuseWiderThanParent(parent: Caller, wanted: TokenRights): void {
   const moreApps =
     parent.app_ids !== null && (wanted.app_ids === null || wanted.app_ids.some((id) => !parent.app_ids?.includes(id)));
@@ -85,7 +88,7 @@ function refuseWiderThanParent(parent: Caller, wanted: TokenRights): void {
   throw new Problem(
     'forbidden',
     'token_wider_than_parent',
-    'A token made by a token can reach no more apps, do no more and live no longer than it.',
+    'A token created with another token can’t have more apps, a higher permission or a later expiry than that token.',
   );
 }
 
@@ -109,7 +112,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
   });
 }
 
-/** At once and for good, with everything made by it. */
+/** Revokes the token and all tokens created with it. They stop working with the next request. */
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, tokenLockName(access));
@@ -214,4 +217,4 @@ export async function revokeWorkspaceKey(db: Db, access: WorkspaceKeyAccess, now
   });
 }
 
-const tooManyMessage = (limit: number): string => `At most ${limit} of these can be live at once.`;
+const tooManyMessage = (limit: number): string => `The limit of ${limit} is reached. Revoke one first.`;

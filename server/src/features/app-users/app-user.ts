@@ -1,5 +1,5 @@
-// Owns the people who use a built app: made and changed by its editors or its own server, which signs them in and hands
-// out their tokens (docs/contract.md §3.5).
+// Owns the users of a built app: created and changed by the app's editors or its own server, which signs them in and
+// gives them tokens (docs/api/app-users.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -31,19 +31,22 @@ export function createAppUser(db: Db, access: AppAccess, { data = {}, ...fields 
   });
 }
 
-/** What is left out stays; of `data` too, key by key. */
+/**
+ * Changes only what was sent. `data` is merged key by key, and null removes a key:
+ * `{ a: 1, b: 2 }` with `{ b: null, c: 3 }` becomes `{ a: 1, c: 3 }`.
+ */
 export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }: AppUserChange, now: Date) {
   return transaction(db, async (db) => {
-    const was = await lockAccessedUser(db, access);
+    const previous = await lockAccessedUser(db, access);
     const sent = {
       ...fields,
-      ...(data && { data: parse(AppUserData, ['body', 'data'], mergeData(was.data as UserData, data)) }),
+      ...(data && { data: parse(AppUserData, ['body', 'data'], mergeData(previous.data as UserData, data)) }),
     };
     const changed = (Object.keys(sent) as (keyof typeof sent)[]).filter(
-      (field) => !isDeepStrictEqual(sent[field], was[field]),
+      (field) => !isDeepStrictEqual(sent[field], previous[field]),
     );
-    if (changed.length === 0) return unchanged(presentAppUser(was));
-    const row = await saveAppUser(db, access, was.id, {
+    if (changed.length === 0) return unchanged(presentAppUser(previous));
+    const row = await saveAppUser(db, access, previous.id, {
       ...fields,
       ...(sent.data && { data: JSON.stringify(sent.data) }),
       updated_date: now,
@@ -53,20 +56,20 @@ export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }
     await audit(
       db,
       access,
-      { ...auditTarget(row), type: 'app_user.updated', before: only(was), after: only(row) },
+      { ...auditTarget(row), type: 'app_user.updated', before: only(previous), after: only(row) },
       now,
     );
     return presentAppUser(row);
   });
 }
 
-/** At once: their tokens end with them. What they wrote stays. */
+/** Their tokens stop working at once. Records they created stay. */
 export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
   return transaction(db, async (db) => {
-    const was = await lockAccessedUser(db, access);
-    await removeAppUser(db, access, was.id);
-    const before = { email: was.email, full_name: was.full_name, role: was.role };
-    await audit(db, access, { ...auditTarget(was), type: 'app_user.deleted', before }, now);
+    const previous = await lockAccessedUser(db, access);
+    await removeAppUser(db, access, previous.id);
+    const before = { email: previous.email, full_name: previous.full_name, role: previous.role };
+    await audit(db, access, { ...auditTarget(previous), type: 'app_user.deleted', before }, now);
     return { success: true } as const;
   });
 }
@@ -95,18 +98,18 @@ export function createAppUserToken(db: Db, access: AppUserAccess, seconds: numbe
   });
 }
 
-/** As they are now; gone, if somebody deleted them since the caller was let in. */
+/** Locks the row that the guard found. Throws 404 if the user was deleted since. */
 async function lockAccessedUser(db: Db, access: AppUserAccess): Promise<AppUserRow> {
   const row = await lockAppUser(db, access, access.app_user.id);
   if (row === undefined) throw notFound('app_user_not_found');
   return row;
 }
 
-/** Null takes a key away: to the rules, null and missing are the same. */
+/** Null removes a key, because rules treat null and missing as the same. */
 const mergeData = (data: UserData, change: UserData): UserData =>
   Object.fromEntries(Object.entries({ ...data, ...change }).filter(([, value]) => value !== null));
 
-/** What they are to their app is nobody else's business. */
+/** `data` may be personal, so the audit log only says that it changed. */
 const concealData = ({ data, ...fields }: Partial<AppUserRow>) => ({
   ...fields,
   ...(data !== undefined && { data: redacted }),
@@ -115,6 +118,6 @@ const concealData = ({ data, ...fields }: Partial<AppUserRow>) => ({
 const auditTarget = ({ id, app_id }: AppUserRow) => ({ target: { kind: 'app_user', id }, app_id });
 
 const emailTaken = () =>
-  new Problem('conflict', 'unique_conflict', 'Another user of this app has this e-mail address.', {
+  new Problem('conflict', 'unique_conflict', 'Another user of this app already has this e-mail address.', {
     members: { fields: ['email'] },
   });

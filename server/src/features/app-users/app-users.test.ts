@@ -23,7 +23,7 @@ const faultOf = (got: { body: { detail: { loc: unknown; type: string }[] } }) =>
 };
 
 describe('createAppUser', () => {
-  it('keeps what is sent, and fills in the rest', async () => {
+  it('stores the fields that are sent and defaults for the others', async () => {
     const { status, body } = await create({ email: ' Ann@Customers.Example ' });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -45,13 +45,13 @@ describe('createAppUser', () => {
     expect(Object.keys(all.body.data)).not.toContain('left');
   });
 
-  it('refuses an e-mail address that another user of the app has, in any case; another app may have it too', async () => {
+  it('refuses an e-mail address that another user of the same app has, ignoring case', async () => {
     const got = await create({ email: 'ANN@customers.example' });
     expect(got).toMatchObject({ status: 409, body: { code: 'unique_conflict', fields: ['email'] } });
     expect((await create({ email: 'ann@customers.example' }, other.id)).status).toBe(200);
   });
 
-  it('refuses what does not fit, and data over 16 KiB of JSON', async () => {
+  it('refuses invalid fields, and data over 16 KiB of JSON', async () => {
     const email = 'large@customers.example';
     expect(faultOf(await create({}))).toEqual({ loc: ['body', 'email'], type: 'missing' });
     expect(faultOf(await create({ email: 'nobody' }))).toEqual({ loc: ['body', 'email'], type: 'email_parsing' });
@@ -68,7 +68,7 @@ describe('createAppUser', () => {
     expect((await create({ email, data: full })).status).toBe(200);
   });
 
-  it('under an Idempotency-Key makes one, however often it is sent', async () => {
+  it('creates one user per Idempotency-Key, however often the request is repeated', async () => {
     const key = { 'idempotency-key': 'cy' };
     const first = await create({ email: 'cy@customers.example' }, app.id, key);
     const again = await create({ email: 'cy@customers.example' }, app.id, key);
@@ -81,7 +81,7 @@ describe('createAppUser', () => {
 });
 
 describe('listAppUsers', () => {
-  it('gives an app’s own users, newest first, page by page', async () => {
+  it('returns the app’s users, newest first, page by page', async () => {
     const place = await world.appOf(owner, workspace);
     const made: string[] = [];
     for (const name of ['a', 'b', 'c'])
@@ -94,7 +94,7 @@ describe('listAppUsers', () => {
     expect(elsewhere).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
   });
 
-  it('finds part of the e-mail address or the name, taken literally', async () => {
+  it('searches for literal parts of the e-mail address and the name', async () => {
     const place = await world.appOf(owner, workspace);
     await create({ email: 'x_1@search.example', full_name: 'Zoë 100%' }, place.id);
     await create({ email: 'xy1@search.example', full_name: 'Yan' }, place.id);
@@ -112,7 +112,7 @@ describe('listAppUsers', () => {
 });
 
 describe('updateAppUser', () => {
-  it('changes what is sent and keeps what is not; data key by key, where null takes a key away', async () => {
+  it('changes the fields that are sent and merges data key by key, where null removes a key', async () => {
     const made = await create({ email: 'ed@customers.example', full_name: 'Ed', data: { a: 1, b: { c: 2 }, d: 3 } });
     world.clock.aheadMs = 1000;
     const got = await change(made.body.id, { role: 'admin', data: { b: { e: 4 }, d: null, f: false } });
@@ -128,7 +128,7 @@ describe('updateAppUser', () => {
     expect(got.body.updated_date > made.body.updated_date).toBe(true);
   });
 
-  it('says when nothing changed, and leaves the row as it was', async () => {
+  it('reports when nothing changed, and leaves the row untouched', async () => {
     const { body } = await create({ email: 'fay@customers.example', data: { a: [1] } });
     world.clock.aheadMs = 1000;
     for (const same of [
@@ -143,7 +143,7 @@ describe('updateAppUser', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('refuses data that would be too large once merged, and another’s e-mail address; nothing is stored', async () => {
+  it('refuses data that is too large after merging, and another user’s e-mail address, without storing anything', async () => {
     const { body } = await create({ email: 'gus@customers.example', data: { a: 'x'.repeat(9_000) } });
     const large = await change(body.id, { full_name: 'Gus', data: { b: 'x'.repeat(9_000) } });
     expect(faultOf(large)).toEqual({ loc: ['body', 'data'], type: 'value_error' });
@@ -152,14 +152,14 @@ describe('updateAppUser', () => {
     expect((await change(body.id, {})).body).toEqual(body);
   });
 
-  it('loses none of two changes at once', async () => {
+  it('applies both of two concurrent changes', async () => {
     const { body } = await create({ email: 'hal@customers.example' });
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`);
     await Promise.all(keys.map((key) => change(body.id, { data: { [key]: 1 } })));
     expect(Object.keys((await change(body.id, {})).body.data).sort()).toEqual(keys);
   });
 
-  it('knows no user of another app', async () => {
+  it('does not find users of another app', async () => {
     const stranger = await create({ email: 'ida@customers.example' }, other.id);
     for (const id of [stranger.body.id, newId(), 'nonsense']) {
       expect(await change(id, {})).toMatchObject({ status: 404, body: { code: 'app_user_not_found' } });
@@ -174,7 +174,7 @@ describe('tokens', () => {
   // Known to be a token of ours: refused for its kind and not for being unknown.
   const isKnown = async (text: string) => (await world.call('GET', '/api/apps', { as: text })).body.code;
 
-  it('hold for an hour, or as long as is asked for, up to a day', async () => {
+  it('are valid for an hour, or as long as requested, up to a day', async () => {
     const { id } = (await create({ email: 'joe@customers.example' })).body;
     const lasts = async (body: object) => {
       const before = Date.now();
@@ -195,7 +195,7 @@ describe('tokens', () => {
     expect(faultOf(await mint(id, { expires_in_seconds: 86_401 })).type).toBe('less_than_equal');
   });
 
-  it('are refused outside their app, expire, and end at once with their user', async () => {
+  it('are refused outside their app, expire, and stop working when their user is deleted', async () => {
     const { id } = (await create({ email: 'kim@customers.example' })).body;
     const held = (await mint(id, { expires_in_seconds: 60 })).body.token;
     expect(await isKnown(held)).toBe('credential_kind_not_allowed');
@@ -214,7 +214,7 @@ describe('tokens', () => {
     }
   });
 
-  it('are swept out a day after they expired, and not before; other credentials stay', async () => {
+  it('are purged a day after they expired, not earlier; other credentials stay', async () => {
     const { id } = (await create({ email: 'lee@customers.example' })).body;
     await mint(id, { expires_in_seconds: 60 });
     await mint(id, { expires_in_seconds: 86_400 });
@@ -225,12 +225,12 @@ describe('tokens', () => {
     await purgeExpiredTokens(world.app.database.db, new Date(Date.now() + day + 61_000));
     expect(await credentialsOf(id)).toHaveLength(1);
     expect(await isKnown(old)).toBe('credentials_expired');
-    const sweep = world.app.background.jobs.find((job) => job.name === 'forget app user tokens');
+    const sweep = world.app.background.jobs.find((job) => job.name === 'purge expired app user tokens');
     expect(await sweep?.run(world.app.database.db, new Date(Date.now() + 3 * day))).toBeGreaterThan(0);
     expect(await credentialsOf(id)).toHaveLength(0);
   });
 
-  it('are not made for a user who goes while one is asked for', async () => {
+  it('are not created for a user who is deleted concurrently', async () => {
     const { id } = (await create({ email: 'may@customers.example' })).body;
     const asked = await Promise.all([
       world.call('DELETE', `${at()}/${id}`, { as: token }),
@@ -241,7 +241,7 @@ describe('tokens', () => {
   });
 });
 
-it('the audit log says what was done to whom, and conceals their data', async () => {
+it('the audit log records each change of an app user and conceals their data', async () => {
   const { id } = (await create({ email: 'ned@customers.example', data: { secret: 'pineapple' } })).body;
   await change(id, { role: 'admin', data: { secret: 'mango' } });
   const { expires_at } = (await world.call('POST', `${at()}/${id}/tokens`, { as: token })).body;

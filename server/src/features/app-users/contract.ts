@@ -1,4 +1,4 @@
-// Owns the shapes of the people who use a built app, and of the tokens they call with (docs/contract.md §3.5).
+// Owns the schemas of app users and their tokens as a caller sees them (docs/api/app-users.md).
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import {
@@ -46,16 +46,16 @@ export type AppUserChange = z.output<typeof AppUserChange>;
 
 export const AppUserQuery = query({
   ...pageQuery,
-  search: text(0, 256).optional().meta({ description: 'part of the e-mail address or the name' }),
+  search: text(0, 256).optional().meta({ description: 'Part of the e-mail address or the name.' }),
 });
 export type AppUserQuery = z.output<typeof AppUserQuery>;
 
 export const NewAppUserToken = body({
-  expires_in_seconds: optional(integer(60, 86_400)).meta({ description: 'an hour when left out' }),
+  expires_in_seconds: optional(integer(60, 86_400)).meta({ description: 'Default: 3600.' }),
 });
 
 export const AppUserToken = answer('AppUserToken', {
-  token: z.string().meta({ description: 'shown this once' }),
+  token: z.string().meta({ description: 'The token itself. Only this answer contains it.' }),
   expires_at: timestamp,
 });
 

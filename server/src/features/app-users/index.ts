@@ -1,9 +1,9 @@
-// The door of app users: the people who use a built app, and the tokens they call with.
+// Entry point of app users: the people who use a built app, and their tokens.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AppUserDeps, appUserRoutes } from './routes.ts';
 import { purgeExpiredTokens } from './store.ts';
 
 export const appUsers = (deps: AppUserDeps) => ({
   routes: appUserRoutes(deps),
-  jobs: [{ name: 'forget app user tokens', everyMs: 60_000, run: purgeExpiredTokens }] satisfies Job[],
+  jobs: [{ name: 'purge expired app user tokens', everyMs: 60_000, run: purgeExpiredTokens }] satisfies Job[],
 });

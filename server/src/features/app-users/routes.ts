@@ -1,4 +1,4 @@
-// Owns the HTTP contract of an app's users and their tokens.
+// Owns the routes of an app's users and their tokens.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { appAs, nestedResource } from '../../core/auth/resource-guards.ts';
@@ -35,7 +35,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     name: 'listAppUsers',
     method: 'GET',
     path: '/api/apps/{app_id}/users',
-    summary: 'List the people who use an app, newest first',
+    summary: 'List the users of an app, newest first',
     credentials: readCredentials,
     access: editorGuard,
     limit,
@@ -53,7 +53,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     name: 'createAppUser',
     method: 'POST',
     path: '/api/apps/{app_id}/users',
-    summary: 'Add someone who uses an app',
+    summary: 'Create a user of an app',
     credentials: writeCredentials,
     access: editorGuard,
     limit,
@@ -68,8 +68,8 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     name: 'updateAppUser',
     method: 'PATCH',
     path: '/api/apps/{app_id}/users/{user_id}',
-    summary: 'Change someone who uses an app; what is left out stays',
-    description: 'Of `data` the keys that are sent change, and a key sent as null goes; the others stay.',
+    summary: 'Change a user of an app',
+    description: 'Fields that are not sent keep their value. `data` is merged key by key; null removes a key.',
     credentials: writeCredentials,
     access: appUserGuard,
     limit,
@@ -83,7 +83,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     name: 'deleteAppUser',
     method: 'DELETE',
     path: '/api/apps/{app_id}/users/{user_id}',
-    summary: 'Remove someone who uses an app; their tokens end at once, what they wrote stays',
+    summary: 'Delete a user of an app; their tokens stop working at once, their records stay',
     credentials: writeCredentials,
     access: appUserGuard,
     limit,
@@ -95,8 +95,8 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     name: 'createAppUserToken',
     method: 'POST',
     path: '/api/apps/{app_id}/users/{user_id}/tokens',
-    summary: 'Make a token under which someone who uses an app reaches its data',
-    description: 'For the app’s own server, which has signed the person in. The token is good for this app only.',
+    summary: 'Create a token with which a user of an app calls its data operations',
+    description: 'For the app’s own server, after it has signed the user in. The token is valid for this app only.',
     credentials: writeCredentials,
     access: appUserGuard,
     limit,

@@ -1,4 +1,4 @@
-// Owns the queries over an app's users, and the sweep of their tokens.
+// Owns the queries over an app's users, and the purge of their expired tokens.
 import { sql, type Updateable } from 'kysely';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -8,7 +8,7 @@ import type { AppUserQuery, AppUserRow, UserData } from './contract.ts';
 
 const users = (db: Db, { app }: AppAccess) => db.selectFrom('app_users').where('app_id', '=', app.id).selectAll();
 
-/** Newest first, with one more than the limit. */
+/** Newest first. Returns one row more than the limit, which tells whether there is another page. */
 export function listAppUsers(db: Db, access: AppAccess, query: AppUserQuery, after: Position | undefined) {
   let found = users(db, access)
     .orderBy('created_date', 'desc')
@@ -25,7 +25,7 @@ export function listAppUsers(db: Db, access: AppAccess, query: AppUserQuery, aft
 export const findAppUser = (db: Db, access: AppAccess, id: string): Promise<AppUserRow | undefined> =>
   users(db, access).where('id', '=', idOrNull(id)).executeTakeFirst();
 
-/** As they are now, held until the transaction ends. */
+/** Locks the row until the transaction ends. */
 export const lockAppUser = (db: Db, access: AppAccess, id: string): Promise<AppUserRow | undefined> =>
   users(db, access).where('id', '=', id).forUpdate().executeTakeFirst();
 
@@ -36,7 +36,7 @@ interface AppUserFields {
   readonly data: UserData;
 }
 
-/** Undefined when another user of the app has the address. */
+/** Returns undefined if another user of the app has the e-mail address. */
 export const insertAppUser = (db: Db, { app }: AppAccess, { data, ...fields }: AppUserFields, now: Date) =>
   db
     .insertInto('app_users')
@@ -52,7 +52,7 @@ export const insertAppUser = (db: Db, { app }: AppAccess, { data, ...fields }: A
     .returningAll()
     .executeTakeFirst();
 
-/** Undefined when another user of the app has the address. */
+/** Returns undefined if another user of the app has the e-mail address. */
 export async function saveAppUser(db: Db, { app }: AppAccess, id: string, change: Updateable<Tables['app_users']>) {
   try {
     const saved = db.updateTable('app_users').set(change).where('app_id', '=', app.id).where('id', '=', id);
@@ -63,15 +63,15 @@ export async function saveAppUser(db: Db, { app }: AppAccess, id: string, change
   }
 }
 
-/** Their tokens go with them. */
+/** Their tokens are removed by the foreign key. */
 export async function removeAppUser(db: Db, { app }: AppAccess, id: string): Promise<void> {
   await db.deleteFrom('app_users').where('app_id', '=', app.id).where('id', '=', id).execute();
 }
 
-const keepMs = 24 * 60 * 60 * 1000; // so long a page left open is told that its token has expired, not that it never was
+const keepMs = 24 * 60 * 60 * 1000; // until then, a caller learns that the token has expired, not that it is unknown
 const batchSize = 1_000;
 
-/** Deletes tokens of app users that are long over, some at a time; gives how many. */
+/** Deletes a batch of tokens that expired more than a day ago. Returns how many. */
 export async function purgeExpiredTokens(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from credentials where id in (
     select id from credentials where kind = 'app_user_token' and expires_at <= ${new Date(now.getTime() - keepMs)}

@@ -1,4 +1,4 @@
-// Owns the life of an app: made, changed, handed over, thrown away and fetched back (docs/contract.md §3.1).
+// Owns creating, changing, transferring, trashing and restoring apps (docs/api/apps.md).
 
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
@@ -39,22 +39,26 @@ export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fie
   });
 }
 
-/** A transfer needs owner rights; the receiver must be a joined member who may make apps. */
+/** Only the app's owner may transfer it, to a member of the workspace who may create apps. */
 async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
   if (access.app_role !== 'owner') {
-    throw new Problem('forbidden', 'role_required', 'Handing an app over needs the role owner.', {
+    throw new Problem('forbidden', 'role_required', 'Only the app’s owner can transfer it.', {
       members: { required_role: 'owner' },
     });
   }
   const member = await findMember(db, access, email);
   if (member === undefined) throw notFound('member_not_found');
   if (member.role === 'viewer' || member.role === 'guest') {
-    throw new Problem('bad_request', 'role_not_assignable', 'A viewer or guest cannot own an app.');
+    throw new Problem(
+      'bad_request',
+      'role_not_assignable',
+      'Viewers and guests can’t own apps. Change the member’s role first.',
+    );
   }
   return member;
 }
 
-/** Into the trash for 30 days: out of sight at once. */
+/** Moves the app to the trash. It is hidden at once and purged after 30 days. */
 export async function deleteApp(db: Db, access: AppAccess, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {

@@ -14,7 +14,7 @@ const list = async (query = '', as = token) => world.call('GET', `/api/apps${que
 const names = (got: { body: { items: { name: string }[] } }) => got.body.items.map((item) => item.name);
 
 describe('createApp', () => {
-  it('makes an app of an empty body, or of none', async () => {
+  it('creates an app with an empty body or none', async () => {
     for (const body of [undefined, {}]) {
       const got = await create(body);
       expect(got.status).toBe(200);
@@ -34,7 +34,7 @@ describe('createApp', () => {
     }
   });
 
-  it('makes a slug of the name and six characters', async () => {
+  it('derives the slug from the name and six characters', async () => {
     for (const name of ['Ünïcödé Shop!', '日本', '---', 'x'.repeat(100)]) {
       expect((await create({ name })).body.slug).toMatch(/^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/);
     }
@@ -49,7 +49,7 @@ describe('createApp', () => {
     expect((await create({ name: '   ' })).body.detail[0].type).toBe('string_too_short');
   });
 
-  it('belongs to the workspace’s owner when a workspace key makes it', async () => {
+  it('makes the workspace owner the app’s owner if a workspace key creates it', async () => {
     const key = await world.credential({
       kind: 'workspace_key',
       user_id: null,
@@ -66,7 +66,7 @@ describe('Idempotency-Key on createApp', () => {
   const count = async () =>
     (await world.db.selectFrom('apps').where('workspace_id', '=', workspace).select('id').execute()).length;
 
-  it('makes one app however often the same request is sent', async () => {
+  it('creates one app, however often the request is repeated', async () => {
     const before = await count();
     const headers = { 'idempotency-key': 'once:1' };
     const first = await create({ name: 'Once' }, headers);
@@ -77,7 +77,7 @@ describe('Idempotency-Key on createApp', () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('makes one app when the same request is sent twice at the same time', async () => {
+  it('creates one app for two concurrent requests', async () => {
     const before = await count();
     const sent = await Promise.all(
       Array.from({ length: 8 }, () => create({ name: 'Race' }, { 'idempotency-key': 'race' })),
@@ -92,7 +92,7 @@ describe('Idempotency-Key on createApp', () => {
     }
   });
 
-  it('refuses the same key with another body', async () => {
+  it('refuses the same key with a different body', async () => {
     const headers = { 'idempotency-key': 'other' };
     await create({ name: 'A' }, headers);
     expect(await create({ name: 'B' }, headers)).toMatchObject({
@@ -101,7 +101,7 @@ describe('Idempotency-Key on createApp', () => {
     });
   });
 
-  it('releases the key when the request was refused, and after a day', async () => {
+  it('releases the key if the request was refused, and after a day', async () => {
     const headers = { 'idempotency-key': 'freed' };
     expect((await create({ name: '' }, headers)).status).toBe(422);
     const first = await create({ name: 'Good' }, headers);
@@ -113,7 +113,7 @@ describe('Idempotency-Key on createApp', () => {
     expect(later.body.id).not.toBe(first.body.id);
   });
 
-  it('is one key per caller and path', async () => {
+  it('is scoped to caller and path', async () => {
     const other = await world.member(workspace, 'editor', 'second@example.com');
     const headers = { 'idempotency-key': 'shared' };
     const first = await create({ name: 'Same' }, headers);
@@ -137,7 +137,7 @@ describe('Idempotency-Key on createApp', () => {
 });
 
 describe('listApps', () => {
-  it('sorts, filters, searches and pages without losing or repeating one', async () => {
+  it('sorts, filters, searches and pages without losing or repeating an app', async () => {
     const person = await world.person('list@example.com');
     const place = await world.workspace(person);
     const as = await world.token(person, place);
@@ -179,7 +179,7 @@ describe('listApps', () => {
     expect(names(await list('', await world.token(owner, workspace, { app_ids: [hidden.id] })))).toEqual(['hidden']);
   });
 
-  it('filters by folder, also by one’s own personal folder, and finds nothing in another person’s', async () => {
+  it('filters by workspace folder and own personal folder, and finds nothing in another user’s folder', async () => {
     const app = await world.appOf(owner, workspace, { name: 'filed' });
     const editor = await world.member(workspace, 'editor', 'e@example.com');
     const mine = (await world.call('POST', '/api/app-folders', { as: token, body: { name: 'Mine' } })).body.id;
@@ -189,7 +189,7 @@ describe('listApps', () => {
     expect(names(await list('?folder_id=nonsense'))).toEqual([]);
   });
 
-  it('names query parameters that had no effect', async () => {
+  it('reports query parameters that had no effect', async () => {
     expect((await list('?serach=x')).headers['x-ignored-fields']).toBe('serach');
   });
 
@@ -214,7 +214,7 @@ describe('listApps', () => {
 });
 
 describe('getApp', () => {
-  it('reads an app by id, by GET and by HEAD', async () => {
+  it('reads an app by id with GET and HEAD', async () => {
     const app = await world.appOf(owner, workspace, {
       name: 'One',
       user_description: 'a ‚text‘ with "quotes" and \u2028',

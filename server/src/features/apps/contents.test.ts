@@ -17,7 +17,7 @@ const get = (id: string, token = as) => world.call('GET', `/api/apps/${id}`, { a
 describe('updateApp', () => {
   const change = (id: string, body: object, token = as) => world.call('PUT', `/api/apps/${id}`, { as: token, body });
 
-  it('merges what is sent and keeps the rest', async () => {
+  it('changes the fields that are sent and keeps the others', async () => {
     const app = await newApp();
     const got = await change(app.id, {
       name: 'New',
@@ -35,7 +35,7 @@ describe('updateApp', () => {
     expect((await change(app.id, { logo_url: null, name: null })).body).toMatchObject({ name: 'New', logo_url: null });
   });
 
-  it('refuses a slug that is taken or malformed, and addresses that are none', async () => {
+  it('refuses a taken or malformed slug, and malformed URLs and origins', async () => {
     const [one, two] = [await newApp(), await newApp()];
     expect(await change(one.id, { slug: two.slug })).toMatchObject({ status: 409, body: { code: 'slug_taken' } });
     for (const [body, type] of [
@@ -48,7 +48,7 @@ describe('updateApp', () => {
     }
   });
 
-  it('hands the app over to a member who may own it, by owner rights only', async () => {
+  it('transfers the app to a member who may own it, for its owner only', async () => {
     const app = await newApp();
     expect(await change(app.id, { owner_email: editor.email }, editorToken)).toMatchObject({
       status: 403,
@@ -71,13 +71,13 @@ describe('updateApp', () => {
 });
 
 describe('the trash', () => {
-  it('takes an app once, also when asked thrice at once', async () => {
+  it('accepts an app once, even if it is deleted three times concurrently', async () => {
     const app = await newApp();
     const asked = await Promise.all([1, 2, 3].map(() => world.call('DELETE', `/api/apps/${app.id}`, { as })));
     expect(asked.map((got) => got.status).sort()).toEqual([200, 404, 404]);
   });
 
-  it('takes an app out of sight at once and gives it back as it was', async () => {
+  it('hides an app at once and restores it unchanged', async () => {
     const app = await newApp();
     const remove = () => world.call('DELETE', `/api/apps/${app.id}`, { as });
     expect((await remove()).body).toEqual({ success: true });
@@ -95,7 +95,7 @@ describe('shares', () => {
   const put = (id: string, email: string, role: string) =>
     world.call('PUT', `/api/apps/${id}/shares/${encodeURIComponent(email)}`, { as, body: { role } });
 
-  it('let a member in, by e-mail in any case, and out again', async () => {
+  it('give a member access by e-mail address, ignoring case, until removed', async () => {
     const app = await world.appOf(owner, workspace, { visibility: 'private' });
     const guest = await world.member(workspace, 'guest', 'guest@example.com');
     const token = await world.token(guest, workspace);
@@ -120,7 +120,7 @@ describe('shares', () => {
     expect(log.body.items[0]).toMatchObject({ before: { email: guest.email } });
   });
 
-  it('refuse to make a viewer an editor, and what is no address', async () => {
+  it('refuse a workspace viewer as editor, and an invalid e-mail address', async () => {
     const app = await newApp();
     const viewer = await world.member(workspace, 'viewer', 'only-views@example.com');
     expect(await put(app.id, viewer.email, 'editor')).toMatchObject({
@@ -139,7 +139,7 @@ describe('files', () => {
   const put = (id: string, path: string, body: object) => world.call('PUT', at(id, path), { as, body });
   const sync = (id: string, body: object) => world.call('PUT', `/api/apps/${id}/files`, { as, body });
 
-  it('are written, read, listed by path and deleted; each change is one revision', async () => {
+  it('are written, read, listed by path and deleted, with one revision per change', async () => {
     const app = await newApp();
     const written = await put(app.id, 'src/ü.ts', { content: 'hello 😀' });
     expect(written.body).toMatchObject({
@@ -171,7 +171,7 @@ describe('files', () => {
     expect((await get(app.id)).body.revision).toBe(4);
   });
 
-  it('refuse to overwrite what changed meanwhile', async () => {
+  it('refuse to overwrite a file that has changed since it was read', async () => {
     const app = await newApp();
     const { sha256 } = (await put(app.id, 'a', { content: '1', expected_sha256: null })).body;
     expect(await put(app.id, 'a', { content: '2', expected_sha256: null })).toMatchObject({
@@ -182,7 +182,7 @@ describe('files', () => {
     expect((await put(app.id, 'a', { content: '3', expected_sha256: sha256 })).status).toBe(409);
   });
 
-  it('sync all or nothing', async () => {
+  it('are synced all or nothing', async () => {
     const app = await newApp();
     const first = await sync(app.id, {
       files: [
@@ -231,7 +231,7 @@ describe('files', () => {
     expect((await get(app.id)).body.revision).toBe(3);
   });
 
-  it('made at once by many lose no revision', async () => {
+  it('written concurrently lose no revision', async () => {
     const app = await newApp();
     const revisions = await Promise.all(Array.from({ length: 10 }, (_, i) => put(app.id, `f${i}`, { content: 'x' })));
     expect(revisions.map((got) => got.body.revision).sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
@@ -245,7 +245,7 @@ describe('files', () => {
     },
   );
 
-  it('refuse what is not base64', async () => {
+  it('refuse invalid base64', async () => {
     const app = await newApp();
     expect((await put(app.id, 'x', { content: '%%%', encoding: 'base64' })).body.detail[0]).toMatchObject({
       loc: ['body', 'content'],
@@ -253,7 +253,7 @@ describe('files', () => {
     });
   });
 
-  it('are at most 5 MiB each and 5,000 an app', async () => {
+  it('are limited to 5 MiB each and 5,000 per app', async () => {
     const app = await newApp();
     expect(await put(app.id, 'large', { content: 'x'.repeat(5 * 1024 * 1024 + 1) })).toMatchObject({
       status: 413,
@@ -281,7 +281,7 @@ describe('secrets', () => {
   const put = (id: string, name: string, value: string) =>
     world.call('PUT', `/api/apps/${id}/secrets/${name}`, { as, body: { value } });
 
-  it('are written and listed by name, never shown, and the table holds nothing readable', async () => {
+  it('are written and listed by name, never returned, and encrypted in the table', async () => {
     const app = await newApp();
     const value = 'sk-live-0123456789-canary';
     expect((await put(app.id, 'API_KEY', value)).body).toMatchObject({ name: 'API_KEY', last4: 'nary' });
@@ -301,7 +301,7 @@ describe('secrets', () => {
     expect(await remove()).toMatchObject({ status: 404, body: { code: 'secret_not_found' } });
   });
 
-  it('have upper-case names and are at most 100', async () => {
+  it('require upper-case names and are limited to 100', async () => {
     const app = await newApp();
     expect((await put(app.id, 'lower', 'x')).body.detail[0]).toMatchObject({
       loc: ['path', 'secret_name'],
@@ -323,7 +323,7 @@ describe('secrets', () => {
     await world.db.deleteFrom('app_secrets').where('app_id', '=', app.id).execute();
   });
 
-  it('are moved to a new master key while the service runs', async () => {
+  it('are re-encrypted with a new master key while the service runs', async () => {
     const app = await newApp();
     await put(app.id, 'KEPT', 'the value that must survive');
     const [old] = world.config.MASTER_KEYS;

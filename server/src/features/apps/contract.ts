@@ -1,5 +1,5 @@
-// Owns the shapes of what is sent about apps, their shares, files and secrets (docs/contract.md §3.1, §3.2). An app itself
-// is shown by every feature alike: `access/app-shapes.ts`.
+// Owns the schemas of requests about apps, and of their shares, files and secrets (docs/api/apps.md). The schema of an app
+// itself is shared by all features: core/identity/app-shapes.ts.
 import { z } from 'zod';
 import { appList, publicSettings } from '../../core/identity/app-shapes.ts';
 import {
@@ -54,7 +54,7 @@ export const Share = answer('AppShare', {
 });
 export const ShareRole = body({ role: oneOf('editor', 'viewer') });
 
-// Relative, no empty, `.` or `..` segment, no control character, nothing under `.git/`.
+// A relative path without empty, `.` or `..` segments and control characters, not under `.git/`: `src/App.tsx`.
 const pathPattern = /^(?!\.git(?:\/|$))(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+)*$/u;
 const filePath = pattern(pathPattern, 400);
 const encoding = optional(oneOf('utf-8', 'base64'));
@@ -77,7 +77,9 @@ export const AppFileContent = answer('AppFileContent', {
 export const FileInput = body({
   content: z.string(),
   encoding,
-  expected_sha256: clearable(z.string()).meta({ description: 'the hash you read; null: the file must not exist yet' }),
+  expected_sha256: clearable(z.string()).meta({
+    description: 'The `sha256` you last read; null if the file must not exist yet.',
+  }),
 });
 export type FileInput = z.output<typeof FileInput>;
 export interface StoredFile {

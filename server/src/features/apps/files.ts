@@ -1,4 +1,5 @@
-// Owns an app's files: each change is one revision, whole or not at all (docs/contract.md §3.2).
+// Owns an app's files. Each change is one revision and applies completely or not at all
+// (docs/api/apps.md#files-and-secrets).
 import { createHash } from 'node:crypto';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -24,7 +25,7 @@ export async function getAppFile(db: Db, access: AppAccess, path: string) {
 export async function putAppFile(db: Db, access: AppAccess, path: string, input: FileInput, now: Date) {
   const file = toStoredFile(path, input);
   return transaction(db, async (db) => {
-    const revision = await incrementRevision(db, access, now); // also holds the app, so that changes of its files take turns
+    const revision = await incrementRevision(db, access, now); // also locks the app's row, so that changes of its files are serialized
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
     if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(revision - 1);
@@ -50,7 +51,7 @@ export async function deleteAppFile(db: Db, access: AppAccess, path: string, now
   });
 }
 
-/** All or nothing: the app's files become what was sent, in one revision. */
+/** Writes all files that were sent in one revision, and with `delete_missing` removes all others. */
 export async function syncAppFiles(db: Db, access: AppAccess, input: FileSyncInput, now: Date) {
   const files = input.files.map((file) => toStoredFile(file.path, file));
   return transaction(db, async (db) => {
@@ -86,7 +87,7 @@ function toStoredFile(
 ): StoredFile {
   const bytes = Buffer.from(content, encoding === 'utf-8' ? 'utf8' : 'base64');
   if (encoding === 'base64' && bytes.toString('base64') !== content) {
-    throw new ValidationError([{ loc: ['body', 'content'], msg: 'must be base64', type: 'value_error' }]);
+    throw new ValidationError([{ loc: ['body', 'content'], msg: 'must be valid base64', type: 'value_error' }]);
   }
   if (bytes.length > maxFileBytes) throw tooLarge(maxFileBytes);
   return {
@@ -102,7 +103,7 @@ async function enforceFileLimits(db: Db, access: AppAccess): Promise<void> {
   const { count, bytes } = await sumFileSizes(db, access);
   if (bytes > maxAppBytes) throw tooLarge(maxAppBytes);
   if (count > maxFiles) {
-    throw limitReached(maxFiles, 'files', `An app has at most ${maxFiles} files.`);
+    throw limitReached(maxFiles, 'files', `An app can have at most ${maxFiles} files.`);
   }
 }
 
@@ -112,7 +113,7 @@ interface FileChanges {
   readonly deleted: string[];
 }
 
-/** What changed, in a size a log can hold. */
+/** The audit entry lists at most 100 paths. */
 const summarisePaths = (paths: readonly string[]) => ({ count: paths.length, paths: paths.slice(0, 100) });
 
 const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileChanges, now: Date) =>
@@ -135,12 +136,17 @@ const auditFiles = (db: Db, access: AppAccess, revision: number, changes: FileCh
   );
 
 const revisionConflict = (revision: number) =>
-  new Problem('conflict', 'revision_conflict', 'The files have changed since you read them.', {
-    members: { revision },
-    retrySafe: false,
-  });
+  new Problem(
+    'conflict',
+    'revision_conflict',
+    'The files have changed since you read them. Read them again and retry.',
+    {
+      members: { revision },
+      retrySafe: false,
+    },
+  );
 
 const tooLarge = (limit: number) =>
-  new Problem('too_large', 'payload_too_large', 'The files are larger than an app may hold.', {
+  new Problem('too_large', 'payload_too_large', 'The file, or all files of the app together, exceed the size limit.', {
     members: { limit_bytes: limit },
   });

@@ -1,4 +1,4 @@
-// The door of apps: their life from making to purge, whom they are shared with, their files and their secrets.
+// Entry point of apps: apps from creation to purge, their shares, files and secrets.
 import { purgeApps } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AppDeps, appRoutes } from './routes.ts';

@@ -1,5 +1,5 @@
-// Owns an app's secrets: written by its editors, shown to nobody, opened only by what runs for the app
-// (docs/contract.md §3.2, §11.4).
+// Owns an app's secrets: written by its editors, encrypted at rest, never returned
+// (docs/api/apps.md#files-and-secrets).
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
@@ -9,7 +9,7 @@ import type { Db } from '../../tables.ts';
 import { countSecrets, findSecret, listSecretsUnderOldKeys, removeSecret, saveRewrapped, saveSecret } from './store.ts';
 
 const maxSecrets = 100;
-const minLengthForLast4 = 16; // of a shorter value, four characters would tell too much
+const minLengthForLast4 = 16; // the last four characters of a shorter value would reveal too much
 
 const secretLocation = (app_id: string, name: string) => ['app_secrets', `${app_id}/${name}`, 'sealed'] as const;
 
@@ -26,7 +26,7 @@ export async function putAppSecret(
     await takeAdvisoryLock(db, `secrets of ${app.id}`);
     const before = await findSecret(db, access, name);
     if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
-      throw limitReached(maxSecrets, 'secrets', `An app has at most ${maxSecrets} secrets.`);
+      throw limitReached(maxSecrets, 'secrets', `An app can have at most ${maxSecrets} secrets.`);
     }
     const last4 = value.length < minLengthForLast4 ? null : value.slice(-4);
     await saveSecret(db, access, { name, sealed: secrets.seal(value, secretLocation(app.id, name)), last4 }, now);
@@ -59,7 +59,7 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
   });
 }
 
-/** Moves secrets sealed under older master keys to the current one; gives how many. Runs beside everything else. */
+/** Re-encrypts a batch of secrets that use an older master key with the current one. Returns how many. */
 export const rewrapSecrets = async (db: Db, secrets: Secrets, currentKeyId: string): Promise<number> =>
   rewrapEach('app secrets', await listSecretsUnderOldKeys(db, currentKeyId, 500), async (row) => {
     const rewrapped = secrets.rewrap(row.sealed, secretLocation(row.app_id, row.name));

@@ -1,4 +1,4 @@
-// Owns who else may use an app: shares with people of the workspace, and with guests from outside (docs/contract.md §3.1).
+// Owns sharing an app with members of the workspace and with guests from outside (docs/api/apps.md#shares).
 
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
@@ -11,9 +11,9 @@ import type { Db } from '../../tables.ts';
 
 type ShareRole = 'editor' | 'viewer';
 
-/** What sharing needs of the room that lets people in: asking a guest in, taking that back, letting one go. */
+/** What sharing needs from the members feature: inviting a guest, withdrawing the invitation, removing a guest. */
 export interface GuestInvitations {
-  /** `before` is the share they had; `notify` mails the link of a new invitation. */
+  /** `before` is the role of an existing share; `notify` mails the link of a new invitation. */
   invite(
     db: Db,
     access: AppAccess,
@@ -21,7 +21,7 @@ export interface GuestInvitations {
     role: ShareRole,
     now: Date,
   ): Promise<{ before: ShareRole | null; notify: (() => Promise<'sent' | 'failed' | 'off'>) | null }>;
-  /** Gives the share that ended, if there was one. */
+  /** Returns the role of the share that was withdrawn, or undefined if there was none. */
   uninvite(db: Db, access: AppAccess, email: string, now: Date): Promise<ShareRole | undefined>;
   leave(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
 }
@@ -48,7 +48,11 @@ export const putAppShare = (
 
 async function shareWithMember(db: Db, access: AppAccess, member: Member, role: ShareRole, now: Date) {
   if (member.role === 'viewer' && role === 'editor') {
-    throw new Problem('bad_request', 'role_not_assignable', 'A viewer of the workspace cannot edit an app.');
+    throw new Problem(
+      'bad_request',
+      'role_not_assignable',
+      'Viewers of the workspace can’t be editors of an app. Share it as viewer, or change their role first.',
+    );
   }
   const share = { email: member.email, role, status: 'joined' as const };
   const before = await findShare(db, access, member.id);
@@ -83,7 +87,7 @@ async function shareWithGuest(
   });
 }
 
-/** A guest who has no share left leaves the workspace, or is no longer invited to it. */
+/** Removes a guest, or their invitation, with their last share. */
 export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: GuestInvitations, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const member = await findMember(db, access, email);

@@ -1,4 +1,4 @@
-// Owns the queries over the app list, files and secrets. The apps' own rows belong to access.
+// Owns the queries over the list of apps, their files and secrets. The table `apps` itself belongs to core/identity.
 import { sql } from 'kysely';
 import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type AppListRow, selectAppList } from '../../core/identity/app-list.ts';
@@ -41,7 +41,7 @@ export async function listHashes(db: Db, access: AppAccess): Promise<Map<string,
 }
 
 export async function saveFiles(db: Db, { app }: AppAccess, changed: readonly StoredFile[], now: Date): Promise<void> {
-  // A few at a time: a statement takes 65,535 parameters, and one file may be 5 MiB.
+  // In batches: a statement has at most 65,535 parameters, and a file up to 5 MiB.
   for (let start = 0; start < changed.length; start += 100) {
     const rows = changed.slice(start, start + 100).map((file) => ({ ...file, app_id: app.id, updated_date: now }));
     await db
@@ -126,7 +126,7 @@ export async function removeSecret(db: Db, { app }: AppAccess, name: string): Pr
   return numDeletedRows > 0n;
 }
 
-/** Of all apps: secrets whose data key is wrapped by another master key than this. */
+/** Lists secrets of all apps whose data key is encrypted with another master key than `keyId`. */
 export async function listSecretsUnderOldKeys(db: Db, keyId: string, limit: number) {
   const { rows } = await sql<{ app_id: string; name: string; sealed: string }>`/* service */
     select app_id, name, sealed from app_secrets where not starts_with(sealed, ${`v1.${keyId}.`}) order by random() limit ${limit}`.execute(
@@ -135,7 +135,7 @@ export async function listSecretsUnderOldKeys(db: Db, keyId: string, limit: numb
   return rows;
 }
 
-/** Only if it is still the one that was read: a secret written meanwhile is already under the current key. */
+/** Writes only if the secret has not changed since it was read: a new value already uses the current key. */
 export async function saveRewrapped(
   db: Db,
   row: { app_id: string; name: string; sealed: string },

@@ -1,4 +1,4 @@
-// The door of the installation's own operations: alive, ready, figures, and the description of the API.
+// Entry point of the installation's own operations: health checks, metrics, OpenAPI document, reference page.
 import { type InstallationDeps, installationRoutes } from './routes.ts';
 
-export const installation = (of: InstallationDeps) => ({ routes: installationRoutes(of) });
+export const installation = (deps: InstallationDeps) => ({ routes: installationRoutes(deps) });

@@ -8,7 +8,7 @@ const owner = await world.person('owner@example.com');
 const token = await world.token(owner, await world.workspace(owner));
 
 describe('live and ready', () => {
-  it('is alive', async () => {
+  it('is live', async () => {
     expect(await world.call('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
@@ -21,7 +21,7 @@ describe('live and ready', () => {
     });
   });
 
-  it('is not ready while a migration is missing, and says so', async () => {
+  it('is not ready while a migration is pending, and reports it', async () => {
     await world.db
       .insertInto('migrations' as never)
       .values({ name: 'x', checksum: 'x' } as never)
@@ -43,7 +43,7 @@ describe('live and ready', () => {
       .execute();
   });
 
-  it('is not ready without a database, still alive, and refuses requests as unavailable', async () => {
+  it('is live but not ready without a database, and answers requests with 503', async () => {
     const lost = await startSecondApp(world, { databaseUrl: 'postgres://postgres@127.0.0.1:1/none' });
     expect(await lost.call('GET', '/readyz')).toMatchObject({
       status: 503,
@@ -59,12 +59,12 @@ describe('live and ready', () => {
   });
 });
 
-describe('the work that waits', () => {
+describe('queue lag and worker heartbeat', () => {
   const checks = async () => (await world.call('GET', '/readyz')).body.checks;
   const figures = async () =>
     (await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } })).text;
 
-  it('is told before anybody works, without a heartbeat made up', async () => {
+  it('are reported before any worker has run, with a null heartbeat', async () => {
     expect(await checks()).toMatchObject({ queue_lag_seconds: 0, worker_heartbeat: null });
     const waiting = { id: newId(), user_id: owner.id, created_date: new Date(), due_at: new Date(Date.now() - 90_000) };
     await world.db.insertInto('reset_mails').values(waiting).execute();
@@ -73,7 +73,7 @@ describe('the work that waits', () => {
     await world.db.deleteFrom('reset_mails').execute();
   });
 
-  it('and who does it, with queues by state', async () => {
+  it('are reported with the queues by state while a worker runs', async () => {
     await world.startWorker();
     const { worker_heartbeat, queue_lag_seconds } = await checks();
     expect(Date.now() - Date.parse(worker_heartbeat)).toBeLessThan(10_000);
@@ -86,7 +86,7 @@ describe('the work that waits', () => {
 });
 
 describe('metrics', () => {
-  it('counts requests by operation and status, for the holder of its token', async () => {
+  it('count requests by operation and status', async () => {
     await world.call('GET', '/api/apps', { as: token });
     const { status, text } = await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } });
     expect(status).toBe(200);
@@ -94,7 +94,7 @@ describe('metrics', () => {
     expect(text).toMatch(/plinth_http_request_duration_seconds_bucket\{le="0.1",operation="listApps"\}/);
   });
 
-  it('is refused without the token', async () => {
+  it('are refused without the token', async () => {
     for (const headers of [{}, { authorization: 'Bearer wrong!!' }, { authorization: `Bearer ${token}` }] as Record<
       string,
       string
@@ -107,7 +107,7 @@ describe('metrics', () => {
   });
 });
 
-describe('the description', () => {
+describe('the OpenAPI document', () => {
   it('is OpenAPI 3.1 in JSON and YAML, with every operation', async () => {
     const { body } = await world.call('GET', '/openapi.json');
     expect(body).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
@@ -119,13 +119,13 @@ describe('the description', () => {
     expect(yaml.text).toContain('openapi: 3.1.0');
   });
 
-  it('refers only to components it has', async () => {
+  it('refers only to components it contains', async () => {
     const { text, body } = await world.call('GET', '/openapi.json');
     for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
       expect(body.components.schemas).toHaveProperty(name as string);
   });
 
-  it('says what the installation is set up for', async () => {
+  it('server info lists the configured features', async () => {
     expect((await world.call('GET', '/api/info')).body).toEqual({
       name: 'Plinth',
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -135,7 +135,7 @@ describe('the description', () => {
     });
   });
 
-  it('is shown as a page that runs no inline script', async () => {
+  it('is shown on a reference page without inline scripts', async () => {
     const page = await world.call('GET', '/docs');
     expect(page.headers['content-security-policy']).toContain("script-src 'self';");
     for (const [, asset] of page.text.matchAll(/(?:src|href)="(\/docs[^"]+)"/g)) {
@@ -150,7 +150,7 @@ describe('the description', () => {
   });
 });
 
-describe('what is no operation', () => {
+describe('unknown paths and methods', () => {
   it.each(['/', '/api', '/api/nothing', '/api/apps/', '/healthz/', '/API/apps', '/api/apps/%zz', '//api/apps'])(
     '%s is 404 route_not_found',
     async (path) => {
@@ -171,7 +171,7 @@ describe('what is no operation', () => {
 });
 
 describe('request ids', () => {
-  it('adopts a well-formed one and replaces any other', async () => {
+  it('are adopted if well-formed and replaced otherwise', async () => {
     const sent = (id: string) => world.call('GET', '/healthz', { headers: { 'x-request-id': id } });
     expect((await sent('trace:1.a_b-c')).headers['x-request-id']).toBe('trace:1.a_b-c');
     for (const bad of ['has space', 'x'.repeat(129), ''])

@@ -1,4 +1,5 @@
-// Owns what an installation says of itself: alive, ready, its figures, and the description of its API (contract §13).
+// Owns the routes of the installation itself: health checks, metrics, OpenAPI document and reference page
+// (docs/api/installation.md).
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -14,7 +15,6 @@ import { media } from '../../kit/http/operation.ts';
 import { answer } from '../../kit/http/shapes.ts';
 import { isBearerToken } from '../../kit/metrics.ts';
 
-/** What is known of the installation; handed in, so that nothing else can be said of it. */
 export interface InstallationDeps {
   checkReadiness(): Promise<{
     database: 'ok' | 'unreachable';
@@ -62,33 +62,33 @@ const Info = answer('ServerInfo', {
   }),
 });
 
-const ofInstallation = { method: 'GET', credentials: open, access: anyone } as const;
+const shared = { method: 'GET', credentials: open, access: anyone } as const;
 
-export function installationRoutes(installation: InstallationDeps): Route[] {
-  // Written once: they cannot change while the process runs.
+export function installationRoutes(deps: InstallationDeps): Route[] {
+  // Cached: the document can't change while the process runs.
   let json: string | undefined;
   let yaml: string | undefined;
   return [
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'live',
       path: '/healthz',
-      summary: 'Is the process running?',
+      summary: 'Check that the process is running',
       limit: unlimited,
       answers: { 200: answer('Liveness', { status: z.literal('ok') }) },
       handle: () => ({ status: 'ok' }) as const,
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'ready',
       path: '/readyz',
-      summary: 'Can the process serve requests?',
+      summary: 'Check that the process can serve requests',
       description:
-        'Redis is reported and does not decide: without it requests are served, and limits are counted per process.',
+        'Ready means that the database is reachable, its migrations are applied and the process is not shutting down. The other checks are informational: without Redis, requests are served and rate limits are counted per process.',
       limit: unlimited,
       answers: { 200: Readiness, 503: Readiness },
       handle: async () => {
-        const checks = await installation.checkReadiness();
+        const checks = await deps.checkReadiness();
         const ready = checks.database === 'ok' && checks.migrations === 'ok' && !checks.draining;
         return ready
           ? { status: 'ready' as const, checks }
@@ -96,66 +96,66 @@ export function installationRoutes(installation: InstallationDeps): Route[] {
       },
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'metrics',
       path: '/metrics',
-      summary: 'Figures for Prometheus',
-      description: 'Needs the bearer token `METRICS_TOKEN`; without one set the path does not exist.',
+      summary: 'Metrics in the Prometheus text format',
+      description: 'Requires `METRICS_TOKEN` as bearer token. If the setting is unset, the path answers 404.',
       access: { ...anyone, needs: 'metrics token' },
       limit: unlimited,
-      answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text') },
+      answers: { 200: media('text/plain; version=0.0.4; charset=utf-8', 'Prometheus text format') },
       refusals: [
         { status: 401, code: 'credentials_invalid' },
         { status: 404, code: 'route_not_found' },
       ],
       handle: async ({ headers }) => {
-        requireMetricsToken(installation.metricsToken, headers.authorization);
-        return installation.readMetrics();
+        requireMetricsToken(deps.metricsToken, headers.authorization);
+        return deps.readMetrics();
       },
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'openapi',
       path: '/openapi.json',
-      summary: 'The description of this API, OpenAPI 3.1',
+      summary: 'The OpenAPI 3.1 document of this API',
       limit: perMinute(60, 'address', { group: 'openapi' }),
       answers: { 200: media('application/json; charset=utf-8', 'OpenAPI 3.1 document') },
-      handle: () => (json ??= JSON.stringify(installation.openApiDocument())),
+      handle: () => (json ??= JSON.stringify(deps.openApiDocument())),
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'openapiYaml',
       path: '/openapi.yaml',
-      summary: 'The description of this API, OpenAPI 3.1, as YAML',
+      summary: 'The OpenAPI 3.1 document of this API, as YAML',
       limit: perMinute(60, 'address', { group: 'openapi' }),
       answers: { 200: media('application/yaml; charset=utf-8', 'OpenAPI 3.1 document') },
-      handle: () => (yaml ??= stringify(installation.openApiDocument())),
+      handle: () => (yaml ??= stringify(deps.openApiDocument())),
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'serverInfo',
       path: '/api/info',
-      summary: 'What this installation is and what it is set up for',
+      summary: 'Read the version and the configured features of this installation',
       limit: perMinute(60, 'address'),
       answers: { 200: Info },
-      handle: () => installation.describeServer(),
+      handle: () => deps.describeServer(),
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'reference',
       path: '/docs',
-      summary: 'An interactive reference page of this API',
+      summary: 'The interactive reference page of this API',
       limit: perMinute(60, 'address'),
-      answers: { 200: media('text/html; charset=utf-8', 'a page') },
+      answers: { 200: media('text/html; charset=utf-8', 'HTML page') },
       handle: () => new Answer(referencePage, { headers: { 'content-security-policy': referencePolicy } }),
     }),
     route({
-      ...ofInstallation,
+      ...shared,
       name: 'referenceAsset',
       path: '/docs/assets/{file}',
-      summary: 'The script and style of the reference page',
+      summary: 'Scripts and styles of the reference page',
       limit: perMinute(300, 'address'),
-      answers: { 200: media('application/octet-stream', 'a file') },
+      answers: { 200: media('application/octet-stream', 'File') },
       refusals: [{ status: 404, code: 'route_not_found' }],
       handle: ({ params }) => referenceAsset(params.file),
     }),
@@ -170,7 +170,7 @@ function requireMetricsToken(token: string | undefined, authorization: string | 
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const script = 'text/javascript; charset=utf-8';
 
-/** Swagger UI as its package ships it, and the one line that starts it: a file of its own, so that no inline script runs. */
+/** Swagger UI and the line that starts it, which is a file because the content security policy forbids inline scripts. */
 const assets: Record<string, { type: string; read(): Promise<Buffer> }> = {
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFile(join(assetFolder, 'swagger-ui.css')) },
   'swagger-ui-bundle.js': { type: script, read: () => readFile(join(assetFolder, 'swagger-ui-bundle.js')) },

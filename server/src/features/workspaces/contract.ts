@@ -1,4 +1,4 @@
-// Owns the shapes of workspaces, plans and grants as a caller sees them (docs/contract.md §2.1, §2.5, §2.6).
+// Owns the schemas of workspaces, plans, credit grants and exports as a caller sees them (docs/api/workspaces.md).
 import { z } from 'zod';
 import { type Plan, plans } from '../../core/auth/plans.ts';
 import { type WorkspaceRole, workspaceRoles } from '../../core/auth/roles.ts';
@@ -19,7 +19,7 @@ import {
   timestamp,
 } from '../../kit/http/shapes.ts';
 
-/** Switches an operator may set per workspace, and what they are without. */
+/** Feature switches that operators set per workspace, with their defaults. */
 const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
 const Features = z.strictObject({
   dependency_scan: z.boolean(),
@@ -34,7 +34,7 @@ const fields = {
   role: z
     .enum(workspaceRoles)
     .nullable()
-    .meta({ description: 'the caller’s; null for a workspace key or an operator from outside' }),
+    .meta({ description: 'The caller’s role. Null for workspace keys and operators.' }),
   monthly_limit: z.number().nullable(),
   default_member_credit_limit: z.number().nullable(),
   country_code: z.string(),
@@ -83,7 +83,7 @@ export const CreditGrant = strictBody({
   amount: decimal(4)
     .min(-1e9)
     .max(1e9)
-    .refine((amount) => amount !== 0, { error: 'must not be 0' }),
+    .refine((amount) => amount !== 0, { error: 'must not be zero' }),
   note: text(1, 500),
 });
 
@@ -91,9 +91,9 @@ export const StartedExport = answer('StartedExport', { export_id: z.string(), st
 export const Export = answer('Export', {
   export_id: z.string(),
   state: z.enum(['queued', 'running', 'ready', 'failed']),
-  url: z.string().nullable().meta({ description: 'where the archive is, for the same caller' }),
+  url: z.string().nullable().meta({ description: 'URL of the archive; null unless `state` is `ready`.' }),
   expires_at: timestamp.nullable(),
-  counts: z.record(z.string(), count).meta({ description: 'rows per table' }),
+  counts: z.record(z.string(), count).meta({ description: 'Number of rows by table.' }),
 });
 export const ExportQuery = query({ download: queryFlag.optional() });
 

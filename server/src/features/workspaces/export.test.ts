@@ -73,7 +73,7 @@ await settle(world.db, spent, 2.5, new Date());
 await reserve(world.db, { ...act, user_id: null, amount: 1 }, new Date());
 
 describe('an export', () => {
-  it('is written by the worker and fetched by the owner, for a week', async () => {
+  it('is written by a worker and downloaded by the owner for seven days', async () => {
     const started = await send('POST', '/api/workspace/export');
     expect(started).toMatchObject({ state: 'queued' });
     const at = `/api/workspace/export/${started.export_id}`;
@@ -118,7 +118,7 @@ describe('an export', () => {
     expect(() => readFileSync(join(folder, 'exports', `${started.export_id}.tar.gz`))).toThrow();
   });
 
-  it('is only for the owner, and begun once per key', async () => {
+  it('is for the owner only, and started once per idempotency key', async () => {
     const limited = await world.token(owner, workspace, { app_ids: [app.id] });
     for (const path of [`/api/workspace/export/${newId()}`, '/api/workspace/audit-log']) {
       expect(await world.call('GET', path, { as: limited })).toMatchObject({
@@ -150,7 +150,7 @@ describe('an export', () => {
     await runJobs();
   });
 
-  it('holds no secret and no credential', async () => {
+  it('contains no secret and no credential', async () => {
     const file = join(folder, 'secret.tar.gz');
     await writeExport(world.db, workspace, file, new Date());
     const { tables } = await readArchive(file);
@@ -159,7 +159,7 @@ describe('an export', () => {
     expect(text).not.toMatch(/v1\.\w+\.|pl[pswku]_[0-9A-Za-z]{40}|argon2id/);
   });
 
-  it('that was cut or changed on its way is refused', async () => {
+  it('is refused by the import if it was truncated or changed', async () => {
     const file = join(folder, 'damaged.tar.gz');
     await writeExport(world.db, workspace, file, new Date());
     const bytes = readFileSync(file);
@@ -171,7 +171,7 @@ describe('an export', () => {
 const victim = await world.workspace(owner, 'pro', 'Victim');
 
 describe('records', () => {
-  it('come back under the rules they were under, by whoever made them, with their keys built anew', async () => {
+  it('are imported with their rules, authors and rebuilt keys', async () => {
     const file = join(folder, 'records.tar.gz');
     await writeExport(world.db, workspace, file, new Date());
     const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
@@ -212,7 +212,7 @@ describe('a hostile archive', () => {
     return file;
   };
 
-  it('reaches nothing outside the new workspace', async () => {
+  it('touches nothing outside the new workspace', async () => {
     const now = new Date().toISOString();
     const membership = {
       workspace_id: victim,
@@ -228,7 +228,7 @@ describe('a hostile archive', () => {
     const members = await world.db.selectFrom('memberships').where('workspace_id', '=', victim).selectAll().execute();
     expect(members.map((each) => each.user_id)).toEqual([owner.id]);
     await expect(into('memberships', { ...membership, user_id: newId() })).rejects.toThrow(
-      'names something that is not in it',
+      'refers to something that is not in it',
     );
     const foreign = await world.appOf(owner, victim);
     await expect(
@@ -250,7 +250,7 @@ describe('a hostile archive', () => {
     );
   });
 
-  it('does not give itself a plan', async () => {
+  it('can’t choose its own plan', async () => {
     const file = join(folder, 'plan.tar.gz');
     await writeExport(world.db, workspace, file, new Date());
     const { workspace_id } = await importWorkspace(
@@ -272,7 +272,7 @@ describe('a hostile archive', () => {
 });
 
 describe('a round trip', () => {
-  it('gives equal archives but for ids, dates and what the manifest lists as left out', async () => {
+  it('yields equal archives except for ids, dates and what the manifest lists as left out', async () => {
     const [first, second] = [join(folder, 'first.tar.gz'), join(folder, 'second.tar.gz')];
     await writeExport(world.db, workspace, first, new Date());
     const { workspace_id } = await importWorkspace(world.db, first, asExported, new Date());
@@ -284,7 +284,7 @@ describe('a round trip', () => {
       expect(after.tables.get(table)?.map(plain), table).toEqual(rows.map(plain));
   });
 
-  it('keeps the audit chain whole: the new workspace can prove it', async () => {
+  it('keeps the audit chain valid in the new workspace', async () => {
     const file = join(folder, 'chain.tar.gz');
     await runJobs();
     await writeExport(world.db, workspace, file, new Date());
@@ -308,7 +308,7 @@ describe('a round trip', () => {
   });
 });
 
-it('an imported workspace stands as it stood, and gives back what acts elsewhere had reserved', async () => {
+it('an imported workspace has the same credits, and releases reservations of operations in progress', async () => {
   const file = join(folder, 'credits.tar.gz');
   await writeExport(world.db, workspace, file, new Date());
   const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
@@ -327,7 +327,7 @@ it('an imported workspace stands as it stood, and gives back what acts elsewhere
   expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
 });
 
-it('webhooks come back off and unsigned, their secrets stay behind, and their numbers go on', async () => {
+it('imported webhooks are disabled and have no secret, and their sequence numbers continue', async () => {
   const from = await world.workspace(owner, 'pro', 'With webhooks');
   const as = await world.token(owner, from);
   const { id } = (await world.call('POST', '/api/agents', { as, body: { name: 'Guide' } })).body;
@@ -369,7 +369,7 @@ const plain = (row: Row): Row => {
   return Object.fromEntries(kept);
 };
 
-it('every tenant table is in a part, or is left out with a reason', async () => {
+it('every tenant table is part of an export or omitted with a reason', async () => {
   const { rows } = await sql<{ table: string }>`
     select distinct c.table_name as table from information_schema.columns c
     join information_schema.tables t on t.table_name = c.table_name and t.table_type = 'BASE TABLE'

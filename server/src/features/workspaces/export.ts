@@ -1,5 +1,5 @@
-// Owns the way out: everything a workspace owns in one archive, and back from it into an empty workspace
-// (docs/contract.md §2.1). The request only records the wish; a worker writes the archive.
+// Owns exporting a workspace to an archive and importing an archive as a new workspace
+// (docs/api/workspaces.md#export-and-import). The request only queues the export; a worker writes the archive.
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -38,21 +38,26 @@ const maxLiveExports = 3;
 
 export const archivePath = (folder: string, exportId: string): string => join(folder, `${exportId}.tar.gz`);
 
-/** The archive's bytes; not found when it is kept on another machine than this. */
+/** Streams the archive. Throws 404 if this machine does not have the file. */
 export async function openArchive(file: string): Promise<Readable> {
   const opened = await open(file).catch(() => undefined);
   if (opened === undefined) throw exportNotFound();
   return opened.createReadStream();
 }
 
-const exportNotFound = () => new Problem('not_found', 'export_not_found', 'There is no such export here.');
+const exportNotFound = () =>
+  new Problem('not_found', 'export_not_found', 'There is no such export, or it has expired.');
 
 export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
   const id = newId();
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `exports of ${access.workspace_id}`);
     if ((await countLiveExports(db, access, now)) >= maxLiveExports) {
-      throw limitReached(maxLiveExports, 'exports', `At most ${maxLiveExports} exports are kept at once.`);
+      throw limitReached(
+        maxLiveExports,
+        'exports',
+        `A workspace can have at most ${maxLiveExports} exports at a time. Wait until one expires.`,
+      );
     }
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);
@@ -79,8 +84,8 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
 }
 
 /**
- * Writes one waiting export; gives 1 when there was one. A worker that dies leaves it to the next after its lease; what
- * fails three times is failed.
+ * Writes the oldest queued export and returns 1, or returns 0 if there is none. If a worker crashes, another one claims the
+ * export when its lease expires. After three attempts the export fails.
  */
 export async function runExport(db: Db, folder: string, seal: (db: Db) => Promise<number>, now: Date): Promise<number> {
   const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
@@ -99,7 +104,7 @@ export async function runExport(db: Db, folder: string, seal: (db: Db) => Promis
   return 1;
 }
 
-/** Removes archives whose week is over. */
+/** Removes archives that expired, seven days after they were written. */
 export async function removeExpiredExports(db: Db, folder: string, now: Date): Promise<number> {
   const expired = await listExpiredExports(db, now);
   for (const row of expired) {
@@ -109,7 +114,7 @@ export async function removeExpiredExports(db: Db, folder: string, now: Date): P
   return expired.length;
 }
 
-/** One consistent picture: all tables are read in one transaction that sees no later change. */
+/** Reads all tables in one repeatable-read transaction, so that the archive is consistent. */
 export function writeExport(db: Db, workspaceId: string, file: string, now: Date): Promise<Record<string, number>> {
   return db
     .transaction()
@@ -132,13 +137,14 @@ async function* readAllParts(db: Db, workspaceId: string) {
 
 export interface ImportOptions {
   readonly defaultPlan: Plan;
-  /** Plan, limits and hold as the archive says. Without it they are this installation's to give. */
+  /** Keep plan, limits and billing hold of the archive. Otherwise this installation's default plan applies. */
   readonly keepPlan: boolean;
 }
 
 /**
- * Restores an archive as a new workspace. Ids are new, people are found by e-mail or made without a password. An archive
- * may come from anywhere: every id in it must be of something in it, so that nothing outside the new workspace is touched.
+ * Restores an archive as a new workspace, all or nothing. Ids are new; users are found by e-mail address or created without a
+ * password. Archives are untrusted: every id must refer to something in the archive, so that an import can't touch anything
+ * outside the new workspace.
  */
 export async function importWorkspace(db: Db, file: string, options: ImportOptions, now: Date) {
   const { manifest, tables } = await readArchive(file);
@@ -151,7 +157,7 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
     const workspace_id = ids.get(String(manifest.workspace_id));
     const [workspace, ...others] = tables.get('workspaces') ?? [];
     if (workspace_id === undefined || workspace?.id !== manifest.workspace_id || others.length > 0) {
-      throw new Error('the export is not of one workspace');
+      throw new Error('the archive does not contain exactly one workspace');
     }
     for (const part of parts) {
       for (const row of tables.get(part.table) ?? [])
@@ -174,11 +180,11 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
   });
 }
 
-/** Sums that are not the ledger's would be found by the nightly check only, and could never be released whole. */
+/** Refuses pools that do not match the ledger, which the nightly check would otherwise report for ever. */
 async function refuseUnbalancedCredits(db: Db, workspace_id: string, tables: ReadonlyMap<string, readonly Row[]>) {
   for (const pool of tables.get('credit_pools') ?? []) {
     const found = await listMismatches(db, { workspace_id, period_start: new Date(String(pool.period_start)) });
-    if (found.length > 0) throw new Error('the export is not whole: its credits do not add up');
+    if (found.length > 0) throw new Error('the archive is inconsistent: its credit pools do not match its ledger');
   }
 }
 
@@ -198,7 +204,7 @@ function assignNewIds(tables: ReadonlyMap<string, readonly Row[]>): Map<string, 
   return new Map(old.map((id) => [id, newId()]));
 }
 
-/** A row with new ids. An audit entry is proof only as it was written: its own words keep the old ones. */
+/** Returns the row with new ids. The content of audit entries keeps the old ids, because their hashes cover it. */
 async function remapRow(
   db: Db,
   part: ArchivePart,
@@ -233,7 +239,7 @@ function remapValue(
   if (part.principalIds?.includes(column)) return people.get(String(value)) ?? ids.get(String(value)) ?? value;
   const known = (part.userIds?.includes(column) ? people : ids).get(String(value));
   if (known !== undefined) return known;
-  // A log may speak of what is gone; anything else must be in the archive.
+  // The ledger and the audit log may refer to what was deleted; everything else must be in the archive.
   if (part.nullIfMissing?.includes(column)) return null;
-  throw new Error(`the export is not whole: ${part.table}.${column} names something that is not in it`);
+  throw new Error(`the archive is inconsistent: ${part.table}.${column} refers to something that is not in it`);
 }

@@ -1,4 +1,4 @@
-// The door of workspaces: where people work together, what their plan gives, and what an operator sets.
+// Entry point of workspaces: workspaces, plans, what operators set, export and import.
 import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
@@ -9,14 +9,14 @@ import type { WorkspaceDeps } from './workspace.ts';
 
 export { importWorkspace } from './export.ts';
 
-/** `seal` comes from the audit log: an export holds every entry up to its own moment. */
+/** `seal` is the audit log's: an export seals the log first, so that the archive contains every entry up to its start. */
 export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; seal(db: Db): Promise<number> }) => ({
   routes: workspaceRoutes(deps),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
     { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps.exportsFolder, deps.seal, now) },
     {
-      name: 'forget exports',
+      name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,
       run: (db, now) => removeExpiredExports(db, deps.exportsFolder, now),
     },

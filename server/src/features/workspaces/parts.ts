@@ -1,26 +1,26 @@
-// Owns what an export of a workspace holds: each tenant table is a part, or is left out with the reason. A test fails
-// when a table is neither.
+// Owns the list of what an export contains: each tenant table is either a part or omitted with a reason. A test fails if
+// a table is neither.
 
 export interface ArchivePart {
   readonly table: string;
-  /** The column that says whose a row is: the workspace's, or one of its apps'. */
+  /** The column that selects a workspace's rows, directly or by one of its apps. */
   readonly owner: 'workspace_id' | 'app_id' | 'id';
   readonly order: string;
-  /** Columns that hold bytes; they travel as base64. */
+  /** Columns of type bytea; the archive contains them as base64. */
   readonly binary?: readonly string[];
-  /** Columns that hold a person's id; people are found again by their e-mail address. */
+  /** Columns with the id of a user. The import maps users by their e-mail address. */
   readonly userIds?: readonly string[];
-  /** Columns that hold the id of a person or of an app's user, or a word that is neither. */
+  /** Columns with the id of a user or an app user, or a constant such as `anonymous`. */
   readonly principalIds?: readonly string[];
-  /** Columns that keep the value they had. */
+  /** Id columns that keep their value. */
   readonly verbatim?: readonly string[];
-  /** Columns that stay behind: secrets that open only here. */
+  /** Columns that are not exported: secrets encrypted with this installation's keys. */
   readonly omit?: readonly string[];
-  /** Columns that may name what no longer exists. */
+  /** Columns that become null if they refer to something that is not in the archive. */
   readonly nullIfMissing?: readonly string[];
 }
 
-/** In the order in which they can be written back. */
+/** In the order of their foreign keys, so that an import can insert them one after the other. */
 export const parts: readonly ArchivePart[] = [
   { table: 'workspaces', owner: 'id', order: 'id' },
   { table: 'memberships', owner: 'workspace_id', order: 'created_date, user_id', userIds: ['user_id'] },
@@ -30,7 +30,7 @@ export const parts: readonly ArchivePart[] = [
   { table: 'app_files', owner: 'app_id', order: 'app_id, path', binary: ['content'] },
   { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
   {
-    // Records may name each other by id, in fields that only the app understands: their ids stay.
+    // Records keep their ids, because fields of other records may refer to them.
     table: 'entity_records',
     owner: 'app_id',
     order: 'app_id, id',
@@ -44,7 +44,7 @@ export const parts: readonly ArchivePart[] = [
   { table: 'agent_messages', owner: 'workspace_id', order: 'conversation_id, position' },
   { table: 'agent_memories', owner: 'workspace_id', order: 'id', userIds: ['user_id'] },
   {
-    // They come back turned off: nobody else may be told with a secret that is not theirs yet, and nothing is lost meanwhile.
+    // Imported webhooks are disabled until their owner sets a new secret. Events that occur meanwhile are held.
     table: 'webhooks',
     owner: 'workspace_id',
     order: 'id',
@@ -62,7 +62,7 @@ export const parts: readonly ArchivePart[] = [
   { table: 'credit_pools', owner: 'workspace_id', order: 'period_start' },
   { table: 'credit_use', owner: 'workspace_id', order: 'period_start, user_id', userIds: ['user_id'] },
   {
-    // Acts under way do not move; their leases end here as they would have there.
+    // Operations in progress are not exported; their reservations expire as usual.
     table: 'credit_reservations',
     owner: 'workspace_id',
     order: 'id',
@@ -81,22 +81,23 @@ export const parts: readonly ArchivePart[] = [
 ];
 
 export const omittedTables: Readonly<Record<string, string>> = {
-  credentials: 'tokens and keys: they are only kept as hashes, and are made anew where the workspace moves to',
+  credentials: 'tokens and keys: only their hashes are stored; create new ones after the import',
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
-  agent_turns: 'replies of agents under way; what was said is in the conversations',
-  agent_deltas: 'pieces of replies under way',
-  webhook_bodies: 'what webhooks were told in the last 30 days; their numbers go on where they were',
-  webhook_deliveries: 'the log of deliveries of the last 30 days',
-  deleted_webhooks: 'webhooks that are gone, whose logs are still to be removed',
-  webhook_warnings: 'mails about failing webhooks under way',
-  entity_keys: 'the keys of records: built anew from the schemas and records',
-  entity_key_states: 'which keys are built',
-  audit_pending: 'audit entries not sealed yet; the export seals first',
+  agent_turns: 'replies of agents in progress; finished messages are in the conversations',
+  agent_deltas: 'parts of replies in progress',
+  webhook_bodies: 'bodies of webhook deliveries of the last 30 days; sequence numbers continue',
+  webhook_deliveries: 'the log of webhook deliveries of the last 30 days',
+  deleted_webhooks: 'deleted webhooks whose logs are still to be removed',
+  webhook_warnings: 'queued mails about failing webhooks',
+  entity_keys: 'keys of records: rebuilt from schemas and records',
+  entity_key_states: 'which keys of records are built',
+  audit_pending: 'audit entries not sealed yet; the export seals them first',
   workspace_exports: 'earlier exports',
-  member_directory: 'the members list: the database makes it from members, invitations, apps and the ledger',
-  member_words: 'what members are searched by: made with the directory',
-  member_tallies: 'how many members there are: made with the directory',
-  member_activity: 'what is not in the members list yet: made from the ledger; when people were last seen stays behind',
-  invitations: 'open invitations: their links are only kept as hashes; people are invited again',
-  invitation_shares: 'apps shared with people who have not joined yet; they go with the invitations',
+  member_directory: 'the members list: the database derives it from members, invitations, apps and the ledger',
+  member_words: 'the search index of the members list: derived with it',
+  member_tallies: 'the counts of the members list: derived with it',
+  member_activity:
+    'pending updates of the members list: derived from the ledger; when members were last seen is not exported',
+  invitations: 'open invitations: only hashes of their links are stored; invite these people again',
+  invitation_shares: 'apps shared with people who have not joined yet: part of their invitations',
 };

@@ -1,4 +1,4 @@
-// Owns the HTTP contract of workspaces: a person's own, the current one, the plans, and the operator's view of all.
+// Owns the routes of workspaces: the caller's, the current one, the plans, exports, and the operators' routes.
 import { readCredentials, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { findRequiredPlan, gatedFeatures, monthlyCredits, plans, rateFactors } from '../../core/auth/plans.ts';
@@ -40,7 +40,7 @@ import {
 
 const operatorWorkspaceGuard = nestedResource(operator, 'workspace', findOperatorWorkspace);
 
-/** A short list that is always one page. */
+/** A list that always fits on one page. */
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
 export const workspaceRoutes = (deps: WorkspaceDeps & { cursors: Cursors }): Route[] => [
@@ -104,7 +104,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     name: 'deleteWorkspace',
     method: 'DELETE',
     path: '/api/workspace',
-    summary: 'Delete the current workspace; purged after 30 days',
+    summary: 'Delete the current workspace; it is purged after 30 days',
     credentials: { session: true },
     access: workspaceAs('owner'),
     limit: perMinute(5, 'user'),
@@ -117,7 +117,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     name: 'startExport',
     method: 'POST',
     path: '/api/workspace/export',
-    summary: 'Begin an export of everything the workspace owns',
+    summary: 'Start an export of the workspace',
     credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(2, 'workspace'),
@@ -131,8 +131,9 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     name: 'getExport',
     method: 'GET',
     path: '/api/workspace/export/{export_id}',
-    summary: 'How far an export is; with `download=true` the archive itself',
-    description: 'A gzipped tar: JSON lines per table and a manifest with counts and hashes. Kept for a week.',
+    summary: 'Read the state of an export, or download its archive',
+    description:
+      'With `download=true` a finished export answers with its archive: a gzipped tar with one JSON-lines file or more per table and a manifest with counts and hashes. It is kept for seven days.',
     credentials: readCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(60, 'workspace'),
@@ -150,7 +151,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     name: 'listPlans',
     method: 'GET',
     path: '/api/plans',
-    summary: 'List the plans and what each gives',
+    summary: 'List the plans and what each includes',
     credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: { ...self, needs: 'none' },
     limit: perMinute(60, 'caller'),
@@ -174,7 +175,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     name: 'listOperatorWorkspaces',
     method: 'GET',
     path: '/api/operator/workspaces',
-    summary: 'List every workspace of the installation',
+    summary: 'List all workspaces of the installation',
     credentials: sessionOrToken,
     access: operator,
     limit: perMinute(60, 'caller'),
@@ -191,7 +192,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     name: 'setOperatorWorkspace',
     method: 'PATCH',
     path: '/api/operator/workspaces/{workspace_id}',
-    summary: 'Set a workspace’s plan, credits, rate multiplier, switches or billing hold',
+    summary: 'Set the plan, credits, rate multiplier, feature switches or billing hold of a workspace',
     credentials: sessionOrToken,
     access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),
@@ -204,7 +205,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     name: 'grantCredits',
     method: 'POST',
     path: '/api/operator/workspaces/{workspace_id}/credits',
-    summary: 'Grant credits to a workspace, or take some back',
+    summary: 'Grant credits to a workspace, or take credits back',
     credentials: sessionOrToken,
     access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),

@@ -1,4 +1,4 @@
-// Owns the queries an operator asks over all workspaces, and those of exports and imports.
+// Owns the operators' queries over all workspaces, and the queries of exports and imports.
 import { sql } from 'kysely';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
@@ -59,7 +59,7 @@ export async function countLiveExports(db: Db, access: WorkspaceAccess, now: Dat
   return count;
 }
 
-/** Plan, credits and rates are this installation's to give, not an archive's. */
+/** Sets plan, credits and rates to this installation's values instead of the archive's. */
 export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
   await saveWorkspace(db, id, {
     plan,
@@ -71,7 +71,7 @@ export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
   });
 }
 
-/** The oldest export that waits, or whose worker is gone. */
+/** Claims the oldest export that is queued, or whose worker's lease has expired. */
 export async function claimExport(db: Db, now: Date, until: Date): Promise<ClaimedExport | undefined> {
   const { rows } = await sql<ClaimedExport>`/* service */ update workspace_exports
     set state = 'running', claimed_until = ${until}, attempts = attempts + 1
@@ -93,7 +93,7 @@ export async function finishExport(
     .set({ ...done, counts: JSON.stringify(done.counts), claimed_until: null })
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', id)
-    .where('claimed_until', '=', claimed_until) // no longer ours once another worker has claimed it
+    .where('claimed_until', '=', claimed_until) // no row if another worker has claimed it since
     .execute();
 }
 
@@ -109,10 +109,10 @@ export async function removeExport(db: Db, { workspace_id, id }: ExportKey): Pro
   await db.deleteFrom('workspace_exports').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
 }
 
-const rowsAtOnce = 500;
-const largeRowsAtOnce = 4; // a file may be 5 MiB
+const batchSize = 500;
+const binaryBatchSize = 4; // a file may be 5 MiB
 
-/** A part's rows as JSON, some at a time; bytes as base64. The names come from the parts' own list, never from a caller. */
+/** Yields a part's rows as JSON in batches, binary columns as base64. Table and column names come from parts.ts only. */
 export async function* readPart(db: Db, part: ArchivePart, workspaceId: string): AsyncGenerator<Row[]> {
   const bytes = (part.binary ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
   const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_json(t)`;
@@ -120,7 +120,7 @@ export async function* readPart(db: Db, part: ArchivePart, workspaceId: string):
     part.owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
       : sql`t.${sql.ref(part.owner)} = ${workspaceId}`;
-  const size = sql.lit(part.binary ? largeRowsAtOnce : rowsAtOnce);
+  const size = sql.lit(part.binary ? binaryBatchSize : batchSize);
   await sql`/* service */ declare exported no scroll cursor for
     select ${row} as row from ${sql.table(part.table)} t where ${owned} order by ${sql.raw(part.order)}`.execute(db);
   for (;;) {
@@ -144,7 +144,7 @@ export async function insertImportedRow(db: Db, part: ArchivePart, row: Row): Pr
 const omitColumns = (row: Row, columns: readonly string[] = []): Row =>
   Object.fromEntries(Object.entries(row).filter(([column]) => !columns.includes(column)));
 
-/** Everyone the workspace's rows speak of. */
+/** Lists every user that the workspace's rows refer to. */
 export async function listPeople(db: Db, workspaceId: string) {
   const { rows } = await sql<{ id: string; email: string; full_name: string }>`/* service */
     select u.id, u.email, u.full_name from users u where u.id in (
@@ -169,7 +169,7 @@ export async function listSecretNames(db: Db, workspaceId: string) {
   return rows;
 }
 
-/** The person with this address, made without a password when there is none. */
+/** Returns the id of the user with this e-mail address. Creates them without a password if there is none. */
 export async function findOrInsertUser(
   db: Db,
   person: { email: string; full_name: string },

@@ -1,4 +1,4 @@
-// Owns what may be done with a workspace by its people and by the installation's operators.
+// Owns creating, changing and deleting workspaces, and what operators set for them.
 import { audit, auditOperator } from '../../core/audit/audit.ts';
 import { issueForNewWorkspace } from '../../core/auth/new-workspace.ts';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
@@ -24,7 +24,7 @@ export interface WorkspaceDeps {
   readonly defaultPlan: Plan;
   readonly onlyOperatorsCreate: boolean;
   readonly baseUrl: string;
-  /** Where archives are kept. */
+  /** The folder of the archives. */
   readonly exportsFolder: string;
 }
 
@@ -37,7 +37,7 @@ export async function createWorkspace(
 ) {
   const { caller } = access;
   if (deps.onlyOperatorsCreate && !caller.is_operator) {
-    throw new Problem('forbidden', 'operator_required', 'Here only an operator creates workspaces.');
+    throw new Problem('forbidden', 'operator_required', 'Only operators can create workspaces on this installation.');
   }
   return transaction(db, async (db) => {
     const id = await insertWorkspace(db, { ...input, plan: deps.defaultPlan, owner_id: caller.user_id as string }, now);
@@ -66,13 +66,13 @@ export async function changeWorkspace(
   });
 }
 
-/** Out of reach at once, purged after 30 days; until then an operator can bring it back. */
+/** Nobody can reach the workspace any more. It is purged after 30 days; until then an operator can restore it. */
 export async function deleteWorkspace(db: Db, access: WorkspaceAccess, confirmName: string, now: Date) {
   return transaction(db, async (db) => {
     const row = await getWorkspaceRow(db, access);
     if (row.name !== confirmName) {
       throw new ValidationError([
-        { loc: ['body', 'confirm_name'], msg: 'must be the name of the workspace', type: 'value_error' },
+        { loc: ['body', 'confirm_name'], msg: 'must match the name of the workspace', type: 'value_error' },
       ]);
     }
     await saveWorkspace(db, row.id, { deleted_date: now, updated_date: now });
@@ -91,7 +91,7 @@ export async function updateOperatorWorkspace(
   now: Date,
 ) {
   const { workspace } = access;
-  // A new plan brings its own credits unless they are set beside it.
+  // A new plan sets its monthly credits, unless the change sets them too.
   const credits =
     change.plan !== undefined && change.monthly_limit === undefined
       ? { monthly_limit: monthlyCredits[change.plan] }
@@ -120,13 +120,13 @@ export async function updateOperatorWorkspace(
 export async function grantCredits(
   db: Db,
   access: OperatorWorkspaceAccess,
-  given: { amount: number; note: string },
+  input: { amount: number; note: string },
   now: Date,
 ) {
   const { workspace, caller } = access;
   return transaction(db, async (db) => {
-    const row = await grant(db, workspace.id, { ...given, user_id: caller.user_id }, now);
-    const after = { ...given, balance_after: row.balance_after };
+    const row = await grant(db, workspace.id, { ...input, user_id: caller.user_id }, now);
+    const after = { ...input, balance_after: row.balance_after };
     await auditOperator(db, access, workspace.id, { type: 'credits.granted', target: targetOf(workspace), after }, now);
     return presentLedgerRow(row);
   });

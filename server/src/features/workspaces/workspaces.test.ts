@@ -13,8 +13,8 @@ const sessionOf = async (person: { id: string }) => ({
   cookie: `plinth_session=${(await world.credential({ kind: 'session', user_id: person.id, workspace_id: null, permission: 'full_access' })).token}`,
 });
 
-describe('a person’s workspaces', () => {
-  it('are created, listed and read; a token stays in its own', async () => {
+describe('workspaces', () => {
+  it('are created, listed and read; a token is confined to its own', async () => {
     const person = await world.person('makes@example.com');
     const headers = await sessionOf(person);
     const made = await world.call('POST', '/api/workspaces', { headers, body: { name: 'New', country_code: 'DE' } });
@@ -40,14 +40,14 @@ describe('a person’s workspaces', () => {
     expect((await world.call('GET', '/api/workspace', { as: token })).body).toMatchObject({ id: made.body.id });
   });
 
-  it('are created by operators only where the installation says so', async () => {
+  it('are created by operators only if the installation is configured so', async () => {
     const strict = await startSecondApp(world, { environment: { ALLOW_WORKSPACE_CREATION: 'operator' } });
     const create = (token: string) => strict.call('POST', '/api/workspaces', { as: token, body: { name: 'X' } });
     expect(await create(as)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
     expect((await create(operatorToken)).status).toBe(200);
   });
 
-  it('are changed by admins, and not by a limited token', async () => {
+  it('are changed by admins, but not with a token limited to apps', async () => {
     const change = (token: string, body: object) => world.call('PATCH', '/api/workspace', { as: token, body });
     expect((await change(as, { name: 'Renamed', locale: 'de-AT' })).body).toMatchObject({
       name: 'Renamed',
@@ -69,7 +69,7 @@ describe('a person’s workspaces', () => {
     });
   });
 
-  it('are deleted by their owner, by name, in a browser: gone at once, purged after 30 days', async () => {
+  it('are deleted by their owner with a browser session and the name, and purged after 30 days', async () => {
     const person = await world.person('deletes@example.com');
     const place = await world.workspace(person, 'pro', 'Doomed');
     const app = await world.appOf(person, place);
@@ -91,7 +91,7 @@ describe('a person’s workspaces', () => {
 });
 
 describe('plans', () => {
-  it('say what each gives', async () => {
+  it('list what each includes', async () => {
     const { items } = (await world.call('GET', '/api/plans', { as })).body;
     expect(items.map((item: { plan: string; monthly_credits: number }) => [item.plan, item.monthly_credits])).toEqual([
       ['free', 25],
@@ -115,7 +115,7 @@ describe('operators', () => {
   const set = (body: object, id = workspace, token = operatorToken) =>
     world.call('PATCH', `/api/operator/workspaces/${id}`, { as: token, body });
 
-  it('see every workspace, a page at a time', async () => {
+  it('list all workspaces page by page', async () => {
     const first = (await world.call('GET', '/api/operator/workspaces?limit=1', { as: operatorToken })).body;
     const second = (
       await world.call('GET', `/api/operator/workspaces?limit=1&cursor=${first.next_cursor}`, { as: operatorToken })
@@ -130,7 +130,7 @@ describe('operators', () => {
     expect((await world.call('GET', '/api/operator/workspaces?cursor=x', { as: operatorToken })).status).toBe(400);
   });
 
-  it('set plan, credits, multiplier, switches and hold; the workspace sees it at once and in its log', async () => {
+  it('set plan, credits, multiplier, switches and hold with immediate effect and an audit entry', async () => {
     const got = await set({
       plan: 'pro',
       rate_multiplier: 2.5,
@@ -160,14 +160,14 @@ describe('operators', () => {
     });
   });
 
-  it('refuse slips and unknown workspaces', async () => {
+  it('get 422 for invalid fields and 404 for unknown workspaces', async () => {
     expect((await set({ plann: 'pro' })).body.detail[0].type).toBe('extra_forbidden');
     expect((await set({ rate_multiplier: 0 })).body.detail[0].type).toBe('greater_than_equal');
     expect(await set({}, newId())).toMatchObject({ status: 404, body: { code: 'workspace_not_found' } });
     expect(await set({}, workspace, as)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
   });
 
-  it('change a limit at once in the ledger too', async () => {
+  it('change a limit in the ledger at once', async () => {
     const resets = async () => (await world.call('GET', '/api/workspace/credits/ledger?kind=reset', { as })).body.items;
     await set({ monthly_limit: 30 });
     const before = (await resets()).length;
@@ -179,7 +179,7 @@ describe('operators', () => {
     expect(await resets()).toHaveLength(before + 1);
   });
 
-  it('grant credits into the ledger, once per key', async () => {
+  it('grant credits once per idempotency key', async () => {
     await set({ monthly_limit: 100 });
     const grant = (body: object, headers = {}) =>
       world.call('POST', `/api/operator/workspaces/${workspace}/credits`, { as: operatorToken, body, headers });
@@ -207,8 +207,8 @@ describe('operators', () => {
   });
 });
 
-describe('the clock moved 31 days', () => {
-  it('trash, deleted workspaces, sessions, reset links and expired keys are gone, by the schedule', async () => {
+describe('after 31 days', () => {
+  it('jobs have purged trash, deleted workspaces, sessions, reset links and expired keys', async () => {
     const person = await world.person('later@example.com');
     const place = await world.workspace(person, 'pro', 'Later');
     const doomed = await world.workspace(person, 'pro', 'Doomed later');
