@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { startHookSandbox } from '../sandbox/src/hooks.ts';
+import { startWebhookEndpoint } from '../sandbox/src/webhook-endpoint.ts';
 import { newKeys } from '../server/src/commands/keys.ts';
 import { migrateAll } from '../server/src/commands/migrate.ts';
 import { readConfig } from '../server/src/config.ts';
@@ -146,7 +146,7 @@ interface Environment {
 async function startEnvironment(): Promise<Environment> {
   const postgres = await startPostgres();
   await migrateAll(postgres.url);
-  const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard: () => (delivered += 1) });
+  const receiver = await startWebhookEndpoint({ address: '127.0.0.1', onRequest: () => (delivered += 1) });
   let delivered = 0;
   const environment = {
     ...newKeys(),

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
-import type { Heard } from '../sandbox/src/hooks.ts';
+import type { ReceivedRequest } from '../sandbox/src/webhook-endpoint.ts';
 import { type CallerKind, mayCall, type TenantLetter } from './tenant-isolation/caller-kinds.ts';
 import { type Environment, startEnvironment } from './tenant-isolation/environment.ts';
 import { inspect } from './tenant-isolation/inspect.ts';
@@ -22,7 +22,7 @@ const limitedBar = 0.2;
 
 export const tenantIsolation: Bench = async ({ quick, progress }) => {
   const operations = quick ? 20_000 : 1_000_000;
-  const received: Heard[] = [];
+  const received: ReceivedRequest[] = [];
   const environment = await startEnvironment(connections, records, (each) => void received.push(each));
   try {
     const { send, tenants } = environment;

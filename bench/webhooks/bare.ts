@@ -1,10 +1,10 @@
 // The baseline: a loop that signs and sends bodies with the product's own client, with the same concurrency per endpoint,
 // and does nothing else.
 
-import { attempt } from '../../server/src/features/webhooks/attempt.ts';
-import { newSecret, placeOf, signerWith } from '../../server/src/features/webhooks/signing.ts';
+import { sendAttempt } from '../../server/src/features/webhooks/attempt.ts';
+import { newSecret, secretLocation, signerWith } from '../../server/src/features/webhooks/signing.ts';
 import { newId } from '../../server/src/kit/ids.ts';
-import { parseAllowed } from '../../server/src/kit/outbound/address.ts';
+import { parseAllowList } from '../../server/src/kit/outbound/address.ts';
 import { openOutbound } from '../../server/src/kit/outbound/outbound.ts';
 import { createSecrets } from '../../server/src/kit/secrets.ts';
 
@@ -17,9 +17,9 @@ export interface Order {
   readonly body: string;
 }
 
-type Webhook = Parameters<typeof attempt>[1];
+type Webhook = Parameters<typeof sendAttempt>[1];
 
-const outbound = openOutbound({ allow: parseAllowed('127.20.0.0/16') });
+const outbound = openOutbound({ allow: parseAllowList('127.20.0.0/16') });
 const secrets = createSecrets([{ id: 'one', key: Buffer.alloc(32, 1) }]);
 const parts = { outbound, signer: signerWith(secrets) };
 const none = { previous_secret: null, previous_secret_expires_at: null };
@@ -30,7 +30,7 @@ function ownersOf({ urls, perOwner }: Order): Webhook[][] {
     const workspace_id = newId();
     return urls.slice(owner * perOwner, (owner + 1) * perOwner).map((target_url) => {
       const id = newId();
-      return { id, workspace_id, target_url, secret: secrets.seal(newSecret(), placeOf(id, 'secret')), ...none };
+      return { id, workspace_id, target_url, secret: secrets.seal(newSecret(), secretLocation(id, 'secret')), ...none };
     });
   });
 }
@@ -50,7 +50,7 @@ process.on('message', async (order: Order) => {
           attempt: 1,
           body: order.body,
         };
-        const { ok } = await attempt(parts, webhook, sending, new Date());
+        const { ok } = await sendAttempt(parts, webhook, sending, new Date());
         if (!ok) throw new Error('the endpoint did not take it');
       }
     });

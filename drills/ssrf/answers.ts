@@ -2,16 +2,16 @@
 
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { plainAnswer, type ReceiverOptions } from '../../sandbox/src/receiver.ts';
+import { httpResponse, type RawServerOptions } from '../../sandbox/src/raw-server.ts';
 import type { Outcome } from '../../server/src/kit/outbound/outcome.ts';
 import { connectMs, type Environment, fault, type Vector } from './environment.ts';
 
 const slowMs = 1_500;
 const slack = 1_500;
-const bodyBytes = 4_096;
+const maxBodyBytes = 4_096;
 
 interface Attack {
-  readonly behave: ReceiverOptions['behave'];
+  readonly onData: RawServerOptions['onData'];
   readonly expected: readonly string[];
   readonly withinMs?: number;
   readonly greeting?: string;
@@ -45,7 +45,8 @@ function pour(start: string, piece: string) {
 const timeout = ['failed:timeout'];
 const protocol = ['failed:protocol'];
 const slow = { expected: timeout, withinMs: slowMs + slack };
-const isCut = (outcome: Outcome) => outcome.outcome === 'answered' && outcome.cut && outcome.body.length === bodyBytes;
+const isCut = (outcome: Outcome) =>
+  outcome.outcome === 'answered' && outcome.truncated && outcome.body.length === maxBodyBytes;
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
 const piece = 'x'.repeat(16_384);
@@ -53,52 +54,52 @@ const bomb = gzipSync(Buffer.alloc(50_000_000)).toString('latin1');
 
 const attacks: Record<string, Attack> = {
   'answer before the request': {
-    greeting: plainAnswer('200 OK', [], 'early'),
-    behave: () => {},
+    greeting: httpResponse('200 OK', [], 'early'),
+    onData: () => {},
     expected: ['answered:200', 'failed:protocol', 'failed:reset'],
   },
   // Time.
-  'silence after the request': { behave: () => {}, ...slow },
-  'handshake that never begins': { behave: () => {}, plain: true, expected: timeout, withinMs: connectMs + slack },
+  'silence after the request': { onData: () => {}, ...slow },
+  'handshake that never begins': { onData: () => {}, plain: true, expected: timeout, withinMs: connectMs + slack },
   'handshake that drips': {
-    behave: drip('\x16\x03\x03\x3f\xff', '\x02'),
+    onData: drip('\x16\x03\x03\x3f\xff', '\x02'),
     plain: true,
     expected: timeout,
     withinMs: connectMs + slack,
   },
   'status line that drips': {
-    behave: drip('HTTP/1.1 2', '0'),
+    onData: drip('HTTP/1.1 2', '0'),
     expected: [...timeout, ...protocol],
     withinMs: slowMs + slack,
   },
-  'headers that drip': { behave: drip(`${ok}X-Drip: `, 'x'), ...slow },
-  'header lines that drip': { behave: drip(ok, 'X: y\r\n'), ...slow },
-  'body that drips': { behave: drip(`${ok}Content-Length: 4000\r\n\r\n`, 'x'), ...slow },
-  'chunks that drip': { behave: drip(chunked, '1\r\nx\r\n'), ...slow },
-  'body that never ends the connection': { behave: say(`HTTP/1.0 200 OK\r\n\r\nhello`), ...slow },
-  'interim answers without end': { behave: drip('', 'HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n'), ...slow },
-  'trailers that drip': { behave: drip(`${chunked}0\r\nX-Trailer: `, 'x'), ...slow },
+  'headers that drip': { onData: drip(`${ok}X-Drip: `, 'x'), ...slow },
+  'header lines that drip': { onData: drip(ok, 'X: y\r\n'), ...slow },
+  'body that drips': { onData: drip(`${ok}Content-Length: 4000\r\n\r\n`, 'x'), ...slow },
+  'chunks that drip': { onData: drip(chunked, '1\r\nx\r\n'), ...slow },
+  'body that never ends the connection': { onData: say(`HTTP/1.0 200 OK\r\n\r\nhello`), ...slow },
+  'interim answers without end': { onData: drip('', 'HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n'), ...slow },
+  'trailers that drip': { onData: drip(`${chunked}0\r\nX-Trailer: `, 'x'), ...slow },
   // Size.
-  'one huge header': { behave: say(`${ok}X-Huge: ${'x'.repeat(1_000_000)}\r\n\r\n`), expected: ['failed:too_large'] },
-  'headers without end': { behave: pour(ok, `X-More: ${'y'.repeat(200)}\r\n`), expected: ['failed:too_large'] },
+  'one huge header': { onData: say(`${ok}X-Huge: ${'x'.repeat(1_000_000)}\r\n\r\n`), expected: ['failed:too_large'] },
+  'headers without end': { onData: pour(ok, `X-More: ${'y'.repeat(200)}\r\n`), expected: ['failed:too_large'] },
   'huge reason phrase': {
-    behave: pour('HTTP/1.1 200 ', piece),
+    onData: pour('HTTP/1.1 200 ', piece),
     expected: [...timeout, ...protocol, 'failed:too_large'],
     withinMs: slowMs + slack,
   },
   'body of 10 GB': {
-    behave: pour(`${ok}Content-Length: 10000000000\r\n\r\n`, piece),
+    onData: pour(`${ok}Content-Length: 10000000000\r\n\r\n`, piece),
     expected: ['answered:200'],
     holds: isCut,
   },
-  'chunks without end': { behave: pour(chunked, `4000\r\n${piece}\r\n`), expected: ['answered:200'], holds: isCut },
+  'chunks without end': { onData: pour(chunked, `4000\r\n${piece}\r\n`), expected: ['answered:200'], holds: isCut },
   'body without length or end': {
-    behave: pour(`${ok}Connection: close\r\n\r\n`, piece),
+    onData: pour(`${ok}Connection: close\r\n\r\n`, piece),
     expected: ['answered:200'],
     holds: isCut,
   },
   'gzip bomb': {
-    behave: (socket) => {
+    onData: (socket) => {
       socket.write(`${ok}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
       socket.write(bomb, 'latin1');
     },
@@ -106,42 +107,42 @@ const attacks: Record<string, Attack> = {
     holds: isCut,
   },
   'trailers without end': {
-    behave: pour(`${chunked}0\r\n`, `X-More: ${'y'.repeat(200)}\r\n`),
+    onData: pour(`${chunked}0\r\n`, `X-More: ${'y'.repeat(200)}\r\n`),
     expected: ['failed:too_large'],
   },
   'chunk extension without end': {
-    behave: pour(`${chunked}5;`, piece),
+    onData: pour(`${chunked}5;`, piece),
     expected: [...timeout, ...protocol, 'failed:too_large'],
     withinMs: slowMs + slack,
   },
   // Form.
-  'no HTTP at all': { behave: say('220 smtp.example ESMTP\r\n'), expected: protocol },
-  'HTTP/0.9': { behave: sayAndEnd('<html>hello</html>'), expected: protocol },
-  'HTTP/1.0 with a body to the end': { behave: sayAndEnd('HTTP/1.0 200 OK\r\n\r\nhello'), expected: ['answered:200'] },
-  'HTTP/2 preface': { behave: say('\0\0\x12\x04\0\0\0\0\0'), expected: protocol },
-  'two lengths': { behave: say(`${ok}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`), expected: protocol },
+  'no HTTP at all': { onData: say('220 smtp.example ESMTP\r\n'), expected: protocol },
+  'HTTP/0.9': { onData: sayAndEnd('<html>hello</html>'), expected: protocol },
+  'HTTP/1.0 with a body to the end': { onData: sayAndEnd('HTTP/1.0 200 OK\r\n\r\nhello'), expected: ['answered:200'] },
+  'HTTP/2 preface': { onData: say('\0\0\x12\x04\0\0\0\0\0'), expected: protocol },
+  'two lengths': { onData: say(`${ok}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello`), expected: protocol },
   'length and chunks': {
-    behave: say(`${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
+    onData: say(`${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
     expected: protocol,
   },
-  'negative length': { behave: say(`${ok}Content-Length: -1\r\n\r\n`), expected: protocol },
-  'length beyond counting': { behave: say(`${ok}Content-Length: 99999999999999999999999\r\n\r\n`), expected: protocol },
-  'chunk beyond counting': { behave: say(`${chunked}fffffffffffffffff\r\n`), expected: protocol },
-  'carriage return in a value': { behave: say(`${ok}X-Split: a\rX-Two: b\r\n\r\n`), expected: protocol },
-  'line feed alone in the headers': { behave: say(`${ok}X-One: a\nX-Two: b\n\n`), expected: protocol },
-  'NUL in a value': { behave: say(`${ok}X-Nul: a\0b\r\n\r\n`), expected: protocol },
-  'space before the colon': { behave: say(`${ok}X-Space : a\r\n\r\n`), expected: protocol },
+  'negative length': { onData: say(`${ok}Content-Length: -1\r\n\r\n`), expected: protocol },
+  'length beyond counting': { onData: say(`${ok}Content-Length: 99999999999999999999999\r\n\r\n`), expected: protocol },
+  'chunk beyond counting': { onData: say(`${chunked}fffffffffffffffff\r\n`), expected: protocol },
+  'carriage return in a value': { onData: say(`${ok}X-Split: a\rX-Two: b\r\n\r\n`), expected: protocol },
+  'line feed alone in the headers': { onData: say(`${ok}X-One: a\nX-Two: b\n\n`), expected: protocol },
+  'NUL in a value': { onData: say(`${ok}X-Nul: a\0b\r\n\r\n`), expected: protocol },
+  'space before the colon': { onData: say(`${ok}X-Space : a\r\n\r\n`), expected: protocol },
   'upgrade nobody asked for': {
-    behave: say('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    onData: say('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
     expected: protocol,
   },
-  'continue nobody asked for': { behave: say('HTTP/1.1 100 Continue\r\n\r\n'), expected: protocol },
-  'connection cut before the answer': { behave: (socket) => void socket.destroy(), expected: ['failed:reset'] },
+  'continue nobody asked for': { onData: say('HTTP/1.1 100 Continue\r\n\r\n'), expected: protocol },
+  'connection cut before the answer': { onData: (socket) => void socket.destroy(), expected: ['failed:reset'] },
   'connection cut in the body': {
-    behave: sayAndEnd(`${ok}Content-Length: 100\r\n\r\nhello`),
+    onData: sayAndEnd(`${ok}Content-Length: 100\r\n\r\nhello`),
     expected: ['failed:reset', ...protocol],
   },
-  'plain HTTP where TLS is due': { behave: say(plainAnswer('200 OK')), plain: true, expected: ['failed:tls'] },
+  'plain HTTP where TLS is due': { onData: say(httpResponse('200 OK')), plain: true, expected: ['failed:tls'] },
 };
 
 const redirects: Record<string, (environment: Environment) => string[]> = {
@@ -161,14 +162,14 @@ const redirects: Record<string, (environment: Environment) => string[]> = {
 };
 
 const ask = (environment: Environment, port: number) =>
-  environment.send(`https://server.outside.test:${port}/`, { totalMs: slowMs, bodyBytes });
+  environment.send(`https://server.outside.test:${port}/`, { timeoutMs: slowMs, maxBodyBytes });
 
 export const answerVectors: readonly Vector[] = [
   ...Object.entries(attacks).map(([name, attack]) => ({
     name: `answer: ${name}`,
     async run(environment: Environment) {
       const tls = attack.plain ? undefined : environment.certificate;
-      const { port } = await environment.receive({ tls, behave: attack.behave, greeting: attack.greeting });
+      const { port } = await environment.receive({ tls, onData: attack.onData, greeting: attack.greeting });
       const outcome = await ask(environment, port);
       if (attack.holds?.(outcome) === false) return `not contained: ${outcome.outcome}`;
       return fault(outcome, attack.expected, attack.withinMs);
@@ -177,16 +178,16 @@ export const answerVectors: readonly Vector[] = [
   ...Object.entries(redirects).map(([status, headers]) => ({
     name: `redirect: ${status}`,
     async run(environment: Environment) {
-      const behave = say(plainAnswer(`${status} Look There`, headers(environment)));
-      const { port } = await environment.receive({ tls: environment.certificate, behave });
+      const onData = say(httpResponse(`${status} Look There`, headers(environment)));
+      const { port } = await environment.receive({ tls: environment.certificate, onData });
       return fault(await ask(environment, port), [`answered:${status}`]);
     },
   })),
   {
     name: 'answer: the next request’s answer, sent ahead',
     async run(environment) {
-      const behave = say(plainAnswer('200 OK', [], 'first') + plainAnswer('200 OK', [], 'smuggled'));
-      const { port } = await environment.receive({ tls: environment.certificate, behave });
+      const onData = say(httpResponse('200 OK', [], 'first') + httpResponse('200 OK', [], 'smuggled'));
+      const { port } = await environment.receive({ tls: environment.certificate, onData });
       await ask(environment, port);
       const second = await ask(environment, port);
       return second.outcome === 'answered' && second.body.toString() === 'smuggled' ? 'taken for an answer' : undefined;

@@ -3,8 +3,8 @@
 import { Resolver } from 'node:dns/promises';
 import { type Authority, type Certificate, makeAuthority } from '../../sandbox/src/certificates.ts';
 import { type DnsSandbox, type DnsZone, startDnsSandbox } from '../../sandbox/src/dns.ts';
-import { type Receiver, type ReceiverOptions, startReceiver } from '../../sandbox/src/receiver.ts';
-import { parseAllowed } from '../../server/src/kit/outbound/address.ts';
+import { type RawServer, type RawServerOptions, startRawServer } from '../../sandbox/src/raw-server.ts';
+import { parseAllowList } from '../../server/src/kit/outbound/address.ts';
 import { type Outbound, type OutboundRequest, openOutbound } from '../../server/src/kit/outbound/outbound.ts';
 import type { Outcome } from '../../server/src/kit/outbound/outcome.ts';
 
@@ -16,13 +16,13 @@ export interface Environment {
   readonly certificate: Certificate;
   readonly dns: DnsSandbox;
   /** TLS with a certificate for every host that is tried. */
-  readonly canary: Receiver;
+  readonly canary: RawServer;
   /** Plain, for proxies and `http:`. */
-  readonly plainCanary: Receiver;
-  readonly canaries: readonly Receiver[];
+  readonly plainCanary: RawServer;
+  readonly canaries: readonly RawServer[];
   readonly skipped: readonly string[];
   /** Starts a public server with this behaviour, over TLS unless `tls` is undefined. */
-  receive(options: Omit<ReceiverOptions, 'address'>): Promise<Receiver>;
+  receive(options: Omit<RawServerOptions, 'address'>): Promise<RawServer>;
   client(allow: string): Outbound;
   send(url: string, more?: Partial<OutboundRequest>, by?: Outbound): Promise<Outcome>;
   close(): Promise<void>;
@@ -38,15 +38,15 @@ export async function openEnvironment(zone: DnsZone): Promise<Environment> {
     'IP:::1',
   );
   const dns = await startDnsSandbox(zone);
-  const behave: ReceiverOptions['behave'] = (socket) =>
+  const onData: RawServerOptions['onData'] = (socket) =>
     socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret');
-  const canary = await startReceiver({ address: '127.0.0.1', tls: certificate, behave });
-  const plainCanary = await startReceiver({ address: '127.0.0.1', behave });
-  const canary6 = await startReceiver({ address: '::1', port: canary.port, tls: certificate, behave }).catch(
+  const canary = await startRawServer({ address: '127.0.0.1', tls: certificate, onData });
+  const plainCanary = await startRawServer({ address: '127.0.0.1', onData });
+  const canary6 = await startRawServer({ address: '::1', port: canary.port, tls: certificate, onData }).catch(
     () => undefined,
   );
   const canaries = [canary, plainCanary, ...(canary6 === undefined ? [] : [canary6])];
-  const receivers: Receiver[] = [];
+  const receivers: RawServer[] = [];
   const clients: Outbound[] = [];
 
   const client = (allow: string) => {
@@ -55,7 +55,12 @@ export async function openEnvironment(zone: DnsZone): Promise<Environment> {
       resolver.setServers([dns.server]);
       return resolver;
     };
-    const opened = openOutbound({ allow: parseAllowed(allow), dns: askSandbox, extraCa: authority.ca, connectMs });
+    const opened = openOutbound({
+      allow: parseAllowList(allow),
+      dns: askSandbox,
+      extraCa: authority.ca,
+      connectTimeoutMs: connectMs,
+    });
     clients.push(opened);
     return opened;
   };
@@ -70,12 +75,12 @@ export async function openEnvironment(zone: DnsZone): Promise<Environment> {
     skipped: canary6 === undefined ? ['a canary at ::1: this machine has no IPv6'] : [],
     client,
     async receive(options) {
-      const receiver = await startReceiver({ address: outside, ...options });
+      const receiver = await startRawServer({ address: outside, ...options });
       receivers.push(receiver);
       return receiver;
     },
     send: (url, more, by = usual) =>
-      by.send({ owner: 'attacker', method: 'GET', url, totalMs: 3_000, bodyBytes: 4_096, ...more }),
+      by.send({ owner: 'attacker', method: 'GET', url, timeoutMs: 3_000, maxBodyBytes: 4_096, ...more }),
     async close() {
       await Promise.all(clients.map((each) => each.close()));
       await Promise.all([...receivers, ...canaries].map((receiver) => receiver.close()));

@@ -1,6 +1,6 @@
 // Attacks by name: what a hostile DNS server can answer, and when.
 import type { DnsAnswer, DnsZone } from '../../sandbox/src/dns.ts';
-import { plainAnswer } from '../../sandbox/src/receiver.ts';
+import { httpResponse } from '../../sandbox/src/raw-server.ts';
 import { type Environment, fault, outside, type Vector } from './environment.ts';
 
 type Asked = DnsAnswer | 'silence' | ((asked: number) => DnsAnswer);
@@ -75,8 +75,8 @@ export const zone: DnsZone = (name, type, asked) => {
 
 /** A public server at the canary's port, so that only the address differs. */
 const decoy = (environment: Environment) => {
-  const behave = (socket: { write(text: string): unknown }) => socket.write(plainAnswer('200 OK', [], 'outside'));
-  return environment.receive({ tls: environment.certificate, port: environment.canary.port, behave });
+  const onData = (socket: { write(text: string): unknown }) => socket.write(httpResponse('200 OK', [], 'outside'));
+  return environment.receive({ tls: environment.certificate, port: environment.canary.port, onData });
 };
 
 export const nameVectors: readonly Vector[] = Object.entries(names).map(([name, { expected }]) => ({
@@ -106,7 +106,7 @@ export const rebindings: readonly Vector[] = [
       // The name is resolved once per address family, so a second, different answer is never used.
       return (
         fault(outcome, ['answered:200']) ??
-        (environment.dns.asked('pinned.outside.test') === 2 ? undefined : 'resolved again')
+        (environment.dns.queryCount('pinned.outside.test') === 2 ? undefined : 'resolved again')
       );
     },
   },

@@ -2,13 +2,13 @@
 // in the environment, connections of other owners.
 import type { TlsOptions } from 'node:tls';
 import { makeAuthority } from '../../sandbox/src/certificates.ts';
-import { plainAnswer } from '../../sandbox/src/receiver.ts';
+import { httpResponse } from '../../sandbox/src/raw-server.ts';
 import { type Environment, fault, type Vector } from './environment.ts';
 
 const answers = (environment: Environment, tls: TlsOptions = {}, headers: string[] = []) =>
   environment.receive({
     tls: { ...environment.certificate, ...tls },
-    behave: (socket) => void socket.write(plainAnswer('200 OK', headers)),
+    onData: (socket) => void socket.write(httpResponse('200 OK', headers)),
   });
 
 const headers: readonly Record<string, string>[] = [

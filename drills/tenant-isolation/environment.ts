@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { createDatabase, killProcess, startProgram } from '../../bench/lib/services.ts';
-import { type Heard, startHookSandbox } from '../../sandbox/src/hooks.ts';
+import { type ReceivedRequest, startWebhookEndpoint } from '../../sandbox/src/webhook-endpoint.ts';
 import { createApp } from '../../server/src/app.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { readConfig } from '../../server/src/config.ts';
@@ -33,10 +33,10 @@ export interface Environment {
 export async function startEnvironment(
   connections: number,
   records: number,
-  onReceived: (received: Heard) => void,
+  onReceived: (received: ReceivedRequest) => void,
 ): Promise<Environment> {
   const database = await createDatabase('tenant_isolation');
-  const receiver = await startHookSandbox({ address: '127.0.0.1', onHeard: onReceived });
+  const receiver = await startWebhookEndpoint({ address: '127.0.0.1', onRequest: onReceived });
   const environment = {
     ...newKeys(),
     DATABASE_URL: database.url,

@@ -1,6 +1,6 @@
 // Checks the final state, read as the owners, against the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Heard } from '../../sandbox/src/hooks.ts';
+import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import type { TenantLetter } from './caller-kinds.ts';
 import { call } from './client.ts';
 import type { Environment } from './environment.ts';
@@ -13,7 +13,7 @@ export async function inspect(
   environment: Environment,
   journal: Journal,
   before: Readonly<Record<'b' | 'c', State>>,
-  received: readonly Heard[],
+  received: readonly ReceivedRequest[],
 ): Promise<string[]> {
   const { send, tenants, kinds } = environment;
   await waitForDeliveries(journal, received);
@@ -28,22 +28,26 @@ export async function inspect(
   return [...wrong, ...(await missingFromTrash(environment))]; // last: it changes what is there
 }
 
-const deliveriesOf = (letter: TenantLetter, received: readonly Heard[]): Heard[] =>
+const deliveriesOf = (letter: TenantLetter, received: readonly ReceivedRequest[]): ReceivedRequest[] =>
   received.filter(({ path }) => path.split('/')[1] === letter);
 
 /** One line per delivery; repeats are allowed, because delivery is at least once. */
-const distinctEvents = (received: readonly Heard[]): string[] => [
+const distinctEvents = (received: readonly ReceivedRequest[]): string[] => [
   ...new Map(
     deliveriesOf('a', received).map((each) => [each.headers['x-service-delivery'] ?? each.body, eventLineOf(each)]),
   ).values(),
 ];
 
-async function waitForDeliveries({ events }: Journal, received: readonly Heard[]): Promise<void> {
+async function waitForDeliveries({ events }: Journal, received: readonly ReceivedRequest[]): Promise<void> {
   for (let waits = 0; waits < 300 && distinctEvents(received).length < events.length; waits += 1) await sleep(200);
   await sleep(1_000); // what should not come has had its time
 }
 
-export function wrongDeliveries(environment: Environment, { events }: Journal, received: readonly Heard[]): string[] {
+export function wrongDeliveries(
+  environment: Environment,
+  { events }: Journal,
+  received: readonly ReceivedRequest[],
+): string[] {
   const wrong = compareEvents(events, distinctEvents(received)).map((each) => `a received: ${each}`);
   for (const letter of ['b', 'c'] as const) {
     const hidden = hiddenDataFor(letter, Object.values(environment.tenants), environment.kinds);

@@ -1,6 +1,6 @@
 // Owns the victim's changes during the drill, and the journal of them: the expected final state, and the events that the
 // victim's webhook must receive.
-import type { Heard } from '../../sandbox/src/hooks.ts';
+import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import { call, type Send } from './client.ts';
 import { pick } from './requests.ts';
 import { entityNames, type RecordsById, readState, type State, secretOf, type Tenant, trashedIds } from './tenant.ts';
@@ -18,7 +18,7 @@ export interface Journal {
 const eventLine = (type: unknown, id: unknown, secret: unknown): string => `${type} ${id} ${secret}`;
 
 /** Turns a delivery to the victim's webhook into a line of the journal. */
-export function eventLineOf({ body }: Pick<Heard, 'body'>): string {
+export function eventLineOf({ body }: Pick<ReceivedRequest, 'body'>): string {
   const { type, entity_id, data, old_data } = JSON.parse(body);
   return eventLine(type, entity_id, (type === 'entity.deleted' ? old_data : data)?.secret);
 }

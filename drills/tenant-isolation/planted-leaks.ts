@@ -1,6 +1,6 @@
 // Proves that the drill would notice a leak: plants one of each kind and checks that it is reported.
 import { sql } from 'kysely';
-import type { Heard } from '../../sandbox/src/hooks.ts';
+import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import type { CallerKind } from './caller-kinds.ts';
 import type { Environment } from './environment.ts';
 import { wrongDeliveries } from './inspect.ts';
@@ -13,7 +13,7 @@ import { readState } from './tenant.ts';
 export async function checkPlantedLeaks(
   environment: Environment,
   journal: Journal,
-  received: readonly Heard[],
+  received: readonly ReceivedRequest[],
 ): Promise<Record<string, boolean>> {
   const { send, db, tenants, kinds } = environment;
   const guest = hiddenDataFor('b', Object.values(tenants), kinds);
@@ -33,7 +33,7 @@ export async function checkPlantedLeaks(
   const event = JSON.stringify({ type: 'entity.updated', entity_id: 'x', data: { secret: marker } });
   const extra = { path: '/a', headers: {}, body: event, at: 0, from: 0 };
   const strange = { ...extra, path: '/b' };
-  const wrongWith = (more: Heard[]) => wrongDeliveries(environment, journal, [...received, ...more]).length;
+  const wrongWith = (more: ReceivedRequest[]) => wrongDeliveries(environment, journal, [...received, ...more]).length;
   const stranger = kinds.find((kind) => kind.own === 'b') as CallerKind;
   return {
     body: sees({ body: JSON.stringify({ secret: `${marker}-1` }) }),

@@ -62,7 +62,7 @@ async function build(agentCount: number, atEnd: (end: () => unknown) => void): P
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const journals = { sent: join(folder, 'sent'), received: join(folder, 'received') };
   const addresses = Array.from({ length: agentCount }, (_, n) => `127.20.0.${n + 1}`);
-  const receiver = await startReceiver(folder, journals.received, addresses);
+  const receiver = await startRawServer(folder, journals.received, addresses);
   atEnd(receiver.stop);
   const postgres = await startPostgres();
   atEnd(postgres.stop);
@@ -121,7 +121,7 @@ async function build(agentCount: number, atEnd: (end: () => unknown) => void): P
   };
 }
 
-async function startReceiver(folder: string, journal: string, addresses: readonly string[]) {
+async function startRawServer(folder: string, journal: string, addresses: readonly string[]) {
   const authority = await makeAuthority();
   const trusted = join(folder, 'authority.pem');
   writeFileSync(trusted, authority.ca);

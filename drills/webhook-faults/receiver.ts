@@ -2,7 +2,11 @@
 // signatures, keeps the journal, and misbehaves on command.
 import { createHash, createHmac } from 'node:crypto';
 import type { Certificate } from '../../sandbox/src/certificates.ts';
-import { type HookSandbox, type Heard as Request, startHookSandbox } from '../../sandbox/src/hooks.ts';
+import {
+  type ReceivedRequest as Request,
+  startWebhookEndpoint,
+  type WebhookEndpoint,
+} from '../../sandbox/src/webhook-endpoint.ts';
 import { type Answer, keyOf, openJournal, type ReceivedLine } from './journal.ts';
 
 interface ListenOptions {
@@ -17,7 +21,7 @@ export type ReceiverCommand =
   | { readonly secrets: Readonly<Record<string, string>> }
   | { readonly address: string; readonly answer: Answer };
 
-const endpoints = new Map<string, HookSandbox>();
+const endpoints = new Map<string, WebhookEndpoint>();
 let secrets: Readonly<Record<string, string>> = {};
 let write: (line: ReceivedLine) => void;
 
@@ -57,9 +61,9 @@ async function listen({ journal, addresses, certificate }: ListenOptions): Promi
   write = openJournal<ReceivedLine>(journal);
   let port = 0;
   for (const address of addresses) {
-    const endpoint = await startHookSandbox({ address, port, certificate, onHeard: () => {} });
+    const endpoint = await startWebhookEndpoint({ address, port, certificate, onRequest: () => {} });
     port = endpoint.port;
-    endpoint.behave = respondWith(200);
+    endpoint.respond = respondWith(200);
     endpoints.set(address, endpoint);
   }
   process.send?.({ port });
@@ -68,6 +72,6 @@ async function listen({ journal, addresses, certificate }: ListenOptions): Promi
 process.on('message', (order: ReceiverCommand) => {
   if ('listen' in order) void listen(order.listen);
   else if ('secrets' in order) secrets = order.secrets;
-  else (endpoints.get(order.address) as HookSandbox).behave = respondWith(order.answer);
+  else (endpoints.get(order.address) as WebhookEndpoint).respond = respondWith(order.answer);
 });
 process.on('disconnect', () => process.exit(0));

@@ -22,7 +22,7 @@ export interface DnsSandbox {
   /** For `Resolver.setServers`. */
   readonly server: string;
   /** How often a name was asked for, both kinds together. */
-  asked(name: string): number;
+  queryCount(name: string): number;
   close(): void;
 }
 
@@ -42,7 +42,7 @@ export async function startDnsSandbox(zone: DnsZone): Promise<DnsSandbox> {
   await once(socket, 'listening');
   return {
     server: `127.0.0.1:${socket.address().port}`,
-    asked: (name) => (counts.get(`A ${name}`) ?? 0) + (counts.get(`AAAA ${name}`) ?? 0),
+    queryCount: (name) => (counts.get(`A ${name}`) ?? 0) + (counts.get(`AAAA ${name}`) ?? 0),
     close: () => socket.close(),
   };
 }

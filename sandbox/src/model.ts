@@ -12,12 +12,12 @@ export interface ChatRequest {
 }
 
 /** What the model says next: a text, or calls of tools whose results it then waits for. */
-export interface Said {
+export interface ModelReply {
   readonly text?: string;
   readonly tool_calls?: readonly { name: string; arguments: object | string }[];
   readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
 }
-export type Script = (request: ChatRequest) => Said;
+export type Script = (request: ChatRequest) => ModelReply;
 
 /** `slow`: a word a second. `silent`: no word until it is told otherwise. `cut`: hangs up halfway. A number: that status. */
 export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 401 | 429 | 500;
@@ -86,7 +86,7 @@ async function read(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function* chunksOf(request: ChatRequest, said: Said): Generator<object> {
+function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
   const about = { id: 'chatcmpl-sandbox', object: 'chat.completion.chunk', created: 0, model: request.model };
   const chunk = (delta: object, finish_reason: string | null = null) => ({
     ...about,
@@ -111,7 +111,7 @@ function* chunksOf(request: ChatRequest, said: Said): Generator<object> {
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
 /** What the demo hears: it repeats, and takes notes when asked to and able to. */
-function sensible({ messages, tools }: ChatRequest): Said {
+function sensible({ messages, tools }: ChatRequest): ModelReply {
   const last = messages.at(-1);
   if (last?.role === 'tool') return { text: 'I have made a note of that.' };
   const text = typeof last?.content === 'string' ? last.content : '';

@@ -3,7 +3,7 @@
 import { createSecretKey } from 'node:crypto';
 import { plans } from './core/auth/plans.ts';
 import type { Pepper } from './core/auth/tokens.ts';
-import { parseAllowed } from './kit/outbound/address.ts';
+import { parseAllowList } from './kit/outbound/address.ts';
 import type { MasterKey } from './kit/secrets.ts';
 
 interface Setting<Value> {
@@ -151,7 +151,7 @@ const settings = {
   OUTBOUND_ALLOW: setting(
     'Private addresses that webhooks may be sent to: a comma-separated list of ranges (`10.1.0.0/16`) and `host:port`, each prefixed with `http://` if plain HTTP is allowed. If empty, none.',
     '',
-    parseAllowed,
+    parseAllowList,
   ),
   ALLOW_WORKSPACE_CREATION: setting(
     'Who may create workspaces: `anyone` or `operator`.',

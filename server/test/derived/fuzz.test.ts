@@ -9,13 +9,13 @@ import { inlineRefs, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/js
 import { paramNames } from '../../src/kit/http/operation.ts';
 import { listRefusals } from '../../src/openapi.ts';
 import type { CallOptions, CallResult } from '../support/client.ts';
-import { publish, startHookWorld, toldMessage, toldRecord } from '../support/webhook-receiver.ts';
+import { messageEvent, publish, recordEvent, startWebhookWorld } from '../support/webhook-receiver.ts';
 
 const runs = 60;
 // Agents need a language model to reply.
 const model = await startModelSandbox();
 afterAll(() => model.close());
-const { world, url } = await startHookWorld({ environment: { MODEL_URL: model.url } });
+const { world, url } = await startWebhookWorld({ environment: { MODEL_URL: model.url } });
 await world.startWorker();
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
@@ -88,11 +88,11 @@ async function createWebhook(
 }
 const createAgentWebhook = () =>
   createWebhook(`/api/agents/${agent.id}/webhooks`, 'message.created', () =>
-    publish(world, 'message.created', toldMessage(agent)),
+    publish(world, 'message.created', messageEvent(agent)),
   );
 const createAppWebhook = () =>
   createWebhook(`/api/apps/${app.id}/webhooks`, 'entity.created', () =>
-    publish(world, 'entity.created', toldRecord(app)),
+    publish(world, 'entity.created', recordEvent(app)),
   );
 const webhooks = { agents: await createAgentWebhook(), apps: await createAppWebhook() };
 

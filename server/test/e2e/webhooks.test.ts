@@ -4,18 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { makeAuthority } from '../../../sandbox/src/certificates.ts';
-import { type Heard, startHookSandbox } from '../../../sandbox/src/hooks.ts';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
+import { type ReceivedRequest, startWebhookEndpoint } from '../../../sandbox/src/webhook-endpoint.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
-import { outside } from '../support/webhook-receiver.ts';
+import { endpointAddress } from '../support/webhook-receiver.ts';
 import { commandLine } from './command.ts';
 
 const authority = await makeAuthority();
 const trusted = join(tmpdir(), `authority-${process.pid}.pem`);
 await writeFile(trusted, authority.ca);
-const endpoint = await startHookSandbox({ address: outside, certificate: await authority.issue(`IP:${outside}`) });
+const endpoint = await startWebhookEndpoint({
+  address: endpointAddress,
+  certificate: await authority.issue(`IP:${endpointAddress}`),
+});
 const model = await startModelSandbox();
 const database = await cloneTemplate();
 const { plinth, start, startApi } = commandLine({
@@ -37,8 +40,12 @@ const token = (
 ).stdout.trim();
 
 /** What must not differ between the times it comes. */
-const essence = ({ headers, body }: Heard) => [headers['x-service-sequence'], headers['x-service-delivery'], body];
-const inOrder = (heard: readonly Heard[]) => heard.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
+const essence = ({ headers, body }: ReceivedRequest) => [
+  headers['x-service-sequence'],
+  headers['x-service-delivery'],
+  body,
+];
+const inOrder = (heard: readonly ReceivedRequest[]) => heard.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
 
 it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and bodies come again, and no other', async () => {
   const [{ url }, first] = await Promise.all([startApi(), start('worker', /"msg":"worker started"/)]);
@@ -47,18 +54,18 @@ it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and
   const agent = await ask('POST', '/api/agents', { name: 'Told' });
   const hooks = `/api/agents/${agent.id}/webhooks`;
   const events = ['message.created', 'message.completed'];
-  const webhook = await ask('POST', hooks, { target_url: `https://${outside}:${endpoint.port}/`, events });
+  const webhook = await ask('POST', hooks, { target_url: `https://${endpointAddress}:${endpoint.port}/`, events });
   const conversation = await ask('POST', `/api/agents/${agent.id}/conversations`);
 
-  endpoint.behave = () => 'silence';
+  endpoint.respond = () => 'silence';
   await ask('POST', `/api/agents/${agent.id}/conversations/${conversation.id}/messages`, { content: 'Hello' });
-  await expect.poll(() => endpoint.heard.length).toBe(3); // the message, the reply, and that it is whole
+  await expect.poll(() => endpoint.received.length).toBe(3); // the message, the reply, and that it is whole
   first.child.kill('SIGKILL');
-  endpoint.behave = () => ({});
+  endpoint.respond = () => ({});
   await start('worker', /"msg":"worker started"/);
-  await expect.poll(() => endpoint.heard.length).toBe(6);
+  await expect.poll(() => endpoint.received.length).toBe(6);
 
-  const [before, again] = [inOrder(endpoint.heard.slice(0, 3)), inOrder(endpoint.heard.slice(3))];
+  const [before, again] = [inOrder(endpoint.received.slice(0, 3)), inOrder(endpoint.received.slice(3))];
   expect(again).toEqual(before);
   expect(before.map(([sequence]) => sequence)).toEqual(['1', '2', '3']);
   const listed = async () => {

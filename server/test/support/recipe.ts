@@ -1,8 +1,8 @@
-// Owns the recipes of docs/receivers as a receiver runs them: each a process of its own, told all it may know.
+// Owns the recipes of docs/guides/receivers as a receiver runs them: each a process of its own, told all it may know.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-export interface Ended {
+export interface RecipeResult {
   readonly code: number | null;
   readonly out: string;
   readonly error: string;
@@ -16,8 +16,8 @@ export async function runRecipe(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   input: string,
-): Promise<Ended> {
-  const file = fileURLToPath(new URL(`../../../docs/receivers/${name}`, import.meta.url));
+): Promise<RecipeResult> {
+  const file = fileURLToPath(new URL(`../../../docs/guides/receivers/${name}`, import.meta.url));
   const command = interpreters[name.split('.')[1] ?? ''] ?? name;
   const child = spawn(command, [file, ...args], { env: { PATH: process.env.PATH, ...environment } });
   child.stdin.on('error', () => {}); // it ended without reading all

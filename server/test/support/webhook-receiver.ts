@@ -3,7 +3,12 @@
 import { sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { type Authority, makeAuthority } from '../../../sandbox/src/certificates.ts';
-import { type Behaving, type Heard, type HookSandbox, startHookSandbox } from '../../../sandbox/src/hooks.ts';
+import {
+  type ReceivedRequest,
+  type Responder,
+  startWebhookEndpoint,
+  type WebhookEndpoint,
+} from '../../../sandbox/src/webhook-endpoint.ts';
 import type { AppRow } from '../../src/core/auth/proofs.ts';
 import type { Events, MessageEvent, RecordEvent } from '../../src/events.ts';
 import { takeAdvisoryLock, transaction } from '../../src/kit/db/database.ts';
@@ -11,21 +16,21 @@ import { newId } from '../../src/kit/ids.ts';
 import type { CallOptions, CallResult } from './client.ts';
 import { type Person, startWorld, type World, type WorldOptions } from './world.ts';
 
-export const outside = '127.20.0.1';
+export const endpointAddress = '127.20.0.1';
 
-export interface HookWorld {
+export interface WebhookWorld {
   readonly world: World;
-  readonly endpoint: HookSandbox;
+  readonly endpoint: WebhookEndpoint;
   /** Signs certificates that this world trusts. */
   readonly authority: Authority;
   /** An address of the endpoint. */
   url(path?: string, host?: string): string;
 }
 
-export async function startHookWorld(options: WorldOptions = {}): Promise<HookWorld> {
+export async function startWebhookWorld(options: WorldOptions = {}): Promise<WebhookWorld> {
   const authority = await makeAuthority();
-  const certificate = await authority.issue('DNS:*.outside.test', `IP:${outside}`);
-  const endpoint = await startHookSandbox({ address: outside, certificate });
+  const certificate = await authority.issue('DNS:*.outside.test', `IP:${endpointAddress}`);
+  const endpoint = await startWebhookEndpoint({ address: endpointAddress, certificate });
   const world = await startWorld({
     ...options,
     extraCa: authority.ca,
@@ -34,7 +39,7 @@ export async function startHookWorld(options: WorldOptions = {}): Promise<HookWo
       if (name === 'broken.outside.test') return { code: 2 };
       if (name === 'inner.outside.test') return type === 'A' ? { addresses: ['10.0.0.1'] } : {};
       if (name === 'gone.outside.test' || !name.endsWith('.outside.test')) return { code: 3 };
-      return type === 'A' ? { addresses: [outside] } : {};
+      return type === 'A' ? { addresses: [endpointAddress] } : {};
     },
   });
   afterAll(async () => {
@@ -50,54 +55,57 @@ export async function startHookWorld(options: WorldOptions = {}): Promise<HookWo
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely.
-type Seen = any;
+type AnyBody = any;
 
 /** A webhook on an agent or app of its own, with an endpoint of its own. */
-export interface Hook {
-  readonly of: AppRow;
+export interface TestWebhook {
+  readonly app: AppRow;
   readonly id: string;
   /** Its secret, as it was shown when it was made. */
   readonly secret: string;
   /** Its place in the API. */
   readonly path: string;
   /** What its endpoint got, in the order it came. */
-  heard(): Heard[];
+  received(): ReceivedRequest[];
   /** How its endpoint answers from now on. */
-  behave(how: Behaving): void;
+  respondWith(how: Responder): void;
   call(method: string, below?: string, sent?: CallOptions): Promise<CallResult>;
-  get(): Promise<Seen>;
+  get(): Promise<AnyBody>;
   patch(body: object): Promise<CallResult>;
   /** So many things happen that the webhooks of its agent or app are told by default. */
-  tell(count?: number): Promise<void>;
+  publishEvents(count?: number): Promise<void>;
   /** Its deliveries, from the first. */
-  log(): Promise<Seen[]>;
+  listDeliveries(): Promise<AnyBody[]>;
   /** Waits until its deliveries look like this, from the first. */
-  logs(expected: object[]): Promise<void>;
+  waitForDeliveries(expected: object[]): Promise<void>;
   /** What was to wait for its next attempt waits no longer. */
-  hurry(): Promise<void>;
+  makeDueNow(): Promise<void>;
 }
 
-export interface HookScene extends HookWorld {
+export interface WebhookScene extends WebhookWorld {
   readonly owner: Person;
   readonly workspace: string;
   readonly token: string;
   /** `on`: an agent or app that is there already. */
-  hook(body?: object, on?: { on?: AppRow; scope?: 'agent' | 'app'; as?: string }): Promise<Hook>;
+  createWebhook(body?: object, on?: { on?: AppRow; scope?: 'agent' | 'app'; as?: string }): Promise<TestWebhook>;
   /** Until it ends no worker begins an attempt: what is queued can be looked at. */
-  whileNoneBegins<T>(look: () => Promise<T>): Promise<T>;
+  withClaimsPaused<T>(look: () => Promise<T>): Promise<T>;
 }
 
-export async function startHookScene(options: WorldOptions = {}): Promise<HookScene> {
-  const hooks = await startHookWorld(options);
+export async function startWebhookScene(options: WorldOptions = {}): Promise<WebhookScene> {
+  const hooks = await startWebhookWorld(options);
   const { world, endpoint, url } = hooks;
   const owner = await world.person('owner@example.com');
   const workspace = await world.workspace(owner);
   await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
   const token = await world.token(owner, workspace);
-  const behaviours = new Map<string, Behaving>();
-  endpoint.behave = (heard) => behaviours.get(heard.path)?.(heard) ?? {};
+  const behaviours = new Map<string, Responder>();
+  endpoint.respond = (heard) => behaviours.get(heard.path)?.(heard) ?? {};
 
-  async function hook(body: object = {}, { on, scope = 'agent', as = token }: Parameters<HookScene['hook']>[1] = {}) {
+  async function hook(
+    body: object = {},
+    { on, scope = 'agent', as = token }: Parameters<WebhookScene['createWebhook']>[1] = {},
+  ) {
     const app_type = scope === 'agent' ? 'user_agent' : 'user_app';
     const of = on ?? (await world.appOf(owner, workspace, { app_type }));
     const place = `/${newId()}`;
@@ -110,38 +118,38 @@ export async function startHookScene(options: WorldOptions = {}): Promise<HookSc
       world.call(method, `${base}/${id}${below}`, { as, ...sent });
     const log = async () => (await call('GET', '/deliveries?after_seq=0&limit=100')).body.items;
     return {
-      of,
+      app: of,
       id,
       secret,
       path: `${base}/${id}`,
-      heard: () => endpoint.heard.filter((heard) => heard.path === place),
-      behave: (how) => void behaviours.set(place, how),
+      received: () => endpoint.received.filter((heard) => heard.path === place),
+      respondWith: (how) => void behaviours.set(place, how),
       call,
       get: async () => (await call('GET')).body,
       patch: async (change) => {
         await world.resetRateLimits(); // no plan widens how often a webhook may be changed
         return call('PATCH', '', { body: change });
       },
-      tell: async (count = 1) => {
+      publishEvents: async (count = 1) => {
         for (let n = 0; n < count; n += 1)
-          if (scope === 'agent') await publish(world, 'message.created', toldMessage(of));
-          else await publish(world, 'entity.updated', toldRecord(of));
+          if (scope === 'agent') await publish(world, 'message.created', messageEvent(of));
+          else await publish(world, 'entity.updated', recordEvent(of));
       },
-      log,
-      logs: (expected) => expect.poll(log).toMatchObject(expected),
-      hurry: async () => {
+      listDeliveries: log,
+      waitForDeliveries: (expected) => expect.poll(log).toMatchObject(expected),
+      makeDueNow: async () => {
         await sql`update webhook_deliveries set due_at = clock_timestamp()
           where webhook_id = ${id} and due_at is not null and claimed_slot is null`.execute(world.db);
         world.app.wake.notify('webhook_deliveries');
       },
-    } satisfies Hook;
+    } satisfies TestWebhook;
   }
-  const whileNoneBegins: HookScene['whileNoneBegins'] = (look) =>
+  const whileNoneBegins: WebhookScene['withClaimsPaused'] = (look) =>
     transaction(world.db, async (db) => {
       await takeAdvisoryLock(db, 'claim webhook_deliveries');
       return look();
     });
-  return { ...hooks, owner, workspace, token, hook, whileNoneBegins };
+  return { ...hooks, owner, workspace, token, createWebhook: hook, withClaimsPaused: whileNoneBegins };
 }
 
 /** Something happened. */
@@ -150,7 +158,7 @@ export const publish = <Name extends keyof Events>({ app, clock }: World, name: 
 
 const when = '2026-11-14T09:30:00.123Z';
 
-export const toldMessage = ({ workspace_id, id }: AppRow, content = 'hello'): MessageEvent => ({
+export const messageEvent = ({ workspace_id, id }: AppRow, content = 'hello'): MessageEvent => ({
   workspace_id,
   agent_id: id,
   conversation_id: newId(),
@@ -160,7 +168,7 @@ export const toldMessage = ({ workspace_id, id }: AppRow, content = 'hello'): Me
   },
 });
 
-export const toldRecord = ({ workspace_id, id }: AppRow, entity_name = 'Order'): RecordEvent => ({
+export const recordEvent = ({ workspace_id, id }: AppRow, entity_name = 'Order'): RecordEvent => ({
   workspace_id,
   app_id: id,
   entity_name,

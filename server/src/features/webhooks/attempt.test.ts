@@ -1,13 +1,13 @@
 // One attempt, seen through the operation that makes one at once: what is sent, and what is kept of the answer.
 import { describe, expect, it } from 'vitest';
-import { startHookScene } from '../../../test/support/webhook-receiver.ts';
+import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 
-const { hook } = await startHookScene();
+const { createWebhook } = await startWebhookScene();
 
 describe('testAgentWebhook', () => {
   it('sends a sample of message.completed, signed, without a number', async () => {
-    const made = await hook();
-    const { body } = await made.call('POST', '/test');
+    const webhook = await createWebhook();
+    const { body } = await webhook.call('POST', '/test');
     expect(body).toEqual({
       ok: true,
       delivery_id: expect.any(String),
@@ -16,7 +16,7 @@ describe('testAgentWebhook', () => {
       response_body: '',
       duration_ms: expect.any(Number),
     });
-    const [heard] = made.heard();
+    const [heard] = webhook.received();
     expect(heard?.headers).toMatchObject({
       'x-service-event': 'message.completed',
       'x-service-delivery': body.delivery_id,
@@ -28,29 +28,29 @@ describe('testAgentWebhook', () => {
   });
 
   it('writes nothing, whether it succeeds or fails, and works while the webhook is off', async () => {
-    const made = await hook();
-    await made.patch({ enabled: false });
-    const before = await made.get();
-    expect((await made.call('POST', '/test')).body.ok).toBe(true);
-    made.behave(() => ({ status: 500, body: 'broken' }));
-    expect((await made.call('POST', '/test')).body).toMatchObject({
+    const webhook = await createWebhook();
+    await webhook.patch({ enabled: false });
+    const before = await webhook.get();
+    expect((await webhook.call('POST', '/test')).body.ok).toBe(true);
+    webhook.respondWith(() => ({ status: 500, body: 'broken' }));
+    expect((await webhook.call('POST', '/test')).body).toMatchObject({
       ok: false,
       status_code: 500,
       response_body: 'broken',
     });
-    expect(await made.get()).toEqual(before);
-    expect(await made.log()).toEqual([]);
+    expect(await webhook.get()).toEqual(before);
+    expect(await webhook.listDeliveries()).toEqual([]);
   });
 
   it('of an app webhook sends a sample of its first event', async () => {
-    const made = await hook(
+    const webhook = await createWebhook(
       { events: ['entity.deleted', 'entity.created'], entity_names: ['Invoice'] },
       { scope: 'app' },
     );
-    await made.call('POST', '/test');
-    expect(JSON.parse(made.heard()[0]?.body ?? '')).toMatchObject({
+    await webhook.call('POST', '/test');
+    expect(JSON.parse(webhook.received()[0]?.body ?? '')).toMatchObject({
       type: 'entity.deleted',
-      app_id: made.of.id,
+      app_id: webhook.app.id,
       entity_name: 'Invoice',
       data: { test: true },
     });
@@ -74,16 +74,16 @@ describe('what an endpoint answered', () => {
     ['NUL is left out', Buffer.from('a\0b'), 'ab'],
     ['nothing is nothing', Buffer.alloc(0), ''],
   ])('%s', async (_rule, body, expected) => {
-    const made = await hook();
-    made.behave(() => ({ status: 500, body }));
-    const got = await made.call('POST', '/test');
+    const webhook = await createWebhook();
+    webhook.respondWith(() => ({ status: 500, body }));
+    const got = await webhook.call('POST', '/test');
     expect(got.body.response_body).toBe(expected);
   });
 
   it('replacement characters stay within 512 bytes', async () => {
-    const made = await hook();
-    made.behave(() => ({ status: 500, body: Buffer.alloc(600, 0xff) }));
-    const { response_body } = (await made.call('POST', '/test')).body;
+    const webhook = await createWebhook();
+    webhook.respondWith(() => ({ status: 500, body: Buffer.alloc(600, 0xff) }));
+    const { response_body } = (await webhook.call('POST', '/test')).body;
     expect(Buffer.byteLength(response_body)).toBe(510);
     expect(response_body).toBe('\ufffd'.repeat(170));
   });

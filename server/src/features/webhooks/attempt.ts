@@ -5,7 +5,7 @@ import { toStorableText } from '../../kit/text.ts';
 import type { LastError, WebhookRow } from './contract.ts';
 import type { Signer } from './signing.ts';
 
-export interface Sending {
+export interface DeliveryRequest {
   readonly delivery_id: string;
   readonly event_type: string;
   /** Undefined for a test: it is no part of the sequence. */
@@ -14,7 +14,7 @@ export interface Sending {
   readonly body: string;
 }
 
-export interface Attempted {
+export interface DeliveryAttempt {
   readonly ok: boolean;
   readonly attempted_at: Date;
   readonly duration_ms: number;
@@ -33,16 +33,16 @@ export interface AttemptDeps {
 const longestMs = 10_000;
 const bodyBytes = 512;
 
-export async function attempt(
+export async function sendAttempt(
   { outbound, signer }: AttemptDeps,
   webhook: Pick<
     WebhookRow,
     'id' | 'workspace_id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'
   >,
-  sending: Sending,
+  sending: DeliveryRequest,
   now: Date,
   signal?: AbortSignal,
-): Promise<Attempted> {
+): Promise<DeliveryAttempt> {
   const { delivery_id, event_type, sequence, attempt, body } = sending;
   const outcome = await outbound.send({
     owner: webhook.workspace_id,
@@ -58,29 +58,29 @@ export async function attempt(
       ...signer.headersFor(webhook, delivery_id, body, now),
     },
     body,
-    bodyBytes,
-    totalMs: longestMs,
+    maxBodyBytes: bodyBytes,
+    timeoutMs: longestMs,
     signal,
   });
-  return judged(outcome, now);
+  return readOutcome(outcome, now);
 }
 
-function judged(outcome: Outcome, now: Date): Attempted {
+function readOutcome(outcome: Outcome, now: Date): DeliveryAttempt {
   const made = { attempted_at: now, duration_ms: outcome.ms, error_type: errorType(outcome) };
   if (outcome.outcome !== 'answered')
     return { ...made, ok: false, status_code: null, response_body: null, retryAfterMs: 0 };
-  const { status, headers, body, cut } = outcome;
+  const { status, headers, body, truncated: cut } = outcome;
   return {
     ...made,
     ok: status >= 200 && status < 300,
     status_code: status,
-    response_body: startOf(body, cut),
-    retryAfterMs: status === 429 || status === 503 ? waitAsked(headers['retry-after'], now) : 0,
+    response_body: truncateBody(body, cut),
+    retryAfterMs: status === 429 || status === 503 ? parseRetryAfter(headers['retry-after'], now) : 0,
   };
 }
 
 /** At most 512 bytes, cut between characters; what is no text becomes a replacement character. */
-function startOf(body: Buffer, cut: boolean): string {
+function truncateBody(body: Buffer, cut: boolean): string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   // Told that more will come, the decoder keeps back the part of a character at the end.
   let text = toStorableText(decoder.decode(body.subarray(0, bodyBytes), { stream: cut || body.length > bodyBytes }));
@@ -91,7 +91,7 @@ function startOf(body: Buffer, cut: boolean): string {
 const longestWaitMs = 12 * 60 * 60 * 1000;
 
 /** Seconds, or a date; anything else asks for nothing. */
-function waitAsked(header: string | undefined, now: Date): number {
+function parseRetryAfter(header: string | undefined, now: Date): number {
   if (header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime();
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestWaitMs);
@@ -108,7 +108,7 @@ const messages: Readonly<Record<string, string>> = {
 };
 
 /** What the webhook says about an attempt that failed. */
-export function errorOf({ attempted_at, status_code, error_type, response_body }: Attempted): LastError {
+export function errorOf({ attempted_at, status_code, error_type, response_body }: DeliveryAttempt): LastError {
   const message =
     status_code === null ? (messages[error_type ?? ''] ?? 'No answer came.') : `The endpoint answered ${status_code}.`;
   return { message, attempted_at: attempted_at.toISOString(), status_code, response_body, error_type };

@@ -18,11 +18,11 @@ import {
   urlText,
 } from '../../kit/http/shapes.ts';
 
-export const eventsOf = {
+export const webhookEvents = {
   agent: ['message.created', 'message.completed'],
   app: ['entity.created', 'entity.updated', 'entity.deleted'],
 } as const;
-export type Scope = keyof typeof eventsOf;
+export type Scope = keyof typeof webhookEvents;
 
 const LastError = answer('WebhookError', {
   message: z.string(),
@@ -52,19 +52,19 @@ const shared = {
 export const Webhook = answer('Webhook', {
   id: z.string(),
   target_url: z.string(),
-  events: z.array(oneOf(...eventsOf.agent)),
+  events: z.array(oneOf(...webhookEvents.agent)),
   ...shared,
 });
 
 export const AppWebhook = answer('AppWebhook', {
   id: z.string(),
   target_url: z.string(),
-  events: z.array(oneOf(...eventsOf.app)),
+  events: z.array(oneOf(...webhookEvents.app)),
   entity_names: z.array(z.string()).nullable().meta({ description: 'the entities it hears of; null: all' }),
   ...shared,
 });
 
-const merged = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+const eventList = <const Names extends readonly [string, ...string[]]>(names: Names) =>
   list(oneOf(...names), 1, 100).transform((events) => [...new Set(events)] as string[]);
 
 const newFields = {
@@ -80,14 +80,14 @@ const changeFields = {
 };
 const entityNames = clearable(list(text(1, 64), 1, 100));
 
-export const NewWebhook = body({ ...newFields, events: merged(eventsOf.agent) });
-export const NewAppWebhook = body({ ...newFields, events: merged(eventsOf.app), entity_names: entityNames });
+export const NewWebhook = body({ ...newFields, events: eventList(webhookEvents.agent) });
+export const NewAppWebhook = body({ ...newFields, events: eventList(webhookEvents.app), entity_names: entityNames });
 export type NewWebhook = z.output<typeof NewWebhook> & Partial<z.output<typeof NewAppWebhook>>;
 
-export const WebhookChange = body({ ...changeFields, events: optional(merged(eventsOf.agent)) });
+export const WebhookChange = body({ ...changeFields, events: optional(eventList(webhookEvents.agent)) });
 export const AppWebhookChange = body({
   ...changeFields,
-  events: optional(merged(eventsOf.app)),
+  events: optional(eventList(webhookEvents.app)),
   entity_names: entityNames,
 });
 export type WebhookChange = z.output<typeof WebhookChange> & Partial<z.output<typeof AppWebhookChange>>;
@@ -132,7 +132,7 @@ export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<ty
     ...(secret !== undefined && { secret }),
   }) as z.input<typeof Webhook>;
 
-export const Tested = answer('WebhookTest', {
+export const WebhookTest = answer('WebhookTest', {
   ok: z.boolean(),
   delivery_id: z.string(),
   status_code: count.nullable(),
@@ -143,8 +143,8 @@ export const Tested = answer('WebhookTest', {
 
 // ---- deliveries
 
-export const statuses = ['pending', 'delivering', 'delivered', 'failed', 'held', 'missed', 'expired'] as const;
-const kinds = ['scheduled', 'manual', 'replay'] as const;
+export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed', 'held', 'missed', 'expired'] as const;
+const attemptKinds = ['scheduled', 'manual', 'replay'] as const;
 
 const deliveryFields = {
   id: z.string(),
@@ -152,7 +152,7 @@ const deliveryFields = {
   event_id: z.string(),
   event_type: z.string(),
   sequence: count,
-  status: oneOf(...statuses),
+  status: oneOf(...deliveryStatuses),
   attempts_made: count,
   next_attempt_at: timestamp.nullable(),
   created_date: timestamp,
@@ -169,11 +169,11 @@ const Attempt = answer('WebhookAttempt', {
   status_code: count.nullable(),
   error_type: z.string().nullable(),
   response_body: z.string().nullable(),
-  kind: oneOf(...kinds),
+  kind: oneOf(...attemptKinds),
 });
 export type Attempt = z.input<typeof Attempt>;
 
-export const DeliveryInFull = answer('WebhookDeliveryInFull', {
+export const DeliveryDetail = answer('WebhookDeliveryInFull', {
   ...deliveryFields,
   payload: z.record(z.string(), z.unknown()),
   attempts: z.array(Attempt).meta({ description: 'the newest hundred' }),
@@ -183,7 +183,7 @@ const sequence = queryInteger(0, Number.MAX_SAFE_INTEGER);
 
 export const DeliveryQuery = query({
   ...pageQuery,
-  status: oneOf(...statuses).optional(),
+  status: oneOf(...deliveryStatuses).optional(),
   event_type: z.string().optional(),
   after_seq: sequence.optional(),
   before_seq: sequence.optional(),
@@ -219,8 +219,8 @@ export interface DeliveryRow {
   readonly event_id: string;
   readonly event_type: string;
   readonly sequence: number;
-  readonly status: Exclude<(typeof statuses)[number], 'delivering'>;
-  readonly kind: (typeof kinds)[number];
+  readonly status: Exclude<(typeof deliveryStatuses)[number], 'delivering'>;
+  readonly kind: (typeof attemptKinds)[number];
   readonly scheduled_attempts: number;
   readonly resume_at: Date | null;
   readonly failure_counted: boolean;

@@ -2,11 +2,11 @@
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Heard } from '../../../../sandbox/src/hooks.ts';
-import { publish, startHookScene, toldMessage, toldRecord } from '../../../test/support/webhook-receiver.ts';
+import type { ReceivedRequest } from '../../../../sandbox/src/webhook-endpoint.ts';
+import { messageEvent, publish, recordEvent, startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 import { transaction } from '../../kit/db/database.ts';
 
-const { world, url, token, hook } = await startHookScene();
+const { world, url, token, createWebhook } = await startWebhookScene();
 await world.startWorker();
 const as = { as: token };
 const numbers = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
@@ -15,17 +15,17 @@ const sequences = (heard: { headers: Record<string, unknown> }[]) =>
 
 describe('what is told', () => {
   it('of a message: byte by byte the contract’s shape, with its headers, signed', async () => {
-    const made = await hook();
-    const told = toldMessage(made.of, 'grüße "quoted" 💥');
+    const webhook = await createWebhook();
+    const told = messageEvent(webhook.app, 'grüße "quoted" 💥');
     const at = new Date('2126-11-14T09:30:00.123Z');
     await world.app.publish(world.app.database.db, 'message.created', told, at);
-    await expect.poll(made.heard).toHaveLength(1);
-    const { headers, body } = made.heard()[0] as Heard;
-    const [delivery] = await made.log();
+    await expect.poll(webhook.received).toHaveLength(1);
+    const { headers, body } = webhook.received()[0] as ReceivedRequest;
+    const [delivery] = await webhook.listDeliveries();
     const { message, user } = told.data;
     expect(body).toBe(
       `{"id":"${delivery.event_id}","type":"message.created","created_at":"2126-11-14T09:30:00.123Z",` +
-        `"agent_id":"${made.of.id}","conversation_id":"${told.conversation_id}","data":{"message":{"id":"${message.id}",` +
+        `"agent_id":"${webhook.app.id}","conversation_id":"${told.conversation_id}","data":{"message":{"id":"${message.id}",` +
         `"role":"user","content":"grüße \\"quoted\\" 💥","file_urls":[],"created_date":"${message.created_date}",` +
         `"updated_date":"${message.updated_date}"},"user":{"id":"${user.id}","email":"${user.email}"}}}`,
     );
@@ -36,23 +36,23 @@ describe('what is told', () => {
       'x-service-delivery': delivery.id,
       'x-service-attempt': '1',
       'x-service-sequence': '1',
-      'x-service-signature': createHmac('sha256', made.secret).update(body).digest('hex'),
+      'x-service-signature': createHmac('sha256', webhook.secret).update(body).digest('hex'),
       'webhook-id': delivery.id,
     });
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(60);
-    expect((await made.call('GET', `/deliveries/${delivery.id}`)).body.payload).toEqual(JSON.parse(body));
+    expect((await webhook.call('GET', `/deliveries/${delivery.id}`)).body.payload).toEqual(JSON.parse(body));
   });
 
   it('of a record: byte by byte the contract’s shape', async () => {
-    const made = await hook({}, { scope: 'app' });
-    const told = toldRecord(made.of);
+    const webhook = await createWebhook({}, { scope: 'app' });
+    const told = recordEvent(webhook.app);
     await publish(world, 'entity.updated', told);
-    await expect.poll(made.heard).toHaveLength(1);
-    const [delivery] = await made.log();
-    const { id, created_at } = JSON.parse(made.heard()[0]?.body ?? '');
+    await expect.poll(webhook.received).toHaveLength(1);
+    const [delivery] = await webhook.listDeliveries();
+    const { id, created_at } = JSON.parse(webhook.received()[0]?.body ?? '');
     expect(id).toBe(delivery.event_id);
-    expect(made.heard()[0]?.body).toBe(
-      `{"id":"${id}","type":"entity.updated","created_at":"${created_at}","app_id":"${made.of.id}",` +
+    expect(webhook.received()[0]?.body).toBe(
+      `{"id":"${id}","type":"entity.updated","created_at":"${created_at}","app_id":"${webhook.app.id}",` +
         `"entity_name":"Order","entity_id":"${told.entity_id}","data":{"total":2},"old_data":{"total":1},` +
         `"changed_fields":["total"],"actor":{"id":"${told.actor?.id}","email":"person@example.com"},"depth":0,` +
         `"payload_too_large":false}`,
@@ -60,127 +60,129 @@ describe('what is told', () => {
   });
 
   it('of a message that was cut: that it was', async () => {
-    const made = await hook();
-    const { data, ...told } = toldMessage(made.of, 'the start of it');
+    const webhook = await createWebhook();
+    const { data, ...told } = messageEvent(webhook.app, 'the start of it');
     const message = { ...data.message, content_truncated: true } as const;
     await publish(world, 'message.created', { ...told, data: { ...data, message } });
-    await expect.poll(made.heard).toHaveLength(1);
-    expect(made.heard()[0]?.body).toContain('"content":"the start of it","content_truncated":true,"file_urls":[]');
+    await expect.poll(webhook.received).toHaveLength(1);
+    expect(webhook.received()[0]?.body).toContain(
+      '"content":"the start of it","content_truncated":true,"file_urls":[]',
+    );
   });
 
   it('an unsigned webhook is told the same, without signatures', async () => {
-    const made = await hook({ generate_secret: false });
-    await made.tell();
-    await expect.poll(made.heard).toHaveLength(1);
-    expect(made.heard()[0]?.headers).not.toHaveProperty('x-service-signature');
-    expect(made.heard()[0]?.headers).not.toHaveProperty('webhook-signature');
-    expect(made.heard()[0]?.headers).toHaveProperty('webhook-id');
+    const webhook = await createWebhook({ generate_secret: false });
+    await webhook.publishEvents();
+    await expect.poll(webhook.received).toHaveLength(1);
+    expect(webhook.received()[0]?.headers).not.toHaveProperty('x-service-signature');
+    expect(webhook.received()[0]?.headers).not.toHaveProperty('webhook-signature');
+    expect(webhook.received()[0]?.headers).toHaveProperty('webhook-id');
   });
 
   it('a change that was rolled back is told to nobody, and takes no number', async () => {
-    const made = await hook();
+    const webhook = await createWebhook();
     await transaction(world.app.database.db, async (db) => {
-      await world.app.publish(db, 'message.created', toldMessage(made.of, 'undone'), new Date());
+      await world.app.publish(db, 'message.created', messageEvent(webhook.app, 'undone'), new Date());
       throw new Error('undone');
     }).catch(() => {});
-    await made.tell();
-    await made.logs([{ sequence: 1, status: 'delivered' }]);
-    expect(made.heard()[0]?.body).not.toContain('undone');
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ sequence: 1, status: 'delivered' }]);
+    expect(webhook.received()[0]?.body).not.toContain('undone');
   });
 });
 
 describe('who is told', () => {
   it('a webhook of one agent does not hear of another', async () => {
-    const [mine, theirs] = [await hook(), await hook()];
-    await theirs.tell(3);
-    await mine.tell();
-    await expect.poll(() => [mine.heard().length, theirs.heard().length]).toEqual([1, 3]);
-    expect(JSON.parse(mine.heard()[0]?.body ?? '')).toMatchObject({ agent_id: mine.of.id });
+    const [mine, theirs] = [await createWebhook(), await createWebhook()];
+    await theirs.publishEvents(3);
+    await mine.publishEvents();
+    await expect.poll(() => [mine.received().length, theirs.received().length]).toEqual([1, 3]);
+    expect(JSON.parse(mine.received()[0]?.body ?? '')).toMatchObject({ agent_id: mine.app.id });
   });
 
   it('only of the events it asked for; other events take none of its numbers', async () => {
-    const made = await hook({ events: ['message.completed'] });
-    await made.tell(2);
-    await publish(world, 'message.completed', toldMessage(made.of));
-    await made.logs([{ sequence: 1, event_type: 'message.completed', status: 'delivered' }]);
+    const webhook = await createWebhook({ events: ['message.completed'] });
+    await webhook.publishEvents(2);
+    await publish(world, 'message.completed', messageEvent(webhook.app));
+    await webhook.waitForDeliveries([{ sequence: 1, event_type: 'message.completed', status: 'delivered' }]);
   });
 
   it('an app webhook hears of the entities it names, of all once that is cleared, and each event by its name', async () => {
-    const made = await hook(
+    const webhook = await createWebhook(
       { events: ['entity.created', 'entity.deleted'], entity_names: ['Order'] },
       { scope: 'app' },
     );
-    await publish(world, 'entity.created', toldRecord(made.of, 'Invoice'));
-    await publish(world, 'entity.updated', toldRecord(made.of, 'Order'));
-    await publish(world, 'entity.created', toldRecord(made.of, 'Order'));
-    await made.logs([{ sequence: 1, event_type: 'entity.created' }]);
-    await made.patch({ entity_names: null });
-    await publish(world, 'entity.deleted', toldRecord(made.of, 'Invoice'));
-    await made.logs([{ sequence: 1 }, { sequence: 2, event_type: 'entity.deleted' }]);
-    await expect.poll(made.heard).toHaveLength(2);
-    expect(made.heard().map(({ body }) => JSON.parse(body).entity_name)).toEqual(['Order', 'Invoice']);
+    await publish(world, 'entity.created', recordEvent(webhook.app, 'Invoice'));
+    await publish(world, 'entity.updated', recordEvent(webhook.app, 'Order'));
+    await publish(world, 'entity.created', recordEvent(webhook.app, 'Order'));
+    await webhook.waitForDeliveries([{ sequence: 1, event_type: 'entity.created' }]);
+    await webhook.patch({ entity_names: null });
+    await publish(world, 'entity.deleted', recordEvent(webhook.app, 'Invoice'));
+    await webhook.waitForDeliveries([{ sequence: 1 }, { sequence: 2, event_type: 'entity.deleted' }]);
+    await expect.poll(webhook.received).toHaveLength(2);
+    expect(webhook.received().map(({ body }) => JSON.parse(body).entity_name)).toEqual(['Order', 'Invoice']);
   });
 
   it('after a downgrade those that are there keep being told', async () => {
     const poor = await world.person('poor@example.com');
     const downgraded = await world.workspace(poor, 'pro');
     const on = await world.appOf(poor, downgraded, { app_type: 'user_agent' });
-    const made = await hook({}, { on, as: await world.token(poor, downgraded) });
+    const webhook = await createWebhook({}, { on, as: await world.token(poor, downgraded) });
     await sql`update workspaces set plan = 'free' where id = ${downgraded}`.execute(world.db);
-    await made.tell();
-    await made.logs([{ status: 'delivered' }]);
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ status: 'delivered' }]);
   });
 
   it('pending deliveries go to a new URL', async () => {
-    const [made, other] = [await hook(), await hook()];
-    made.behave(() => ({ status: 500 }));
-    await made.tell();
-    await made.logs([{ status: 'pending', attempts_made: 1 }]);
-    await made.patch({ target_url: (await other.get()).target_url });
-    await made.hurry();
-    await expect.poll(other.heard).toHaveLength(1);
-    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
-    expect(other.heard()[0]?.body).toBe(made.heard()[0]?.body);
+    const [webhook, other] = [await createWebhook(), await createWebhook()];
+    webhook.respondWith(() => ({ status: 500 }));
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ status: 'pending', attempts_made: 1 }]);
+    await webhook.patch({ target_url: (await other.get()).target_url });
+    await webhook.makeDueNow();
+    await expect.poll(other.received).toHaveLength(1);
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
+    expect(other.received()[0]?.body).toBe(webhook.received()[0]?.body);
   });
 });
 
 describe('the sequence', () => {
   it('counts each webhook’s deliveries from 1 without a gap, in the order of what happened, over many batches', async () => {
-    const first = await hook();
-    const second = await hook({}, { on: first.of });
-    await first.tell(30);
-    await expect.poll(() => first.heard().length).toBe(30);
-    const third = await hook({}, { on: first.of });
+    const first = await createWebhook();
+    const second = await createWebhook({}, { on: first.app });
+    await first.publishEvents(30);
+    await expect.poll(() => first.received().length).toBe(30);
+    const third = await createWebhook({}, { on: first.app });
     await transaction(world.app.database.db, async (db) => {
       for (const n of numbers(70))
-        await world.app.publish(db, 'message.created', toldMessage(first.of, `${n}`), new Date());
+        await world.app.publish(db, 'message.created', messageEvent(first.app, `${n}`), new Date());
     });
-    await expect.poll(() => [first, second, third].map((each) => each.heard().length)).toEqual([100, 100, 70]);
+    await expect.poll(() => [first, second, third].map((each) => each.received().length)).toEqual([100, 100, 70]);
     for (const [each, count] of [
       [first, 100],
       [second, 100],
       [third, 70],
     ] as const)
-      expect(sequences(each.heard()).sort((a, b) => a - b)).toEqual(numbers(count));
+      expect(sequences(each.received()).sort((a, b) => a - b)).toEqual(numbers(count));
     const order = await sql<{ sequence: number }>`select sequence from webhook_deliveries
       where webhook_id = ${first.id} order by event_id`.execute(world.db);
     expect(order.rows.map((row) => row.sequence)).toEqual(numbers(100));
     const contents = third
-      .heard()
+      .received()
       .toSorted((a, b) => Number(a.headers['x-service-sequence']) - Number(b.headers['x-service-sequence']));
     expect(contents.map(({ body }) => JSON.parse(body).data.message.content)).toEqual(numbers(70).map(String));
   });
 
   it('has no gap after a fan-out that failed and was repeated, and nothing is told twice', async () => {
-    const made = await hook();
-    await made.tell(2);
-    await made.logs([{ status: 'delivered' }, { status: 'delivered' }]);
-    await sql`alter table webhook_deliveries add constraint no_fourth check (webhook_id <> ${sql.lit(made.id)} or sequence <> 4)`.execute(
+    const webhook = await createWebhook();
+    await webhook.publishEvents(2);
+    await webhook.waitForDeliveries([{ status: 'delivered' }, { status: 'delivered' }]);
+    await sql`alter table webhook_deliveries add constraint no_fourth check (webhook_id <> ${sql.lit(webhook.id)} or sequence <> 4)`.execute(
       world.db,
     );
     await transaction(world.app.database.db, async (db) => {
       for (const n of numbers(3))
-        await world.app.publish(db, 'message.created', toldMessage(made.of, `${n}`), new Date());
+        await world.app.publish(db, 'message.created', messageEvent(webhook.app, `${n}`), new Date());
     });
     await expect
       .poll(
@@ -189,18 +191,18 @@ describe('the sequence', () => {
       )
       .toBe(2);
     await sql`alter table webhook_deliveries drop constraint no_fourth`.execute(world.db);
-    await made.logs(numbers(5).map((sequence) => ({ sequence, status: 'delivered' })));
-    expect(sequences(made.heard()).sort()).toEqual(numbers(5));
-    expect(new Set(made.heard().map(({ body }) => body)).size).toBe(5);
+    await webhook.waitForDeliveries(numbers(5).map((sequence) => ({ sequence, status: 'delivered' })));
+    expect(sequences(webhook.received()).sort()).toEqual(numbers(5));
+    expect(new Set(webhook.received().map(({ body }) => body)).size).toBe(5);
   });
 
   it('is how the log is read: from the newest, from a number on, up to one, by status and event', async () => {
-    const made = await hook({ events: ['message.created', 'message.completed'] });
-    await made.tell(4);
-    await publish(world, 'message.completed', toldMessage(made.of));
-    await made.logs(numbers(5).map((sequence) => ({ sequence, status: 'delivered' })));
+    const webhook = await createWebhook({ events: ['message.created', 'message.completed'] });
+    await webhook.publishEvents(4);
+    await publish(world, 'message.completed', messageEvent(webhook.app));
+    await webhook.waitForDeliveries(numbers(5).map((sequence) => ({ sequence, status: 'delivered' })));
     const list = async (query: string) =>
-      (await made.call('GET', `/deliveries?${query}`)).body.items.map((each: { sequence: number }) => each.sequence);
+      (await webhook.call('GET', `/deliveries?${query}`)).body.items.map((each: { sequence: number }) => each.sequence);
     expect(await list('')).toEqual([5, 4, 3, 2, 1]);
     expect(await list('after_seq=2')).toEqual([3, 4, 5]);
     expect(await list('before_seq=3')).toEqual([2, 1]);
@@ -208,26 +210,26 @@ describe('the sequence', () => {
     expect(await list('event_type=message.completed')).toEqual([5]);
     expect(await list('status=delivered&limit=2')).toEqual([5, 4]);
     expect(await list('status=failed')).toEqual([]);
-    const at = (await made.log())[2].created_date;
+    const at = (await webhook.listDeliveries())[2].created_date;
     expect(await list(`from=${at}`)).toContain(3);
     expect(await list('to=2020-01-01T00:00:00Z')).toEqual([]);
-    const first = (await made.call('GET', '/deliveries?after_seq=0&limit=2')).body;
-    const next = (await made.call('GET', `/deliveries?after_seq=0&limit=2&cursor=${first.next_cursor}`)).body;
+    const first = (await webhook.call('GET', '/deliveries?after_seq=0&limit=2')).body;
+    const next = (await webhook.call('GET', `/deliveries?after_seq=0&limit=2&cursor=${first.next_cursor}`)).body;
     expect(next.items.map((each: { sequence: number }) => each.sequence)).toEqual([3, 4]);
   });
 });
 
 describe('rotation', () => {
   it('both secrets sign for a day, then the new one alone; disable drops both at once', async () => {
-    const made = await hook();
-    const { secret } = (await made.patch({ signing: 'rotate' })).body;
+    const webhook = await createWebhook();
+    const { secret } = (await webhook.patch({ signing: 'rotate' })).body;
     const lastSigned = async () => {
-      const before = made.heard().length;
-      await made.tell();
-      await expect.poll(() => made.heard().length).toBe(before + 1);
-      const { headers, body } = made.heard().at(-1) as { headers: Record<string, string>; body: string };
+      const before = webhook.received().length;
+      await webhook.publishEvents();
+      await expect.poll(() => webhook.received().length).toBe(before + 1);
+      const { headers, body } = webhook.received().at(-1) as { headers: Record<string, string>; body: string };
       const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
-      const signers = [secret, made.secret].filter((each) =>
+      const signers = [secret, webhook.secret].filter((each) =>
         headers['webhook-signature']?.split(' ').includes(
           `v1,${createHmac('sha256', Buffer.from(each.slice(6), 'base64'))
             .update(text)
@@ -237,52 +239,52 @@ describe('rotation', () => {
       const own = createHmac('sha256', secret).update(body).digest('hex') === headers['x-service-signature'];
       return { signers, count: headers['webhook-signature']?.split(' ').length, own };
     };
-    expect(await lastSigned()).toEqual({ signers: [secret, made.secret], count: 2, own: true });
-    await sql`update webhooks set previous_secret_expires_at = now() where id = ${made.id}`.execute(world.db);
+    expect(await lastSigned()).toEqual({ signers: [secret, webhook.secret], count: 2, own: true });
+    await sql`update webhooks set previous_secret_expires_at = now() where id = ${webhook.id}`.execute(world.db);
     expect(await lastSigned()).toEqual({ signers: [secret], count: 1, own: true });
-    await made.patch({ signing: 'rotate' });
-    await made.patch({ signing: 'disable' });
+    await webhook.patch({ signing: 'rotate' });
+    await webhook.patch({ signing: 'disable' });
     expect(await lastSigned()).toEqual({ signers: [], count: undefined, own: false });
   });
 });
 
 describe('what ends it', () => {
   it('a deleted webhook hears nothing more, pending or new; a sweep removes its log', async () => {
-    const made = await hook();
-    made.behave(() => ({ status: 500 }));
-    await made.tell(2);
-    await made.logs([{ attempts_made: 1 }, { attempts_made: 1 }]);
-    await made.call('DELETE');
-    await made.hurry();
-    await made.tell(2);
+    const webhook = await createWebhook();
+    webhook.respondWith(() => ({ status: 500 }));
+    await webhook.publishEvents(2);
+    await webhook.waitForDeliveries([{ attempts_made: 1 }, { attempts_made: 1 }]);
+    await webhook.call('DELETE');
+    await webhook.makeDueNow();
+    await webhook.publishEvents(2);
     const left = async () =>
       (
-        await sql`select webhook_id from webhook_deliveries where webhook_id = ${made.id}
-          union all select webhook_id from deleted_webhooks where webhook_id = ${made.id}`.execute(world.db)
+        await sql`select webhook_id from webhook_deliveries where webhook_id = ${webhook.id}
+          union all select webhook_id from deleted_webhooks where webhook_id = ${webhook.id}`.execute(world.db)
       ).rows;
     await expect.poll(left, { timeout: 25_000 }).toEqual([]);
-    expect(made.heard()).toHaveLength(2);
+    expect(webhook.received()).toHaveLength(2);
   });
 
-  it('deliveries of an app in the trash wait, and are made when it is restored', async () => {
-    const made = await hook();
-    made.behave(() => ({ status: 500 }));
-    await made.tell();
-    await made.logs([{ attempts_made: 1 }]);
-    const path = `/api/agents/${made.of.id}`;
+  it('deliveries of an app in the trash wait, and are sent when it is restored', async () => {
+    const webhook = await createWebhook();
+    webhook.respondWith(() => ({ status: 500 }));
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ attempts_made: 1 }]);
+    const path = `/api/agents/${webhook.app.id}`;
     expect((await world.call('DELETE', path, as)).status).toBe(200);
-    await made.hurry();
+    await webhook.makeDueNow();
     const waits = async () =>
       (
         await sql<{ waits: boolean }>`select due_at > now() + interval '50 minutes' as waits from webhook_deliveries
-        where webhook_id = ${made.id}`.execute(world.db)
+        where webhook_id = ${webhook.id}`.execute(world.db)
       ).rows[0]?.waits;
     await expect.poll(waits).toBe(true);
-    expect(made.heard()).toHaveLength(1);
-    expect((await world.call('POST', `/api/apps/${made.of.id}/restore`, as)).status).toBe(200);
-    made.behave(() => ({}));
-    await made.hurry();
-    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
+    expect(webhook.received()).toHaveLength(1);
+    expect((await world.call('POST', `/api/apps/${webhook.app.id}/restore`, as)).status).toBe(200);
+    webhook.respondWith(() => ({}));
+    await webhook.makeDueNow();
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
   });
 });
 
@@ -302,19 +304,19 @@ describe('isolation', () => {
   }
 
   it('at most four at once to a webhook, sixteen to a host, also under many webhooks; another host is not held up', async () => {
-    const hooks = await Promise.all(numbers(6).map(() => hook({})));
-    const other = await hook({ target_url: url('/another-host', 'other') });
+    const hooks = await Promise.all(numbers(6).map(() => createWebhook({})));
+    const other = await createWebhook({ target_url: url('/another-host', 'other') });
     const one = counting(150);
     const all = counting(150);
     for (const each of hooks)
-      each.behave(() => {
+      each.respondWith(() => {
         if (each === hooks[0]) one.behave();
         return all.behave();
       });
-    for (const each of hooks) await each.tell(8);
-    await other.tell();
-    await expect.poll(async () => (await other.log())[0]?.status).toBe('delivered');
-    await expect.poll(() => hooks.map((each) => each.heard().length)).toEqual(Array(6).fill(8));
+    for (const each of hooks) await each.publishEvents(8);
+    await other.publishEvents();
+    await expect.poll(async () => (await other.listDeliveries())[0]?.status).toBe('delivered');
+    await expect.poll(() => hooks.map((each) => each.received().length)).toEqual(Array(6).fill(8));
     expect(one.seen.most).toBeLessThanOrEqual(4);
     expect(all.seen.most).toBeLessThanOrEqual(16);
     expect(all.seen.most).toBeGreaterThan(8);
@@ -324,13 +326,16 @@ describe('isolation', () => {
     const stranger = await world.person('stranger@example.com');
     const elsewhere = await world.workspace(stranger);
     const on = await world.appOf(stranger, elsewhere, { app_type: 'user_agent' });
-    const [mine, theirs] = [await hook(), await hook({}, { on, as: await world.token(stranger, elsewhere) })];
+    const [mine, theirs] = [
+      await createWebhook(),
+      await createWebhook({}, { on, as: await world.token(stranger, elsewhere) }),
+    ];
     for (const each of Array(5).fill([mine, theirs]).flat()) {
       const before = each.heard().length;
       await each.tell();
       await expect.poll(() => each.heard().length).toBe(before + 1);
     }
-    const ports = (each: typeof mine) => new Set(each.heard().map((heard) => heard.from));
+    const ports = (each: typeof mine) => new Set(each.received().map((heard) => heard.from));
     expect(ports(theirs).size).toBeLessThan(5);
     expect(ports(mine).isDisjointFrom(ports(theirs))).toBe(true);
   });

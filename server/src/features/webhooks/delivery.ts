@@ -6,7 +6,7 @@ import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { Attempted } from './attempt.ts';
+import type { DeliveryAttempt } from './attempt.ts';
 import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
 import { holdWebhook, queueNow, queueReplay, saveWebhook } from './store.ts';
 
@@ -17,15 +17,15 @@ const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
 // The waits between eight attempts.
-const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
+const retryDelaysMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
 
 /** Within a tenth of the schedule's wait, so that what failed together does not come back together. */
-const jittered = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
+const withJitter = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
 
-const mostAttemptsKept = 100;
+const maxAttemptsKept = 100;
 
 /** The columns an attempt changes, and when the next one is made. */
-export interface Advance {
+export interface DeliveryUpdate {
   readonly set: Pick<
     DeliveryRow,
     | 'status'
@@ -42,7 +42,7 @@ export interface Advance {
   readonly againInMs?: number;
 }
 
-export const changedColumns = {
+export const attemptColumns = {
   status: 'text',
   kind: 'text',
   scheduled_attempts: 'integer',
@@ -55,7 +55,7 @@ export const changedColumns = {
   concurrency_key: 'text',
 } as const;
 
-export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Advance {
+export function applyAttempt(delivery: DeliveryRow, made: DeliveryAttempt, now: Date): DeliveryUpdate {
   const { ok, attempted_at, duration_ms, status_code, error_type, response_body } = made;
   const number = delivery.attempts_made + 1;
   const attempt = {
@@ -73,19 +73,19 @@ export function advance(delivery: DeliveryRow, made: Attempted, now: Date): Adva
     resume_at: null,
     failure_counted: delivery.failure_counted || !ok,
     attempts_made: number,
-    attempts: [...delivery.attempts, attempt].slice(-mostAttemptsKept),
+    attempts: [...delivery.attempts, attempt].slice(-maxAttemptsKept),
     last_status_code: status_code,
     delivered_at: ok ? attempted_at : delivery.delivered_at,
     concurrency_key: delivery.concurrency_key,
   } as const;
   if (ok) return { set: { ...common, status: 'delivered' } };
-  const againInMs = nextIn(delivery, common.scheduled_attempts, made.retryAfterMs, now);
+  const againInMs = nextDelayMs(delivery, common.scheduled_attempts, made.retryAfterMs, now);
   if (againInMs !== undefined) return { set: { ...common, status: 'pending' }, againInMs };
   // What once arrived has arrived, whatever became of sending it again.
   return { set: { ...common, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
 }
 
-function nextIn(
+function nextDelayMs(
   { kind, resume_at }: DeliveryRow,
   attempts: number,
   retryAfterMs: number,
@@ -93,30 +93,30 @@ function nextIn(
 ): number | undefined {
   // Outside of the schedule: it goes on as if nothing had been.
   if (kind === 'manual') return resume_at === null ? undefined : Math.max(0, resume_at.getTime() - now.getTime());
-  const wait = waitsMs[attempts - 1];
-  return wait === undefined ? undefined : Math.max(jittered(wait), retryAfterMs);
+  const wait = retryDelaysMs[attempts - 1];
+  return wait === undefined ? undefined : Math.max(withJitter(wait), retryAfterMs);
 }
 
 // ---- by hand
 
 type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
-type Waking = Pick<WakeUps, 'notify'>;
+type Notifier = Pick<WakeUps, 'notify'>;
 
 const webhookOff = () =>
   new Problem('conflict', 'webhook_off', 'This webhook is off. Turn it on first: {"enabled": true}.');
 
 /** Holds the webhook's row, so that it is not turned off meanwhile. */
-async function requireOn(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
+async function lockEnabledWebhook(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
   const held = await holdWebhook(db, webhook);
   if (held === undefined) throw notFound('webhook_not_found');
   if (held.disabled_at !== null) throw webhookOff();
   return held;
 }
 
-export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRow }, wake: Waking, now: Date) =>
+export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRow }, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
     const { webhook, delivery, app } = access;
-    await requireOn(db, webhook);
+    await lockEnabledWebhook(db, webhook);
     if (!(await queueNow(db, delivery)))
       throw new Problem('conflict', 'delivery_in_progress', 'An attempt of this delivery is running.');
     const target = { kind: 'webhook', id: webhook.id };
@@ -126,16 +126,16 @@ export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRo
     return { delivery_id: delivery.id, queued: true } as const;
   });
 
-const replayedEveryMs = 100;
+const replayIntervalMs = 100;
 
 /** Begins behind a replay that is still going on, so that together they stay within ten a second. */
-export const replay = (db: Db, access: WebhookAccess, asked: Replay, wake: Waking, now: Date) =>
+export const replay = (db: Db, access: WebhookAccess, asked: Replay, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
-    const webhook = await requireOn(db, access.webhook);
+    const webhook = await lockEnabledWebhook(db, access.webhook);
     const from = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
-    const queued = await queueReplay(db, webhook, asked, from, replayedEveryMs);
+    const queued = await queueReplay(db, webhook, asked, from, replayIntervalMs);
     if (queued.length > 0) {
-      await saveWebhook(db, webhook, { replay_until: new Date(from.getTime() + queued.length * replayedEveryMs) });
+      await saveWebhook(db, webhook, { replay_until: new Date(from.getTime() + queued.length * replayIntervalMs) });
       afterCommit(db, () => wake.notify(deliveryQueue));
     }
     const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };

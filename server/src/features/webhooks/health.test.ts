@@ -1,13 +1,13 @@
 // What attempts make of a webhook's standing, and the schedule of a delivery: pure, so every case is told in a table.
 import { describe, expect, it } from 'vitest';
-import type { Attempted as Made } from './attempt.ts';
+import type { DeliveryAttempt as Made } from './attempt.ts';
 import type { DeliveryRow, LastError } from './contract.ts';
-import { advance } from './delivery.ts';
-import { type Attempted, type Standing, standingAfter } from './health.ts';
+import { applyAttempt } from './delivery.ts';
+import { type AttemptSummary, applyAttempts, type WebhookHealth } from './health.ts';
 
 const start = Date.parse('2026-11-14T09:30:00Z');
 const at = (seconds: number) => new Date(start + seconds * 1000);
-const fresh: Standing = { last_trigger_time: null, last_error: null, consecutive_failures: 0, disabled_at: null };
+const fresh: WebhookHealth = { last_trigger_time: null, last_error: null, consecutive_failures: 0, disabled_at: null };
 const errorAt = (seconds: number): LastError => ({
   message: 'The endpoint answered 500.',
   attempted_at: at(seconds).toISOString(),
@@ -15,9 +15,17 @@ const errorAt = (seconds: number): LastError => ({
   response_body: '',
   error_type: null,
 });
-const success = (seconds: number): Attempted => ({ attempted_at: at(seconds), error: null, counts: false });
-const first = (seconds: number): Attempted => ({ attempted_at: at(seconds), error: errorAt(seconds), counts: true });
-const repeated = (seconds: number): Attempted => ({ ...first(seconds), counts: false });
+const success = (seconds: number): AttemptSummary => ({
+  attempted_at: at(seconds),
+  error: null,
+  isFirstFailure: false,
+});
+const first = (seconds: number): AttemptSummary => ({
+  attempted_at: at(seconds),
+  error: errorAt(seconds),
+  isFirstFailure: true,
+});
+const repeated = (seconds: number): AttemptSummary => ({ ...first(seconds), isFirstFailure: false });
 const firsts = (count: number) => Array.from({ length: count }, (_, second) => first(second));
 
 describe('standing', () => {
@@ -29,7 +37,7 @@ describe('standing', () => {
     ['what fails after it counts from one', [first(1), success(2), first(3)], 1],
     ['a repeat of what has counted does not count after a success either', [first(1), success(2), repeated(3)], 0],
   ])('%s', (_rule, attempts, consecutive_failures) => {
-    expect(standingAfter(fresh, attempts, at(9)).consecutive_failures).toBe(consecutive_failures);
+    expect(applyAttempts(fresh, attempts, at(9)).consecutive_failures).toBe(consecutive_failures);
   });
 
   it.each([
@@ -37,7 +45,7 @@ describe('standing', () => {
     ['a success clears last_error', [first(1), success(2)], 2, null],
     ['last_trigger_time never goes back', [success(5), first(3)], 5, errorAt(3)],
   ])('%s', (_rule, attempts, seconds, last_error) => {
-    expect(standingAfter(fresh, attempts, at(9))).toMatchObject({ last_trigger_time: at(seconds), last_error });
+    expect(applyAttempts(fresh, attempts, at(9))).toMatchObject({ last_trigger_time: at(seconds), last_error });
   });
 
   it.each([
@@ -50,13 +58,13 @@ describe('standing', () => {
     [19, 1, [20], true],
     [0, 25, [10, 15, 18, 20], true],
   ])('from %i failures, %i more: people are told at %j, off: %s', (consecutive_failures, more, warnings, off) => {
-    const judged = standingAfter({ ...fresh, consecutive_failures }, firsts(more), at(99));
+    const judged = applyAttempts({ ...fresh, consecutive_failures }, firsts(more), at(99));
     expect(judged.warnings).toEqual(warnings);
     expect(judged.disabled_at).toEqual(off ? at(99) : null);
   });
 
   it('one that somebody turned off stays off since then, and is not turned off again', () => {
-    const judged = standingAfter({ ...fresh, consecutive_failures: 19, disabled_at: at(1) }, firsts(2), at(99));
+    const judged = applyAttempts({ ...fresh, consecutive_failures: 19, disabled_at: at(1) }, firsts(2), at(99));
     expect(judged).toMatchObject({ consecutive_failures: 21, disabled_at: at(1), warnings: [] });
   });
 });
@@ -100,7 +108,7 @@ describe('the schedule', () => {
     'after attempt %i the next is made in %i seconds, give or take a tenth',
     (attempt, seconds) => {
       const waits = Array.from({ length: 200 }, () =>
-        Number(advance({ ...delivery, scheduled_attempts: attempt - 1 }, made, at(1)).againInMs),
+        Number(applyAttempt({ ...delivery, scheduled_attempts: attempt - 1 }, made, at(1)).againInMs),
       );
       expect(Math.min(...waits)).toBeGreaterThanOrEqual(seconds * 900);
       expect(Math.max(...waits)).toBeLessThanOrEqual(seconds * 1100);
@@ -109,7 +117,7 @@ describe('the schedule', () => {
   );
 
   it('ends with the eighth attempt', () => {
-    const { set, againInMs } = advance({ ...delivery, scheduled_attempts: 7 }, made, at(1));
+    const { set, againInMs } = applyAttempt({ ...delivery, scheduled_attempts: 7 }, made, at(1));
     expect(set).toMatchObject({ status: 'failed', scheduled_attempts: 8 });
     expect(againInMs).toBeUndefined();
   });
@@ -118,7 +126,7 @@ describe('the schedule', () => {
     ['longer than the schedule: what was asked for', 0, 600_000, [600_000, 600_000]],
     ['shorter than the schedule: the schedule', 1, 1_000, [270_000, 330_000]],
   ])('a wait asked for, %s', (_case, scheduled_attempts, retryAfterMs, [least, most]) => {
-    const { againInMs } = advance({ ...delivery, scheduled_attempts }, { ...made, retryAfterMs }, at(1));
+    const { againInMs } = applyAttempt({ ...delivery, scheduled_attempts }, { ...made, retryAfterMs }, at(1));
     expect(againInMs).toBeGreaterThanOrEqual(least as number);
     expect(againInMs).toBeLessThanOrEqual(most as number);
   });
@@ -126,7 +134,7 @@ describe('the schedule', () => {
 
 describe('an attempt', () => {
   it('that succeeds ends the delivery, and keeps nothing of the answer', () => {
-    const { set, againInMs } = advance(
+    const { set, againInMs } = applyAttempt(
       { ...delivery, scheduled_attempts: 3 },
       { ...made, ok: true, status_code: 204 },
       at(1),
@@ -143,7 +151,11 @@ describe('an attempt', () => {
 
   it('by hand is outside of the schedule, which goes on where it was', () => {
     const resume_at = at(61);
-    const { set, againInMs } = advance({ ...delivery, kind: 'manual', scheduled_attempts: 2, resume_at }, made, at(1));
+    const { set, againInMs } = applyAttempt(
+      { ...delivery, kind: 'manual', scheduled_attempts: 2, resume_at },
+      made,
+      at(1),
+    );
     expect(againInMs).toBe(60_000);
     expect(set).toMatchObject({ status: 'pending', kind: 'scheduled', scheduled_attempts: 2, resume_at: null });
     expect(set.attempts).toMatchObject([{ kind: 'manual', number: 1 }]);
@@ -156,8 +168,8 @@ describe('an attempt', () => {
     '%s, that fails leaves what once arrived delivered, and what never did failed',
     (_case, kind, scheduled_attempts) => {
       const again = { ...delivery, kind, scheduled_attempts };
-      expect(advance(again, made, at(1)).set.status).toBe('failed');
-      expect(advance({ ...again, delivered_at: at(0) }, made, at(1)).set).toMatchObject({
+      expect(applyAttempt(again, made, at(1)).set.status).toBe('failed');
+      expect(applyAttempt({ ...again, delivered_at: at(0) }, made, at(1)).set).toMatchObject({
         status: 'delivered',
         delivered_at: at(0),
       });
@@ -166,7 +178,7 @@ describe('an attempt', () => {
 
   it('is kept among the newest hundred, under its own number', () => {
     let row = delivery;
-    for (let n = 0; n < 103; n += 1) row = { ...row, ...advance(row, made, at(n)).set };
+    for (let n = 0; n < 103; n += 1) row = { ...row, ...applyAttempt(row, made, at(n)).set };
     expect(row.attempts_made).toBe(103);
     expect(row.attempts).toHaveLength(100);
     expect([row.attempts[0]?.number, row.attempts.at(-1)?.number]).toEqual([4, 103]);

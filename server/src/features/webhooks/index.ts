@@ -3,8 +3,8 @@ import { listenAfterCommit } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
 import { afterCommit } from '../../kit/db/database.ts';
-import { deliveries, type WebhookJobDeps, warningMails, webhookJobs } from './background.ts';
-import { eventsOf } from './contract.ts';
+import { deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
+import { webhookEvents } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
 import { fanOut } from './fan-out.ts';
 import { type WebhookDeps, webhookRoutes } from './routes.ts';
@@ -17,11 +17,11 @@ export function webhooks(given: Parts) {
   return {
     routes: webhookRoutes(deps),
     listeners: [
-      listenAfterCommit([...eventsOf.agent, ...eventsOf.app], async (db, events, now) => {
+      listenAfterCommit([...webhookEvents.agent, ...webhookEvents.app], async (db, events, now) => {
         if ((await fanOut(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(deliveryQueue));
       }),
     ],
-    queues: [deliveries(deps) as Queue, warningMails(deps) as Queue],
+    queues: [deliveryQueueOf(deps) as Queue, warningQueue(deps) as Queue],
     jobs: webhookJobs(deps),
   };
 }

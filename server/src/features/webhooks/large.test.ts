@@ -1,9 +1,9 @@
 // Webhooks with large logs: nothing that is asked of one, or happens to it, is one statement over all of it.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startHookScene } from '../../../test/support/webhook-receiver.ts';
+import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 
-const { world, hook, url, whileNoneBegins } = await startHookScene();
+const { world, createWebhook, url, withClaimsPaused } = await startWebhookScene();
 await world.startWorker();
 
 /** So many more deliveries, as if they had been told before. */
@@ -22,35 +22,36 @@ const statuses = async (id: string) => {
     from webhook_deliveries where webhook_id = ${id} group by 1 order by 1`.execute(world.db);
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 };
-const delivered = (made: { logs(expected: object[]): Promise<void> }) => made.logs([{ status: 'delivered' }]);
+const delivered = (webhook: { waitForDeliveries(expected: object[]): Promise<void> }) =>
+  webhook.waitForDeliveries([{ status: 'delivered' }]);
 
 it('what waits is held and sent on its way in pieces, until none is left', async () => {
-  const made = await hook();
-  await made.tell();
-  await delivered(made);
-  await log(made.id, 12_000, 'pending', 1);
-  await made.patch({ enabled: false });
-  await expect.poll(() => statuses(made.id)).toEqual({ delivered: 1, held: 12_000 });
-  await whileNoneBegins(async () => {
-    const { headers } = await made.patch({ enabled: true });
+  const webhook = await createWebhook();
+  await webhook.publishEvents();
+  await delivered(webhook);
+  await log(webhook.id, 12_000, 'pending', 1);
+  await webhook.patch({ enabled: false });
+  await expect.poll(() => statuses(webhook.id)).toEqual({ delivered: 1, held: 12_000 });
+  await withClaimsPaused(async () => {
+    const { headers } = await webhook.patch({ enabled: true });
     expect(headers).toMatchObject({ 'x-webhook-held': '12000', 'x-webhook-missed': '0' });
-    await expect.poll(() => statuses(made.id)).toEqual({ delivered: 1, pending: 12_000 });
+    await expect.poll(() => statuses(webhook.id)).toEqual({ delivered: 1, pending: 12_000 });
     const { rows } = await sql<{ in_order: boolean }>`select bool_and(due_at > before) as in_order from (
       select due_at, lag(due_at) over (order by sequence) as before from webhook_deliveries
-      where webhook_id = ${made.id} and due_at is not null) x where before is not null`.execute(world.db);
+      where webhook_id = ${webhook.id} and due_at is not null) x where before is not null`.execute(world.db);
     expect(rows[0]?.in_order).toBe(true);
-    await made.call('DELETE');
+    await webhook.call('DELETE');
   });
-  await expect.poll(() => statuses(made.id), { timeout: 30_000 }).toEqual({});
+  await expect.poll(() => statuses(webhook.id), { timeout: 30_000 }).toEqual({});
 });
 
 it('the log of a deleted webhook goes whole, and what it was told with it once nobody else was told', async () => {
-  const first = await hook();
-  const second = await hook({}, { on: first.of });
-  await first.tell();
+  const first = await createWebhook();
+  const second = await createWebhook({}, { on: first.app });
+  await first.publishEvents();
   await Promise.all([delivered(first), delivered(second)]);
   const bodies = async () =>
-    (await sql`select 1 from webhook_bodies b where position(${first.of.id} in body) > 0`.execute(world.db)).rows
+    (await sql`select 1 from webhook_bodies b where position(${first.app.id} in body) > 0`.execute(world.db)).rows
       .length;
   await log(first.id, 6_000, 'missed');
   await first.call('DELETE');
@@ -61,15 +62,15 @@ it('the log of a deleted webhook goes whole, and what it was told with it once n
 });
 
 it('a redelivery goes before a backlog', async () => {
-  const made = await hook();
-  await made.tell();
-  await delivered(made);
-  await log(made.id, 300, 'pending', 0);
-  await whileNoneBegins(async () => {
-    const [first] = await made.log();
-    await made.call('POST', `/deliveries/${first.id}/redeliver`);
+  const webhook = await createWebhook();
+  await webhook.publishEvents();
+  await delivered(webhook);
+  await log(webhook.id, 300, 'pending', 0);
+  await withClaimsPaused(async () => {
+    const [first] = await webhook.listDeliveries();
+    await webhook.call('POST', `/deliveries/${first.id}/redeliver`);
     const { rows } = await sql<{ sequence: number }>`select sequence from webhook_deliveries
-      where webhook_id = ${made.id} and due_at is not null and claimed_slot is null order by due_at limit 1`.execute(
+      where webhook_id = ${webhook.id} and due_at is not null and claimed_slot is null order by due_at limit 1`.execute(
       world.db,
     );
     expect(rows).toEqual([{ sequence: 1 }]);
@@ -77,27 +78,27 @@ it('a redelivery goes before a backlog', async () => {
 });
 
 it('a new URL is where waiting deliveries go, and are counted', async () => {
-  const made = await hook();
-  await made.tell();
-  await delivered(made);
-  await log(made.id, 20, 'pending', 1);
-  await made.patch({ target_url: url(`/${made.id}`, 'other') });
-  await made.hurry();
-  await expect.poll(() => statuses(made.id)).toEqual({ delivered: 21 });
+  const webhook = await createWebhook();
+  await webhook.publishEvents();
+  await delivered(webhook);
+  await log(webhook.id, 20, 'pending', 1);
+  await webhook.patch({ target_url: url(`/${webhook.id}`, 'other') });
+  await webhook.makeDueNow();
+  await expect.poll(() => statuses(webhook.id)).toEqual({ delivered: 21 });
   const { rows } = await sql<{ concurrency_key: string }>`select distinct concurrency_key from webhook_deliveries
-    where webhook_id = ${made.id} and sequence > 1`.execute(world.db);
-  expect(rows).toEqual([{ concurrency_key: `${made.of.workspace_id} other.outside.test` }]);
+    where webhook_id = ${webhook.id} and sequence > 1`.execute(world.db);
+  expect(rows).toEqual([{ concurrency_key: `${webhook.app.workspace_id} other.outside.test` }]);
 });
 
 it('the log is found by time without reading it, and by no event that there is not', async () => {
-  const made = await hook();
-  await made.tell();
-  await delivered(made);
-  await log(made.id, 50, 'missed');
+  const webhook = await createWebhook();
+  await webhook.publishEvents();
+  await delivered(webhook);
+  await log(webhook.id, 50, 'missed');
   await sql`update webhook_deliveries set created_date = '2026-01-01'::timestamptz + sequence * interval '1 minute'
-    where webhook_id = ${made.id}`.execute(world.db);
+    where webhook_id = ${webhook.id}`.execute(world.db);
   const seen = async (query: string) =>
-    (await made.call('GET', `/deliveries?${query}`)).body.items.map((item: { sequence: number }) => item.sequence);
+    (await webhook.call('GET', `/deliveries?${query}`)).body.items.map((item: { sequence: number }) => item.sequence);
   expect(await seen('from=2026-01-01T00:10:00Z&to=2026-01-01T00:12:00Z')).toEqual([12, 11, 10]);
   expect(await seen('from=2027-01-01T00:00:00Z')).toEqual([]);
   expect(await seen('to=2025-01-01T00:00:00Z')).toEqual([]);
@@ -105,26 +106,26 @@ it('the log is found by time without reading it, and by no event that there is n
 });
 
 it('a replay asked for before it was turned off is forgotten when it is turned on', async () => {
-  const made = await hook();
-  await made.tell();
-  await delivered(made);
-  await sql`update webhooks set replay_until = now() + interval '1 day' where id = ${made.id}`.execute(world.db);
-  await made.patch({ enabled: false });
-  await made.patch({ enabled: true });
-  const { rows } = await sql`select 1 from webhooks where id = ${made.id} and replay_until is not null`.execute(
+  const webhook = await createWebhook();
+  await webhook.publishEvents();
+  await delivered(webhook);
+  await sql`update webhooks set replay_until = now() + interval '1 day' where id = ${webhook.id}`.execute(world.db);
+  await webhook.patch({ enabled: false });
+  await webhook.patch({ enabled: true });
+  const { rows } = await sql`select 1 from webhooks where id = ${webhook.id} and replay_until is not null`.execute(
     world.db,
   );
   expect(rows).toEqual([]);
 });
 
 it('an old secret is not kept past its day', async () => {
-  const made = await hook();
-  await made.patch({ signing: 'rotate' });
+  const webhook = await createWebhook();
+  await webhook.patch({ signing: 'rotate' });
   const old = async () =>
-    (await sql`select 1 from webhooks where id = ${made.id} and previous_secret is not null`.execute(world.db)).rows
+    (await sql`select 1 from webhooks where id = ${webhook.id} and previous_secret is not null`.execute(world.db)).rows
       .length;
   expect(await old()).toBe(1);
-  await sql`update webhooks set previous_secret_expires_at = now() - interval '1 second' where id = ${made.id}`.execute(
+  await sql`update webhooks set previous_secret_expires_at = now() - interval '1 second' where id = ${webhook.id}`.execute(
     world.db,
   );
   await world.app.background.jobs

@@ -1,72 +1,77 @@
-// The recipes for receivers in docs/receivers, each as its own process, against deliveries that an endpoint really got.
+// The recipes for receivers in docs/guides/receivers, each as its own process, against deliveries that an endpoint really got.
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Received, receive } from '../../../../docs/receivers/missing.ts';
-import type { Heard } from '../../../../sandbox/src/hooks.ts';
+import { type Received, receive } from '../../../../docs/guides/receivers/missing.ts';
+import type { ReceivedRequest } from '../../../../sandbox/src/webhook-endpoint.ts';
 import { runRecipe } from '../../../test/support/recipe.ts';
-import { type Hook, startHookScene, toldMessage } from '../../../test/support/webhook-receiver.ts';
+import { messageEvent, startWebhookScene, type TestWebhook } from '../../../test/support/webhook-receiver.ts';
 import { newSecret } from './signing.ts';
 
-const { world, token, hook } = await startHookScene();
+const { world, token, createWebhook } = await startWebhookScene();
 await world.startWorker();
 const folder = mkdtempSync(join(tmpdir(), 'receivers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Tells a webhook of a message; gives what its endpoint got. */
-async function delivered(made: Hook): Promise<Heard> {
-  const before = made.heard().length;
-  const told = toldMessage(made.of, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
+async function delivered(webhook: TestWebhook): Promise<ReceivedRequest> {
+  const before = webhook.received().length;
+  const told = messageEvent(webhook.app, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
   await world.app.publish(world.app.database.db, 'message.created', told, new Date());
-  await expect.poll(() => made.heard().length).toBe(before + 1);
-  return made.heard().at(-1) as Heard;
+  await expect.poll(() => webhook.received().length).toBe(before + 1);
+  return webhook.received().at(-1) as ReceivedRequest;
 }
 
 describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
-  async function verdict(secret: string, { headers, body }: Pick<Heard, 'body'> & { headers: object }) {
+  async function verdict(secret: string, { headers, body }: Pick<ReceivedRequest, 'body'> & { headers: object }) {
     const file = join(folder, 'headers');
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     writeFileSync(file, lines.join(''));
     const { code, error } = await runRecipe(recipe, [file], { WEBHOOK_SECRET: secret }, body);
     return code === 0 ? 'genuine' : error.trim();
   }
-  const changed = (heard: Heard, headers: object) => ({ ...heard, headers: { ...heard.headers, ...headers } });
+  const changed = (heard: ReceivedRequest, headers: object) => ({
+    ...heard,
+    headers: { ...heard.headers, ...headers },
+  });
 
   it('finds a delivery genuine, its body from a file too', async () => {
-    const made = await hook();
-    const heard = await delivered(made);
-    expect(await verdict(made.secret, heard)).toBe('genuine');
+    const webhook = await createWebhook();
+    const heard = await delivered(webhook);
+    expect(await verdict(webhook.secret, heard)).toBe('genuine');
     const file = join(folder, 'body');
     writeFileSync(file, heard.body);
-    const env = { WEBHOOK_SECRET: made.secret };
+    const env = { WEBHOOK_SECRET: webhook.secret };
     expect((await runRecipe(recipe, [join(folder, 'headers'), file], env, '')).code).toBe(0);
   });
 
   it('refuses a changed body, timestamp or id, a wrong secret, and signatures that are wrong or missing', async () => {
-    const made = await hook();
-    const heard = await delivered(made);
+    const webhook = await createWebhook();
+    const heard = await delivered(webhook);
     const timestamp = heard.headers['webhook-timestamp'];
     const signature = String(heard.headers['webhook-signature']);
     const wrong = 'webhook-signature does not match';
-    expect(await verdict(made.secret, { ...heard, body: heard.body.replace('quoted', 'Quoted') })).toBe(wrong);
-    expect(await verdict(made.secret, { ...heard, body: `${heard.body}\n` })).toBe(wrong);
-    expect(await verdict(made.secret, changed(heard, { 'webhook-timestamp': Number(timestamp) - 1 }))).toBe(wrong);
-    expect(await verdict(made.secret, changed(heard, { 'webhook-id': 'another' }))).toBe(wrong);
+    expect(await verdict(webhook.secret, { ...heard, body: heard.body.replace('quoted', 'Quoted') })).toBe(wrong);
+    expect(await verdict(webhook.secret, { ...heard, body: `${heard.body}\n` })).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-timestamp': Number(timestamp) - 1 }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-id': 'another' }))).toBe(wrong);
     expect(await verdict(newSecret(), heard)).toBe(wrong);
-    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': 'v1,' }))).toBe(wrong);
-    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': '' }))).toBe(wrong);
-    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': signature.slice(3) }))).toBe(wrong);
-    expect(await verdict(made.secret, changed(heard, { 'webhook-signature': 'é'.repeat(signature.length) }))).toBe(
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': 'v1,' }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': '' }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': signature.slice(3) }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': 'é'.repeat(signature.length) }))).toBe(
       wrong,
     );
     for (const other of ['', '0'.repeat(64), 'é'.repeat(64)])
-      expect(await verdict(made.secret, changed(heard, { 'x-service-signature': other }))).toBe(
+      expect(await verdict(webhook.secret, changed(heard, { 'x-service-signature': other }))).toBe(
         'X-Service-Signature does not match',
       );
-    expect(await verdict(made.secret, changed(heard, { 'webhook-timestamp': 'now' }))).toContain('webhook-timestamp');
+    expect(await verdict(webhook.secret, changed(heard, { 'webhook-timestamp': 'now' }))).toContain(
+      'webhook-timestamp',
+    );
   });
 
   it('refuses everything while it has no secret, also what was signed with none', async () => {
@@ -101,17 +106,17 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
   });
 
   it('while a rotation overlaps takes the old secret and the new; then only the new', async () => {
-    const made = await hook();
-    const { secret } = (await made.patch({ signing: 'rotate' })).body;
-    const during = await delivered(made);
+    const webhook = await createWebhook();
+    const { secret } = (await webhook.patch({ signing: 'rotate' })).body;
+    const during = await delivered(webhook);
     expect(await verdict(secret, during)).toBe('genuine');
-    expect(await verdict(made.secret, during)).toBe('genuine');
+    expect(await verdict(webhook.secret, during)).toBe('genuine');
     expect(await verdict(newSecret(), during)).toBe('webhook-signature does not match');
-    expect(await verdict(made.secret, { ...during, body: '{}' })).toBe('webhook-signature does not match');
-    await sql`update webhooks set previous_secret_expires_at = now() where id = ${made.id}`.execute(world.db);
-    const after = await delivered(made);
+    expect(await verdict(webhook.secret, { ...during, body: '{}' })).toBe('webhook-signature does not match');
+    await sql`update webhooks set previous_secret_expires_at = now() where id = ${webhook.id}`.execute(world.db);
+    const after = await delivered(webhook);
     expect(await verdict(secret, after)).toBe('genuine');
-    expect(await verdict(made.secret, after)).toBe('webhook-signature does not match');
+    expect(await verdict(webhook.secret, after)).toBe('webhook-signature does not match');
   });
 });
 
@@ -129,14 +134,14 @@ describe('missing.ts', () => {
   });
 
   it('says what a receiver lacks, with its status: lost by itself, missed, given up, forgotten, or on its way', async () => {
-    const made = await hook();
-    await made.tell(130);
-    await expect.poll(() => made.heard().length, { timeout: 25_000 }).toBe(130);
+    const webhook = await createWebhook();
+    await webhook.publishEvents(130);
+    await expect.poll(() => webhook.received().length, { timeout: 25_000 }).toBe(130);
     await expect
-      .poll(async () => (await made.call('GET', '/deliveries?status=delivered&limit=1')).body.items[0]?.sequence)
+      .poll(async () => (await webhook.call('GET', '/deliveries?status=delivered&limit=1')).body.items[0]?.sequence)
       .toBe(130);
     const missing = async (numbers: number[]) => {
-      const at = [`${world.url}${made.path}`];
+      const at = [`${world.url}${webhook.path}`];
       const { code, out, error } = await runRecipe('missing.ts', at, { PLINTH_TOKEN: token }, numbers.join('\n'));
       expect(error).toBe('');
       return {
@@ -147,19 +152,19 @@ describe('missing.ts', () => {
           .map((line) => line.split(' ').slice(0, 2).join(' ')),
       };
     };
-    const came = made.heard().map(({ headers }) => Number(headers['x-service-sequence']));
+    const came = webhook.received().map(({ headers }) => Number(headers['x-service-sequence']));
     expect(await missing(came)).toEqual({ code: 0, lines: [] });
     expect(await missing(came.filter((n) => n !== 4 && n !== 120))).toEqual({
       code: 1,
       lines: ['4 delivered', '120 delivered'],
     });
-    await made.patch({ enabled: false });
-    await made.tell(1);
+    await webhook.patch({ enabled: false });
+    await webhook.publishEvents(1);
     await expect.poll(() => missing(came)).toEqual({ code: 1, lines: ['131 missed'] });
     await sql`update webhook_deliveries set status = 'pending', due_at = now() + interval '1 hour'
-      where webhook_id = ${made.id} and sequence = 131`.execute(world.db);
+      where webhook_id = ${webhook.id} and sequence = 131`.execute(world.db);
     expect(await missing(came)).toEqual({ code: 0, lines: ['131 pending'] });
-    await sql`delete from webhook_deliveries where webhook_id = ${made.id} and sequence < 10`.execute(world.db);
+    await sql`delete from webhook_deliveries where webhook_id = ${webhook.id} and sequence < 10`.execute(world.db);
     expect(await missing(came.filter((n) => n !== 8))).toEqual({ code: 1, lines: ['8 forgotten', '131 pending'] });
   });
 

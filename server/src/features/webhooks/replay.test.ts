@@ -1,155 +1,161 @@
 // Deliveries asked for by hand: one again at once, many again in their order (docs/contract.md §4.3).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Hook, startHookScene } from '../../../test/support/webhook-receiver.ts';
+import { startWebhookScene, type TestWebhook } from '../../../test/support/webhook-receiver.ts';
 import { newId } from '../../kit/ids.ts';
 
-const { world, hook, whileNoneBegins } = await startHookScene();
+const { world, createWebhook, withClaimsPaused } = await startWebhookScene();
 await world.startWorker();
 const numbers = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
-const attemptsOf = async (made: Hook, id: string) => (await made.call('GET', `/deliveries/${id}`)).body.attempts;
+const attemptsOf = async (webhook: TestWebhook, id: string) =>
+  (await webhook.call('GET', `/deliveries/${id}`)).body.attempts;
 const failing = () => ({ status: 503, headers: { 'retry-after': '3600' } });
 
 /** A webhook with so many deliveries; those of these numbers have another status. */
 async function logged(count: number, others: Record<number, 'failed' | 'missed' | 'expired' | 'pending'> = {}) {
-  const made = await hook();
-  await made.tell(count);
-  await made.logs(Array(count).fill({ status: 'delivered' }));
+  const webhook = await createWebhook();
+  await webhook.publishEvents(count);
+  await webhook.waitForDeliveries(Array(count).fill({ status: 'delivered' }));
   for (const [sequence, status] of Object.entries(others))
     await sql`update webhook_deliveries set status = ${status}, delivered_at = null, scheduled_attempts = 8
-      where webhook_id = ${made.id} and sequence = ${sequence}`.execute(world.db);
-  return made;
+      where webhook_id = ${webhook.id} and sequence = ${sequence}`.execute(world.db);
+  return webhook;
 }
 
 describe('redeliverAgentDelivery', () => {
-  const again = (made: Hook, id: string, headers = {}) => made.call('POST', `/deliveries/${id}/redeliver`, { headers });
+  const again = (webhook: TestWebhook, id: string, headers = {}) =>
+    webhook.call('POST', `/deliveries/${id}/redeliver`, { headers });
 
   it('attempts a delivered one again, with the same id, number and body; the log says it was by hand', async () => {
-    const made = await logged(1);
-    const [{ id }] = await made.log();
-    expect((await again(made, id)).body).toEqual({ delivery_id: id, queued: true });
-    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
-    const [first, second] = made.heard();
+    const webhook = await logged(1);
+    const [{ id }] = await webhook.listDeliveries();
+    expect((await again(webhook, id)).body).toEqual({ delivery_id: id, queued: true });
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
+    const [first, second] = webhook.received();
     expect(second?.body).toBe(first?.body);
     for (const name of ['x-service-delivery', 'x-service-sequence', 'webhook-id'])
       expect(second?.headers[name]).toBe(first?.headers[name]);
     expect(second?.headers['x-service-attempt']).toBe('2');
-    expect(await attemptsOf(made, id)).toMatchObject([{ kind: 'scheduled' }, { kind: 'manual', number: 2 }]);
+    expect(await attemptsOf(webhook, id)).toMatchObject([{ kind: 'scheduled' }, { kind: 'manual', number: 2 }]);
     const { rows } = await sql<{ after: object }>`select entry->'after' as after from
       (select entry from audit_pending union all select entry from audit_entries) entries
-      where entry->>'type' = 'webhook.redelivered' and entry->'target'->>'id' = ${made.id}`.execute(world.db);
+      where entry->>'type' = 'webhook.redelivered' and entry->'target'->>'id' = ${webhook.id}`.execute(world.db);
     expect(rows).toEqual([{ after: { delivery_id: id, sequence: 1 } }]);
   });
 
   it('that fails leaves a delivered one delivered, and is said on the webhook all the same', async () => {
-    const made = await logged(1);
-    const [{ id, delivered_at }] = await made.log();
-    made.behave(() => ({ status: 500, body: 'not now' }));
-    await again(made, id);
-    await made.logs([
+    const webhook = await logged(1);
+    const [{ id, delivered_at }] = await webhook.listDeliveries();
+    webhook.respondWith(() => ({ status: 500, body: 'not now' }));
+    await again(webhook, id);
+    await webhook.waitForDeliveries([
       { status: 'delivered', attempts_made: 2, delivered_at, last_status_code: 500, next_attempt_at: null },
     ]);
-    expect(await made.get()).toMatchObject({ last_error: { response_body: 'not now' }, consecutive_failures: 1 });
+    expect(await webhook.get()).toMatchObject({ last_error: { response_body: 'not now' }, consecutive_failures: 1 });
   });
 
   it('of one that waits for its next attempt leaves the schedule as it is', async () => {
-    const made = await hook();
-    made.behave(failing);
-    await made.tell();
-    await made.logs([{ status: 'pending', attempts_made: 1 }]);
-    const [{ id, next_attempt_at }] = await made.log();
-    await again(made, id);
-    await made.logs([{ status: 'pending', attempts_made: 2 }]);
-    const [after] = await made.log();
+    const webhook = await createWebhook();
+    webhook.respondWith(failing);
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ status: 'pending', attempts_made: 1 }]);
+    const [{ id, next_attempt_at }] = await webhook.listDeliveries();
+    await again(webhook, id);
+    await webhook.waitForDeliveries([{ status: 'pending', attempts_made: 2 }]);
+    const [after] = await webhook.listDeliveries();
     expect(Math.abs(Date.parse(after.next_attempt_at) - Date.parse(next_attempt_at))).toBeLessThan(10_000);
     const { rows } = await sql`select scheduled_attempts from webhook_deliveries where id = ${id}`.execute(world.db);
     expect(rows).toEqual([{ scheduled_attempts: 1 }]);
-    expect(await made.get()).toMatchObject({ consecutive_failures: 1 });
+    expect(await webhook.get()).toMatchObject({ consecutive_failures: 1 });
   });
 
   it.each(['failed', 'missed', 'expired'] as const)(
     'sends one that is %s; if that fails it is over',
     async (status) => {
-      const made = await logged(1, { 1: status });
-      const [{ id }] = await made.log();
-      made.behave(failing);
-      await again(made, id);
-      await made.logs([{ status: 'failed', attempts_made: 2, next_attempt_at: null }]);
-      made.behave(() => ({}));
-      await again(made, id);
-      await made.logs([{ status: 'delivered', attempts_made: 3 }]);
+      const webhook = await logged(1, { 1: status });
+      const [{ id }] = await webhook.listDeliveries();
+      webhook.respondWith(failing);
+      await again(webhook, id);
+      await webhook.waitForDeliveries([{ status: 'failed', attempts_made: 2, next_attempt_at: null }]);
+      webhook.respondWith(() => ({}));
+      await again(webhook, id);
+      await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 3 }]);
     },
   );
 
   it('a repeat under the same key queues nothing more', async () => {
-    const made = await logged(1);
-    const [{ id }] = await made.log();
+    const webhook = await logged(1);
+    const [{ id }] = await webhook.listDeliveries();
     const key = { 'idempotency-key': newId() };
-    await again(made, id, key);
-    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
-    expect((await again(made, id, key)).headers['idempotent-replayed']).toBe('true');
-    await made.hurry();
-    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
+    await again(webhook, id, key);
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
+    expect((await again(webhook, id, key)).headers['idempotent-replayed']).toBe('true');
+    await webhook.makeDueNow();
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
   });
 
   it('is refused while an attempt is running', async () => {
-    const made = await hook();
+    const webhook = await createWebhook();
     const until = Promise.withResolvers<void>();
-    made.behave(() => ({ until: until.promise }));
-    await made.tell();
-    await made.logs([{ status: 'delivering' }]);
-    const [{ id }] = await made.log();
-    expect(await again(made, id)).toMatchObject({ status: 409, body: { code: 'delivery_in_progress' } });
+    webhook.respondWith(() => ({ until: until.promise }));
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ status: 'delivering' }]);
+    const [{ id }] = await webhook.listDeliveries();
+    expect(await again(webhook, id)).toMatchObject({ status: 409, body: { code: 'delivery_in_progress' } });
     until.resolve();
-    await made.logs([{ status: 'delivered', attempts_made: 1 }]);
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 1 }]);
   });
 
   it('is refused while the webhook is off, and for a delivery of another webhook', async () => {
-    const [made, other] = [await logged(1), await logged(1)];
-    const [{ id }] = await made.log();
-    await made.patch({ enabled: false });
-    expect(await again(made, id)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
+    const [webhook, other] = [await logged(1), await logged(1)];
+    const [{ id }] = await webhook.listDeliveries();
+    await webhook.patch({ enabled: false });
+    expect(await again(webhook, id)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
     expect(await again(other, id)).toMatchObject({ status: 404, body: { code: 'delivery_not_found' } });
-    await made.logs([{ status: 'delivered', attempts_made: 1 }]);
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 1 }]);
   });
 });
 
 describe('replayAgentWebhook', () => {
-  const replay = (made: Hook, body: object = {}) => made.call('POST', '/replay', { body });
+  const replay = (webhook: TestWebhook, body: object = {}) => webhook.call('POST', '/replay', { body });
   /** What is queued, in the order it will be sent, and how far apart. */
-  const queued = async (made: Hook) =>
+  const queued = async (webhook: TestWebhook) =>
     (
       await sql<{ sequence: number; gap: number | null }>`select sequence,
         round(extract(epoch from due_at - lag(due_at) over (order by due_at)) * 1000)::int as gap
-        from webhook_deliveries where webhook_id = ${made.id} and due_at is not null order by due_at`.execute(world.db)
+        from webhook_deliveries where webhook_id = ${webhook.id} and due_at is not null order by due_at`.execute(
+        world.db,
+      )
     ).rows;
 
   it('sends what failed and was missed again, in its order, ten a second, each with a new schedule', async () => {
-    const made = await logged(9, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed', 9: 'missed' });
-    await whileNoneBegins(async () => {
-      expect((await replay(made)).body).toEqual({ queued: 4, first_seq: 2, last_seq: 9 });
-      expect(await queued(made)).toEqual([
+    const webhook = await logged(9, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed', 9: 'missed' });
+    await withClaimsPaused(async () => {
+      expect((await replay(webhook)).body).toEqual({ queued: 4, first_seq: 2, last_seq: 9 });
+      expect(await queued(webhook)).toEqual([
         { sequence: 2, gap: null },
         { sequence: 3, gap: 100 },
         { sequence: 6, gap: 100 },
         { sequence: 9, gap: 100 },
       ]);
     });
-    await expect.poll(() => made.heard().length).toBe(13);
-    await made.logs(numbers(9).map((n) => ({ sequence: n, status: n === 5 ? 'expired' : 'delivered' })));
-    const [, second] = await made.log();
-    expect(await attemptsOf(made, second.id)).toMatchObject([{ kind: 'scheduled' }, { kind: 'replay' }]);
+    await expect.poll(() => webhook.received().length).toBe(13);
+    await webhook.waitForDeliveries(
+      numbers(9).map((n) => ({ sequence: n, status: n === 5 ? 'expired' : 'delivered' })),
+    );
+    const [, second] = await webhook.listDeliveries();
+    expect(await attemptsOf(webhook, second.id)).toMatchObject([{ kind: 'scheduled' }, { kind: 'replay' }]);
   });
 
   it('a second one queues behind the first, so that both together stay within ten a second', async () => {
-    const made = await logged(6, { 1: 'failed', 2: 'failed', 3: 'missed', 4: 'missed' });
-    await whileNoneBegins(async () => {
-      await replay(made, { statuses: ['missed'] });
-      await replay(made, { statuses: ['failed'] });
-      expect((await queued(made)).map(({ sequence }) => sequence)).toEqual([3, 4, 1, 2]);
-      for (const { gap } of (await queued(made)).slice(1)) expect(gap).toBeGreaterThanOrEqual(100);
+    const webhook = await logged(6, { 1: 'failed', 2: 'failed', 3: 'missed', 4: 'missed' });
+    await withClaimsPaused(async () => {
+      await replay(webhook, { statuses: ['missed'] });
+      await replay(webhook, { statuses: ['failed'] });
+      expect((await queued(webhook)).map(({ sequence }) => sequence)).toEqual([3, 4, 1, 2]);
+      for (const { gap } of (await queued(webhook)).slice(1)) expect(gap).toBeGreaterThanOrEqual(100);
     });
-    await made.logs(Array(6).fill({ status: 'delivered' }));
+    await webhook.waitForDeliveries(Array(6).fill({ status: 'delivered' }));
   });
 
   it.each([
@@ -162,31 +168,31 @@ describe('replayAgentWebhook', () => {
     ['to', { to: '2020-01-01T00:00:00Z' }, []],
     ['from and to', { from: '2020-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }, [2, 3, 6]],
   ])('keeps to %s', async (_bound, body, expected) => {
-    const made = await logged(6, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed' });
-    await whileNoneBegins(async () => {
+    const webhook = await logged(6, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed' });
+    await withClaimsPaused(async () => {
       const [first_seq = null, last_seq = null] = [expected[0], expected.at(-1)];
-      expect((await replay(made, body)).body).toEqual({ queued: expected.length, first_seq, last_seq });
-      expect((await queued(made)).map(({ sequence }) => sequence)).toEqual(expected);
+      expect((await replay(webhook, body)).body).toEqual({ queued: expected.length, first_seq, last_seq });
+      expect((await queued(webhook)).map(({ sequence }) => sequence)).toEqual(expected);
     });
   });
 
   it('begins the schedule anew; what had arrived is delivered still when it fails', async () => {
-    const made = await logged(2, { 1: 'failed' });
-    made.behave(failing);
-    await replay(made, { statuses: ['failed', 'delivered'] });
-    await made.logs(Array(2).fill({ status: 'pending', attempts_made: 2 }));
+    const webhook = await logged(2, { 1: 'failed' });
+    webhook.respondWith(failing);
+    await replay(webhook, { statuses: ['failed', 'delivered'] });
+    await webhook.waitForDeliveries(Array(2).fill({ status: 'pending', attempts_made: 2 }));
     for (const n of numbers(7)) {
-      await made.hurry();
-      await made.logs(Array(2).fill({ attempts_made: 2 + n }));
+      await webhook.makeDueNow();
+      await webhook.waitForDeliveries(Array(2).fill({ attempts_made: 2 + n }));
     }
-    await made.logs([{ status: 'failed' }, { status: 'delivered' }]);
+    await webhook.waitForDeliveries([{ status: 'failed' }, { status: 'delivered' }]);
   });
 
   it('is refused while the webhook is off, and queues nothing', async () => {
-    const made = await logged(1, { 1: 'failed' });
-    await made.patch({ enabled: false });
-    expect(await replay(made)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
-    expect(await queued(made)).toEqual([]);
+    const webhook = await logged(1, { 1: 'failed' });
+    await webhook.patch({ enabled: false });
+    expect(await replay(webhook)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
+    expect(await queued(webhook)).toEqual([]);
   });
 
   it.each([
@@ -195,45 +201,45 @@ describe('replayAgentWebhook', () => {
     ['what is still waiting', { statuses: ['pending'] }, ['body', 'statuses', 0], 'enum'],
     ['no status', { statuses: [] }, ['body', 'statuses'], 'too_short'],
   ])('refuses %s', async (_what, body, loc, type) => {
-    const made = await hook();
-    expect(await replay(made, body)).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
+    const webhook = await createWebhook();
+    expect(await replay(webhook, body)).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
   });
 
   it('of an app webhook sends the same again', async () => {
-    const made = await hook({}, { scope: 'app' });
-    await made.tell();
-    await made.logs([{ status: 'delivered' }]);
-    const [{ id }] = await made.log();
-    expect((await replay(made, { statuses: ['delivered'] })).body.queued).toBe(1);
-    await made.logs([{ status: 'delivered', attempts_made: 2 }]);
-    expect((await made.call('POST', `/deliveries/${id}/redeliver`)).body.queued).toBe(true);
-    await made.logs([{ status: 'delivered', attempts_made: 3 }]);
-    expect(new Set(made.heard().map(({ body }) => body)).size).toBe(1);
-    await made.patch({ enabled: false });
-    expect(await replay(made)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
+    const webhook = await createWebhook({}, { scope: 'app' });
+    await webhook.publishEvents();
+    await webhook.waitForDeliveries([{ status: 'delivered' }]);
+    const [{ id }] = await webhook.listDeliveries();
+    expect((await replay(webhook, { statuses: ['delivered'] })).body.queued).toBe(1);
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
+    expect((await webhook.call('POST', `/deliveries/${id}/redeliver`)).body.queued).toBe(true);
+    await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 3 }]);
+    expect(new Set(webhook.received().map(({ body }) => body)).size).toBe(1);
+    await webhook.patch({ enabled: false });
+    expect(await replay(webhook)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
   });
 });
 
 it.each(['agent', 'app'] as const)('a cursor that is not of this log of an %s is refused', async (scope) => {
-  const [made, other] = [await hook({}, { scope }), await hook({}, { scope })];
-  await other.tell(2);
-  await expect.poll(other.log).toHaveLength(2);
+  const [webhook, other] = [await createWebhook({}, { scope }), await createWebhook({}, { scope })];
+  await other.publishEvents(2);
+  await expect.poll(other.listDeliveries).toHaveLength(2);
   const { next_cursor } = (await other.call('GET', '/deliveries?limit=1')).body;
-  const got = await made.call('GET', `/deliveries?limit=1&cursor=${next_cursor}`);
+  const got = await webhook.call('GET', `/deliveries?limit=1&cursor=${next_cursor}`);
   expect(got).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
 });
 
 it('what is older than 30 days is forgotten: the log first, then what was told', async () => {
-  const made = await logged(1);
+  const webhook = await logged(1);
   const forget = world.app.background.jobs.find(({ name }) => name === 'forget old deliveries');
   const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
-  const [{ event_id }] = await made.log();
+  const [{ event_id }] = await webhook.listDeliveries();
   await forget?.run(world.app.database.db, inDays(29));
-  expect(await made.log()).toHaveLength(1);
+  expect(await webhook.listDeliveries()).toHaveLength(1);
   const bodies = async () =>
     (await sql`select 1 from webhook_bodies where event_id = ${event_id}`.execute(world.db)).rows;
   await forget?.run(world.app.database.db, inDays(36));
-  expect(await made.log()).toEqual([]);
+  expect(await webhook.listDeliveries()).toEqual([]);
   expect(await bodies()).toHaveLength(1);
   await forget?.run(world.app.database.db, inDays(38));
   expect(await bodies()).toEqual([]);

@@ -16,7 +16,7 @@ import {
   AppWebhook,
   AppWebhookChange,
   Delivery,
-  DeliveryInFull,
+  DeliveryDetail,
   DeliveryQuery,
   NewAppWebhook,
   NewWebhook,
@@ -26,13 +26,13 @@ import {
   Replay,
   Replayed,
   type Scope,
-  Tested,
   Webhook,
   WebhookChange,
+  WebhookTest,
 } from './contract.ts';
 import { redeliver, replay } from './delivery.ts';
 import { findDelivery, findWebhook, getBody, listDeliveries, listWebhooks } from './store.ts';
-import { changeWebhook, createWebhook, deleteWebhook, testWebhook, vetTarget } from './webhook.ts';
+import { changeWebhook, checkTarget, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
 
 export interface WebhookDeps extends AttemptDeps {
   readonly cursors: Cursors;
@@ -41,14 +41,14 @@ export interface WebhookDeps extends AttemptDeps {
 }
 
 /** What differs between the two. */
-interface Side {
+interface Variant {
   readonly scope: Scope;
   readonly noun: 'Agent' | 'App';
-  readonly whose: string;
+  readonly owner: string;
   readonly base: '/api/agents/{agent_id}/webhooks' | '/api/apps/{app_id}/webhooks';
   readonly guard: Guard<AppAccess>;
   readonly plan?: GatedFeature;
-  readonly updates: Limit;
+  readonly updateLimit: Limit;
   readonly shapes: {
     readonly webhook: typeof Webhook;
     readonly created: typeof NewWebhook;
@@ -56,44 +56,44 @@ interface Side {
   };
 }
 
-const agentSide: Side = {
+const agentVariant: Variant = {
   scope: 'agent',
   noun: 'Agent',
-  whose: 'an agent',
+  owner: 'an agent',
   base: '/api/agents/{agent_id}/webhooks',
   guard: agentAs('editor'),
   plan: 'agent_webhooks',
-  updates: perMinute(100, 'caller', { scaledBy: 'never' }),
+  updateLimit: perMinute(100, 'caller', { scaledBy: 'never' }),
   shapes: { webhook: Webhook, created: NewWebhook, changed: WebhookChange },
 };
 
-const appSide: Side = {
+const appVariant: Variant = {
   scope: 'app',
   noun: 'App',
-  whose: 'an app',
+  owner: 'an app',
   base: '/api/apps/{app_id}/webhooks',
   guard: appAs('editor'),
-  updates: perMinute(100, 'caller'),
+  updateLimit: perMinute(100, 'caller'),
   // Beside what an agent's has: the entities it hears of.
-  shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Side['shapes'],
+  shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Variant['shapes'],
 };
 
 export const webhookRoutes = (deps: WebhookDeps): Route[] =>
-  [agentSide, appSide].flatMap((side) => [...lives(side, deps), ...log(side, deps)]);
+  [agentVariant, appVariant].flatMap((side) => [...crudRoutes(side, deps), ...deliveryRoutes(side, deps)]);
 
-const webhookIn = ({ guard, scope }: Side) =>
+const webhookGuard = ({ guard, scope }: Variant) =>
   nestedResource(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));
 
-const gone = { status: 404, code: 'webhook_not_found' } as const;
-const off = { status: 409, code: 'webhook_off' } as const;
-const hookWrites = perMinute(20, 'caller', { group: 'hook' });
+const notFound = { status: 404, code: 'webhook_not_found' } as const;
+const webhookOff = { status: 409, code: 'webhook_off' } as const;
+const writeLimit = perMinute(20, 'caller', { group: 'hook' });
 
-const lives = (side: Side, deps: WebhookDeps): Route[] => [
+const crudRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
   route({
     name: `list${side.noun}Webhooks`,
     method: 'GET',
     path: side.base,
-    summary: `List the webhooks of ${side.whose}, newest first`,
+    summary: `List the webhooks of ${side.owner}, newest first`,
     credentials: writeCredentials,
     access: side.guard,
     limit: perMinute(100, 'caller'),
@@ -105,20 +105,20 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     name: `create${side.noun}Webhook`,
     method: 'POST',
     path: side.base,
-    summary: `Create a webhook on ${side.whose}`,
+    summary: `Create a webhook on ${side.owner}`,
     description:
       'Deliveries are signed unless `generate_secret` is false; `secret` is in this answer and never shown again.',
     credentials: writeCredentials,
     access: side.guard,
     plan: side.plan,
-    limit: hookWrites,
+    limit: writeLimit,
     idempotency: 'optional',
     shownOnce: ['secret'],
     body: side.shapes.created,
     audits: ['webhook.created'],
     answers: { 200: side.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
-    precheck: ({ body }) => vetTarget(deps.outbound, body.target_url),
+    precheck: ({ body }) => checkTarget(deps.outbound, body.target_url),
     handle: ({ db, access, body, now }) => createWebhook(db, access, side.scope, body, deps.secrets, now),
   }),
   route({
@@ -127,7 +127,7 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     path: `${side.base}/{webhook_id}`,
     summary: 'Read one webhook',
     credentials: writeCredentials,
-    access: webhookIn(side),
+    access: webhookGuard(side),
     limit: perMinute(100, 'caller'),
     answers: { 200: side.shapes.webhook },
     handle: ({ access }) => presentWebhook(access.webhook),
@@ -140,15 +140,15 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     description:
       '`enabled: true` turns it on, resets `consecutive_failures` and sends what was held; `X-Webhook-Held` and `X-Webhook-Missed` say how many deliveries go on and how many were missed while it was off (send those with a replay). `signing: rotate` makes a new secret, shown once in `secret`; the old one signs beside it for 24 hours. All of a body is applied, or nothing.',
     credentials: writeCredentials,
-    access: webhookIn(side),
+    access: webhookGuard(side),
     plan: side.plan,
-    limit: side.updates,
+    limit: side.updateLimit,
     shownOnce: ['secret'],
     body: side.shapes.changed,
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: side.shapes.webhook },
-    refusals: [gone],
-    precheck: ({ body }) => vetTarget(deps.outbound, body.target_url),
+    refusals: [notFound],
+    precheck: ({ body }) => checkTarget(deps.outbound, body.target_url),
     handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
   }),
   route({
@@ -157,8 +157,8 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     path: `${side.base}/{webhook_id}`,
     summary: 'Delete a webhook; its events stop at once, its log goes with it',
     credentials: writeCredentials,
-    access: webhookIn(side),
-    limit: hookWrites,
+    access: webhookGuard(side),
+    limit: writeLimit,
     audits: ['webhook.deleted'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteWebhook(db, access, now),
@@ -170,16 +170,16 @@ const lives = (side: Side, deps: WebhookDeps): Route[] => [
     summary: 'Send a sample now, and say what came back',
     description: 'Works while the webhook is off, takes no number in its sequence, and changes nothing on it.',
     credentials: writeCredentials,
-    access: webhookIn(side),
+    access: webhookGuard(side),
     plan: side.plan,
     limit: perMinute(10, 'caller'),
     audits: 'nothing',
-    answers: { 200: Tested },
+    answers: { 200: WebhookTest },
     handle: ({ access, now }) => testWebhook(access, deps, now),
   }),
 ];
 
-const log = (side: Side, deps: WebhookDeps): Route[] => [
+const deliveryRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
   route({
     name: `list${side.noun}Deliveries`,
     method: 'GET',
@@ -188,7 +188,7 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     description:
       'By their number in the sequence, newest first; oldest first when `after_seq` is sent. Kept for 30 days.',
     credentials: writeCredentials,
-    access: webhookIn(side),
+    access: webhookGuard(side),
     limit: perMinute(100, 'caller'),
     query: DeliveryQuery,
     answers: { 200: items(Delivery) },
@@ -206,9 +206,9 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     path: `${side.base}/{webhook_id}/deliveries/{delivery_id}`,
     summary: 'Read one delivery, with what was sent and every attempt',
     credentials: writeCredentials,
-    access: nestedResource(webhookIn(side), 'delivery', findDelivery),
+    access: nestedResource(webhookGuard(side), 'delivery', findDelivery),
     limit: perMinute(100, 'caller'),
-    answers: { 200: DeliveryInFull },
+    answers: { 200: DeliveryDetail },
     handle: async ({ db, access: { delivery } }) => ({
       ...presentDelivery(delivery),
       payload: JSON.parse((await getBody(db, delivery)).body),
@@ -222,13 +222,13 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     summary: 'Attempt a delivery again at once, outside of its schedule',
     description: 'Same delivery id, sequence and body.',
     credentials: writeCredentials,
-    access: nestedResource(webhookIn(side), 'delivery', findDelivery),
+    access: nestedResource(webhookGuard(side), 'delivery', findDelivery),
     plan: side.plan,
     limit: perMinute(60, 'caller'),
     idempotency: 'optional',
     audits: ['webhook.redelivered'],
     answers: { 200: Redelivered },
-    refusals: [gone, off, { status: 409, code: 'delivery_in_progress' }],
+    refusals: [notFound, webhookOff, { status: 409, code: 'delivery_in_progress' }],
     handle: ({ db, access, now }) => redeliver(db, access, deps.wake, now),
   }),
   route({
@@ -239,14 +239,14 @@ const log = (side: Side, deps: WebhookDeps): Route[] => [
     description:
       'At most ten a second; same delivery ids, sequence numbers and bodies. Each begins its schedule anew. `statuses` may also name delivered and expired ones.',
     credentials: writeCredentials,
-    access: webhookIn(side),
+    access: webhookGuard(side),
     plan: side.plan,
     limit: perMinute(6, 'caller'),
     idempotency: 'optional',
     body: Replay,
     audits: ['webhook.replayed'],
     answers: { 200: Replayed },
-    refusals: [gone, off],
+    refusals: [notFound, webhookOff],
     handle: ({ db, access, body, now }) => replay(db, access, body, deps.wake, now),
   }),
 ];

@@ -2,17 +2,17 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createSecrets } from '../../kit/secrets.ts';
-import { newSecret, overlapMs, placeOf, signerWith } from './signing.ts';
+import { newSecret, overlapMs, secretLocation, signerWith } from './signing.ts';
 
 const secrets = createSecrets([{ id: 'one', key: randomBytes(32) }]);
 const signer = signerWith(secrets);
 const now = new Date(1614265330 * 1000);
 const day = 24 * 60 * 60 * 1000;
 const unsigned = { id: 'webhook', secret: null, previous_secret: null, previous_secret_expires_at: null };
-const signed = (secret: string) => ({ ...unsigned, secret: secrets.seal(secret, placeOf('webhook', 'secret')) });
+const signed = (secret: string) => ({ ...unsigned, secret: secrets.seal(secret, secretLocation('webhook', 'secret')) });
 const rotated = (secret: string, previous: string, previous_secret_expires_at: Date) => ({
   ...signed(secret),
-  previous_secret: secrets.seal(previous, placeOf('webhook', 'previous_secret')),
+  previous_secret: secrets.seal(previous, secretLocation('webhook', 'previous_secret')),
   previous_secret_expires_at,
 });
 const standard = (secret: string, text: string) =>

@@ -12,7 +12,7 @@ export const overlapMs = 24 * 60 * 60 * 1000;
 
 type Column = 'secret' | 'previous_secret';
 
-export const placeOf = (webhook_id: string, column: Column) => ['webhooks', webhook_id, column] as const;
+export const secretLocation = (webhook_id: string, column: Column) => ['webhooks', webhook_id, column] as const;
 
 interface Keys {
   /** Of `X-Service-Signature`: the bytes of the whole secret. */
@@ -28,7 +28,7 @@ export interface Signer {
   headersFor(webhook: Signed, delivery_id: string, body: string, now: Date): Record<string, string>;
 }
 
-const mostKept = 10_000;
+const maxCachedKeys = 10_000;
 
 /**
  * Opened keys are kept by their place and sealed text: another secret is another text, so there is nothing to invalidate,
@@ -41,12 +41,12 @@ export function signerWith(secrets: Secrets): Signer {
     const name = `${id} ${column} ${sealed}`;
     const known = opened.get(name);
     if (known !== undefined) return known;
-    const secret = secrets.open(sealed, placeOf(id, column));
+    const secret = secrets.open(sealed, secretLocation(id, column));
     const keys = {
       whole: createSecretKey(Buffer.from(secret)),
       inner: createSecretKey(Buffer.from(secret.slice(prefix.length), 'base64')),
     };
-    if (opened.size >= mostKept) opened.clear();
+    if (opened.size >= maxCachedKeys) opened.clear();
     opened.set(name, keys);
     return keys;
   }

@@ -8,12 +8,12 @@ import type { Db, Tables } from '../../tables.ts';
 import {
   type DeliveryQuery,
   type DeliveryRow,
-  eventsOf,
   type Replay,
   type Scope,
   type WebhookRow,
+  webhookEvents,
 } from './contract.ts';
-import type { Judged } from './health.ts';
+import type { HealthUpdate } from './health.ts';
 
 type Place = Pick<WebhookRow, 'workspace_id' | 'id'>;
 
@@ -192,7 +192,7 @@ const saveStandingRows = prepared<object, [string]>(
      consecutive_failures integer, disabled_at timestamptz) where w.id = s.id`,
 );
 
-export const saveStandings = (db: Db, standings: readonly (Judged & { readonly id: string })[]) =>
+export const saveStandings = (db: Db, standings: readonly (HealthUpdate & { readonly id: string })[]) =>
   saveStandingRows(db, JSON.stringify(standings));
 
 const batch = 5_000;
@@ -274,7 +274,8 @@ async function firstSince(db: Db, webhook: Place, time: Date): Promise<number> {
 
 export async function listDeliveries(db: Db, webhook: WebhookRow, query: DeliveryQuery, after: Position | undefined) {
   const ascending = query.after_seq !== undefined;
-  if (query.event_type !== undefined && !eventsOf[webhook.scope].some((name) => name === query.event_type)) return [];
+  if (query.event_type !== undefined && !webhookEvents[webhook.scope].some((name) => name === query.event_type))
+    return [];
   let rows = log(db, webhook)
     .select(listed)
     .orderBy('sequence', ascending ? 'asc' : 'desc')

@@ -11,17 +11,17 @@ import { urlFaults } from '../../kit/outbound/url.ts';
 import { limitReached, notFound } from '../../kit/problem.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
-import { type AttemptDeps, attempt } from './attempt.ts';
+import { type AttemptDeps, sendAttempt } from './attempt.ts';
 import {
-  eventsOf,
   type NewWebhook,
   presentWebhook,
   type Scope,
   type WebhookChange,
   type WebhookRow,
+  webhookEvents,
 } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
-import { newSecret, overlapMs, placeOf } from './signing.ts';
+import { newSecret, overlapMs, secretLocation } from './signing.ts';
 import {
   countOpen,
   holdDeliveries,
@@ -37,7 +37,7 @@ import {
 export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 
 /** Asked before any transaction: does the URL lead to where a delivery may go? */
-export async function vetTarget(outbound: Outbound, target_url: string | undefined): Promise<void> {
+export async function checkTarget(outbound: Outbound, target_url: string | undefined): Promise<void> {
   if (target_url === undefined) return;
   const verdict = await outbound.vet(target_url);
   if ('ok' in verdict) return;
@@ -45,14 +45,14 @@ export async function vetTarget(outbound: Outbound, target_url: string | undefin
   throw new ValidationError([{ loc: ['body', 'target_url'], msg, type: urlFaults[verdict.reason] }]);
 }
 
-const maxEach = 20;
+const maxWebhooks = 20;
 
 export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: NewWebhook, secrets: Secrets, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `webhooks of ${app.id}`);
-    if ((await listWebhooks(db, access, scope)).length >= maxEach)
-      throw limitReached(maxEach, 'webhooks', `At most ${maxEach} webhooks at once.`);
+    if ((await listWebhooks(db, access, scope)).length >= maxWebhooks)
+      throw limitReached(maxWebhooks, 'webhooks', `At most ${maxWebhooks} webhooks at once.`);
     const id = newId();
     const secret = asked.generate_secret === false ? undefined : newSecret();
     const webhook: WebhookRow = {
@@ -64,7 +64,7 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: Ne
       events: asked.events,
       entity_names: asked.entity_names ?? null,
       description: asked.description ?? null,
-      secret: secret === undefined ? null : secrets.seal(secret, placeOf(id, 'secret')),
+      secret: secret === undefined ? null : secrets.seal(secret, secretLocation(id, 'secret')),
       previous_secret: null,
       previous_secret_expires_at: null,
       last_trigger_time: null,
@@ -78,7 +78,7 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: Ne
     };
     await insertWebhook(db, webhook);
     const target = { kind: 'webhook', id };
-    await audit(db, access, { type: 'webhook.created', target, app_id: app.id, after: audited(webhook) }, now);
+    await audit(db, access, { type: 'webhook.created', target, app_id: app.id, after: auditedFields(webhook) }, now);
     return presentWebhook(webhook, secret);
   });
 }
@@ -109,26 +109,29 @@ export function changeWebhook(
     if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
     const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
     const target = { kind: 'webhook', id: webhook.id };
-    const [was, is] = [audited(before), { ...audited(webhook), ...(asked.signing && { secret: redacted }) }];
-    for (const type of changesOf(asked, before))
+    const [was, is] = [
+      auditedFields(before),
+      { ...auditedFields(webhook), ...(asked.signing && { secret: redacted }) },
+    ];
+    for (const type of auditTypes(asked, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
     const shown = presentWebhook(webhook, secret);
     if (asked.enabled === undefined) return shown;
-    const headers = asked.enabled ? await waiting(db, webhook, now) : {};
-    await settle(db, webhook, now);
+    const headers = asked.enabled ? await countWaiting(db, webhook, now) : {};
+    await resyncDeliveries(db, webhook, now);
     afterCommit(db, () => wake.notify(deliveryQueue));
     return withNotes(shown, { headers });
   });
 }
 
 /** How many deliveries go on now that it is on, and how many it would have to ask for. */
-const waiting = async (db: Db, webhook: WebhookRow, now: Date) => ({
+const countWaiting = async (db: Db, webhook: WebhookRow, now: Date) => ({
   'x-webhook-held': String(await countOpen(db, webhook, 'held', oldestHeld(now))),
   'x-webhook-missed': String(await countOpen(db, webhook, 'missed', new Date(0))),
 });
 
 /** What the audit log calls a change: what matters most to whoever reads it has a name of its own. */
-function changesOf({ enabled, signing }: WebhookChange, before: WebhookRow): string[] {
+function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): string[] {
   const isOff = before.disabled_at !== null;
   const types = [
     ...(signing === 'rotate' ? ['webhook.secret_rotated'] : []),
@@ -142,7 +145,7 @@ const heldMs = 7 * 24 * 60 * 60 * 1000;
 const oldestHeld = (now: Date): Date => new Date(now.getTime() - heldMs);
 
 /** Holds what waits for a webhook that is off, sends on its way what was held for one that is on: the next few thousand. */
-async function settle(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
+async function resyncDeliveries(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
   const more =
     webhook.disabled_at === null
       ? await resumeHeld(db, webhook, oldestHeld(now))
@@ -151,11 +154,11 @@ async function settle(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
 }
 
 /** Goes on with one webhook that was turned on or off; gives 1 when there was one. */
-export const settleNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
+export const resyncNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
   transaction(db, async (db) => {
     const webhook = await holdUnsettled(db);
     if (webhook === undefined) return 0;
-    await settle(db, webhook, now);
+    await resyncDeliveries(db, webhook, now);
     afterCommit(db, () => wake.notify(deliveryQueue));
     return 1;
   });
@@ -177,25 +180,25 @@ function signingChange(
 ) {
   if (signing === 'disable') return { secret: null, previous_secret: null, previous_secret_expires_at: null };
   if (secret === undefined) return {};
-  const was = openedOrNone(before, secrets);
+  const was = openOrNull(before, secrets);
   return {
-    secret: secrets.seal(secret, placeOf(before.id, 'secret')),
-    previous_secret: was === null ? null : secrets.seal(was, placeOf(before.id, 'previous_secret')),
+    secret: secrets.seal(secret, secretLocation(before.id, 'secret')),
+    previous_secret: was === null ? null : secrets.seal(was, secretLocation(before.id, 'previous_secret')),
     previous_secret_expires_at: was === null ? null : new Date(now.getTime() + overlapMs),
   };
 }
 
 /** One that cannot be opened any more signs nothing: all the more reason to make a new one. */
-function openedOrNone({ id, secret }: WebhookRow, secrets: Secrets): string | null {
+function openOrNull({ id, secret }: WebhookRow, secrets: Secrets): string | null {
   try {
-    return secret === null ? null : secrets.open(secret, placeOf(id, 'secret'));
+    return secret === null ? null : secrets.open(secret, secretLocation(id, 'secret'));
   } catch {
     return null;
   }
 }
 
 /** What the audit log says of a webhook: never its secret. */
-const audited = ({ target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
+const auditedFields = ({ target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
   target_url,
   events,
   entity_names,
@@ -210,7 +213,7 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
     const { webhook } = access;
     await removeWebhook(db, webhook);
     const target = { kind: 'webhook', id: webhook.id };
-    const entry = { type: 'webhook.deleted', target, app_id: webhook.app_id, before: audited(webhook) };
+    const entry = { type: 'webhook.deleted', target, app_id: webhook.app_id, before: auditedFields(webhook) };
     await audit(db, access, entry, now);
     return { success: true } as const;
   });
@@ -218,14 +221,14 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
 /** One sample, sent at once, also while the webhook is off. It leaves no trace on the webhook. */
 export async function testWebhook({ webhook }: WebhookAccess, deps: AttemptDeps, now: Date) {
   const delivery_id = newId();
-  const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? eventsOf.app[0]);
-  const body = JSON.stringify(sampleOf(webhook, event_type, now));
+  const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? webhookEvents.app[0]);
+  const body = JSON.stringify(sampleEvent(webhook, event_type, now));
   const sending = { delivery_id, event_type, attempt: 1, body };
-  const { ok, status_code, error_type, response_body, duration_ms } = await attempt(deps, webhook, sending, now);
+  const { ok, status_code, error_type, response_body, duration_ms } = await sendAttempt(deps, webhook, sending, now);
   return { ok, delivery_id, status_code, error_type, response_body, duration_ms };
 }
 
-function sampleOf(webhook: WebhookRow, type: string, now: Date) {
+function sampleEvent(webhook: WebhookRow, type: string, now: Date) {
   const at = now.toISOString();
   const told = { id: newId(), type, created_at: at };
   if (webhook.scope === 'app') {

@@ -2,14 +2,14 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startHookScene } from '../../../test/support/webhook-receiver.ts';
+import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 import { startSecondApp } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 import { createSecrets } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';
 import { signerWith } from './signing.ts';
 
-const { world, url, owner, workspace, token, hook } = await startHookScene();
+const { world, url, owner, workspace, token, createWebhook } = await startWebhookScene();
 const as = { as: token };
 const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
 const app = await world.appOf(owner, workspace);
@@ -63,7 +63,7 @@ describe('createAgentWebhook', () => {
   });
 
   it('a repeat under the same key makes no second one, and does not show the secret again', async () => {
-    const { of } = await hook();
+    const { app: of } = await createWebhook();
     const sent = {
       ...as,
       body: { target_url: url('/once'), events },
@@ -117,7 +117,7 @@ describe('createAgentWebhook', () => {
   it.each(['agent', 'app'] as const)(
     'the twenty-first of an %s is refused, also when twenty are asked for at once',
     async (scope) => {
-      const { of } = await hook({}, { scope });
+      const { app: of } = await createWebhook({}, { scope });
       const events = [scope === 'agent' ? 'message.created' : 'entity.created'];
       const asked = Array.from({ length: 21 }, () =>
         world.call('POST', `/api/${scope}s/${of.id}/webhooks`, { ...as, body: { target_url: url(), events } }),
@@ -135,34 +135,34 @@ describe('createAgentWebhook', () => {
 });
 
 describe('the secret', () => {
-  it('is shown when it is made and when it is rotated, and never again', async () => {
-    const made = await hook();
-    const rotated = await made.patch({ signing: 'rotate' });
+  it('is shown when it is webhook and when it is rotated, and never again', async () => {
+    const webhook = await createWebhook();
+    const rotated = await webhook.patch({ signing: 'rotate' });
     expect(rotated.body.secret).toMatch(/^whsec_/);
-    expect(rotated.body.secret).not.toBe(made.secret);
+    expect(rotated.body.secret).not.toBe(webhook.secret);
     const shown = [
-      await made.call('GET'),
-      await made.patch({ description: 'later' }),
-      await made.call('GET', '/deliveries'),
-      await made.call('POST', '/test'),
-      await world.call('GET', `/api/agents/${made.of.id}/webhooks`, as),
+      await webhook.call('GET'),
+      await webhook.patch({ description: 'later' }),
+      await webhook.call('GET', '/deliveries'),
+      await webhook.call('POST', '/test'),
+      await world.call('GET', `/api/agents/${webhook.app.id}/webhooks`, as),
       await world.call('GET', '/api/workspace/audit-log', as),
     ];
     for (const got of shown) {
       expect(got.status, got.text).toBe(200);
       expect(got.text).not.toContain('whsec_');
     }
-    for (const secret of [made.secret, rotated.body.secret])
+    for (const secret of [webhook.secret, rotated.body.secret])
       await expectNowhere(secret, ...shown.map((got) => got.text));
-    const { rows } = await sql<{ text: string }>`select w::text as text from webhooks w where id = ${made.id}`.execute(
-      world.db,
-    );
-    await expectNowhere(made.secret, ...rows.map((row) => row.text));
+    const { rows } = await sql<{
+      text: string;
+    }>`select w::text as text from webhooks w where id = ${webhook.id}`.execute(world.db);
+    await expectNowhere(webhook.secret, ...rows.map((row) => row.text));
   });
 
   it('is moved to a new master key while the service runs, the one before too, and signs as before', async () => {
-    const made = await hook();
-    const secret = (await made.patch({ signing: 'rotate' })).body.secret;
+    const webhook = await createWebhook();
+    const secret = (await webhook.patch({ signing: 'rotate' })).body.secret;
     const [old] = world.config.MASTER_KEYS;
     const key = randomBytes(32);
     const rotated = await startSecondApp(world, {
@@ -171,7 +171,7 @@ describe('the secret', () => {
     const job = rotated.app.background.jobs.find(({ name }) => name === 'rewrap webhook secrets');
     expect(await job?.run(rotated.app.database.db, new Date())).toBeGreaterThan(0);
     expect(await job?.run(rotated.app.database.db, new Date())).toBe(0);
-    const { rows } = await sql<WebhookRow>`select * from webhooks where id = ${made.id}`.execute(world.db);
+    const { rows } = await sql<WebhookRow>`select * from webhooks where id = ${webhook.id}`.execute(world.db);
     const onlyNew = signerWith(createSecrets([{ id: 'new', key }]));
     const headers = onlyNew.headersFor(rows[0] as WebhookRow, 'id', 'body', new Date());
     const signed = `id.${headers['webhook-timestamp']}.body`;
@@ -179,7 +179,7 @@ describe('the secret', () => {
       `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
         .update(signed)
         .digest('base64')}`;
-    expect(headers['webhook-signature']).toBe(`${standard(secret)} ${standard(made.secret)}`);
+    expect(headers['webhook-signature']).toBe(`${standard(secret)} ${standard(webhook.secret)}`);
   });
 });
 
@@ -193,38 +193,38 @@ describe('updateAgentWebhook', () => {
     ['enabled', { enabled: false }, { disabled_at: expect.any(String) }],
     ['signing, disabled', { signing: 'disable' }, { has_secret: false }],
   ])('%s: a value sets it, and nothing else changes', async (_field, body, changed) => {
-    const made = await hook(original);
-    const before = await made.get();
-    const got = await made.patch(body);
+    const webhook = await createWebhook(original);
+    const before = await webhook.get();
+    const got = await webhook.patch(body);
     expect(got).toMatchObject({ status: 200 });
     expect(got.body).toEqual({ ...before, ...changed, updated_date: got.body.updated_date });
     expect(got.body.updated_date > before.updated_date).toBe(true);
-    expect(await made.get()).toEqual(got.body);
+    expect(await webhook.get()).toEqual(got.body);
   });
 
   it.each(['target_url', 'events', 'enabled', 'signing'])('%s: null counts as left out', async (field) => {
-    const made = await hook(original);
-    const before = await made.get();
-    const got = await made.patch({ [field]: null });
+    const webhook = await createWebhook(original);
+    const before = await webhook.get();
+    const got = await webhook.patch({ [field]: null });
     expect(got).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
-    expect(await made.get()).toEqual(before);
+    expect(await webhook.get()).toEqual(before);
   });
 
   it('description: null removes it', async () => {
-    const made = await hook(original);
-    expect((await made.patch({ description: null })).body.description).toBeNull();
-    expect((await made.get()).description).toBeNull();
+    const webhook = await createWebhook(original);
+    expect((await webhook.patch({ description: null })).body.description).toBeNull();
+    expect((await webhook.get()).description).toBeNull();
   });
 
   it('what is left out stays: an empty body changes nothing, and says so', async () => {
-    const made = await hook(original);
-    const before = await made.get();
-    expect(await made.patch({})).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
+    const webhook = await createWebhook(original);
+    const before = await webhook.get();
+    expect(await webhook.patch({})).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
   });
 
   it('rotate shows a new secret, also where there was none', async () => {
-    const made = await hook({ generate_secret: false });
-    const got = await made.patch({ signing: 'rotate' });
+    const webhook = await createWebhook({ generate_secret: false });
+    const got = await webhook.patch({ signing: 'rotate' });
     expect(got.body).toMatchObject({ has_secret: true, secret: expect.stringMatching(/^whsec_/) });
   });
 
@@ -241,39 +241,39 @@ describe('updateAgentWebhook', () => {
     ['an unknown way of signing', { signing: 'off' }, ['body', 'signing'], 'enum'],
     ['an enabled that is no boolean', { enabled: 'yes' }, ['body', 'enabled'], 'bool_type'],
   ])('with %s nothing of the body is applied, the rotation neither', async (_what, wrong, loc, type) => {
-    const made = await hook(original);
-    const before = await made.get();
-    const got = await made.patch({ description: 'changed', signing: 'rotate', ...wrong });
+    const webhook = await createWebhook(original);
+    const before = await webhook.get();
+    const got = await webhook.patch({ description: 'changed', signing: 'rotate', ...wrong });
     expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
-    expect(await made.get()).toEqual(before);
-    await made.call('POST', '/test');
-    expect(made.heard().at(-1)?.headers['webhook-signature']).not.toContain(' ');
+    expect(await webhook.get()).toEqual(before);
+    await webhook.call('POST', '/test');
+    expect(webhook.received().at(-1)?.headers['webhook-signature']).not.toContain(' ');
   });
 
   it('a new target_url neither turns it on nor resets its failures', async () => {
-    const made = await hook();
+    const webhook = await createWebhook();
     const disabled_at = new Date();
-    await sql`update webhooks set consecutive_failures = 20, disabled_at = ${disabled_at} where id = ${made.id}`.execute(
+    await sql`update webhooks set consecutive_failures = 20, disabled_at = ${disabled_at} where id = ${webhook.id}`.execute(
       world.db,
     );
-    const got = await made.patch({ target_url: url('/elsewhere') });
+    const got = await webhook.patch({ target_url: url('/elsewhere') });
     expect(got.body).toMatchObject({ consecutive_failures: 20, disabled_at: disabled_at.toISOString() });
   });
 
   it('enabled: true resets the failures, also of one that is on; false keeps when it was turned off', async () => {
-    const made = await hook();
-    await sql`update webhooks set consecutive_failures = 7 where id = ${made.id}`.execute(world.db);
-    const on = await made.patch({ enabled: true });
+    const webhook = await createWebhook();
+    await sql`update webhooks set consecutive_failures = 7 where id = ${webhook.id}`.execute(world.db);
+    const on = await webhook.patch({ enabled: true });
     expect(on).toMatchObject({ body: { consecutive_failures: 0, disabled_at: null } });
     expect(on.headers).toMatchObject({ 'x-webhook-held': '0', 'x-webhook-missed': '0' });
-    const { disabled_at } = (await made.patch({ enabled: false })).body;
-    expect((await made.patch({ enabled: false })).body.disabled_at).toBe(disabled_at);
+    const { disabled_at } = (await webhook.patch({ enabled: false })).body;
+    expect((await webhook.patch({ enabled: false })).body.disabled_at).toBe(disabled_at);
   });
 
   it('is in the audit log with what was and what is', async () => {
-    const made = await hook({ description: 'before' });
-    await made.patch({ description: 'after', signing: 'disable' });
-    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${made.of.id}`, as)).body.items;
+    const webhook = await createWebhook({ description: 'before' });
+    await webhook.patch({ description: 'after', signing: 'disable' });
+    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${webhook.app.id}`, as)).body.items;
     expect(entries.map((entry: { type: string }) => entry.type)).toEqual(['webhook.updated', 'webhook.created']);
     expect(entries[0]).toMatchObject({
       before: { description: 'before', has_secret: true, enabled: true },
@@ -309,22 +309,22 @@ describe('who may', () => {
       await world.member(workspace, 'guest', 'viewer@example.com'),
       await world.member(workspace, 'guest', 'editor@example.com'),
     ];
-    const made = await hook();
-    await world.share(made.of, viewer, 'viewer');
-    await world.share(made.of, editor, 'editor');
+    const webhook = await createWebhook();
+    await world.share(webhook.app, viewer, 'viewer');
+    await world.share(webhook.app, editor, 'editor');
     const [viewing, editing] = [await world.token(viewer, workspace), await world.token(editor, workspace)];
-    for (const [method, below, body] of all(made.id)) {
-      const path = `/api/agents/${made.of.id}/webhooks${below}`;
+    for (const [method, below, body] of all(webhook.id)) {
+      const path = `/api/agents/${webhook.app.id}/webhooks${below}`;
       expect(await world.call(method, path, { as: viewing, body })).toMatchObject({ status: 403 });
     }
-    expect((await made.call('GET', '', { as: editing })).status).toBe(200);
+    expect((await webhook.call('GET', '', { as: editing })).status).toBe(200);
   });
 
   it('a webhook of another agent is not found through this one, nor an app webhook through the agents', async () => {
-    const [mine, theirs] = [await hook(), await hook()];
-    const through = await world.call('GET', `/api/agents/${mine.of.id}/webhooks/${theirs.id}`, as);
+    const [mine, theirs] = [await createWebhook(), await createWebhook()];
+    const through = await world.call('GET', `/api/agents/${mine.app.id}/webhooks/${theirs.id}`, as);
     expect(through).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } });
-    const asApp = await world.call('GET', `/api/apps/${mine.of.id}/webhooks/${mine.id}`, as);
+    const asApp = await world.call('GET', `/api/apps/${mine.app.id}/webhooks/${mine.id}`, as);
     expect(asApp).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } });
   });
 
@@ -333,11 +333,11 @@ describe('who may', () => {
     const free = await world.workspace(poor, 'pro');
     const token = await world.token(poor, free);
     const agentOfPoor = await world.appOf(poor, free, { app_type: 'user_agent' });
-    const made = await hook({}, { on: agentOfPoor, as: token });
+    const webhook = await createWebhook({}, { on: agentOfPoor, as: token });
     await sql`update workspaces set plan = 'free' where id = ${free}`.execute(world.db);
     await world.resetRateLimits();
     const gated = ['POST ', 'PATCH /', 'POST /test', 'POST /redeliver', 'POST /replay'];
-    for (const [method, below, body] of all(made.id)) {
+    for (const [method, below, body] of all(webhook.id)) {
       if (below.includes('/deliveries/') && method === 'GET') continue; // there is none
       const path = `/api/agents/${agentOfPoor.id}/webhooks${below}`;
       const got = await world.call(method, path, { as: token, body });
@@ -349,7 +349,7 @@ describe('who may', () => {
         });
       else expect(got.status, `${method} ${below}`).toBe(200);
     }
-    const own = await hook({}, { on: await world.appOf(poor, free), scope: 'app', as: token });
+    const own = await createWebhook({}, { on: await world.appOf(poor, free), scope: 'app', as: token });
     expect((await own.patch({ description: 'free' })).status).toBe(200);
     expect((await own.call('POST', '/test')).body.ok).toBe(true);
   });
@@ -357,11 +357,14 @@ describe('who may', () => {
 
 describe('app webhooks', () => {
   it('hear of the entities they name; null means all again', async () => {
-    const made = await hook({ entity_names: ['Order'] }, { scope: 'app' });
-    expect((await made.get()).entity_names).toEqual(['Order']);
-    expect((await made.patch({ entity_names: ['Order', 'Invoice'] })).body.entity_names).toEqual(['Order', 'Invoice']);
-    expect((await made.patch({ description: 'x' })).body.entity_names).toEqual(['Order', 'Invoice']);
-    expect((await made.patch({ entity_names: null })).body.entity_names).toBeNull();
+    const webhook = await createWebhook({ entity_names: ['Order'] }, { scope: 'app' });
+    expect((await webhook.get()).entity_names).toEqual(['Order']);
+    expect((await webhook.patch({ entity_names: ['Order', 'Invoice'] })).body.entity_names).toEqual([
+      'Order',
+      'Invoice',
+    ]);
+    expect((await webhook.patch({ description: 'x' })).body.entity_names).toEqual(['Order', 'Invoice']);
+    expect((await webhook.patch({ entity_names: null })).body.entity_names).toBeNull();
   });
 
   it.each([
@@ -377,11 +380,11 @@ describe('app webhooks', () => {
 
 describe('deleteAgentWebhook', () => {
   it('it is gone at once; the entry in the audit log stays', async () => {
-    const made = await hook();
-    expect((await made.call('DELETE')).body).toEqual({ success: true });
-    expect((await made.call('GET')).status).toBe(404);
-    expect((await made.call('DELETE')).status).toBe(404);
-    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${made.of.id}`, as)).body.items;
-    expect(entries[0]).toMatchObject({ type: 'webhook.deleted', target: { kind: 'webhook', id: made.id } });
+    const webhook = await createWebhook();
+    expect((await webhook.call('DELETE')).body).toEqual({ success: true });
+    expect((await webhook.call('GET')).status).toBe(404);
+    expect((await webhook.call('DELETE')).status).toBe(404);
+    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${webhook.app.id}`, as)).body.items;
+    expect(entries[0]).toMatchObject({ type: 'webhook.deleted', target: { kind: 'webhook', id: webhook.id } });
   });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { BlockList, type IPVersion } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPublic, mayConnect, mayGoPlain, parseAllowed, sameAddress } from './address.ts';
+import { isPublic, isSameAddress, mayConnect, mayUsePlainHttp, parseAllowList } from './address.ts';
 
 const contract = readFileSync(new URL('../../../../docs/contract.md', import.meta.url), 'utf8');
 const row = (name: string) => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(contract)?.[1] ?? '';
@@ -75,14 +75,14 @@ describe('public addresses', () => {
   );
 
   it('are the same whatever their spelling', () => {
-    expect(sameAddress('2600:0:0::1', '2600::1')).toBe(true);
-    expect(sameAddress('127.0.0.1', '::ffff:127.0.0.1')).toBe(false);
-    expect(sameAddress('', '')).toBe(false);
+    expect(isSameAddress('2600:0:0::1', '2600::1')).toBe(true);
+    expect(isSameAddress('127.0.0.1', '::ffff:127.0.0.1')).toBe(false);
+    expect(isSameAddress('', '')).toBe(false);
   });
 });
 
 describe('what the operator allows', () => {
-  const allow = parseAllowed(
+  const allow = parseAllowList(
     ' 10.1.0.0/16, fd00:1::/32 , hooks.corp.internal:8443, http://[::1]:8080, http://127.0.0.0/8',
   );
 
@@ -102,11 +102,11 @@ describe('what the operator allows', () => {
   });
 
   it('is plain http only where it says so', () => {
-    expect(mayGoPlain(allow, { host: '::1', port: 8080 })).toBe(true);
-    expect(mayGoPlain(allow, { host: '::1', port: 8081 })).toBe(false);
-    expect(mayGoPlain(allow, { host: '127.4.4.4', port: 9 })).toBe(true);
-    expect(mayGoPlain(allow, { host: '10.1.0.1', port: 80 })).toBe(false);
-    expect(mayGoPlain(allow, { host: 'hooks.corp.internal', port: 8443 })).toBe(false);
+    expect(mayUsePlainHttp(allow, { host: '::1', port: 8080 })).toBe(true);
+    expect(mayUsePlainHttp(allow, { host: '::1', port: 8081 })).toBe(false);
+    expect(mayUsePlainHttp(allow, { host: '127.4.4.4', port: 9 })).toBe(true);
+    expect(mayUsePlainHttp(allow, { host: '10.1.0.1', port: 80 })).toBe(false);
+    expect(mayUsePlainHttp(allow, { host: 'hooks.corp.internal', port: 8443 })).toBe(false);
   });
 
   it.each([
@@ -121,7 +121,9 @@ describe('what the operator allows', () => {
     '10.1.0.0/',
     '2130706433:80',
     'EXAMPLE.com:443/x',
-  ])('is refused when it cannot be read: %j', (text) => expect(() => parseAllowed(text)).toThrow('comma list'));
+  ])('is refused when it cannot be read: %j', (text) =>
+    expect(() => parseAllowList(text)).toThrow('comma-separated list'),
+  );
 
-  it('is nothing by default', () => expect(parseAllowed('')).toEqual([]));
+  it('is nothing by default', () => expect(parseAllowList('')).toEqual([]));
 });

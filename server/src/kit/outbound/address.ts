@@ -1,4 +1,4 @@
-// Owns which addresses are public, and what the operator allows besides (contract §4.6).
+// Owns which addresses are public, and which others the operator allows (docs/internals/outbound-requests.md).
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -27,76 +27,82 @@ const refusedV4 = ranges(
   '240.0.0.0/4',
 );
 
-// Forms that embed an IPv4 address lie outside 2000::/3 or are listed: refused whatever they embed, because what
-// stands behind them is decided by a translator on the way.
+// IPv6 addresses that embed an IPv4 address (mapped, NAT64, 6to4, Teredo) are outside 2000::/3 or listed here. They are
+// refused whatever they embed, because a translator on the network decides where they lead.
 const globalV6 = ranges('2000::/3');
 const refusedV6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
-/** The operator's exception: a range of addresses, or one host and port. `plain`: over `http:` too. */
-export type Allowed = { readonly plain: boolean } & (
+/** One entry of `OUTBOUND_ALLOW`: a range of addresses, or one host and port. `plainHttp`: `http:` is allowed too. */
+export type AllowEntry = { readonly plainHttp: boolean } & (
   | { readonly range: Range }
   | { readonly host: string; readonly port: number }
 );
 
-/** Where a request is to go: the host as the URL has it, normalised, without brackets. */
+/** Where a request goes. `host` is the normalised host of the URL, without the brackets of an IPv6 address. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-/** Strict where the library is not: no octal, hex or short forms, no zone. */
+/** Stricter than ipaddr.js: no octal, hexadecimal or short forms, and no zone. */
 const parse = (text: string) => (isIP(text) === 0 || text.includes('%') ? undefined : ipaddr.parse(text));
 
-const within = (address: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean =>
+const isInRange = (address: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean =>
   address.kind() === base.kind() && address.match(base, bits);
 
 export function isPublic(text: string): boolean {
   const address = parse(text);
   if (address === undefined) return false;
-  const inside = (range: Range) => within(address, range);
-  if (address.kind() === 'ipv4') return !refusedV4.some(inside);
-  return globalV6.some(inside) && !refusedV6.some(inside);
+  const matches = (range: Range) => isInRange(address, range);
+  if (address.kind() === 'ipv4') return !refusedV4.some(matches);
+  return globalV6.some(matches) && !refusedV6.some(matches);
 }
 
-export const sameAddress = (one: string, other: string): boolean =>
+export const isSameAddress = (one: string, other: string): boolean =>
   parse(one) !== undefined && parse(one)?.toNormalizedString() === parse(other)?.toNormalizedString();
 
-/** The operator vouches for this host and port: any address, any port, any name. */
-export const vouchedFor = (allow: readonly Allowed[], { host, port }: Endpoint): boolean =>
+/** The operator allows this host and port. Its name, port and addresses are then not checked. */
+export const isAllowedEndpoint = (allow: readonly AllowEntry[], { host, port }: Endpoint): boolean =>
   allow.some((entry) => 'host' in entry && entry.host === host && entry.port === port);
 
-export function mayConnect(allow: readonly Allowed[], address: string, endpoint: Endpoint): boolean {
-  return isPublic(address) || vouchedFor(allow, endpoint) || allow.some((entry) => covers(entry, address));
+export function mayConnect(allow: readonly AllowEntry[], address: string, endpoint: Endpoint): boolean {
+  return (
+    isPublic(address) || isAllowedEndpoint(allow, endpoint) || allow.some((entry) => isAllowedAddress(entry, address))
+  );
 }
 
-/** Plain `http:` where the operator says so. A range says it of addresses in the URL, not of names. */
-export const mayGoPlain = (allow: readonly Allowed[], endpoint: Endpoint): boolean =>
-  allow.some((entry) => entry.plain && (vouchedFor([entry], endpoint) || covers(entry, endpoint.host)));
+/** A range with `http://` allows plain HTTP to addresses in the URL, not to names that resolve to them. */
+export const mayUsePlainHttp = (allow: readonly AllowEntry[], endpoint: Endpoint): boolean =>
+  allow.some(
+    (entry) => entry.plainHttp && (isAllowedEndpoint([entry], endpoint) || isAllowedAddress(entry, endpoint.host)),
+  );
 
-function covers(entry: Allowed, text: string): boolean {
+function isAllowedAddress(entry: AllowEntry, text: string): boolean {
   const address = parse(text);
-  return address !== undefined && 'range' in entry && within(address, entry.range);
+  return address !== undefined && 'range' in entry && isInRange(address, entry.range);
 }
 
-/** Reads `OUTBOUND_ALLOW`: a comma list of ranges and `host:port`, each with `http://` before it where that is allowed. */
-export function parseAllowed(text: string): Allowed[] {
+/** Parses `OUTBOUND_ALLOW`: comma-separated ranges and `host:port` pairs. A leading `http://` allows plain HTTP there. */
+export function parseAllowList(text: string): AllowEntry[] {
   const entries = text.split(',').map((entry) => entry.trim());
   return entries.filter(Boolean).map(parseEntry);
 }
 
-function parseEntry(entry: string): Allowed {
-  const plain = entry.startsWith('http://');
-  const bare = plain ? entry.slice('http://'.length) : entry;
-  const [base = '', bits = ''] = bare.split('/');
-  if (parse(base) !== undefined && ipaddr.isValidCIDR(bare))
-    return { plain, range: [ipaddr.parse(base), Number(bits)] };
-  const [, host = '', port = ''] = /^([a-z0-9._-]+|\[[a-f0-9:]+\]):(\d{1,5})$/.exec(bare.toLowerCase()) ?? [];
+function parseEntry(entry: string): AllowEntry {
+  const plainHttp = entry.startsWith('http://');
+  const target = plainHttp ? entry.slice('http://'.length) : entry;
+  const [base = '', bits = ''] = target.split('/');
+  if (parse(base) !== undefined && ipaddr.isValidCIDR(target))
+    return { plainHttp, range: [ipaddr.parse(base), Number(bits)] };
+  const [, host = '', port = ''] = /^([a-z0-9._-]+|\[[a-f0-9:]+\]):(\d{1,5})$/.exec(target.toLowerCase()) ?? [];
   const url = URL.parse(`http://${host}:${port}`);
-  // As a URL will have it: an entry in another spelling would never match.
+  // The host must be in the spelling that URL produces. Any other spelling would never match.
   if (url === null || url.hostname !== host)
-    throw new Error('must be a comma list of ranges (10.1.0.0/16) and host:port, each with http:// before it or not');
-  return { plain, host: bareHost(url), port: Number(port) };
+    throw new Error(
+      'must be a comma-separated list of ranges (10.1.0.0/16) and host:port pairs, each optionally after http://',
+    );
+  return { plainHttp, host: hostOf(url), port: Number(port) };
 }
 
-/** The host of a URL without the brackets of an IPv6 address. */
-export const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+/** The host of a URL, without the brackets of an IPv6 address. */
+export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');

@@ -1,32 +1,32 @@
-// Owns one connection: to exactly the vetted address, whose peer is looked at again before TLS begins.
+// Owns opening one connection to exactly the vetted address. The peer's address is compared again before TLS starts.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
-import { sameAddress } from './address.ts';
+import { isSameAddress } from './address.ts';
 
 export type DialFailure = 'address' | 'refused' | 'timeout' | 'tls' | 'reset';
 
 export class DialError extends Error {
   readonly kind: DialFailure;
   constructor(kind: DialFailure, cause?: unknown) {
-    super(`no connection: ${kind}`, { cause });
+    super(`connection failed: ${kind}`, { cause });
     this.kind = kind;
   }
 }
 
-export interface Line {
+export interface DialOptions {
   readonly address: string;
   readonly port: number;
-  /** The name the certificate must be for. */
+  /** The name the certificate must be valid for. */
   readonly host: string;
-  /** Undefined: plain. */
-  readonly secure: SecureContext | undefined;
+  /** Undefined: plain TCP. */
+  readonly secureContext: SecureContext | undefined;
   /** For TCP and TLS together. */
   readonly timeoutMs: number;
 }
 
-export function dial({ address, port, host, secure, timeoutMs }: Line): Promise<Socket> {
+export function dial({ address, port, host, secureContext, timeoutMs }: DialOptions): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  // An address literal: nothing is resolved here.
+  // `address` is an address literal, so Node does not resolve anything here.
   const tcp = connectTcp({ host: address, port, noDelay: true });
   const timer = setTimeout(() => fail('timeout'), timeoutMs);
   const fail = (kind: DialFailure, cause?: unknown) => {
@@ -34,25 +34,25 @@ export function dial({ address, port, host, secure, timeoutMs }: Line): Promise<
     tcp.destroy();
     reject(new DialError(kind, cause));
   };
-  const done = (socket: Socket) => {
+  const succeed = (socket: Socket) => {
     clearTimeout(timer);
     resolve(socket);
   };
   tcp.on('error', (error) => fail(isReset(error) ? 'reset' : 'refused', error));
   tcp.once('connect', () => {
-    if (!sameAddress(tcp.remoteAddress ?? '', address)) return fail('address');
-    if (secure === undefined) return done(tcp);
+    if (!isSameAddress(tcp.remoteAddress ?? '', address)) return fail('address');
+    if (secureContext === undefined) return succeed(tcp);
     const socket = connectTls({
       socket: tcp,
       host,
       servername: isIP(host) === 0 ? host : '',
-      secureContext: secure,
+      secureContext,
       ALPNProtocols: ['http/1.1'],
-      // Said here, so that no variable of the environment turns the check off.
+      // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED would otherwise turn the check off.
       rejectUnauthorized: true,
     });
     socket.on('error', (error) => fail(isReset(error) ? 'reset' : 'tls', error));
-    socket.once('secureConnect', () => done(socket));
+    socket.once('secureConnect', () => succeed(socket));
   });
   return promise;
 }

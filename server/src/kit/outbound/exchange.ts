@@ -1,4 +1,5 @@
-// Owns one request and its answer on connections already vetted: what is read, how much of it, and when it is given up.
+// Owns one HTTP request and its response on a vetted connection: how much of the response is read, and when the request
+// is aborted.
 import type { Dispatcher, Pool } from 'undici';
 import { DialError } from './dial.ts';
 import type { Answered, Failed, FailureKind, Refused } from './outcome.ts';
@@ -8,63 +9,63 @@ export interface Exchange {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | null;
-  /** Bytes of the answer's body that are read. */
-  readonly bodyBytes: number;
+  /** How many bytes of the response body are read. */
+  readonly maxBodyBytes: number;
 }
 
-/** The signal's reason is the kind of failure it ends with. */
+/** When `signal` aborts, its reason becomes the `kind` of the failure. */
 export function exchange(pool: Pool, request: Exchange, signal: AbortSignal): Promise<Answered | Refused | Failed> {
   const { promise, resolve } = Promise.withResolvers<Answered | Refused | Failed>();
-  const { bodyBytes, ...options } = request;
-  let under: Dispatcher.DispatchController | undefined;
+  const { maxBodyBytes, ...options } = request;
+  let started: Dispatcher.DispatchController | undefined;
   let head: Pick<Answered, 'status' | 'headers'> | undefined;
   const chunks: Buffer[] = [];
-  let received = 0;
+  let receivedBytes = 0;
 
-  const settle = (outcome: Answered | Refused | Failed) => {
-    signal.removeEventListener('abort', giveUp);
+  const finish = (outcome: Answered | Refused | Failed) => {
+    signal.removeEventListener('abort', onAbort);
     resolve(outcome);
   };
-  const giveUp = () => {
-    settle({ outcome: 'failed', kind: signal.reason, sent: under !== undefined });
-    under?.abort(new Error('given up'));
+  const onAbort = () => {
+    finish({ outcome: 'failed', kind: signal.reason, sent: started !== undefined });
+    started?.abort(new Error('aborted'));
   };
-  const answer = (cut: boolean) => {
+  const finishAnswered = (truncated: boolean) => {
     if (head !== undefined)
-      settle({ outcome: 'answered', ...head, body: Buffer.concat(chunks).subarray(0, bodyBytes), cut });
+      finish({ outcome: 'answered', ...head, body: Buffer.concat(chunks).subarray(0, maxBodyBytes), truncated });
   };
 
-  signal.addEventListener('abort', giveUp);
-  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
   pool.dispatch(options, {
-    // Called when a connection is there and nothing is written yet: from here on, bytes may arrive.
+    // Called once a connection exists and before anything is written. From here on, bytes may have been sent.
     onRequestStart(controller) {
-      if (signal.aborted) controller.abort(new Error('given up'));
-      else under = controller;
+      if (signal.aborted) controller.abort(new Error('aborted'));
+      else started = controller;
     },
     onResponseStart(_controller, status, headers) {
-      if (status >= 200) head = { status, headers: flat(headers) };
+      if (status >= 200) head = { status, headers: joinValues(headers) };
     },
     onResponseData(controller, chunk) {
       chunks.push(chunk);
-      received += chunk.length;
-      if (received <= bodyBytes) return;
-      answer(true);
-      controller.abort(new Error('enough read'));
+      receivedBytes += chunk.length;
+      if (receivedBytes <= maxBodyBytes) return;
+      finishAnswered(true);
+      controller.abort(new Error('response body limit reached'));
     },
-    onResponseEnd: () => answer(false),
-    onResponseError: (_controller, error) => settle(ending(error, under !== undefined)),
+    onResponseEnd: () => finishAnswered(false),
+    onResponseError: (_controller, error) => finish(errorOutcome(error, started !== undefined)),
   });
   return promise;
 }
 
-function ending(error: Error, sent: boolean): Refused | Failed {
+function errorOutcome(error: Error, sent: boolean): Refused | Failed {
   if (!(error instanceof DialError)) return { outcome: 'failed', kind: failureKind(error), sent };
   if (error.kind === 'address') return { outcome: 'refused', reason: 'address' };
   return { outcome: 'failed', kind: error.kind, sent };
 }
 
-const kinds: Readonly<Record<string, FailureKind>> = {
+const kindByCode: Readonly<Record<string, FailureKind>> = {
   ECONNRESET: 'reset',
   EPIPE: 'reset',
   ETIMEDOUT: 'reset',
@@ -76,16 +77,16 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 
 function failureKind(error: Error & { code?: string }): FailureKind {
   const code = error.code ?? '';
-  // In TLS 1.3 the other side may refuse us after our half of the handshake is over.
+  // In TLS 1.3 the server may reject the client after the client's half of the handshake is done.
   if (code.startsWith('ERR_SSL')) return 'tls';
-  // "bad response", "bad upgrade": the client hung up, not the other side.
+  // "bad response", "bad upgrade": undici closed the connection, not the server.
   if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) return 'protocol';
-  return kinds[code] ?? 'protocol';
+  return kindByCode[code] ?? 'protocol';
 }
 
-/** One string per name; no name reaches a prototype. */
-function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flattened: Record<string, string> = Object.create(null);
-  for (const [name, value] of Object.entries(headers)) flattened[name] = [value].flat().join(', ');
-  return flattened;
+/** One string per header name. The null prototype keeps a header named `__proto__` an ordinary key. */
+function joinValues(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const joined: Record<string, string> = Object.create(null);
+  for (const [name, value] of Object.entries(headers)) joined[name] = [value].flat().join(', ');
+  return joined;
 }

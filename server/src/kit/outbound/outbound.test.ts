@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Authority, type Certificate, makeAuthority } from '../../../../sandbox/src/certificates.ts';
 import { type DnsAnswer, type DnsSandbox, startDnsSandbox } from '../../../../sandbox/src/dns.ts';
-import { type Behaviour, plainAnswer, type Receiver, startReceiver } from '../../../../sandbox/src/receiver.ts';
-import { parseAllowed } from './address.ts';
+import { httpResponse, type OnData, type RawServer, startRawServer } from '../../../../sandbox/src/raw-server.ts';
+import { parseAllowList } from './address.ts';
 import { type Outbound, type OutboundRequest, openOutbound } from './outbound.ts';
 import { errorType } from './outcome.ts';
 
@@ -29,9 +29,9 @@ const zone: Record<string, { A?: DnsAnswer; AAAA?: DnsAnswer }> = {
 let authority: Authority;
 let certificate: Certificate;
 let dns: DnsSandbox;
-let canary: Receiver;
+let canary: RawServer;
 let outbound: Outbound;
-const receivers: Receiver[] = [];
+const receivers: RawServer[] = [];
 
 beforeAll(async () => {
   authority = await makeAuthority();
@@ -62,12 +62,12 @@ function open(
     resolver.setServers([dns.server]);
     return resolver;
   };
-  return openOutbound({ allow: parseAllowed(allow), dns: askSandbox, ...trust, connectMs });
+  return openOutbound({ allow: parseAllowList(allow), dns: askSandbox, ...trust, connectTimeoutMs: connectMs });
 }
 
-async function receive(behave: Behaviour, options: { address?: string; plain?: true } = {}): Promise<Receiver> {
+async function receive(behave: OnData, options: { address?: string; plain?: true } = {}): Promise<RawServer> {
   const tls = options.plain ? undefined : certificate;
-  const receiver = await startReceiver({ address: options.address ?? outside, tls, behave });
+  const receiver = await startRawServer({ address: options.address ?? outside, tls, onData: behave });
   receivers.push(receiver);
   return receiver;
 }
@@ -75,16 +75,18 @@ async function receive(behave: Behaviour, options: { address?: string; plain?: t
 const saying = (text: string) => receive((socket) => socket.write(text));
 
 const send = (url: string, more: Partial<OutboundRequest> = {}, by = outbound) =>
-  by.send({ owner: 'workspace', method: 'GET', url, totalMs: 15_000, bodyBytes: 512, ...more });
+  by.send({ owner: 'workspace', method: 'GET', url, timeoutMs: 15_000, maxBodyBytes: 512, ...more });
 
-const ask = (receiver: Receiver, more?: Partial<OutboundRequest>) =>
+const ask = (receiver: RawServer, more?: Partial<OutboundRequest>) =>
   send(`https://hook.outside.test:${receiver.port}/path?q=1`, more);
 
 describe('an answer', () => {
   it('comes with status, headers and body; the request goes as it was given', async () => {
-    const receiver = await saying(plainAnswer('201 Created', ['X-One: a', 'Set-Cookie: b', 'Set-Cookie: c'], 'thanks'));
+    const receiver = await saying(
+      httpResponse('201 Created', ['X-One: a', 'Set-Cookie: b', 'Set-Cookie: c'], 'thanks'),
+    );
     const got = await ask(receiver, { method: 'POST', body: '{"a":"ü"}', headers: { 'X-Service-Event': 'e' } });
-    expect(got).toMatchObject({ outcome: 'answered', status: 201, cut: false });
+    expect(got).toMatchObject({ outcome: 'answered', status: 201, truncated: false });
     if (got.outcome !== 'answered') throw new Error(got.outcome);
     expect(got.body.toString()).toBe('thanks');
     expect(got.headers).toMatchObject({ 'x-one': 'a', 'set-cookie': 'b, c' });
@@ -99,7 +101,7 @@ describe('an answer', () => {
   it('is whatever the other side says: a redirect is not followed, an error is no failure', async () => {
     const location = `Location: https://127.0.0.1:${canary.port}/`;
     for (const status of ['301 Moved', '302 Found', '307 Temporary', '308 Permanent', '410 Gone', '500 Oh']) {
-      const got = await ask(await saying(plainAnswer(status, [location])));
+      const got = await ask(await saying(httpResponse(status, [location])));
       expect(got).toMatchObject({ outcome: 'answered', status: Number(status.slice(0, 3)) });
     }
   });
@@ -112,27 +114,27 @@ describe('an answer', () => {
       pour();
     });
     const got = await ask(drowned);
-    expect(got).toMatchObject({ outcome: 'answered', status: 200, cut: true, body: Buffer.alloc(512, 'x') });
+    expect(got).toMatchObject({ outcome: 'answered', status: 200, truncated: true, body: Buffer.alloc(512, 'x') });
   });
 
   it('is whole when it ends at the cap', async () => {
-    const got = await ask(await saying(plainAnswer('200 OK', [], 'y'.repeat(512))));
-    expect(got).toMatchObject({ outcome: 'answered', cut: false, body: Buffer.alloc(512, 'y') });
+    const got = await ask(await saying(httpResponse('200 OK', [], 'y'.repeat(512))));
+    expect(got).toMatchObject({ outcome: 'answered', truncated: false, body: Buffer.alloc(512, 'y') });
   });
 
   it('comes from the second address when nobody listens at the first', async () => {
-    const receiver = await saying(plainAnswer('200 OK'));
+    const receiver = await saying(httpResponse('200 OK'));
     const got = await send(`https://second.outside.test:${receiver.port}/`);
     expect(got).toMatchObject({ outcome: 'answered', status: 200 });
   });
 
   it('may come from an address in the URL, when the certificate is for it', async () => {
-    const receiver = await saying(plainAnswer('200 OK'));
+    const receiver = await saying(httpResponse('200 OK'));
     expect(await send(`https://${outside}:${receiver.port}/`)).toMatchObject({ outcome: 'answered' });
   });
 
   it('may come over plain http where the operator says so, and nowhere else', async () => {
-    const receiver = await receive((socket) => socket.write(plainAnswer('200 OK')), { plain: true });
+    const receiver = await receive((socket) => socket.write(httpResponse('200 OK')), { plain: true });
     const url = `http://hook.outside.test:${receiver.port}/`;
     expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'scheme' });
     const lenient = open(`http://hook.outside.test:${receiver.port}`);
@@ -142,7 +144,7 @@ describe('an answer', () => {
 });
 
 describe('connections', () => {
-  const keepAlive = () => saying(plainAnswer('200 OK', ['Keep-Alive: timeout=60']));
+  const keepAlive = () => saying(httpResponse('200 OK', ['Keep-Alive: timeout=60']));
 
   it('are used again by the same owner for the same host, and by nobody else', async () => {
     const receiver = await keepAlive();
@@ -159,13 +161,13 @@ describe('connections', () => {
     const receiver = await keepAlive();
     const url = `https://rebind.outside.test:${receiver.port}/`;
     expect(await send(url)).toMatchObject({ outcome: 'answered' });
-    expect(dns.asked('rebind.outside.test')).toBe(2);
+    expect(dns.queryCount('rebind.outside.test')).toBe(2);
     expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'address' });
     expect(receiver.connections).toBe(1);
   });
 
   it('that answer before they are asked do not answer the next request', async () => {
-    const poisoned = await saying(plainAnswer('200 OK', [], 'first') + plainAnswer('200 OK', [], 'smuggled'));
+    const poisoned = await saying(httpResponse('200 OK', [], 'first') + httpResponse('200 OK', [], 'smuggled'));
     await ask(poisoned);
     const got = await ask(poisoned);
     expect(got.outcome === 'answered' && got.body.toString()).not.toBe('smuggled');
@@ -236,7 +238,7 @@ describe('a failure', () => {
   });
 
   it('of TLS was certainly not sent: unknown authority, another name, no TLS at all', async () => {
-    const receiver = await saying(plainAnswer('200 OK'));
+    const receiver = await saying(httpResponse('200 OK'));
     const strict = open('127.20.0.0/16', {});
     const unknown = await send(`https://hook.outside.test:${receiver.port}/`, {}, strict);
     expect(unknown).toMatchObject(failed('tls', false));
@@ -244,7 +246,7 @@ describe('a failure', () => {
     await strict.close();
     zone['elsewhere.test'] = { A: { addresses: [outside] } };
     expect(await send(`https://elsewhere.test:${receiver.port}/`)).toMatchObject(failed('tls', false));
-    const plain = await receive((socket) => socket.write(plainAnswer('200 OK')), { plain: true });
+    const plain = await receive((socket) => socket.write(httpResponse('200 OK')), { plain: true });
     expect(await ask(plain)).toMatchObject(failed('tls', false));
     expect(receiver.requests).toEqual([]);
   });
@@ -259,7 +261,7 @@ describe('a failure', () => {
   });
 
   it('after sending leaves open whether it arrived: silence, reset, drips', async () => {
-    const silent = await ask(await receive(() => {}), { totalMs: 1_500 });
+    const silent = await ask(await receive(() => {}), { timeoutMs: 1_500 });
     expect(silent).toMatchObject(failed('timeout', true));
     expect(errorType(silent)).toBe('timeout');
     const cutOff = await ask(await receive((socket) => socket.destroy()));
@@ -271,10 +273,10 @@ describe('a failure', () => {
         const timer = setInterval(() => socket.write('x'), 20);
         socket.on('close', () => clearInterval(timer));
       });
-    expect(await ask(await drip('HTTP/1.1 200 OK\r\nX-Slow: '), { totalMs: 1_500 })).toMatchObject(
+    expect(await ask(await drip('HTTP/1.1 200 OK\r\nX-Slow: '), { timeoutMs: 1_500 })).toMatchObject(
       failed('timeout', true),
     );
-    const slowBody = await ask(await drip('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n'), { totalMs: 1_500 });
+    const slowBody = await ask(await drip('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n'), { timeoutMs: 1_500 });
     expect(slowBody).toMatchObject(failed('timeout', true));
   });
 
@@ -292,7 +294,7 @@ describe('a failure', () => {
       expect(errorType(got)).toBe('protocol_error');
     }
     const headers = Array.from({ length: 2_000 }, (_, n) => `X-${n}: ${'v'.repeat(20)}`);
-    expect(await ask(await saying(plainAnswer('200 OK', headers)))).toMatchObject(failed('too_large', true));
+    expect(await ask(await saying(httpResponse('200 OK', headers)))).toMatchObject(failed('too_large', true));
   });
 
   it('is what a caller’s signal makes of it, before and after sending', async () => {
@@ -313,7 +315,7 @@ describe('the environment', () => {
     const proxy = `http://127.0.0.1:${canary.port}`;
     for (const name of ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) vi.stubEnv(name, proxy);
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    const receiver = await saying(plainAnswer('200 OK'));
+    const receiver = await saying(httpResponse('200 OK'));
     expect(await ask(receiver)).toMatchObject({ outcome: 'answered' });
     zone['elsewhere.test'] = { A: { addresses: [outside] } };
     const url = `https://elsewhere.test:${receiver.port}/`;
@@ -327,7 +329,7 @@ describe('the canary', () => {
     await pause(100);
     expect(canary.connections).toBe(0);
     const lenient = open('127.0.0.0/8');
-    await send(`https://127.0.0.1:${canary.port}/`, { totalMs: 3_000 }, lenient);
+    await send(`https://127.0.0.1:${canary.port}/`, { timeoutMs: 3_000 }, lenient);
     await lenient.close();
     expect(canary.requests.length).toBe(1);
   });

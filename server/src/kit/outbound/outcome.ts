@@ -1,16 +1,16 @@
-// Owns how a request to the outside can end. Not knowing whether it arrived is one of the ways.
+// Owns the possible outcomes of an outgoing request. Not knowing whether it arrived is one of them.
 import type { UrlReason } from './url.ts';
 
-/** The other side answered; a redirect is an answer too. `cut`: the body went on past the cap and was not read. */
+/** The server responded; redirects and errors are responses too. `truncated`: the body was longer than the limit. */
 export interface Answered {
   readonly outcome: 'answered';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  readonly cut: boolean;
+  readonly truncated: boolean;
 }
 
-/** Never sent, and never will be while the rules stand. */
+/** Not sent, because the URL, an address or a header is against the rules. */
 export interface Refused {
   readonly outcome: 'refused';
   readonly reason: UrlReason | 'header';
@@ -18,7 +18,7 @@ export interface Refused {
 
 export type FailureKind = 'dns' | 'refused' | 'timeout' | 'tls' | 'reset' | 'protocol' | 'too_large' | 'aborted';
 
-/** No answer. `sent`: the request, or a part of it, may have arrived; without it, it certainly has not. */
+/** No response. `sent: false`: the request certainly did not arrive. `sent: true`: all or part of it may have. */
 export interface Failed {
   readonly outcome: 'failed';
   readonly kind: FailureKind;
@@ -27,7 +27,7 @@ export interface Failed {
 
 export type Outcome = (Answered | Refused | Failed) & { readonly ms: number };
 
-/** The `error_type` of a delivery attempt (contract §4.5). An answer has none: its status says what is wrong. */
+/** The `error_type` of a delivery attempt (docs/api/webhooks.md#error-types). Null for a response: its status is the error. */
 export function errorType(outcome: Answered | Refused | Failed): string | null {
   if (outcome.outcome === 'answered') return null;
   if (outcome.outcome === 'failed') return errorTypes[outcome.kind];

@@ -1,7 +1,7 @@
 // Owns what is held about URLs by their text: the vectors are refused for their reasons, and ordinary ones are not.
 import { describe, expect, it } from 'vitest';
 import { refusedUrls } from '../../../test/support/outbound-vectors.ts';
-import { parseAllowed } from './address.ts';
+import { parseAllowList } from './address.ts';
 import { type UrlRules, urlFaults, vetUrl } from './url.ts';
 
 const verdict = (text: string, rules?: UrlRules) => {
@@ -46,7 +46,7 @@ describe('a URL', () => {
   });
 
   it('may go where the operator allows: a range keeps the other rules, a host and port does not', () => {
-    const rules = { allow: parseAllowed('10.0.0.0/8,http://queue:80,wiki.internal:22') };
+    const rules = { allow: parseAllowList('10.0.0.0/8,http://queue:80,wiki.internal:22') };
     expect(verdict('https://10.2.3.4/', rules)).toBe('https://10.2.3.4/');
     expect(verdict('https://10.2.3.4:5432/', rules)).toBe('port');
     expect(verdict('https://0xa.2.3.4/', rules)).toBe('host');

@@ -1,20 +1,21 @@
-// Owns which URLs may be asked for at all, by their text alone (contract §4.6); what a name resolves to is vetted later.
+// Owns the checks on the text of a URL (docs/internals/outbound-requests.md#url). The addresses it resolves to are checked
+// afterwards, by outbound.ts.
 import { isIP } from 'node:net';
-import { type Allowed, bareHost, mayConnect, mayGoPlain, vouchedFor } from './address.ts';
+import { type AllowEntry, hostOf, isAllowedEndpoint, mayConnect, mayUsePlainHttp } from './address.ts';
 
 export type UrlReason = 'form' | 'length' | 'scheme' | 'credentials' | 'fragment' | 'host' | 'port' | 'address';
 
 export type UrlVerdict = { readonly ok: URL } | { readonly reason: UrlReason };
 
 export interface UrlRules {
-  readonly allow?: readonly Allowed[];
-  /** The hosts under which this installation is reached: it does not call itself. */
+  readonly allow?: readonly AllowEntry[];
+  /** The hosts of this installation. It must not call itself. */
   readonly ownHosts?: readonly string[];
-  /** Landing pages may be read over plain `http:`. */
+  /** Allows `http:` for this request. */
   readonly plainHttp?: boolean;
 }
 
-/** The fault type of a refused URL (contract §0.3). */
+/** The 422 fault type of a refused URL (docs/api/conventions.md#validation-errors). */
 export const urlFaults: Readonly<Record<UrlReason, string>> = {
   form: 'url_parsing',
   length: 'url_too_long',
@@ -26,43 +27,48 @@ export const urlFaults: Readonly<Record<UrlReason, string>> = {
   address: 'url_not_public',
 };
 
-const longest = 2_048;
-const innerNames = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'onion'];
-// What commonly listens there without a password: container and cluster control, databases, caches.
+const maxLength = 2_048;
+const internalZones = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'onion'];
+// Ports of services that often run without a password: container and cluster control, databases, caches.
 const refusedPorts = [2375, 2376, 3306, 5432, 6379, 8500, 9200, 10250, 11211, 27017];
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';
-const nameForm = new RegExp(`^(?:${label}\\.)+${label}$`);
+const namePattern = new RegExp(`^(?:${label}\\.)+${label}$`);
 
-/** The URL in its normal form (no trailing dot, names in ASCII), or why it is refused. */
+/** Returns the URL in its normal form (no trailing dot, host in ASCII), or the reason why it is refused. */
 export function vetUrl(text: string, rules: UrlRules = {}): UrlVerdict {
-  if ([...text].length > longest) return { reason: 'length' };
+  if ([...text].length > maxLength) return { reason: 'length' };
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined) return { reason: 'form' };
   if (scheme !== 'https' && scheme !== 'http') return { reason: 'scheme' };
-  // The parser mends what it is given (white space, backslashes, missing slashes): only what needs no mending passes.
+  // `URL` repairs white space, backslashes and missing slashes. Text that would need a repair is refused.
   const authority = /^https?:\/\/([^/?#\\]+)(?=[/?#]|$)/i.exec(text)?.[1];
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
   const url = authority === undefined || /[\x00-\x20\x7f]/.test(text) ? null : URL.parse(text);
   if (authority === undefined || url === null) return { reason: 'form' };
   if (authority.includes('@')) return { reason: 'credentials' };
   if (text.includes('#')) return { reason: 'fragment' };
   if (!url.hostname.endsWith('..')) url.hostname = url.hostname.replace(/\.$/, '');
-  const reason = refusal(url, authority.replace(/:\d*$/, ''), rules);
+  const reason = checkParts(url, authority.replace(/:\d*$/, ''), rules);
   return reason === undefined ? { ok: url } : { reason };
 }
 
-function refusal(url: URL, written: string, { allow = [], ownHosts = [], plainHttp }: UrlRules): UrlReason | undefined {
-  const endpoint = { host: bareHost(url), port: portOf(url) };
-  if (written.includes('%')) return 'host';
-  // Octal, hex, short and full-width spellings of an address have become a dotted one: it must have been written so.
-  if (isIP(endpoint.host) === 4 && written !== endpoint.host) return 'host';
-  const plain = plainHttp === true || mayGoPlain(allow, endpoint);
-  if (url.protocol === 'http:' && !plain) return 'scheme';
-  if (vouchedFor(allow, endpoint)) return undefined;
-  if (!allowedPort(endpoint.port, plain)) return 'port';
+/** `hostText`: the host as the caller wrote it, before `URL` normalised it. */
+function checkParts(
+  url: URL,
+  hostText: string,
+  { allow = [], ownHosts = [], plainHttp }: UrlRules,
+): UrlReason | undefined {
+  const endpoint = { host: hostOf(url), port: portOf(url) };
+  if (hostText.includes('%')) return 'host';
+  // `URL` turns octal, hexadecimal, short and full-width spellings into a dotted address. Only the dotted form may be sent.
+  if (isIP(endpoint.host) === 4 && hostText !== endpoint.host) return 'host';
+  const mayBePlain = plainHttp === true || mayUsePlainHttp(allow, endpoint);
+  if (url.protocol === 'http:' && !mayBePlain) return 'scheme';
+  if (isAllowedEndpoint(allow, endpoint)) return undefined;
+  if (!isAllowedPort(endpoint.port, mayBePlain)) return 'port';
   if (ownHosts.includes(endpoint.host)) return 'host';
   if (isIP(endpoint.host) !== 0) return mayConnect(allow, endpoint.host, endpoint) ? undefined : 'address';
-  return allowedName(endpoint.host) ? undefined : 'host';
+  return isAllowedName(endpoint.host) ? undefined : 'host';
 }
 
 export function portOf(url: URL): number {
@@ -70,10 +76,10 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-const allowedPort = (port: number, plain: boolean): boolean =>
-  port === 443 || (plain && port === 80) || (port >= 1024 && !refusedPorts.includes(port));
+const isAllowedPort = (port: number, mayBePlain: boolean): boolean =>
+  port === 443 || (mayBePlain && port === 80) || (port >= 1024 && !refusedPorts.includes(port));
 
-const allowedName = (host: string): boolean =>
+const isAllowedName = (host: string): boolean =>
   host.length <= 253 &&
-  nameForm.test(host) &&
-  !innerNames.some((inner) => host === inner || host.endsWith(`.${inner}`));
+  namePattern.test(host) &&
+  !internalZones.some((zone) => host === zone || host.endsWith(`.${zone}`));

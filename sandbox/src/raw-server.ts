@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
-export interface Receiver {
+export interface RawServer {
   readonly port: number;
   /** What came: TCP connections, and the bytes that were read from each one that got through TLS. */
   readonly connections: number;
@@ -12,20 +12,20 @@ export interface Receiver {
 }
 
 /** Called with every piece that arrives. */
-export type Behaviour = (socket: Socket, arrived: string) => void;
+export type OnData = (socket: Socket, arrived: string) => void;
 
-export interface ReceiverOptions {
+export interface RawServerOptions {
   readonly address: string;
   readonly port?: number;
   /** Undefined: plain. */
   readonly tls?: TlsOptions;
-  readonly behave: Behaviour;
+  readonly onData: OnData;
   /** Said before anything arrives. */
   readonly greeting?: string;
 }
 
-export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
-  const { address, port = 0, tls, behave, greeting = '' } = options;
+export async function startRawServer(options: RawServerOptions): Promise<RawServer> {
+  const { address, port = 0, tls, onData: behave, greeting = '' } = options;
   const sockets = new Set<Socket>();
   const requests: string[] = [];
   let connections = 0;
@@ -62,5 +62,5 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
 }
 
 /** A whole answer, kept alive. */
-export const plainAnswer = (status: string, headers: readonly string[] = [], body = ''): string =>
+export const httpResponse = (status: string, headers: readonly string[] = [], body = ''): string =>
   [`HTTP/1.1 ${status}`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, '', body].join('\r\n');

@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Certificate } from './certificates.ts';
 
-export interface Heard {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -14,7 +14,7 @@ export interface Heard {
   readonly from: number | undefined;
 }
 
-export interface HookAnswer {
+export interface EndpointResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
@@ -24,36 +24,41 @@ export interface HookAnswer {
 }
 
 /** What an endpoint does with a request: answers, says nothing for ever, or cuts the connection. */
-export type Behaving = (heard: Heard) => HookAnswer | 'silence' | 'cut';
+export type Responder = (heard: ReceivedRequest) => EndpointResponse | 'silence' | 'cut';
 
-export interface HookSandbox {
+export interface WebhookEndpoint {
   readonly port: number;
-  readonly heard: readonly Heard[];
+  readonly received: readonly ReceivedRequest[];
   /** Set to change how it behaves. */
-  behave: Behaving;
+  respond: Responder;
   close(): Promise<void>;
 }
 
-export interface HookOptions {
+export interface WebhookEndpointOptions {
   readonly address: string;
   readonly port?: number;
   /** Undefined: plain HTTP. */
   readonly certificate?: Certificate;
   /** Called at each request, before the answer. */
-  readonly onHeard?: (heard: Heard) => void;
+  readonly onRequest?: (heard: ReceivedRequest) => void;
 }
 
-export async function startHookSandbox({ address, port = 0, certificate, onHeard }: HookOptions): Promise<HookSandbox> {
-  const heard: Heard[] = [];
+export async function startWebhookEndpoint({
+  address,
+  port = 0,
+  certificate,
+  onRequest: onHeard,
+}: WebhookEndpointOptions): Promise<WebhookEndpoint> {
+  const heard: ReceivedRequest[] = [];
   const listen = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
     const { url: path = '', headers, socket } = request;
-    const entry: Heard = { path, headers, body, at: Date.now(), from: socket.remotePort };
+    const entry: ReceivedRequest = { path, headers, body, at: Date.now(), from: socket.remotePort };
     if (onHeard === undefined) heard.push(entry);
     else onHeard(entry);
-    const answer = sandbox.behave(entry);
+    const answer = sandbox.respond(entry);
     if (answer === 'silence') return;
     if (answer === 'cut') return void request.socket.destroy();
     await answer.until;
@@ -69,10 +74,10 @@ export async function startHookSandbox({ address, port = 0, certificate, onHeard
   server.keepAliveTimeout = 60_000;
   server.listen(port, address);
   await once(server, 'listening');
-  const sandbox: HookSandbox = {
+  const sandbox: WebhookEndpoint = {
     port: (server.address() as AddressInfo).port,
-    heard,
-    behave: () => ({}),
+    received: heard,
+    respond: () => ({}),
     async close() {
       server.close();
       server.closeAllConnections();
