@@ -1,24 +1,24 @@
-// Owns the audit writer: one insert in the change's own transaction, unchained, so that it takes no lock and no turn
-// (contract §2.8). The sealer gives entries their place in the chain; the feature `audit` reads them.
+// Owns the writing of audit entries (docs/api/audit-log.md): one insert in the transaction of the change. Entries are linked
+// into the chain later, by the feature `audit`, so that writing one takes no lock.
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { AnyCaller, DataAccess, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
 
 export interface AuditedChange {
-  /** As the contract lists them: `folder.created`, `token.revoked`, … */
+  /** For example `folder.created` or `token.revoked`. */
   readonly type: string;
   readonly target: { readonly kind: string; readonly id: string };
   readonly app_id?: string | null;
-  /** What it was and what it is: the changed fields, never a secret or a record's contents. */
+  /** The changed fields before and after. Never a secret or the contents of a record. */
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
-/** What stands in place of a value that must not be in the log. */
+/** Stands for a value that must not be in the log. */
 export const redacted = { changed: true } as const;
 
-/** Records a change of a workspace's state, by whoever the proof names. */
+/** A change in a workspace, by the caller of the proof. */
 export const audit = (db: Db, access: WorkspaceAccess | DataAccess, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(
     db,
@@ -27,11 +27,11 @@ export const audit = (db: Db, access: WorkspaceAccess | DataAccess, change: Audi
     now,
   );
 
-/** Records a change of a person's own things, in the installation's chain: it belongs to no workspace. */
+/** A change of a person's own account. It belongs to no workspace, so it goes to the installation's chain. */
 export const auditSelf = (db: Db, access: SelfAccess, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(db, { ...describeCaller(access.caller), workspace_id: null, outcome: 'done' }, change, now);
 
-/** Records what an operator did to a workspace: in its own chain, for its people to see, and in the installation's. */
+/** A change that an operator made to a workspace: in the workspace's chain, which its members see, and the installation's. */
 export async function auditOperator(
   db: Db,
   access: SelfAccess,
@@ -39,14 +39,14 @@ export async function auditOperator(
   change: AuditedChange,
   now: Date,
 ): Promise<void> {
-  const circumstances = describeCaller(access.caller);
-  const actor = { ...circumstances.actor, kind: 'operator' as const };
+  const context = describeCaller(access.caller);
+  const actor = { ...context.actor, kind: 'operator' as const };
   for (const chain of [workspace_id, null]) {
-    await insertEntry(db, { ...circumstances, actor, workspace_id: chain, outcome: 'done' }, change, now);
+    await insertEntry(db, { ...context, actor, workspace_id: chain, outcome: 'done' }, change, now);
   }
 }
 
-/** Records what someone did who was not signed in yet, or failed to. */
+/** An action on an open route: a sign-in or the acceptance of an invitation, successful or not. */
 export const auditVisitor = (
   db: Db,
   visitor: Visitor,
@@ -69,7 +69,7 @@ export const auditVisitor = (
     now,
   );
 
-/** Records what the service or the command line did by itself. */
+/** A change that a job or the command line made. */
 export const auditService = (db: Db, workspace_id: string | null, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(
     db,
@@ -85,16 +85,16 @@ export const auditService = (db: Db, workspace_id: string | null, change: Audite
     now,
   );
 
-/** Records a refusal by role, plan or owner protection. */
+/** A request that was refused because of a role, a plan or owner protection. */
 export const auditRefusal = (
   db: Db,
-  asker: AnyCaller,
+  caller: AnyCaller,
   workspace_id: string | null,
   change: AuditedChange,
   now: Date,
-): Promise<void> => insertEntry(db, { ...describeCaller(asker), workspace_id, outcome: 'refused' }, change, now);
+): Promise<void> => insertEntry(db, { ...describeCaller(caller), workspace_id, outcome: 'refused' }, change, now);
 
-// Every change pays for this one, so it is prepared.
+// Part of every change, so it is prepared.
 const insertPending = prepared<never, [id: string, workspaceId: string | null, entry: string]>(
   'audit_insert',
   'insert into audit_pending (id, workspace_id, entry) values ($1, $2, $3)',
@@ -115,22 +115,22 @@ interface EntryContext {
 
 const anonymous = { kind: 'anonymous', id: null, email: null } as const;
 
-const describeCaller = (asker: AnyCaller) => ({
-  actor: actorOf(asker),
-  credential_id: asker.credential_id,
-  request_id: asker.request_id,
-  ip: asker.ip,
+const describeCaller = (caller: AnyCaller) => ({
+  actor: toActor(caller),
+  credential_id: caller.credential_id,
+  request_id: caller.request_id,
+  ip: caller.ip,
 });
 
-function actorOf({ kind, credential_id, user_id, app_user_id, email }: AnyCaller): EntryContext['actor'] {
+function toActor({ kind, credential_id, user_id, app_user_id, email }: AnyCaller): EntryContext['actor'] {
   if (kind === 'anonymous') return anonymous;
   if (kind === 'workspace_key') return { kind, id: credential_id, email: null };
   if (kind === 'app_user_token') return { kind: 'app_user', id: app_user_id, email };
   return { kind: 'user', id: user_id, email };
 }
 
-async function insertEntry(db: Db, circumstances: EntryContext, change: AuditedChange, now: Date): Promise<void> {
-  const { workspace_id, ...rest } = circumstances;
+async function insertEntry(db: Db, context: EntryContext, change: AuditedChange, now: Date): Promise<void> {
+  const { workspace_id, ...rest } = context;
   const { app_id = null, before = null, after = null, type, target } = change;
   const id = newId();
   const entry = { id, occurred_at: now.toISOString(), type, ...rest, app_id, target, before, after };

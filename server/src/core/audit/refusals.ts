@@ -1,5 +1,5 @@
-// Owns the record of refusals: role, plan and owner protection, at most one a minute per credential and operation, so
-// that a caller who keeps asking does not fill the log (contract §2.8).
+// Owns the audit entries of refused requests: role, plan and owner protection. At most one a minute per credential and
+// operation, so that a caller who repeats a request does not fill the log.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Db } from '../../tables.ts';
 import { toAnyCaller } from '../auth/caller.ts';
@@ -8,20 +8,21 @@ import type { LookupResult } from '../auth/lookup.ts';
 import type { Route } from '../auth/route.ts';
 import { auditRefusal } from './audit.ts';
 
-const recorded = new Set(['role_required', 'plan_required', 'owner_protected']);
+const auditedCodes = new Set(['role_required', 'plan_required', 'owner_protected']);
 
 export async function recordRefusal(db: Db, counters: Counters, exchange: Exchange): Promise<void> {
   const { refusal, actor, operation } = exchange;
-  if (refusal === undefined || !actor?.id || !recorded.has(refusal)) return;
-  const { credential_id } = actor.lookup as LookupResult;
+  if (refusal === undefined || !actor?.id || !auditedCodes.has(refusal)) return;
+  const lookup = actor.lookup as LookupResult; // an actor with an id has a credential
+  const { credential_id } = lookup;
   const { count } = await counters.add(`refused:${credential_id}:${actor.workspaceId}:${operation.name}`, 60);
   if (count > 1) return;
-  const asker = toAnyCaller(actor.lookup as LookupResult, exchange);
+  const caller = toAnyCaller(lookup, exchange);
   const { pathParam } = (operation as Route).access;
   const target = {
     kind: pathParam?.replace(/_id$/, '') ?? 'workspace',
     id: (pathParam && exchange.params[pathParam]) ?? actor.workspaceId ?? '',
   };
   const change = { type: `${operation.name}.refused`, target, after: { code: refusal } };
-  await auditRefusal(db, asker, actor.workspaceId, change, exchange.now);
+  await auditRefusal(db, caller, actor.workspaceId, change, exchange.now);
 }

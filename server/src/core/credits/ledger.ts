@@ -1,5 +1,4 @@
-// Owns a row of the credit ledger: its kinds and what each moves, and its shape as a caller sees it
-// (docs/contract.md §2.5).
+// Owns the rows of the credit ledger: their kinds, and their shape in the API (docs/api/credits.md).
 import { z } from 'zod';
 import { answer, timestamp } from '../../kit/http/shapes.ts';
 
@@ -23,12 +22,12 @@ export const LedgerEntry = answer('CreditLedgerRow', {
   id: z.string(),
   created_date: timestamp,
   kind: z.enum(ledgerKinds),
-  amount: z.number().meta({ description: 'use and reserve take from the balance, the others add to it' }),
+  amount: z.number().meta({ description: '`use` and `reserve` reduce the balance; the other kinds increase it' }),
   user_id: z.string().nullable(),
   app_id: z.string().nullable(),
   operation: z.string(),
   reference_id: z.string().nullable(),
-  balance_after: z.number().nullable().meta({ description: 'null while unlimited' }),
+  balance_after: z.number().nullable().meta({ description: 'null if the workspace has no monthly limit' }),
   note: z.string().nullable(),
 });
 

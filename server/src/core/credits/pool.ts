@@ -1,50 +1,57 @@
-// Owns the pools' rows: how a workspace stands in a month, the lock that spenders queue for, and the one statement by
-// which credits move (docs/contract.md §2.5). Sums are made by the database, in decimals.
+// Owns the credit pools: the balance of a workspace in a month, the row lock that serialises spending, and the one statement
+// that moves credits (docs/api/credits.md). PostgreSQL computes all sums, in decimals.
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { LedgerKind, LedgerRow } from './ledger.ts';
 
-/** The first moment of the month, UTC; `months` away. */
+/** The start of the month in UTC; `months` later. */
 export const startOfMonth = (now: Date, months = 0): Date =>
   new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, 1));
 
+/**
+ * The credits of a workspace and of one member in a month.
+ *
+ * Example: limit 100, granted 20, used 50, reserved 10 → `remaining` 60. If the limit was just lowered to 80, `remaining` is
+ * 40 at once, but the pool still has 100: `pool_remaining` 60, `limit_change` -20, until `lockCurrentPool` writes it.
+ */
 export interface PoolBalance {
   readonly monthly_limit: number | null;
   readonly default_member_credit_limit: number | null;
   readonly granted: number;
   readonly used: number;
   readonly reserved: number;
-  /** What is left of the workspace's limit as it is now; null: unlimited. */
+  /** Left by the workspace's present limit; null: unlimited. */
   readonly remaining: number | null;
   readonly member_used: number;
   readonly credit_limit: number | null;
   readonly is_default_limit: boolean;
-  /** What the member may still spend; null: no limit of their own. */
+  /** What the member may still spend; null: no limit for this member. */
   readonly member_remaining: number | null;
-  /** What is left in the pool, by the limit it knows. */
-  readonly available: number | null;
-  /** What the pool's limit must change by to be the workspace's; null: it is. */
+  /** Left by the limit that is stored in the pool; null: unlimited. */
+  readonly pool_remaining: number | null;
+  /** The difference between the workspace's limit and the pool's; null: none. */
   readonly limit_change: number | null;
 }
 
-/** How a workspace and one of its people stand in a month. The default limit is not for owner, viewers and guests (§2.2). */
+/** The default member limit applies to admins and editors only. */
 export async function getPoolBalance(
   db: Db,
   workspace_id: string,
   user_id: string | null,
   period_start: Date,
 ): Promise<PoolBalance> {
-  const [standing] = await readBalance(db, workspace_id, period_start, user_id);
-  return standing as PoolBalance;
+  const [balance] = await readBalance(db, workspace_id, period_start, user_id);
+  if (balance === undefined) throw new Error('the workspace does not exist');
+  return balance;
 }
 
 const readBalance = prepared<PoolBalance, [workspaceId: string, periodStart: Date, userId: string | null]>(
-  'credits_standing',
+  'credits_balance',
   `select monthly_limit, default_member_credit_limit, granted, used, reserved,
       trunc(monthly_limit + granted - used - reserved, 4) as remaining,
       member_used, credit_limit, is_default_limit, trunc(credit_limit - member_used - member_reserved, 4) as member_remaining,
-      trunc(pool_limit + granted - used - reserved, 4) as available,
+      trunc(pool_limit + granted - used - reserved, 4) as pool_remaining,
       case when pool_limit is distinct from monthly_limit
         then coalesce(monthly_limit, 0) - coalesce(pool_limit, 0) end as limit_change
     from (
@@ -59,7 +66,7 @@ const readBalance = prepared<PoolBalance, [workspaceId: string, periodStart: Dat
       left join memberships m on m.workspace_id = w.id and m.user_id = $3
       left join credit_use u on u.workspace_id = w.id and u.period_start = $2 and u.user_id = $3
       where w.id = $1
-    ) standing`,
+    ) amounts`,
 );
 
 export const lockPool = prepared<object, [workspaceId: string, periodStart: Date]>(
@@ -68,8 +75,8 @@ export const lockPool = prepared<object, [workspaceId: string, periodStart: Date
 );
 
 /**
- * Locks this month's pool, made when it is not there yet, and reads it after: what was read before the lock may be old.
- * A limit that the ledger does not know yet is written into it first.
+ * Locks this month's pool, and creates it if needed. The balance is read after the lock, because it may have changed while
+ * this transaction waited. A changed limit of the workspace is first written to the pool, as a `reset` row of the ledger.
  */
 export async function lockCurrentPool(
   db: Db,
@@ -86,16 +93,16 @@ export async function lockCurrentPool(
       .execute();
     await lockPool(db, workspace_id, period_start);
   }
-  const standing = await getPoolBalance(db, workspace_id, user_id, period_start);
-  if (standing.limit_change === null) return standing;
+  const balance = await getPoolBalance(db, workspace_id, user_id, period_start);
+  if (balance.limit_change === null) return balance;
   await db
     .updateTable('credit_pools')
-    .set({ monthly_limit: standing.monthly_limit })
+    .set({ monthly_limit: balance.monthly_limit })
     .where('workspace_id', '=', workspace_id)
     .where('period_start', '=', period_start)
     .execute();
-  const about = { workspace_id, period_start, user_id: null, app_id: null, reference_id: null, note: null };
-  await recordMovement(db, { ...about, operation: 'monthlyLimit', kind: 'reset', amount: standing.limit_change }, now);
+  const origin = { workspace_id, period_start, user_id: null, app_id: null, reference_id: null, note: null };
+  await recordMovement(db, { ...origin, operation: 'monthlyLimit', kind: 'reset', amount: balance.limit_change }, now);
   return getPoolBalance(db, workspace_id, user_id, period_start);
 }
 
@@ -104,7 +111,7 @@ type Movement = Omit<LedgerRow, 'id' | 'created_date' | 'balance_after'> & {
   readonly period_start: Date;
 };
 
-/** What a row adds to the pool's sums, as a factor of its amount. A new limit is set by `holdPool`. */
+/** By which factor a row's amount changes the pool's sums. `reset` changes the limit, which `lockCurrentPool` does. */
 const effects: Record<LedgerKind, { readonly used?: 1 | -1; readonly reserved?: 1 | -1; readonly granted?: 1 }> = {
   use: { used: 1 },
   refund: { used: -1 },
@@ -114,7 +121,7 @@ const effects: Record<LedgerKind, { readonly used?: 1 | -1; readonly reserved?: 
   reset: {},
 };
 
-// The sums and the row in one statement: neither can be without the other.
+// The sums and the ledger row change in one statement, so that they cannot differ.
 const insertMovement = prepared<LedgerRow, unknown[]>(
   'credits_move',
   `with change as (
@@ -135,12 +142,12 @@ const insertMovement = prepared<LedgerRow, unknown[]>(
     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, balance from pool returning *`,
 );
 
-/** Appends a row to the ledger, and changes the sums by it. */
-export async function recordMovement(db: Db, moved: Movement, now: Date): Promise<LedgerRow> {
-  const { workspace_id, period_start, kind, amount, user_id, app_id, operation, reference_id, note } = moved;
+/** Appends a row to the ledger and changes the pool's sums by it. */
+export async function recordMovement(db: Db, movement: Movement, now: Date): Promise<LedgerRow> {
+  const { workspace_id, period_start, kind, amount, user_id, app_id, operation, reference_id, note } = movement;
   const { used = 0, reserved = 0, granted = 0 } = effects[kind];
-  const about = [kind, amount, user_id, app_id, operation, reference_id, note, now];
-  const [row] = await insertMovement(db, workspace_id, period_start, newId(), ...about, used, reserved, granted);
-  if (row === undefined) throw new Error('credits moved in a month that has no pool');
+  const values = [kind, amount, user_id, app_id, operation, reference_id, note, now];
+  const [row] = await insertMovement(db, workspace_id, period_start, newId(), ...values, used, reserved, granted);
+  if (row === undefined) throw new Error('the month has no credit pool');
   return row;
 }

@@ -1,4 +1,4 @@
-// Owns the comparison of what is kept of a pool with what its ledger adds up to.
+// Owns the comparison of a pool's stored sums with the sums of its ledger.
 import { sql } from 'kysely';
 import type { Db } from '../../tables.ts';
 
@@ -7,7 +7,7 @@ export interface PoolKey {
   readonly period_start: Date;
 }
 
-/** A sum that is kept beside the ledger and differs from it. */
+/** A stored sum that differs from the ledger. */
 export interface Mismatch extends PoolKey {
   /** `used`, `reserved`, `granted`, `monthly_limit`, `open reservations`, `used by <user>`, `reserved by <user>`. */
   readonly sum: string;
@@ -16,8 +16,9 @@ export interface Mismatch extends PoolKey {
 }
 
 /**
- * Every kept sum of a pool that differs from what the ledger gives. One statement, so one moment: no lock, and no alarm by
- * what moves meanwhile. Rows are looked for from a day before the month: clocks differ.
+ * The stored sums of a pool that differ from its ledger. One statement reads one snapshot, so no lock is needed, and
+ * concurrent movements cause no false mismatch. Rows are read from a day before the month, because clocks of processes
+ * differ.
  */
 export async function listMismatches(db: Db, { workspace_id, period_start }: PoolKey): Promise<Mismatch[]> {
   const ofPool = sql`workspace_id = ${workspace_id} and period_start = ${period_start}`;

@@ -1,4 +1,4 @@
-// Owns the writing of accounts: people found by e-mail, sessions begun and ended, one-time links, credentials revoked.
+// Owns accounts: users by e-mail address, sessions, one-time tokens and links, and the revoking of credentials.
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { newId } from '../../kit/ids.ts';
@@ -15,12 +15,12 @@ export const findUserByEmail = (db: Db, email: string) =>
 export const getUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
-/** Begins a browser session; gives the cookie's value, which exists nowhere else. */
-export async function createSession(db: Db, mint: TokenKeys, user_id: string, now: Date): Promise<string> {
+/** Creates a browser session. Returns the value of its cookie, which is not stored. */
+export async function createSession(db: Db, keys: TokenKeys, user_id: string, now: Date): Promise<string> {
   const expires_at = new Date(now.getTime() + sessionDays * 24 * 60 * 60 * 1000);
   const { id, token } = await insertCredential(
     db,
-    mint,
+    keys,
     { kind: 'session', user_id, workspace_id: null, permission: 'full_access', expires_at },
     now,
   );
@@ -28,18 +28,18 @@ export async function createSession(db: Db, mint: TokenKeys, user_id: string, no
   return token;
 }
 
-/** The headers that give a browser its session. */
+/** The headers that set the session cookie. */
 export function sessionCookie(token: string, secure: boolean): Record<string, string> {
   const age = sessionDays * 24 * 60 * 60;
   const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
   return { 'set-cookie': cookie, 'cache-control': 'no-store' };
 }
 
-/** Ends a person's sessions: all of them, or all but one. */
-export async function endSessions(db: Db, user_id: string, but: string | null): Promise<void> {
-  let ended = db.deleteFrom('credentials').where('user_id', '=', user_id).where('kind', '=', 'session');
-  if (but !== null) ended = ended.where('id', '<>', but);
-  await ended.execute();
+/** Removes a user's sessions: all of them, or all except one. */
+export async function endSessions(db: Db, user_id: string, exceptId: string | null): Promise<void> {
+  let sessions = db.deleteFrom('credentials').where('user_id', '=', user_id).where('kind', '=', 'session');
+  if (exceptId !== null) sessions = sessions.where('id', '<>', exceptId);
+  await sessions.execute();
 }
 
 export async function endSession(db: Db, access: SelfAccess): Promise<void> {
@@ -50,9 +50,9 @@ export async function endSession(db: Db, access: SelfAccess): Promise<void> {
     .execute();
 }
 
-/** A person's workspaces: all they belong to, or only the one that their token is bound to. */
+/** The workspaces of a user; for a token, only the one that it is bound to. */
 export function listWorkspacesOf(db: Db, { user_id, workspace_id }: Pick<Caller, 'user_id' | 'workspace_id'>) {
-  let found = db
+  let workspaces = db
     .selectFrom('memberships')
     .innerJoin('workspaces', 'workspaces.id', 'memberships.workspace_id')
     .where('memberships.user_id', '=', user_id)
@@ -61,11 +61,11 @@ export function listWorkspacesOf(db: Db, { user_id, workspace_id }: Pick<Caller,
     .select('memberships.role')
     .orderBy('memberships.created_date')
     .orderBy('workspaces.id');
-  if (workspace_id !== null) found = found.where('workspaces.id', '=', workspace_id);
-  return found.execute();
+  if (workspace_id !== null) workspaces = workspaces.where('workspaces.id', '=', workspace_id);
+  return workspaces.execute();
 }
 
-/** Revokes a credential of the workspace and everything made by it. Gives the ids revoked. */
+/** Revokes a credential of the workspace and all credentials that were created with it. Returns their ids. */
 export async function revokeWithDescendants(
   db: Db,
   access: WorkspaceAccess,
@@ -73,27 +73,27 @@ export async function revokeWithDescendants(
   now: Date,
 ): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    with recursive line as (
+    with recursive descendants as (
       select id from credentials where id = ${credentialId} and workspace_id = ${access.workspace_id}
       union
-      select made.id from credentials made join line on made.parent_id = line.id
+      select made.id from credentials made join descendants on made.parent_id = descendants.id
       where made.workspace_id = ${access.workspace_id}
     )
     update credentials set revoked_at = ${now}
-    where workspace_id = ${access.workspace_id} and id in (select id from line) and revoked_at is null
+    where workspace_id = ${access.workspace_id} and id in (select id from descendants) and revoked_at is null
     returning id`.execute(db);
   return rows.map((row) => row.id);
 }
 
-/** While there is nobody yet: a token that allows the first set-up. Each start makes one; all of them end with it. */
+/** A token for the first set-up; undefined once a user exists. Each start creates one, and set-up ends all of them. */
 export async function createSetupToken(db: Db, pepper: Pepper, now: Date): Promise<string | undefined> {
   if (await isInitialised(db)) return undefined;
-  const text = newOneTimeToken();
+  const token = newOneTimeToken();
   await db
     .insertInto('setup_tokens')
-    .values({ hash: hashOneTimeToken(text, pepper), created_date: now })
+    .values({ hash: hashOneTimeToken(token, pepper), created_date: now })
     .execute();
-  return text;
+  return token;
 }
 
 export const isInitialised = async (db: Db): Promise<boolean> =>
@@ -101,7 +101,7 @@ export const isInitialised = async (db: Db): Promise<boolean> =>
 
 const linkMs = 60 * 60 * 1000;
 
-/** A link that sets a new password, once, within the hour. */
+/** A link that sets a new password, once, within an hour. */
 export async function createResetLink(
   db: Db,
   user_id: string,
@@ -109,18 +109,18 @@ export async function createResetLink(
   baseUrl: string,
   now: Date,
 ): Promise<string> {
-  const text = newOneTimeToken();
+  const token = newOneTimeToken();
   const expires_at = new Date(now.getTime() + linkMs);
   await db
     .insertInto('password_resets')
-    .values({ id: newId(), user_id, hash: hashOneTimeToken(text, pepper), expires_at })
+    .values({ id: newId(), user_id, hash: hashOneTimeToken(token, pepper), expires_at })
     .execute();
-  return `${baseUrl}/reset-password#${text}`;
+  return `${baseUrl}/reset-password#${token}`;
 }
 
-// ---- one-time texts: set-up tokens, password links and invitations; only their keyed hash is kept
+// ---- one-time tokens: set-up, password links and invitations. Only their keyed hash is stored.
 
 export const newOneTimeToken = (): string => randomBytes(32).toString('base64url');
 
-export const hashOneTimeToken = (text: string, pepper: Pepper): Buffer =>
-  createHmac('sha256', pepper.key).update(`once:${text}`).digest();
+export const hashOneTimeToken = (token: string, pepper: Pepper): Buffer =>
+  createHmac('sha256', pepper.key).update(`once:${token}`).digest();

@@ -1,4 +1,4 @@
-// Owns the list of apps that a caller can see, in the order they ask for: what `listApps` and `listAgents` share.
+// Owns the query behind `listApps` and `listAgents`: the apps that the caller can see, sorted and filtered.
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -17,7 +17,7 @@ const sortKeys = {
   name: sql<string>`lower(apps.name) collate "C"`,
 };
 
-/** Of every kind; the caller says which, and reads one more than the limit. */
+/** Apps of all types. Reads one row more than the limit. */
 export function selectAppList(db: Db, access: WorkspaceAccess, query: AppList, after: Position | undefined) {
   const { column, descending } = sortOf(query.sort);
   const key = sortKeys[column];
@@ -32,13 +32,13 @@ export function selectAppList(db: Db, access: WorkspaceAccess, query: AppList, a
   if (query.folder_id !== undefined) apps = apps.where('apps.id', 'in', appsInFolder(db, access, query.folder_id));
   if (after !== undefined) {
     const [value, id] = after;
-    const beyond = descending ? sql`<` : sql`>`;
-    apps = apps.where(sql<boolean>`(${key}, apps.id) ${beyond} (${value}, ${id}::uuid)`);
+    const comparison = descending ? sql`<` : sql`>`;
+    apps = apps.where(sql<boolean>`(${key}, apps.id) ${comparison} (${value}, ${id}::uuid)`);
   }
   return apps;
 }
 
-/** By the database's own sort key: what it takes for lower case is not what JavaScript does. */
+/** Uses the sort key that the database computed, because its lower case differs from JavaScript's. */
 export const getListPosition = ({ sort_key, id }: Pick<AppListRow, 'sort_key' | 'id'>): Position => [
   sort_key instanceof Date ? sort_key.toISOString() : sort_key,
   id,

@@ -1,4 +1,4 @@
-// Owns the shape of an app, and of the list of apps, as every feature shows them (docs/contract.md §3.1).
+// Owns the shape of an app and the query of a list of apps, as several features use them (docs/api/apps.md).
 import { z } from 'zod';
 import { answer, count, oneOf, pageQuery, queryFlag, text, timestamp } from '../../kit/http/shapes.ts';
 import type { AppRow } from '../auth/proofs.ts';
@@ -54,12 +54,12 @@ export const appList = {
   deleted: queryFlag.optional(),
 };
 
-// Until the builder chat and publishing exist an app has one state, and nothing is published.
-const idle = { state: 'ready', message: '', error_source: null } as const;
+// There is no builder chat and no publishing, so an app has one state and is not published.
+const readyStatus = { state: 'ready', message: '', error_source: null } as const;
 
 export const presentApp = (app: AppRow): z.input<typeof App> => ({
   ...app,
-  status: idle,
+  status: readyStatus,
   published: null,
   created_date: app.created_date.toISOString(),
   updated_date: app.updated_date.toISOString(),

@@ -1,4 +1,5 @@
-// Owns the apps' identity rows: making one, and the set a caller can see. What an app contains belongs to its features.
+// Owns the rows of apps and their shares: creating, changing, and selecting the apps that a caller can see. The contents of
+// an app belong to the features.
 import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
@@ -7,7 +8,7 @@ import type { AppAccess, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
 
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
-/** The apps of the caller's workspace that the caller can see; the same rule as `roleOverApp`, for sets. */
+/** The apps of the workspace that the caller can see. The same rule as `deriveAppRole`, as a query. */
 export function selectVisibleApps(
   db: Db,
   access: WorkspaceAccess,
@@ -35,7 +36,7 @@ const sharedWith = (is: ExpressionBuilder<Tables, 'apps'>, userId: string) =>
       .select('app_shares.app_id'),
   );
 
-/** Of these ids, as a caller sent them, the apps the caller can see. */
+/** The apps among these ids that the caller can see. The ids may be malformed. */
 export async function listVisibleApps(db: Db, access: WorkspaceAccess, ids: readonly string[]) {
   const wellFormed = ids.filter((id) => idOrNull(id) !== null);
   if (wellFormed.length === 0) return [];
@@ -54,10 +55,10 @@ export interface NewApp {
   readonly logo_url?: string;
 }
 
-/** Makes an app. Its owner is the person who asks; for a workspace key, which is no person, the workspace's owner. */
+/** Its owner is the caller; for a workspace key, the owner of the workspace. */
 export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, now: Date): Promise<AppRow> {
-  const owner = await ownerFor(db, access);
-  for (let tries = 0; tries < 5; tries += 1) {
+  const owner = await getNewAppOwner(db, access);
+  for (let attempt = 0; attempt < 5; attempt += 1) {
     const row = await db
       .insertInto('apps')
       .values({
@@ -65,7 +66,7 @@ export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, no
         id: newId(),
         workspace_id: access.workspace_id,
         owner_id: owner.id,
-        slug: slugFrom(app.name),
+        slug: createSlug(app.name),
         created_date: now,
         updated_date: now,
       })
@@ -74,10 +75,10 @@ export async function insertApp(db: Db, access: WorkspaceAccess, app: NewApp, no
       .executeTakeFirst();
     if (row !== undefined) return { ...row, owner_email: owner.email };
   }
-  throw new Error('no free slug was found in five tries');
+  throw new Error('no free slug found in five attempts');
 }
 
-function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ id: string; email: string }> {
+function getNewAppOwner(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ id: string; email: string }> {
   const people = db.selectFrom('users').select(['users.id', 'users.email']);
   if (caller.user_id !== null) return people.where('users.id', '=', caller.user_id).executeTakeFirstOrThrow();
   return people
@@ -87,7 +88,7 @@ function ownerFor(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<{ 
     .executeTakeFirstOrThrow();
 }
 
-/** Saves changed columns of the app as it was when the caller was let in: not in the trash, or in it. */
+/** 404 if the app was moved to or from the trash since the guard read it. */
 export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tables['apps']>) {
   const { id, workspace_id, deleted_date } = access.app;
   try {
@@ -102,15 +103,15 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
     if (row !== undefined) return row;
   } catch (error) {
     if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
-    throw new Problem('conflict', 'slug_taken', 'Another app of this installation has this slug.');
+    throw new Problem('conflict', 'slug_taken', 'Another app on this installation uses this slug. Choose another.');
   }
-  throw notFound('app_not_found'); // gone since the caller was let in
+  throw notFound('app_not_found');
 }
 
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>
   saveApp(db, access, { deleted_date: now, updated_date: now });
 
-/** Back from the trash, without the tokens of its users: the trash, where none is good, has ended them. */
+/** Takes an app out of the trash. The tokens of its app users, which are not valid in the trash, are removed. */
 export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
   const { id, workspace_id } = access.app;
   await db
@@ -121,7 +122,7 @@ export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
   return saveApp(db, access, { deleted_date: null, updated_date: now });
 }
 
-/** One more revision of what the app contains. The row stays held until the transaction ends. */
+/** Counts a change of the app's contents. Locks the app's row until the transaction ends. */
 export async function incrementRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
   return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;
 }
@@ -153,7 +154,7 @@ export async function insertShare(
     .execute();
 }
 
-/** Ends a share; gives whether the person has any left in the workspace. */
+/** Returns whether the person has other shares in the workspace. */
 export async function removeShare(db: Db, { app }: AppAccess, member: { id: string }): Promise<boolean> {
   const { workspace_id } = app;
   const shares = db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', member.id);
@@ -168,8 +169,8 @@ export async function removeShare(db: Db, { app }: AppAccess, member: { id: stri
   return left !== undefined;
 }
 
-/** The name in the letters an address takes, and six characters that make it one of its kind. */
-function slugFrom(name: string): string {
+/** Example: `Café List` → `cafe-list-4f09ac`. */
+function createSlug(name: string): string {
   const words = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

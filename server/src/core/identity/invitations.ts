@@ -1,4 +1,4 @@
-// Owns the invitations of people who have not joined yet, their links, and the apps that were shared with them.
+// Owns invitations to a workspace: their links, their acceptance, and the apps that are shared with invited people.
 import { type Selectable, sql, type Updateable } from 'kysely';
 import { newId } from '../../kit/ids.ts';
 import type { Db, Tables } from '../../tables.ts';
@@ -29,7 +29,7 @@ const invitationColumns = [
 const invitations = (db: Db, { workspace_id, id }: InvitationRef) =>
   db.updateTable('invitations').where('workspace_id', '=', workspace_id).where('id', '=', id);
 
-/** Invitations nobody has accepted, pending or expired. */
+/** Invitations that were not accepted, pending or expired. */
 export const listOpenInvitations = (db: Db, { workspace_id }: WorkspaceRef, emails: readonly string[]) =>
   db
     .selectFrom('invitations')
@@ -55,70 +55,70 @@ export async function removeInvitation(db: Db, { workspace_id, id }: InvitationR
 
 const linkMs = 60 * 24 * 60 * 60 * 1000;
 
-/** An invitation with the text of its link, which exists nowhere else. */
+/** An invitation with the token of its link, which is not stored. */
 export type InvitationWithToken = Invitation & { readonly token: string };
 
 type InvitationTerms = Pick<Invitation, 'email' | 'role' | 'assigned_via'>;
 
 function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
-  const text = newOneTimeToken();
+  const token = newOneTimeToken();
   const row = {
-    hash: hashOneTimeToken(text, pepper),
+    hash: hashOneTimeToken(token, pepper),
     pepper_id: pepper.id,
     invited_by: access.caller.user_id,
     created_date: now,
     expires_at: new Date(now.getTime() + linkMs),
   };
-  return { text, row };
+  return { token, row };
 }
 
 export async function insertInvitation(
   db: Db,
   access: WorkspaceAccess,
-  asked: InvitationTerms,
+  terms: InvitationTerms,
   pepper: Pepper,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const { text, row } = newLink(access, pepper, now);
+  const { token, row } = newLink(access, pepper, now);
   const made = await db
     .insertInto('invitations')
-    .values({ workspace_id: access.workspace_id, id: newId(), ...asked, ...row })
+    .values({ workspace_id: access.workspace_id, id: newId(), ...terms, ...row })
     .returning(invitationColumns)
     .executeTakeFirstOrThrow();
-  return { ...made, token: text };
+  return { ...made, token };
 }
 
-/** A new link and new 60 days; the old link is dead. */
+/** Replaces the link by a new one that is valid for 60 days. */
 export async function renewInvitation(
   db: Db,
   access: WorkspaceAccess,
   { workspace_id, id }: InvitationRef,
-  asked: Partial<InvitationTerms>,
+  terms: Partial<InvitationTerms>,
   pepper: Pepper,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const { text, row } = newLink(access, pepper, now);
+  const { token, row } = newLink(access, pepper, now);
   const renewed = await invitations(db, { workspace_id, id })
-    .set({ ...asked, ...row })
+    .set({ ...terms, ...row })
     .returning(invitationColumns)
     .executeTakeFirstOrThrow();
-  return { ...renewed, token: text };
+  return { ...renewed, token };
 }
 
-/** What a link leads to: the invitation, its workspace, and the account of the person asked, if there is one. */
+/** An invitation with its workspace, and with the account of the invited person if there is one. */
 export type InvitationDetails = Invitation & {
   readonly workspace_name: string;
   readonly plan: Plan;
   readonly user_id: string | null;
 };
 
-/** By the text of a link, hashed with any pepper that is still good. */
+/** By the token of a link, hashed with each configured pepper. */
 export async function findInvitationByToken(
   db: Db,
-  text: string,
+  token: string,
   peppers: readonly Pepper[],
 ): Promise<InvitationDetails | undefined> {
-  const hashes = peppers.map((pepper) => hashOneTimeToken(text, pepper));
+  const hashes = peppers.map((pepper) => hashOneTimeToken(token, pepper));
   const { rows } = await sql<InvitationDetails>`/* reach */
     select ${sql.join(invitationColumns.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
     from invitations i
@@ -128,7 +128,7 @@ export async function findInvitationByToken(
   return rows[0];
 }
 
-/** The person is in: a member with the invitation's role, to whom is shared what was shared with them before. */
+/** Makes the person a member with the invitation's role, and turns the invitation's shares into theirs. */
 export async function acceptInvitation(db: Db, invitation: Invitation, user_id: string, now: Date): Promise<void> {
   const { workspace_id, id, role, assigned_via } = invitation;
   await db
@@ -143,14 +143,14 @@ export async function acceptInvitation(db: Db, invitation: Invitation, user_id: 
   await saveInvitation(db, invitation, { accepted_at: now, accepted_by: user_id });
 }
 
-/** Forgets accepted invitations whose link would have expired; gives how many. */
+/** Removes accepted invitations whose link has expired. Returns how many. */
 export async function removeAcceptedInvitations(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } =
     await sql`/* service */ delete from invitations where accepted_at is not null and expires_at <= ${now}`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 
-// ---- apps shared with people who have not joined yet
+// ---- apps that are shared with invited people
 
 const invitedShares = (db: Db, { app }: AppAccess) =>
   db
@@ -185,7 +185,7 @@ export async function saveInvitedShare(
     .execute();
 }
 
-/** Ends the share of one app; gives whether any is left. */
+/** Returns whether the invitation has other shares. */
 export async function removeInvitedShare(
   db: Db,
   { app }: AppAccess,
@@ -203,7 +203,7 @@ export async function removeInvitedShare(
   return left !== undefined;
 }
 
-/** Who joins as a viewer edits nothing, whatever was shared with them. */
+/** A viewer of the workspace can't edit an app, so an invited viewer's shares become viewer shares. */
 export async function limitInvitedSharesToViewer(db: Db, { workspace_id, id }: InvitationRef): Promise<void> {
   await db
     .updateTable('invitation_shares')

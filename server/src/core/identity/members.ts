@@ -1,4 +1,4 @@
-// Owns memberships: finding, changing and ending them, with all that hangs on one in this room (apps, shares, tokens).
+// Owns memberships: finding, changing and removing them, with the member's apps, shares and tokens in the workspace.
 import { sql, type Updateable } from 'kysely';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import type { Db, Tables } from '../../tables.ts';
@@ -6,10 +6,10 @@ import type { WorkspaceAccess } from '../auth/proofs.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
 import { type Invitation, listOpenInvitations } from './invitations.ts';
 
-/** Where something happens: a proof, or what came with one. */
+/** A proof, or anything else that names a workspace. */
 type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
 
-/** Runs one change of a workspace's people at a time: "one owner" and "member or invited" are rules over many rows. */
+/** Runs one change of a workspace's members at a time, because "one owner" and "member or invited" span several rows. */
 export const withMembersLock = <Result>(
   db: Db,
   { workspace_id }: WorkspaceRef,
@@ -35,16 +35,16 @@ const members = (db: Db, { workspace_id }: WorkspaceRef) =>
     .where('memberships.workspace_id', '=', workspace_id)
     .select(['users.id', 'users.email', 'memberships.role', 'memberships.access_state', 'memberships.credit_limit']);
 
-/** A joined member of the workspace, by e-mail. */
-export const findMember = (db: Db, place: WorkspaceRef, email: string): Promise<Member | undefined> =>
-  members(db, place).where('users.email', '=', email.toLowerCase()).executeTakeFirst();
+/** A member of the workspace by e-mail address, in any case. */
+export const findMember = (db: Db, workspace: WorkspaceRef, email: string): Promise<Member | undefined> =>
+  members(db, workspace).where('users.email', '=', email.toLowerCase()).executeTakeFirst();
 
-export const getOwner = (db: Db, place: WorkspaceRef): Promise<Member> =>
-  members(db, place).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
+export const getOwner = (db: Db, workspace: WorkspaceRef): Promise<Member> =>
+  members(db, workspace).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
 
-/** The e-mail addresses of those who answer for an app: its owner, and the owner and admins of its workspace. */
-export async function listResponsibleEmails(db: Db, place: WorkspaceRef, app_id: string): Promise<string[]> {
-  const rows = await members(db, place)
+/** The e-mail addresses of the people responsible for an app: its owner, and the owner and admins of the workspace. */
+export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app_id: string): Promise<string[]> {
+  const rows = await members(db, workspace)
     .where('memberships.access_state', '=', 'active')
     .where((is) =>
       is.or([
@@ -54,7 +54,7 @@ export async function listResponsibleEmails(db: Db, place: WorkspaceRef, app_id:
           '=',
           is
             .selectFrom('apps')
-            .where('workspace_id', '=', place.workspace_id)
+            .where('workspace_id', '=', workspace.workspace_id)
             .where('id', '=', app_id)
             .select('owner_id'),
         ),
@@ -65,18 +65,18 @@ export async function listResponsibleEmails(db: Db, place: WorkspaceRef, app_id:
   return rows.map((row) => row.email);
 }
 
-/** Someone of the workspace's list: a member, or a person who was asked to become one. */
+/** An entry of the members list: a member, or an invited person. */
 export type MemberOrInvitation = ({ readonly joined: true } & Member) | ({ readonly joined: false } & Invitation);
 
-/** Members and open invitations, by e-mail. */
+/** By e-mail address. An invitation that was accepted is not included. */
 export async function findMembersOrInvitations(
   db: Db,
-  place: WorkspaceRef,
+  workspace: WorkspaceRef,
   emails: readonly string[],
 ): Promise<Map<string, MemberOrInvitation>> {
   if (emails.length === 0) return new Map();
-  const joined = await members(db, place).where('users.email', 'in', emails).execute();
-  const invited = await listOpenInvitations(db, place, emails);
+  const joined = await members(db, workspace).where('users.email', 'in', emails).execute();
+  const invited = await listOpenInvitations(db, workspace, emails);
   return new Map<string, MemberOrInvitation>([
     ...invited.map((row) => [row.email, { joined: false, ...row }] as const),
     ...joined.map((row) => [row.email, { joined: true, ...row }] as const),
@@ -97,7 +97,7 @@ export async function saveMember(
     .execute();
 }
 
-/** A viewer of the workspace edits nothing, whatever was shared with them. */
+/** A viewer of the workspace can't edit an app, so their shares become viewer shares. */
 export async function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef, user_id: string): Promise<void> {
   await db
     .updateTable('app_shares')
@@ -108,8 +108,8 @@ export async function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef
 }
 
 /**
- * Ends a membership. The person's apps and agents pass to `owner_id`; what was shared with them, their tokens here and
- * their invitations end; sessions forget that they were here. Gives how many apps and tokens that was.
+ * Removes a membership with the person's shares, tokens and invitations in the workspace. Their apps pass to `owner_id`,
+ * and their sessions no longer remember the workspace. Returns how many apps passed and tokens were revoked.
  */
 export async function removeMembership(
   db: Db,
@@ -120,7 +120,7 @@ export async function removeMembership(
 ): Promise<{ apps_passed: number; tokens_revoked: number }> {
   const passed = await sql`with passed as (
       update apps set owner_id = ${owner_id} where workspace_id = ${workspace_id} and owner_id = ${user_id} returning id
-    ), needless as (
+    ), redundant_shares as (
       delete from app_shares where workspace_id = ${workspace_id} and user_id = ${owner_id}
         and app_id in (select id from passed)
     ) select id from passed`.execute(db);
@@ -129,7 +129,7 @@ export async function removeMembership(
     .updateTable('credentials')
     .where('workspace_id', '=', workspace_id)
     .where('user_id', '=', user_id);
-  // A token makes tokens of the same person only: with all of theirs go all descendants.
+  // A token can create tokens of the same person only, so this includes all descendants.
   const tokens = await credentials
     .set({ revoked_at: now })
     .where('kind', '=', 'personal_token')

@@ -1,4 +1,5 @@
-// Owns passwords: argon2id, the rules for a new one, and a check that takes as long for a person who does not exist.
+// Owns passwords: hashing with argon2id, the rules for a new password, and a check that takes the same time for an unknown
+// person.
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -8,10 +9,10 @@ import type { Db } from '../../tables.ts';
 const derive = promisify(argon2);
 const cost = { memory: 19_456, passes: 2, parallelism: 1 };
 
-// The commonest passwords that are long enough to be tried at all.
-const commonest = new Set(readFileSync(new URL('./common-passwords.txt', import.meta.url), 'utf8').split('\n'));
+// The most common passwords of at least 12 characters.
+const commonPasswords = new Set(readFileSync(new URL('./common-passwords.txt', import.meta.url), 'utf8').split('\n'));
 
-export const NewPassword = newPassword(12, 256, (password) => commonest.has(password.toLowerCase()));
+export const NewPassword = newPassword(12, 256, (password) => commonPasswords.has(password.toLowerCase()));
 
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
@@ -36,7 +37,7 @@ const deriveTag = (password: string, nonce: Buffer, { memory, passes, parallelis
     tagLength: 32,
   }) as Promise<Buffer>;
 
-// Compared with when there is nobody to compare with, so that the answer takes as long. Random: no password fits it.
+// Compared with if the person is unknown, so that the check takes the same time. It is random: no password matches.
 const dummyHash = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
 
 export async function isMatchingPassword(password: string, stored: string | undefined): Promise<boolean> {
@@ -55,7 +56,7 @@ export async function findPassword(db: Db, email: string): Promise<{ user_id: st
     .executeTakeFirst();
 }
 
-/** True when the stored password is still this one; held until the transaction ends. */
+/** Returns whether the stored hash is still this one. If so, it cannot change until the transaction ends. */
 export async function lockPasswordIfUnchanged(db: Db, user_id: string, hash: string): Promise<boolean> {
   const row = await db
     .selectFrom('passwords')
@@ -66,7 +67,7 @@ export async function lockPasswordIfUnchanged(db: Db, user_id: string, hash: str
   return row?.hash === hash;
 }
 
-/** A new password; links that were sent for the old one end with it. */
+/** Saves a new password and removes open reset links. */
 export async function savePassword(db: Db, user_id: string, hash: string, now: Date): Promise<void> {
   await db
     .insertInto('passwords')

@@ -1,4 +1,4 @@
-// Owns the shapes of a person and of their workspaces, as every feature shows them (docs/contract.md §1.3).
+// Owns the shapes of a user and of their workspaces, as several features use them (docs/api/accounts.md).
 import { z } from 'zod';
 import { answer } from '../../kit/http/shapes.ts';
 import { plans } from '../auth/plans.ts';

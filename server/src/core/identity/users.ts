@@ -1,11 +1,11 @@
-// Owns the making of people, workspaces, memberships and credentials. Features and commands call these; nobody else
-// writes those tables.
+// Owns the inserting of users, workspaces, memberships and credentials.
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import { monthlyCredits, type Plan } from '../auth/plans.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
 import { type CredentialKind, hashToken, mintToken, type Peppers } from '../auth/tokens.ts';
 
+/** What the text and the hash of a credential are made with. */
 export interface TokenKeys {
   readonly peppers: Peppers;
   readonly cellCode: string;
@@ -65,16 +65,16 @@ export interface NewCredential {
   readonly created_by?: string | null;
 }
 
-/** Makes a credential and gives its text, which exists nowhere else. */
+/** Returns the text of the new credential, which is not stored. */
 export async function insertCredential(
   db: Db,
-  mint: TokenKeys,
+  keys: TokenKeys,
   credential: NewCredential,
   now: Date,
 ): Promise<{ id: string; token: string }> {
   const id = newId();
-  const token = mintToken(credential.kind, mint.cellCode);
-  const pepper = mint.peppers[0];
+  const token = mintToken(credential.kind, keys.cellCode);
+  const pepper = keys.peppers[0];
   await db
     .insertInto('credentials')
     .values({

@@ -1,4 +1,4 @@
-// Owns the workspaces' rows: reading, changing, throwing away and purging them.
+// Owns the rows of workspaces, and the purge of deleted workspaces, deleted apps and old credentials.
 import { sql, type Updateable } from 'kysely';
 import type { Db, Tables } from '../../tables.ts';
 import type { SelfAccess, WorkspaceAccess } from '../auth/proofs.ts';
@@ -12,7 +12,7 @@ export const getWorkspaceRow = (db: Db, access: WorkspaceAccess) =>
 export const saveWorkspace = (db: Db, id: string, change: Updateable<Tables['workspaces']>) =>
   db.updateTable('workspaces').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 
-/** Every workspace of the installation, with what an operator wants to know of it. Only an operator's proof opens this. */
+/** All workspaces of the installation, with owner and member count. Call it with an operator's proof only. */
 export function selectAllWorkspaces(db: Db, _access: SelfAccess) {
   return db
     .selectFrom('workspaces')
@@ -35,7 +35,7 @@ export function selectAllWorkspaces(db: Db, _access: SelfAccess) {
     .$narrowType<{ member_count: number }>();
 }
 
-/** Deletes workspaces whose grace is over, with everything in them, once no app of theirs holds records; gives how many. */
+/** Removes workspaces deleted 30 days ago, once their apps hold no records. Returns how many. */
 export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${graceStart(now)}
     and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)`.execute(
@@ -44,14 +44,14 @@ export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** Deletes apps that have been in the trash for too long, once they hold no records; gives how many. */
+/** Removes apps that were in the trash for 30 days, once they hold no records. Returns how many. */
 export async function purgeApps(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${graceStart(now)}
     and not exists (select from apps_holding_records h where h.app_id = a.id)`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 
-/** Apps that wait for their purge, by themselves or with their workspace, because they still hold records. */
+/** Apps whose purge, or whose workspace's purge, waits for their records to be removed. */
 export async function listExpiredApps(db: Db, now: Date, limit: number): Promise<string[]> {
   const { rows } = await sql<{
     id: string;
@@ -61,7 +61,7 @@ export async function listExpiredApps(db: Db, now: Date, limit: number): Promise
   return rows.map((row) => row.id);
 }
 
-/** Deletes credentials and links that can never be used again; gives how many. */
+/** Removes expired and revoked credentials, and used or expired reset links. Returns how many. */
 export async function purgeCredentials(db: Db, now: Date): Promise<number> {
   const idleSince = new Date(now.getTime() - 7 * dayMs);
   const { numAffectedRows } = await sql`/* service */ delete from credentials
