@@ -11,9 +11,10 @@ export function describeCatalogue(routes: readonly Route[]): string {
     '',
     'Written by `npm run describe` from the routes. Do not edit.',
     '',
-    `${routes.length} operations. *Who*: the credentials accepted; *access*: the role needed.`,
+    `${routes.length} operations. [operations.yaml](../api/operations.yaml) explains the credentials and roles,`,
+    '[errors.md](errors.md) the error codes.',
     '',
-    '| Operation | Method and path | What it does | Who | Access | Limit | Refusals |',
+    '| Operation | Method and path | What it does | Credentials | Role | Limit | Error codes |',
     '|---|---|---|---|---|---|---|',
     ...rows,
     '',
@@ -21,20 +22,20 @@ export function describeCatalogue(routes: readonly Route[]): string {
 }
 
 function row(route: Route): string {
-  const who = route.credentials === open ? 'anyone' : credentialsOf(route.credentials).join(', ');
+  const credentials = route.credentials === open ? 'open' : credentialsOf(route.credentials).join(', ');
   const limit =
     route.limit === unlimited
       ? 'none'
-      : `${route.limit.quota} per ${route.limit.windowSeconds} s and ${route.limit.per}`;
-  const refusals = [...new Set(listRefusals(route).map(({ status, code }) => `${status} ${code}`))].join(', ');
+      : `${route.limit.quota} per ${route.limit.windowSeconds} s per ${route.limit.per}`;
+  const codes = [...new Set(listRefusals(route).map(({ status, code }) => `${status} ${code}`))].join(', ');
   const cells = [
     route.name,
     `\`${route.method} ${route.path}\``,
     route.summary,
-    who,
+    credentials,
     route.access.needs,
     limit,
-    refusals,
+    codes,
   ];
   return `| ${cells.join(' | ')} |`;
 }
