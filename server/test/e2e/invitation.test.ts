@@ -107,7 +107,7 @@ describe('an invitation, in a browser', () => {
       await page.getByText('You have an account. Sign in to accept.').waitFor();
       await page.getByLabel('Your password').fill('not her password');
       await page.getByRole('button', { name: 'Sign in and join' }).click();
-      await page.getByText('The e-mail address or the password is not right.').waitFor();
+      await page.getByText('The e-mail address or password is wrong.').waitFor();
       await page.waitForTimeout(5_100); // one try in five seconds
       await page.getByLabel('Your password').fill(password);
       await page.getByRole('button', { name: 'Sign in and join' }).click();

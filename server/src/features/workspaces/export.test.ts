@@ -242,11 +242,11 @@ describe('a hostile archive', () => {
         updated_date: now,
       }),
     ).rejects.toThrow('not in it');
-    await expect(into('workspaces', { id: victim })).rejects.toThrow('not of one workspace');
+    await expect(into('workspaces', { id: victim })).rejects.toThrow('does not contain exactly one workspace');
     const month = new Date(Date.UTC(2100, 0, 1)).toISOString();
     const unpaid = { granted: 1e9, used: 0, reserved: 0, monthly_limit: 0, checked_date: now };
     await expect(into('credit_pools', { workspace_id: victim, period_start: month, ...unpaid })).rejects.toThrow(
-      'credits do not add up',
+      'credits do not match its ledger',
     );
   });
 
