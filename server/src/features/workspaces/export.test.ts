@@ -246,7 +246,7 @@ describe('a hostile archive', () => {
     const month = new Date(Date.UTC(2100, 0, 1)).toISOString();
     const unpaid = { granted: 1e9, used: 0, reserved: 0, monthly_limit: 0, checked_date: now };
     await expect(into('credit_pools', { workspace_id: victim, period_start: month, ...unpaid })).rejects.toThrow(
-      'credits do not match its ledger',
+      'credit pools do not match its ledger',
     );
   });
 
