@@ -1,5 +1,5 @@
-// Owns what happens to records by itself: keys are built once nobody writes by the schema before, the trash is emptied
-// after 30 days, and what is large in an app is gone before the app is.
+// Owns the background jobs of records: building keys, purging the trash after 30 days, and removing the records of expired
+// apps before the apps themselves.
 import { graceDays, listExpiredApps } from '../../core/identity/workspaces.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
@@ -18,7 +18,7 @@ import {
   saveBuildProgress,
 } from './store.ts';
 
-// No request takes this long, so by then nobody writes without the new keys.
+// No request takes this long. After it, no writer is still using the previous schema, which lacked the new keys.
 const writerDrainMs = 60_000;
 const appsPerRun = 10;
 const batchesPerRun = 50;
@@ -33,20 +33,20 @@ export async function buildKeys(db: Db, now: Date): Promise<number> {
     const entity = waiting.shift();
     if (entity === undefined) break;
     const hasMore = await transaction(db, (db) => buildBatch(db, entity, since)).catch((error) => {
-      failures.push(error); // told below: the others do not wait for one that cannot be built
+      failures.push(error); // thrown below, so that one failing build doesn't hold up the others
       return false;
     });
-    if (hasMore) waiting.push(entity); // a batch of each in turn, so that a large one keeps nobody waiting
+    if (hasMore) waiting.push(entity); // round robin, so that a large entity doesn't hold up the others
   }
   if (failures.length > 0) throw failures[0];
   return due.length;
 }
 
-/** One batch; false when there is nothing more to do for now. */
+/** Builds one batch. Returns false if there is nothing more to do for now. */
 async function buildBatch(db: Db, entity: KeyBuild, since: Date): Promise<boolean> {
   const build = await lockKeyBuild(db, entity, since);
   if (build === undefined) return false;
-  // Swept before anything is built, and once: nobody who still writes the old ones is at work.
+  // Stale keys are removed once, before the first batch. No writer adds rows to them any more.
   if (build.built_up_to === null && (await removeStaleKeys(db, entity, build.keys, recordsPerBatch)) > 0) return true;
   const missing = deriveKeys(parseStoredSchema(build.document), 0, build.keys).filter(
     ({ name }) => !build.ready.includes(name),

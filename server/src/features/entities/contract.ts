@@ -1,4 +1,4 @@
-// Owns the shapes of what is sent and shown about schemas and records (docs/contract.md §5.1–§5.5).
+// Owns the request and response shapes of schemas and records (docs/api/entities.md).
 import { z } from 'zod';
 import {
   answer,
@@ -69,7 +69,7 @@ export const SchemasSynced = answer('EntitySchemasSynced', {
 
 export const DeleteSchemaQuery = query({ delete_records: queryFlag.optional() });
 
-/** Automatic fields, and those of the entity's own schema. */
+/** The automatic fields, and those that the entity's schema declares. */
 export const EntityRecord = z
   .looseObject({
     id: z.string(),

@@ -1,4 +1,4 @@
-// The door of entities: the schemas of an app's data, and the records under their rules.
+// The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
 import type { EventWriter } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
@@ -9,11 +9,11 @@ import { schemaRoutes } from './schemas/routes.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 
 export function entities({ cursors, events }: { cursors: Cursors; events: EventWriter }) {
-  const find = createSchemaCache();
+  const findEntity = createSchemaCache();
   return {
     routes: [
-      ...schemaRoutes({ throwAway: trashAllRecords(events, find) }),
-      ...recordRoutes({ cursors, events: events, findEntity: find }),
+      ...schemaRoutes({ trashAllRecords: (...args) => trashAllRecords({ events, findEntity }, ...args) }),
+      ...recordRoutes({ cursors, events, findEntity }),
     ],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },

@@ -1,23 +1,24 @@
-// Owns the statements of the jobs: keys built and swept, records purged.
+// Owns the queries of the jobs: building and removing keys, purging records.
 import { sql } from 'kysely';
 import type { Db } from '../../tables.ts';
 import type { DataRecord } from './rules/rule.ts';
 import type { KeyRow } from './schemas/keys.ts';
-import { toDataRecord } from './schemas/store.ts';
+import { type RecordColumns, toDataRecord } from './schemas/store.ts';
 
+/** An entity whose keys are to be built. */
 export interface KeyBuild {
   readonly app_id: string;
   readonly entity_name: string;
 }
 
-/** Entities of all apps whose keys are to be built: first those not begun, then those that wait longest. */
+/** Entities of all apps whose keys are to be built: those not started first, then those that have waited longest. */
 export async function listDueKeyBuilds(db: Db, since: Date, limit: number): Promise<KeyBuild[]> {
   const { rows } = await sql<KeyBuild>`/* service */ select app_id, entity_name from entity_key_states
     where building_since <= ${since} order by built_up_to is not null, building_since limit ${limit}`.execute(db);
   return rows;
 }
 
-/** Held, so that nobody else builds or changes it; undefined when somebody does, or it is no longer to be built. */
+/** Locks a build. Returns undefined if another process has locked it, or if there is nothing left to build. */
 export async function lockKeyBuild(db: Db, { app_id, entity_name }: KeyBuild, since: Date) {
   const { rows } = await sql<{ document: unknown; keys: string[]; ready: string[]; built_up_to: string | null }>`
     select s.document, s.keys, k.ready, k.built_up_to from entity_key_states k
@@ -27,14 +28,14 @@ export async function lockKeyBuild(db: Db, { app_id, entity_name }: KeyBuild, si
   return rows[0];
 }
 
-/** Removes rows of keys that the schema no longer asks for, some at a time; gives how many. */
+/** Removes up to `limit` rows of keys that the schema no longer has. Returns how many. */
 export async function removeStaleKeys(
   db: Db,
   { app_id, entity_name }: KeyBuild,
   keys: readonly string[],
   limit: number,
 ) {
-  // From name to name: there are few, each with as many rows as there are records.
+  // Skips from one key name to the next by the index. There are few names, each with as many rows as records.
   const { rows: names } = await sql<{ key: string }>`with recursive names as (
       select min(key) as key from entity_keys where app_id = ${app_id} and entity_name = ${entity_name}
       union all
@@ -53,9 +54,9 @@ export async function removeStaleKeys(
   return Number(numAffectedRows ?? 0);
 }
 
-/** The next records, by id, held while their keys are made. */
+/** Locks the next records by id, so that they don't change while their keys are built. */
 export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild, after: string | null, limit: number) {
-  const { rows } = await sql<Parameters<typeof toDataRecord>[0]>`
+  const { rows } = await sql<RecordColumns>`
     select id, data, created_by, created_by_id, created_date, updated_date, is_sample from entity_records
     where app_id = ${app_id} and entity_name = ${entity_name} and deleted_date is null
       and id > ${after ?? '00000000-0000-0000-0000-000000000000'}
@@ -64,8 +65,9 @@ export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild,
 }
 
 /**
- * What is there already stays. Of records with one unique value one has it for itself, and is held so that it does
- * not let go of it unseen; the others are only found by it.
+ * Inserts the key rows that don't exist yet. If several old records have the same unique value, one of them gets the row
+ * with `is_unique`, and conflicts on it lock that row, so that its record can't release the value meanwhile. The others
+ * get rows by which they are only found.
  */
 export async function insertKeys(
   db: Db,
@@ -111,9 +113,9 @@ export async function completeKeyBuild(
     .execute();
 }
 
-/** Of all apps: removes records that were put in the trash before, some at a time; gives how many. */
+/** Removes up to `limit` records, of any app, that were moved to the trash before a time. Returns how many. */
 export async function removeExpiredTrash(db: Db, before: Date, limit: number): Promise<number> {
-  // Asked twice: one that is restored between the look and the deletion stays.
+  // The condition is repeated, so that a record that is restored between subquery and deletion is kept.
   const { numAffectedRows } =
     await sql`/* service */ delete from entity_records where deleted_date <= ${before} and (app_id, id) in (
     select app_id, id from entity_records where deleted_date <= ${before} order by deleted_date limit ${limit})`.execute(
@@ -122,7 +124,7 @@ export async function removeExpiredTrash(db: Db, before: Date, limit: number): P
   return Number(numAffectedRows ?? 0);
 }
 
-/** Removes what an app holds, some at a time; gives how many rows. */
+/** Removes up to `limit` key rows and `limit` records of an app. Returns how many rows. */
 export async function removeAppRecords(db: Db, app_id: string, limit: number): Promise<number> {
   const keys =
     await sql`delete from entity_keys where app_id = ${app_id} and (entity_name, key, value, created_date, record_id) in (

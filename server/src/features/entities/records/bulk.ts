@@ -1,5 +1,5 @@
-// Owns changes of many records that a filter or a key finds: deleted by a query, created or updated by their key
-// (docs/contract.md §5.3).
+// Owns deleting records by a query, and creating or updating them by a key (docs/api/entities.md#upsert-records,
+// docs/api/entities.md#delete-records).
 import type { EventWriter } from '../../../events.ts';
 import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
@@ -14,7 +14,7 @@ import { newValidation, validateValue } from '../schemas/values.ts';
 import { type RecordInput, refuseIfNeverAllowed, ruleDenied } from './change.ts';
 import { createAll } from './create.ts';
 import { parseFilter } from './list-query.ts';
-import type { PresentedRecord, RecordAccess, StoredRecord } from './record.ts';
+import type { RecordAccess, StoredRecord } from './record.ts';
 import { listIdsByFields, listIdsByKey, listMatchingIds } from './store/list.ts';
 import { lockRecords } from './store/records.ts';
 import { trashLockedRecords } from './trash.ts';
@@ -33,25 +33,25 @@ export function deleteRecords(
 ) {
   const filter = parseFilter(access, query, ['body', 'query']);
   if (Object.keys(query).length === 0 && !all) {
-    const msg = 'must name something, unless `all` is true';
+    const msg = "can't be empty; to delete all records, send `all: true`";
     throw new ValidationError([{ loc: ['body', 'query'], msg, type: 'value_error' }]);
   }
   refuseIfNeverAllowed(access, 'delete');
   const { principal, entity } = access;
   const rule = entity.schema.rules.delete;
-  const asking = { principal, fieldRules: entity.schema.fieldRules };
+  const context = { principal, fieldRules: entity.schema.fieldRules };
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       const ids = await listMatchingIds(db, access, rule, filter, maxDeleted + 1);
       let deleted = 0;
       for (let start = 0; start < Math.min(ids.length, maxDeleted); start += batchSize) {
-        const held = await lockRecords(db, access, ids.slice(start, Math.min(start + batchSize, maxDeleted)));
-        // Between the look and the hold a record may have become another's.
-        const covered = held.filter(
-          (record) => evaluate(rule, principal, record) === true && matchesQuery(filter, asking, record),
+        const locked = await lockRecords(db, access, ids.slice(start, Math.min(start + batchSize, maxDeleted)));
+        // A record may have changed between the query and the lock.
+        const matching = locked.filter(
+          (record) => evaluate(rule, principal, record) === true && matchesQuery(filter, context, record),
         );
-        await trashLockedRecords(db, events, access, covered, now);
-        deleted += covered.length;
+        await trashLockedRecords(db, events, access, matching, now);
+        deleted += matching.length;
       }
       return withNotes(
         { success: true as const, deleted },
@@ -66,51 +66,60 @@ export interface UpsertInput {
   readonly key: readonly string[];
 }
 
-/** Records whose key is there are changed, others made; all or nothing. Upserts of an entity take turns. */
-export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess, input: UpsertInput, now: Date) {
-  const keys = digestUpsertKeys(access, input);
+/**
+ * Updates the records whose key exists and creates the others, all or nothing. Upserts of an entity run one at a time, so
+ * that two of them don't create the same key.
+ */
+export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess, upsert: UpsertInput, now: Date) {
+  const digests = digestUpsertKeys(access, upsert);
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       await takeAdvisoryLock(db, `upsert ${access.app.id} ${access.entity.name}`);
-      const found = await lockRecordsByKey(db, access, input, keys);
-      const items = input.records.map((sent, index) => ({
-        sent,
+      const stored = await lockRecordsByKey(db, access, upsert, digests);
+      const items = upsert.records.map((input, index) => ({
+        input,
         loc: ['body', 'records', index],
-        before: found.get(keys[index] as string),
+        before: stored.get(digests[index] ?? ''),
       }));
       const { rules } = access.entity.schema;
-      const known = items.filter((item): item is typeof item & { before: StoredRecord } => item.before !== undefined);
-      if (known.some(({ before }) => evaluate(rules.update, access.principal, before) !== true)) throw ruleDenied();
-      const fresh = items.filter(({ before }) => before === undefined);
-      const changed = await updateLockedRecords(db, events, access, known, now);
-      const made = fresh.length > 0 ? await createAll(db, events, access, fresh, now) : { shown: [], ignored: [] };
-      const [olds, news] = [changed.shown.values(), made.shown.values()];
-      const records = items.map(({ before }) => (before === undefined ? news : olds).next().value as PresentedRecord);
+      const existing = items.filter((item): item is typeof item & { before: StoredRecord } => !!item.before);
+      if (existing.some(({ before }) => evaluate(rules.update, access.principal, before) !== true)) throw ruleDenied();
+      const missing = items.filter(({ before }) => before === undefined);
+      const updated = await updateLockedRecords(db, events, access, existing, now);
+      const created =
+        missing.length > 0 ? await createAll(db, events, access, missing, now) : { presented: [], ignored: [] };
+      // Both lists keep the order of the request, so each item is the next one of its list.
+      const [nextUpdated, nextCreated] = [updated.presented.values(), created.presented.values()];
+      const records = items.flatMap(
+        ({ before }) => (before === undefined ? nextCreated : nextUpdated).next().value ?? [],
+      );
       return withNotes(
-        { created: fresh.length, updated: known.length, records },
-        { ignored: [...changed.ignored, ...made.ignored] },
+        { created: missing.length, updated: existing.length, records },
+        { ignored: [...updated.ignored, ...created.ignored] },
       );
     }),
   );
 }
 
-/** The digest of each record's key. */
+/** Validates the key of each record and returns its digest. */
 function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInput): string[] {
   const faults: Fault[] = key.flatMap((name, index) => {
     const field = entity.schema.fields.get(name);
     const loc = ['body', 'key', index];
     if (field === undefined) return [{ loc, msg: 'the schema has no such field', type: 'unknown_field' }];
-    return isScalar(field) ? [] : [{ loc, msg: 'must be a field that holds one value', type: 'value_error' }];
+    return isScalar(field)
+      ? []
+      : [{ loc, msg: "must be a field that isn't an array or an object", type: 'value_error' }];
   });
   if (faults.length > 0) throw new ValidationError(faults);
-  const found = newValidation();
+  const validation = newValidation();
   const digests = records.map((record, index) => {
     const values = key.map((name) => {
       const field = entity.schema.fields.get(name);
       const value = Object.hasOwn(record, name) ? (record[name] ?? null) : null;
       const loc = ['body', 'records', index, name];
-      if (value === null) faults.push({ loc, msg: 'is required: it is the key', type: 'missing' });
-      return field === undefined || value === null ? null : (validateValue(field, value, loc, found) ?? null);
+      if (value === null) faults.push({ loc, msg: 'is required, because it is part of the key', type: 'missing' });
+      return field === undefined || value === null ? null : (validateValue(field, value, loc, validation) ?? null);
     });
     return digestValue(values).toString('latin1');
   });
@@ -118,11 +127,11 @@ function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInpu
     const loc = ['body', 'records', index];
     if (digests.indexOf(digest) < index) faults.push({ loc, msg: 'must not repeat a key', type: 'duplicate_items' });
   }
-  if (faults.length + found.faults.length > 0) throw new ValidationError([...faults, ...found.faults]);
+  if (faults.length + validation.faults.length > 0) throw new ValidationError([...faults, ...validation.faults]);
   return digests;
 }
 
-/** The stored records that have one of the keys, held. */
+/** Locks the stored records that have one of the keys. Returns them by the digest of their key. */
 async function lockRecordsByKey(
   db: Db,
   access: RecordAccess,
@@ -140,14 +149,17 @@ async function lockRecordsByKey(
         digests.map((digest) => Buffer.from(digest, 'latin1')),
       )
     : await listIdsByFields(db, access, key, records);
-  const held = new Map<string, StoredRecord>();
+  const byDigest = new Map<string, StoredRecord>();
   for (const record of await lockRecords(db, access, ids)) {
     const digest = digestValue(key.map((name) => record.data[name] ?? null)).toString('latin1');
-    if (held.has(digest))
-      throw new Problem('conflict', 'upsert_key_ambiguous', 'Two stored records have the same key.', {
-        retrySafe: false,
-      });
-    held.set(digest, record);
+    if (byDigest.has(digest))
+      throw new Problem(
+        'conflict',
+        'upsert_key_ambiguous',
+        'Two stored records have the same key. Use a key that is unique, or update the records by id.',
+        { retrySafe: false },
+      );
+    byDigest.set(digest, record);
   }
-  return held;
+  return byDigest;
 }

@@ -1,5 +1,5 @@
-// Owns what may become of a record: values checked, defaults filled, rules asked, in the order of docs/contract.md §5.5.
-// Decides, and stores nothing.
+// Owns the checks before a record is written: values, defaults, row rules and field rules, in the order of
+// docs/api/entities.md#update-a-record. Stores nothing.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
@@ -18,28 +18,28 @@ type Loc = Fault['loc'];
 
 const maxBytes = 256 * 1024;
 
-/** Refuses whom the rule lets create nothing at all, before anything is read of what they sent. */
+/** Refuses a principal whom the rule allows no record at all, before their input is validated. */
 export function refuseIfNeverAllowed({ entity, principal }: RecordAccess, operation: 'create' | 'delete'): void {
   if (decideRule(entity.schema.rules[operation], principal) === false) throw ruleDenied();
 }
 
-/** The data of a new record: what was sent and is declared, and defaults. */
+/** The data of a new record: declared fields that were sent, and defaults. */
 export function buildNewData(
   { entity }: RecordAccess,
-  sent: RecordInput,
+  input: RecordInput,
   loc: Loc,
-  found: Validation,
+  validation: Validation,
 ): Record<string, unknown> {
   const { fields, required } = entity.schema;
-  addIgnored(entity.schema.fields, sent, loc, found);
+  addIgnored(entity.schema.fields, input, loc, validation);
   const data: Record<string, unknown> = {};
   for (const [name, field] of fields) {
-    const value = Object.hasOwn(sent, name) ? sent[name] : null;
-    if (value !== null) data[name] = validateValue(field, value, [...loc, name], found);
+    const value = Object.hasOwn(input, name) ? input[name] : null;
+    if (value !== null) data[name] = validateValue(field, value, [...loc, name], validation);
     else if (field.default !== undefined) data[name] = field.default;
-    else if (required.has(name)) found.faults.push({ loc: [...loc, name], msg: 'is required', type: 'missing' });
+    else if (required.has(name)) validation.faults.push({ loc: [...loc, name], msg: 'is required', type: 'missing' });
   }
-  checkSize(data, loc, found);
+  checkSize(data, loc, validation);
   return data;
 }
 
@@ -56,66 +56,66 @@ export function buildNewRecord({ principal }: RecordAccess, data: DataRecord['da
   };
 }
 
-/** The create rule sees the record as it would be stored; field rules, what was sent. */
-export function refuseCreate(access: RecordAccess, record: DataRecord, sent: RecordInput): void {
+/** Evaluates the create rule on the record as it would be stored, and the field rules of the fields that were sent. */
+export function refuseCreate(access: RecordAccess, record: DataRecord, input: RecordInput): void {
   if (evaluate(access.entity.schema.rules.create, access.principal, record) !== true) throw ruleDenied();
-  refuseFields(access, 'create', record, sent);
+  refuseFields(access, 'create', record, input);
 }
 
 type RowOperation = 'update' | 'delete';
 const isAllowed = ({ entity, principal }: RecordAccess, record: DataRecord, operation: RowOperation): boolean =>
   evaluate(entity.schema.rules[operation], principal, record) === true;
 
-/** Whether the caller may know of a record: a hidden one is as good as none. */
+/** Whether the caller may know that the record exists. */
 export const mayKnowOf = (access: RecordAccess, record: DataRecord | undefined, operation: RowOperation): boolean =>
   record !== undefined && (isAllowed(access, record, operation) || mayRead(access, record));
 
-/** Whom the rule does not let: 403 who may read the record, 404 who may not, so that it stays hidden. */
+/** If the rule does not allow the operation: 403 if the caller may read the record, otherwise 404, so it stays hidden. */
 export function refuseIfNotAllowed(access: RecordAccess, record: DataRecord, operation: RowOperation): void {
   if (isAllowed(access, record, operation)) return;
   throw mayRead(access, record) ? ruleDenied() : recordNotFound();
 }
 
-/** The data as it would be after the change; null clears, what is left out stays. */
+/** The data after the update. Null removes a field; fields that were not sent keep their value. */
 export function mergeData(
   { entity }: RecordAccess,
   record: DataRecord,
-  sent: RecordInput,
+  input: RecordInput,
   loc: Loc,
-  found: Validation,
+  validation: Validation,
 ) {
   const { fields, required } = entity.schema;
-  addIgnored(fields, sent, loc, found);
+  addIgnored(fields, input, loc, validation);
   const data: Record<string, unknown> = { ...record.data };
-  for (const [name, value] of Object.entries(sent)) {
+  for (const [name, value] of Object.entries(input)) {
     const field = fields.get(name);
     if (field === undefined) continue;
-    if (value !== null) data[name] = validateValue(field, value, [...loc, name], found);
+    if (value !== null) data[name] = validateValue(field, value, [...loc, name], validation);
     else if (required.has(name))
-      found.faults.push({ loc: [...loc, name], msg: 'must have a value', type: 'none_not_allowed' });
+      validation.faults.push({ loc: [...loc, name], msg: 'must have a value', type: 'none_not_allowed' });
     else delete data[name];
   }
-  checkSize(data, loc, found);
+  checkSize(data, loc, validation);
   return data;
 }
 
-/** Field rules are asked of the record as it is stored, `update_check` of the record as it would be. */
-export function refuseUpdate(access: RecordAccess, before: DataRecord, after: DataRecord, sent: RecordInput): void {
-  refuseFields(access, 'update', before, sent);
+/** Evaluates field rules on the stored record, and `update_check` on the record as it would be stored. */
+export function refuseUpdate(access: RecordAccess, before: DataRecord, after: DataRecord, input: RecordInput): void {
+  refuseFields(access, 'update', before, input);
   const { update_check } = access.entity.schema.rules;
   if (update_check !== 'missing' && evaluate(update_check, access.principal, after) !== true) throw ruleDenied();
 }
 
-/** Every sent field that is declared, changed or not: one refusal refuses all. */
+/** Checks every declared field that was sent, even if its value is the same. One refused field refuses the write. */
 function refuseFields(
   access: RecordAccess,
   operation: 'create' | 'update',
   record: DataRecord,
-  sent: RecordInput,
+  input: RecordInput,
 ): void {
   const { schema } = access.entity;
   if (schema.fieldRules.length === 0) return;
-  const refused = Object.keys(sent).filter(
+  const refused = Object.keys(input).filter(
     (name) =>
       schema.fields.has(name) &&
       findGoverningRules(schema.fieldRules, [name], operation).some(
@@ -123,9 +123,14 @@ function refuseFields(
       ),
   );
   if (refused.length === 0) return;
-  throw new Problem('forbidden', 'field_rule_denied', 'A rule of this entity does not let you write these fields.', {
-    members: { fields: refused.map((name) => `data.${name}`) },
-  });
+  throw new Problem(
+    'forbidden',
+    'field_rule_denied',
+    "This entity's rules don't allow you to write these fields. Send the record without them.",
+    {
+      members: { fields: refused.map((name) => `data.${name}`) },
+    },
+  );
 }
 
 /** In the order of the schema. */
@@ -134,25 +139,26 @@ export const listChangedFields = ({ schema }: Entity, before: DataRecord, after:
 
 const readField = ({ data }: DataRecord, name: string): unknown => (Object.hasOwn(data, name) ? data[name] : undefined);
 
-/** Throws what was found wrong; gives the names that had no effect. */
-export function collectFaults<T>(work: (found: Validation) => T): { result: T; ignored: string[] } {
-  const found = newValidation();
-  const result = work(found);
-  if (found.faults.length > 0) throw new ValidationError(found.faults);
-  return { result, ignored: found.ignored };
+/** Runs the validation, and throws all its faults at once. Returns the result and the names that were ignored. */
+export function collectFaults<T>(work: (validation: Validation) => T): { result: T; ignored: string[] } {
+  const validation = newValidation();
+  const result = work(validation);
+  if (validation.faults.length > 0) throw new ValidationError(validation.faults);
+  return { result, ignored: validation.ignored };
 }
 
-function addIgnored(fields: ReadonlyMap<string, unknown>, sent: RecordInput, loc: Loc, found: Validation): void {
-  for (const name of Object.keys(sent)) if (!fields.has(name)) found.ignored.push([...loc.slice(1), name].join('.'));
+function addIgnored(fields: ReadonlyMap<string, unknown>, input: RecordInput, loc: Loc, validation: Validation): void {
+  for (const name of Object.keys(input))
+    if (!fields.has(name)) validation.ignored.push([...loc.slice(1), name].join('.'));
 }
 
-function checkSize(data: RecordInput, loc: Loc, found: Validation): void {
+function checkSize(data: RecordInput, loc: Loc, validation: Validation): void {
   const text = JSON.stringify(data);
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return;
-  found.faults.push({ loc, msg: `must be at most ${maxBytes} bytes as JSON`, type: 'value_error' });
+  validation.faults.push({ loc, msg: `must be at most ${maxBytes} bytes as JSON`, type: 'value_error' });
 }
 
 export const ruleDenied = () =>
-  new Problem('forbidden', 'rule_denied', 'The rules of this entity do not let you do this.');
+  new Problem('forbidden', 'rule_denied', "This entity's rules don't allow this operation.");
 
 export const recordNotFound = () => notFound('record_not_found');

@@ -1,5 +1,4 @@
-// Owns the making of records, one or many (docs/contract.md §5.3).
-
+// Owns creating records, one or many (docs/api/entities.md#create-records).
 import type { EventWriter } from '../../../events.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
@@ -21,40 +20,44 @@ export async function createRecord(
   db: Db,
   events: EventWriter,
   access: RecordAccess,
-  sent: RecordInput,
+  input: RecordInput,
   now: Date,
 ): Promise<Answer<PresentedRecord>> {
-  const { shown, ignored } = await createAll(db, events, access, [{ sent, loc: ['body'] }], now);
-  return withNotes(shown[0] as PresentedRecord, { ignored });
+  const { presented, ignored } = await createAll(db, events, access, [{ input, loc: ['body'] }], now);
+  return withNotes(presented[0] as PresentedRecord, { ignored });
 }
 
 export async function createRecords(
   db: Db,
   events: EventWriter,
   access: RecordAccess,
-  all: readonly RecordInput[],
+  inputs: readonly RecordInput[],
   now: Date,
 ): Promise<Answer<PresentedRecord[]>> {
-  const items = all.map((sent, index) => ({ sent, loc: ['body', index] }));
-  const { shown, ignored } = await createAll(db, events, access, items, now);
-  return withNotes(shown, { ignored, ...(all.length === 0 && { changed: false }) });
+  const items = inputs.map((input, index) => ({ input, loc: ['body', index] }));
+  const { presented, ignored } = await createAll(db, events, access, items, now);
+  return withNotes(presented, { ignored, ...(inputs.length === 0 && { changed: false }) });
 }
 
-/** One that is refused refuses all. */
+/** Creates all records or, if one is refused, none. */
 export async function createAll(
   db: Db,
   events: EventWriter,
   access: RecordAccess,
-  items: readonly { sent: RecordInput; loc: Fault['loc'] }[],
+  items: readonly { input: RecordInput; loc: Fault['loc'] }[],
   now: Date,
-): Promise<{ shown: PresentedRecord[]; ignored: string[] }> {
+): Promise<{ presented: PresentedRecord[]; ignored: string[] }> {
   refuseIfNeverAllowed(access, 'create');
-  const { result: datas, ignored } = collectFaults((found) =>
-    items.map(({ sent, loc }) => buildNewData(access, sent, loc, found)),
+  const { result: created, ignored } = collectFaults((validation) =>
+    items.map(({ input, loc }) => {
+      const data = buildNewData(access, input, loc, validation);
+      return { input, record: buildNewRecord(access, data, now) };
+    }),
   );
-  const records = datas.map((data) => buildNewRecord(access, data, now));
-  for (const [index, record] of records.entries()) refuseCreate(access, record, items[index]?.sent ?? {});
-  const writes = records.map((after) => prepareWrite(events, access, 'entity.created', { before: null, after }, now));
+  for (const { input, record } of created) refuseCreate(access, record, input);
+  const writes = created.map(({ record }) =>
+    prepareWrite(events, access, 'entity.created', { before: null, after: record }, now),
+  );
   if (writes.length > 0) {
     await auditUserEntityWrite(db, access, now, (db) =>
       persist(db, events, access, writes, async (db) => {
@@ -62,8 +65,5 @@ export async function createAll(
       }),
     );
   }
-  return {
-    shown: records.map((record, index) => presentWrittenRecord(access, record, items[index]?.sent ?? {})),
-    ignored,
-  };
+  return { presented: created.map(({ input, record }) => presentWrittenRecord(access, record, input)), ignored };
 }

@@ -1,66 +1,61 @@
-// Owns what a list or a count was asked for: filter, order and fields, read from the query of a request (docs/contract.md
-// §5.4) or carried by a cursor.
+// Owns parsing the query of a list or count (docs/api/entities.md#query-language): filter, sort and fields, taken from the
+// request or from its cursor.
 import { type Cursors, cursorInvalid, type Position } from '../../../kit/http/cursor.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import type { Parsed } from '../rules/grammar.ts';
 import { parseParameter } from '../rules/parameter.ts';
 import { parseQuery } from '../rules/query.ts';
-import type { Condition } from '../rules/rule.ts';
+import type { Condition, Path } from '../rules/rule.ts';
 import { parseSort, type SortTerm } from '../rules/sort.ts';
 import { automaticFieldNames } from '../schemas/field.ts';
 import type { RecordAccess } from './record.ts';
 
-/** As it was sent. */
+/** The query parameters as they were sent. */
 export interface RawListQuery {
   readonly q?: string | undefined;
   readonly sort?: string | undefined;
   readonly fields?: string | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number;
-  /** Fields that must equal a value. */
+  /** Any other parameter is a field and the value it must have. */
   readonly [name: string]: unknown;
 }
 
 export interface ListQuery {
   readonly query: Condition;
   readonly sort: readonly SortTerm[];
-  /** Undefined: all of them. */
+  /** Undefined: all fields. */
   readonly fields: ReadonlySet<string> | undefined;
 }
 
 const newestFirst: readonly SortTerm[] = [{ path: { column: 'created_date' }, descending: true }];
 
-/** Everything that is wrong with it at once. */
-export function parseListQuery(access: RecordAccess, { limit: _, cursor: __, ...asked }: RawListQuery): ListQuery {
-  const { q, sort, fields, ...parameters } = asked;
-  const { properties: named } = access.entity.schema;
+/** Throws a ValidationError with every fault at once. */
+export function parseListQuery(access: RecordAccess, raw: RawListQuery): ListQuery {
+  const { q, sort, fields, limit: _limit, cursor: _cursor, ...parameters } = raw;
+  const { properties } = access.entity.schema;
   const faults: Fault[] = [];
   const unwrap = <T extends object>(parsed: Parsed<T>): T | undefined => {
     if (!('faults' in parsed)) return parsed;
     faults.push(...parsed.faults);
     return undefined;
   };
-  const filters = [
-    ...(q === undefined ? [] : [unwrap(parseQueryText(q, access))?.query]),
-    ...Object.entries(parameters).map(([name, text]) =>
-      typeof text === 'string'
-        ? unwrap(parseParameter(name, text, ['query', name], named))?.query
-        : unwrap<{ query: Condition }>({
-            faults: [{ loc: ['query', name], msg: 'must be sent once', type: 'string_type' }],
-          })?.query,
-    ),
+  const parsedFilters = [
+    ...(q === undefined ? [] : [parseQueryText(q, access)]),
+    ...Object.entries(parameters).map(([name, text]) => parseFieldParameter(name, text, access)),
   ];
-  const sorted = sort === undefined ? newestFirst : unwrap(parseSort(sort, ['query', 'sort'], named))?.sort;
+  const filters = parsedFilters.flatMap((parsed) => unwrap(parsed)?.query ?? []);
+  const terms = sort === undefined ? newestFirst : unwrap(parseSort(sort, ['query', 'sort'], properties))?.sort;
   const chosen = fields === undefined ? undefined : unwrap(parseFields(fields, access))?.fields;
   if (faults.length > 0) throw new ValidationError(faults);
   return {
-    query: hideAuthor(access, { kind: 'and', parts: filters as Condition[] }),
-    sort: (sorted as readonly SortTerm[]).map((term) => ({ ...term, path: hideAuthorPath(access, term.path) })),
+    query: hideAuthor(access, { kind: 'and', parts: filters }),
+    sort: (terms ?? []).map((term) => ({ ...term, path: hideAuthorPath(access, term.path) })),
     fields: chosen,
   };
 }
 
-/** A filter sent as JSON in a body. */
+/** Parses a filter that was sent as JSON in a body. */
 export function parseFilter(access: RecordAccess, json: unknown, loc: Fault['loc']): Condition {
   const parsed = parseQuery(json, loc, access.entity.schema.properties);
   if ('faults' in parsed) throw new ValidationError(parsed.faults);
@@ -76,17 +71,26 @@ function parseQueryText(text: string, { entity }: RecordAccess): Parsed<{ readon
   }
 }
 
+function parseFieldParameter(
+  name: string,
+  text: unknown,
+  { entity }: RecordAccess,
+): Parsed<{ readonly query: Condition }> {
+  const loc = ['query', name];
+  if (typeof text === 'string') return parseParameter(name, text, loc, entity.schema.properties);
+  return { faults: [{ loc, msg: 'must be sent once', type: 'string_type' }] };
+}
+
 function parseFields(text: string, { entity }: RecordAccess): Parsed<{ readonly fields: Set<string> }> {
   const names = text.split(',');
-  const isKnown = (name: string) =>
-    entity.schema.fields.has(name) || (automaticFieldNames as readonly string[]).includes(name);
+  const isKnown = (name: string) => entity.schema.fields.has(name) || automaticFieldNames.includes(name);
   if (names.every(isKnown)) return { fields: new Set(['id', ...names]) };
   return { faults: [{ loc: ['query', 'fields'], msg: 'the schema has no such field', type: 'unknown_field' }] };
 }
 
 /**
- * Where authors are hidden, filters and orders cannot tell them either: `created_by` leads into the data then, where no
- * schema can have a field of that name.
+ * In an app that hides authorship, filters and sorting must not reveal authors either. `created_by` is looked up in the
+ * data instead, where it is always missing: schemas can't declare a property of that name.
  */
 function hideAuthor(access: RecordAccess, condition: Condition): Condition {
   if (!access.app.hide_authorship) return condition;
@@ -95,16 +99,17 @@ function hideAuthor(access: RecordAccess, condition: Condition): Condition {
   return { ...condition, parts: condition.parts.map((part) => hideAuthor(access, part)) };
 }
 
-const hideAuthorPath = ({ app }: RecordAccess, path: SortTerm['path']): SortTerm['path'] =>
+const hideAuthorPath = ({ app }: RecordAccess, path: Path): Path =>
   app.hide_authorship && path.column === 'created_by' ? { names: ['created_by'] } : path;
 
-/** What a cursor carries before its position. */
-const listCursorEntries = (asked: RawListQuery) =>
-  Object.entries(asked)
+/** The parameters that a cursor repeats, in a fixed order. */
+const listCursorEntries = (raw: RawListQuery) =>
+  Object.entries(raw)
     .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
-export const encodeListQuery = (asked: RawListQuery): string => JSON.stringify(listCursorEntries(asked));
+/** The part of a cursor before its position. */
+export const encodeListQuery = (raw: RawListQuery): string => JSON.stringify(listCursorEntries(raw));
 
 export const cursorBinding = (operation: string, { app, entity, caller }: RecordAccess) => [
   operation,
@@ -113,17 +118,20 @@ export const cursorBinding = (operation: string, { app, entity, caller }: Record
   caller.app_user_id ?? caller.credential_id ?? 'anonymous',
 ];
 
-/** The page that a cursor leads to: what it carries counts, and nothing else may stand beside it. */
+/**
+ * With a cursor, filter, sort and fields are those of the first page. Parameters sent beside the cursor must have the same
+ * values; only `limit` may differ.
+ */
 export function resumeListQuery(
   cursors: Cursors,
   access: RecordAccess,
-  asked: RawListQuery,
+  raw: RawListQuery,
   now: Date,
-): { asked: RawListQuery; after: Position | undefined } {
-  const position = cursors.open(asked.cursor, cursorBinding('listRecords', access), now);
-  if (position === undefined) return { asked, after: undefined };
-  const [text, ...after] = position;
-  const first = Object.fromEntries(JSON.parse(text as string)) as RawListQuery;
-  if (listCursorEntries(asked).some(([name, value]) => first[name] !== value)) throw cursorInvalid();
-  return { asked: { ...first, ...(asked.limit !== undefined && { limit: asked.limit }) }, after };
+): { raw: RawListQuery; after: Position | undefined } {
+  const position = cursors.open(raw.cursor, cursorBinding('listRecords', access), now);
+  if (position === undefined) return { raw, after: undefined };
+  const [encoded, ...after] = position;
+  const first: RawListQuery = Object.fromEntries(JSON.parse(String(encoded)));
+  if (listCursorEntries(raw).some(([name, value]) => first[name] !== value)) throw cursorInvalid();
+  return { raw: { ...first, ...(raw.limit !== undefined && { limit: raw.limit }) }, after };
 }

@@ -1,4 +1,4 @@
-// Owns the reading of records: one, a page of them, how many (docs/contract.md §5.3, §5.4).
+// Owns reading records: one, a page of them, their count (docs/api/entities.md#read-records).
 import { withNotes } from '../../../kit/http/answer.ts';
 import type { Cursors } from '../../../kit/http/cursor.ts';
 import type { Db } from '../../../tables.ts';
@@ -27,34 +27,34 @@ export async function getRecord(
 }
 
 const defaultLimit = 100;
-const pageBytes = 8 * 1024 * 1024;
+const maxPageBytes = 8 * 1024 * 1024;
 
 export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors, sent: RawListQuery, now: Date) {
-  const { asked, after } = resumeListQuery(cursors, access, sent, now);
-  const { limit = defaultLimit } = asked;
-  const asking = parseListQuery(access, asked);
-  const most = { limit: limit + 1, bytes: pageBytes };
-  const rows = await listMatchingRecords(db, access, readRule(access), asking, after as string[] | undefined, most);
-  const fitting = rows.filter(({ bytesSoFar: bytes }, index) => index === 0 || bytes <= pageBytes).length;
-  const present = (row: (typeof rows)[number]) => pickFields(presentRecord(access, row.record), asking);
-  const carries = encodeListQuery(asked);
+  const { raw, after } = resumeListQuery(cursors, access, sent, now);
+  const { limit = defaultLimit } = raw;
+  const query = parseListQuery(access, raw);
+  const bounds = { limit: limit + 1, maxBytes: maxPageBytes };
+  const rows = await listMatchingRecords(db, access, readRule(access), query, after, bounds);
+  const fitting = rows.filter(({ bytesSoFar }, index) => index === 0 || bytesSoFar <= maxPageBytes).length;
+  const present = (row: (typeof rows)[number]) => pickFields(presentRecord(access, row.record), query);
+  const encodedQuery = encodeListQuery(raw);
   return cursors.page(
     rows,
     Math.min(limit, fitting),
     cursorBinding('listRecords', access),
     now,
     present,
-    ({ position }) => [carries, ...position],
+    ({ position }) => [encodedQuery, ...position],
   );
 }
 
 const pageParameters = ['sort', 'limit', 'fields', 'cursor'];
 
-/** What a list would also take has no effect here, and is named. */
-export async function countRecords(db: Db, access: RecordAccess, asked: RawListQuery) {
-  const filters = Object.entries(asked).filter(([name]) => !pageParameters.includes(name));
+/** The parameters that only make sense for a page are ignored, and named in `X-Ignored-Fields`. */
+export async function countRecords(db: Db, access: RecordAccess, raw: RawListQuery) {
+  const filters = Object.entries(raw).filter(([name]) => !pageParameters.includes(name));
   const { query } = parseListQuery(access, Object.fromEntries(filters));
-  const ignored = Object.keys(asked).filter((name) => pageParameters.includes(name));
+  const ignored = Object.keys(raw).filter((name) => pageParameters.includes(name));
   return withNotes({ count: await countMatchingRecords(db, access, readRule(access), query) }, { ignored });
 }
 
@@ -62,5 +62,6 @@ const readRule = ({ entity }: RecordAccess): Rule => entity.schema.rules.read;
 
 function pickFields(record: PresentedRecord, { fields }: ListQuery): PresentedRecord {
   if (fields === undefined) return record;
-  return Object.fromEntries(Object.entries(record).filter(([name]) => fields.has(name))) as PresentedRecord;
+  const picked = Object.entries(record).filter(([name]) => fields.has(name));
+  return { ...Object.fromEntries(picked), id: record.id };
 }

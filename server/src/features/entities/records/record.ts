@@ -1,4 +1,4 @@
-// Owns a record as a caller sees it, and as the world outside is told of it.
+// Owns presenting a record to a caller, without what they may not read, and building the event of a change.
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess, AppRow, DataAccess } from '../../../core/auth/proofs.ts';
 import type { EventWriter, RecordEvent } from '../../../events.ts';
@@ -9,11 +9,12 @@ import type { DataRecord } from '../rules/rule.ts';
 import { pickDeclaredFields } from '../schemas/declared-fields.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 
-/** To the records of an entity, as far as its rules let the principal. */
+/** Access to the records of an entity, within what its rules allow the principal. */
 export type RecordAccess = DataAccess & { readonly entity: Entity };
-/** To the records of an entity as one of those who build the app: rules do not apply. */
+/** Access to the records of an entity as a builder of the app. Rules do not apply. */
 export type BuilderAccess = AppAccess & { readonly entity: Entity };
 
+/** A record as it was read from the database. */
 export interface StoredRecord extends DataRecord {
   readonly version: number;
 }
@@ -27,7 +28,7 @@ const presentAutomaticFields = (app: AppRow, { data: _, ...record }: DataRecord)
     : { id, created_date, updated_date, created_by, created_by_id, is_sample };
 };
 
-/** The whole record: what its schema declares, and what every record has. */
+/** The whole record: its automatic fields and those that its schema declares. */
 export const presentWholeRecord = (
   { app, entity }: RecordAccess | BuilderAccess,
   record: DataRecord,
@@ -36,32 +37,31 @@ export const presentWholeRecord = (
   ...presentDeclaredFields(entity, record),
 });
 
-/** What the caller may read of a record that they may read. */
+/** A record that the caller may read, without the fields that they may not read. */
 export function presentRecord(access: RecordAccess, record: DataRecord): PresentedRecord {
   const { fieldRules } = access.entity.schema;
   const whole = presentWholeRecord(access, record);
   if (fieldRules.length === 0) return whole;
-  const reading: RedactionContext = { fieldRules, principal: access.principal, record };
+  const context: RedactionContext = { fieldRules, principal: access.principal, record };
   for (const name of new Set(fieldRules.map(({ names }) => names[0] as string))) {
     if (!Object.hasOwn(whole, name)) continue;
-    const seen = redactValue(whole[name], [name], true, reading);
+    const seen = redactValue(whole[name], [name], true, context);
     if (seen === undefined) delete whole[name];
     else whole[name] = seen;
   }
   return whole;
 }
 
-/** After a change: who may not read the record sees what they sent, and what every record has. */
+/** A record after a write. A caller who may not read it gets the automatic fields and the fields that they sent. */
 export function presentWrittenRecord(
   access: RecordAccess,
   record: DataRecord,
-  sent: Readonly<Record<string, unknown>>,
+  input: Readonly<Record<string, unknown>>,
 ): PresentedRecord {
   if (mayRead(access, record)) return presentRecord(access, record);
-  const own = Object.entries(presentDeclaredFields(access.entity, record)).filter(([name]) =>
-    Object.hasOwn(sent, name),
-  );
-  return { ...presentAutomaticFields(access.app, record), ...Object.fromEntries(own) };
+  const declared = Object.entries(presentDeclaredFields(access.entity, record));
+  const sent = declared.filter(([name]) => Object.hasOwn(input, name));
+  return { ...presentAutomaticFields(access.app, record), ...Object.fromEntries(sent) };
 }
 
 export const mayRead = ({ entity, principal }: RecordAccess, record: DataRecord): boolean =>
@@ -76,27 +76,29 @@ interface RedactionContext {
   readonly record: DataRecord;
 }
 
-/** The value without what may not be read; undefined when nothing of it may. Lists on the way are passed through. */
-function redactValue(value: unknown, names: readonly string[], inherited: boolean, reading: RedactionContext): unknown {
-  const { fieldRules, principal, record } = reading;
-  const ruled = fieldRules.filter(({ names: of, rules }) => rules.read !== 'missing' && startsWith(of, names));
-  const own = ruled.filter((each) => each.names.length === names.length);
-  const seen =
+/** The value without the parts that the principal may not read; undefined if nothing remains. */
+function redactValue(value: unknown, names: readonly string[], inherited: boolean, context: RedactionContext): unknown {
+  const { fieldRules, principal, record } = context;
+  const governing = fieldRules.filter(({ names: of, rules }) => rules.read !== 'missing' && startsWith(of, names));
+  const own = governing.filter((each) => each.names.length === names.length);
+  const isReadable =
     own.length === 0 ? inherited : own.every(({ rules }) => evaluate(rules.read, principal, record) === true);
-  if (own.length === ruled.length || typeof value !== 'object' || value === null) return seen ? value : undefined;
-  const left = redactInside(value, names, seen, reading);
-  return seen || Array.isArray(left) || Object.keys(left).length > 0 ? left : undefined;
+  const hasInnerRules = own.length < governing.length;
+  if (!hasInnerRules || typeof value !== 'object' || value === null) return isReadable ? value : undefined;
+  const redacted = redactInside(value, names, isReadable, context);
+  return isReadable || Array.isArray(redacted) || Object.keys(redacted).length > 0 ? redacted : undefined;
 }
 
-/** What is left of a list, also one in a list, or of an object. */
-function redactInside(value: object, names: readonly string[], seen: boolean, reading: RedactionContext): object {
+/** Redacts each item of an array, or each field of an object. Arrays add nothing to the path. */
+function redactInside(value: object, names: readonly string[], isReadable: boolean, context: RedactionContext): object {
   if (Array.isArray(value))
-    return value.flatMap((item) =>
-      typeof item === 'object' && item !== null ? [redactInside(item, names, seen, reading)] : seen ? [item] : [],
-    );
+    return value.flatMap((item) => {
+      if (typeof item === 'object' && item !== null) return [redactInside(item, names, isReadable, context)];
+      return isReadable ? [item] : [];
+    });
   return Object.fromEntries(
     Object.entries(value)
-      .map(([name, inner]) => [name, redactValue(inner, [...names, name], seen, reading)] as const)
+      .map(([name, inner]) => [name, redactValue(inner, [...names, name], isReadable, context)] as const)
       .filter(([, inner]) => inner !== undefined),
   );
 }
@@ -108,9 +110,12 @@ const maxEventBytes = 200 * 1024;
 
 export type RecordEventName = 'entity.created' | 'entity.updated' | 'entity.deleted';
 
-/** What is told of a change: whole records, unfiltered, because the receiver is the app's own back end. */
+/**
+ * The event contains whole records, not filtered by read rules, because its receiver is the app's own back end. If it
+ * would exceed 200 KiB, it is sent without the records.
+ */
 export function buildRecordEvent(
-  { newRow: row }: EventWriter,
+  { newRow }: EventWriter,
   access: RecordAccess | BuilderAccess,
   name: RecordEventName,
   change: { before: DataRecord | null; after: DataRecord | null; changed: readonly string[] },
@@ -129,9 +134,9 @@ export function buildRecordEvent(
     depth: 0,
     payload_too_large: false,
   };
-  const event = row(name, payload, now);
+  const event = newRow(name, payload, now);
   if (event.payload.length * 3 <= maxEventBytes || Buffer.byteLength(event.payload) <= maxEventBytes) return event;
-  return row(name, { ...payload, data: null, old_data: null, payload_too_large: true }, now);
+  return newRow(name, { ...payload, data: null, old_data: null, payload_too_large: true }, now);
 }
 
 function presentActor(access: RecordAccess | BuilderAccess): RecordEvent['actor'] {

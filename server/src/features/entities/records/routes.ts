@@ -1,4 +1,4 @@
-// Owns the HTTP contract of records.
+// Owns the routes of records.
 import { z } from 'zod';
 import { appData, appDataWith } from '../../../core/auth/app-data-guard.ts';
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
@@ -41,30 +41,30 @@ const perCallerAndApp = (quota: number, windowSeconds = 60): Limit => ({
   windowSeconds,
 });
 const listLimit = perMinute(100, 'caller+app', { group: 'entread' });
-const readCredentialsOfApp = { ...readCredentials, appUser: true } as const;
-const writeCredentialsOfApp = { ...writeCredentials, appUser: true } as const;
+const appReadCredentials = { ...readCredentials, appUser: true } as const;
+const appWriteCredentials = { ...writeCredentials, appUser: true } as const;
 const audits = { sometimes: ['record.user_entity_written'] } as const;
-const bulkBytes = 10 * 1024 * 1024;
+const maxBulkBytes = 10 * 1024 * 1024;
 
-const recordMissing = { status: 404, code: 'record_not_found' } as const;
+const recordNotFound = { status: 404, code: 'record_not_found' } as const;
 const ruleDenied = { status: 403, code: 'rule_denied' } as const;
 const fieldRuleDenied = { status: 403, code: 'field_rule_denied' } as const;
 const uniqueConflict = { status: 409, code: 'unique_conflict' } as const;
 
-/** A record that comes with the look-up: one statement less for what begins by reading it. */
+/** The record comes with the lookup of the request, which saves a query in operations that begin by reading it. */
 const recordGuard = () => appDataWith<'record', PrefetchedRecord>('record', 'entity_records', 'entity_id');
 
-/** The entity that the path names. Who works with `User` is told, whatever the answer, that it is not the app's users. */
-function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, find: FindEntity) {
-  const inner = nestedResource(guard, 'entity', find, 'entity_name');
-  const warned: typeof inner = {
+/** Finds the entity that the path names. Every answer about `User` warns that its records are not the app's users. */
+function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, findEntity: FindEntity) {
+  const inner = nestedResource(guard, 'entity', findEntity, 'entity_name');
+  const withWarning: typeof inner = {
     ...inner,
     loadNested: (db, proof, exchange) => {
       if (exchange.params.entity_name === 'User') exchange.reply.header('x-warning', 'user_entity_disconnected');
       return (inner.loadNested as NonNullable<typeof inner.loadNested>)(db, proof, exchange);
     },
   };
-  return warned;
+  return withWarning;
 }
 
 export const recordRoutes = (deps: RecordDeps): Route[] => [
@@ -73,16 +73,16 @@ export const recordRoutes = (deps: RecordDeps): Route[] => [
   ...removalRoutes(deps),
 ];
 
-const readRoutes = ({ cursors, findEntity: find }: RecordDeps): Route[] => [
+const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
   route({
     name: 'listRecords',
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'List the records of an entity that the caller may read, newest first',
     description:
-      '`q` is a filter as JSON; any other parameter is a field and the value it must have. A cursor carries filter, order and fields. A page ends early where its data would be more than 8 MiB.',
-    credentials: readCredentialsOfApp,
-    access: entityGuard(appData(), find),
+      '`q` is a filter as JSON. Any other parameter is a field and the value it must have. A cursor contains filter, sort and fields. A page ends early if its data would exceed 8 MiB.',
+    credentials: appReadCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: listLimit,
     query: ListRecordsQuery,
     answers: { 200: items(EntityRecord) },
@@ -94,8 +94,8 @@ const readRoutes = ({ cursors, findEntity: find }: RecordDeps): Route[] => [
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}/count',
     summary: 'Count the records that the caller may read',
-    credentials: readCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    credentials: appReadCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: listLimit,
     query: CountRecordsQuery,
     answers: { 200: RecordCount },
@@ -106,23 +106,23 @@ const readRoutes = ({ cursors, findEntity: find }: RecordDeps): Route[] => [
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
     summary: 'Read one record',
-    credentials: readCredentialsOfApp,
-    access: entityGuard(recordGuard(), find),
+    credentials: appReadCredentials,
+    access: entityGuard(recordGuard(), findEntity),
     limit: perCallerAndApp(300),
     answers: { 200: EntityRecord },
-    refusals: [recordMissing],
+    refusals: [recordNotFound],
     handle: ({ db, access, params }) => getRecord(db, access, params.entity_id),
   }),
 ];
 
-const writeRoutes = ({ events, findEntity: find }: RecordDeps): Route[] => [
+const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
   route({
     name: 'createRecord',
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'Create a record',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    credentials: appWriteCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(100),
     idempotency: 'optional',
     body: RecordBody,
@@ -136,12 +136,12 @@ const writeRoutes = ({ events, findEntity: find }: RecordDeps): Route[] => [
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
     summary: 'Create up to 500 records, all or nothing',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    credentials: appWriteCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(30),
     idempotency: 'optional',
     body: NewRecords,
-    bodyLimitBytes: bulkBytes,
+    bodyLimitBytes: maxBulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
     refusals: [ruleDenied, fieldRuleDenied, uniqueConflict],
@@ -151,44 +151,44 @@ const writeRoutes = ({ events, findEntity: find }: RecordDeps): Route[] => [
     name: 'updateRecord',
     method: 'PUT',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
-    summary: 'Merge the sent fields into one record',
+    summary: 'Update a record by merging the sent fields into it',
     description:
-      'A field left out keeps its value, null clears one. Names that the schema does not declare, and automatic ones, are dropped and named in `X-Ignored-Fields`.',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(recordGuard(), find),
+      'A field that is not sent keeps its value; null clears it. Fields that the schema does not declare, and automatic fields, are ignored and listed in `X-Ignored-Fields`.',
+    credentials: appWriteCredentials,
+    access: entityGuard(recordGuard(), findEntity),
     limit: perCallerAndApp(100),
     body: RecordBody,
     audits,
     answers: { 200: EntityRecord },
-    refusals: [recordMissing, ruleDenied, fieldRuleDenied, uniqueConflict],
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, uniqueConflict],
     handle: ({ db, access, params, body, now }) => updateRecord(db, events, access, params.entity_id, body, now),
   }),
   route({
     name: 'updateRecords',
     method: 'PUT',
     path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
-    summary: 'Merge fields into up to 500 records, all or nothing',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    summary: 'Update up to 500 records, all or nothing',
+    credentials: appWriteCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(30),
     body: RecordChanges,
-    bodyLimitBytes: bulkBytes,
+    bodyLimitBytes: maxBulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
-    refusals: [recordMissing, ruleDenied, fieldRuleDenied, uniqueConflict],
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, uniqueConflict],
     handle: ({ db, access, body, now }) => updateRecords(db, events, access, body, now),
   }),
   route({
     name: 'upsertRecords',
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/upsert',
-    summary: 'Update the records that have the sent keys, and create the others; all or nothing',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    summary: 'Update the records whose key exists and create the others, all or nothing',
+    credentials: appWriteCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(30),
     idempotency: 'optional',
     body: UpsertBody,
-    bodyLimitBytes: bulkBytes,
+    bodyLimitBytes: maxBulkBytes,
     audits,
     answers: { 200: RecordsUpserted },
     refusals: [ruleDenied, fieldRuleDenied, uniqueConflict, { status: 409, code: 'upsert_key_ambiguous' }],
@@ -196,28 +196,28 @@ const writeRoutes = ({ events, findEntity: find }: RecordDeps): Route[] => [
   }),
 ];
 
-const removalRoutes = ({ events, findEntity: find }: RecordDeps): Route[] => [
+const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
   route({
     name: 'deleteRecord',
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
-    summary: 'Put a record in the trash; builders can restore it for 30 days',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    summary: 'Move a record to the trash, from which builders can restore it for 30 days',
+    credentials: appWriteCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(100, 30),
     audits,
     answers: { 200: Success },
-    refusals: [recordMissing, ruleDenied],
+    refusals: [recordNotFound, ruleDenied],
     handle: ({ db, access, params, now }) => deleteRecord(db, events, access, params.entity_id, now),
   }),
   route({
     name: 'deleteRecords',
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}',
-    summary: 'Put the records that a query finds in the trash, up to 5,000',
-    description: 'Only records that the delete rule covers. `X-Truncated` says that there are more.',
-    credentials: writeCredentialsOfApp,
-    access: entityGuard(appData(), find),
+    summary: 'Move the records that match a query to the trash, up to 5,000',
+    description: 'Only records that the delete rule allows are deleted. `X-Truncated` is sent if there are more.',
+    credentials: appWriteCredentials,
+    access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(10),
     body: DeleteRecordsBody,
     audits,
@@ -229,26 +229,26 @@ const removalRoutes = ({ events, findEntity: find }: RecordDeps): Route[] => [
     name: 'restoreRecord',
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/restore',
-    summary: 'Fetch a record back from the trash; rules do not apply',
+    summary: 'Restore a record from the trash; rules do not apply',
     credentials: writeCredentials,
-    access: entityGuard(appAs('editor'), find),
+    access: entityGuard(appAs('editor'), findEntity),
     limit: perCallerAndApp(60),
     audits,
     answers: { 200: EntityRecord },
-    refusals: [recordMissing, uniqueConflict],
+    refusals: [recordNotFound, uniqueConflict],
     handle: ({ db, access, params, now }) => restoreRecord(db, events, access, params.entity_id, now),
   }),
   route({
     name: 'purgeRecord',
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/permanent',
-    summary: 'Delete a record for good; rules do not apply',
+    summary: 'Delete a record permanently; rules do not apply',
     credentials: writeCredentials,
-    access: entityGuard(appAs('editor'), find),
+    access: entityGuard(appAs('editor'), findEntity),
     limit: perCallerAndApp(60),
     audits: ['record.purged', ...audits.sometimes],
     answers: { 200: Success },
-    refusals: [recordMissing],
+    refusals: [recordNotFound],
     handle: ({ db, access, params, now }) => purgeRecord(db, events, access, params.entity_id, now),
   }),
 ];

@@ -1,4 +1,4 @@
-// Owns the end of records: into the trash for 30 days, back from it, and for good (docs/contract.md §5.3).
+// Owns deleting records: into the trash for 30 days, back from it, and permanently (docs/api/entities.md#trash).
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { EventWriter } from '../../../events.ts';
@@ -29,7 +29,7 @@ export function deleteRecord(db: Db, events: EventWriter, access: RecordAccess, 
   );
 }
 
-/** Puts records that are held in the trash. */
+/** Moves locked records to the trash. */
 export async function trashLockedRecords(
   db: Db,
   events: EventWriter,
@@ -41,7 +41,7 @@ export async function trashLockedRecords(
   await persist(db, events, access, writes, (db) => trashRecords(db, access, writes, now));
 }
 
-/** Comes back as it was, told as created. */
+/** Restores a record as it was. Publishes `entity.created`. */
 export function restoreRecord(db: Db, events: EventWriter, access: BuilderAccess, id: string, now: Date) {
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
@@ -55,7 +55,7 @@ export function restoreRecord(db: Db, events: EventWriter, access: BuilderAccess
   );
 }
 
-/** For good, from the trash or past it. */
+/** Deletes a record permanently, whether it is in the trash or not. */
 export function purgeRecord(db: Db, events: EventWriter, access: BuilderAccess, id: string, now: Date) {
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
@@ -71,15 +71,19 @@ export function purgeRecord(db: Db, events: EventWriter, access: BuilderAccess, 
 
 const batchSize = 500;
 
-/** All records of an entity whose schema is to go. */
-export const trashAllRecords =
-  (events: EventWriter, find: FindEntity) =>
-  async (db: Db, access: AppAccess, name: string, now: Date): Promise<void> => {
-    const entity = await find(db, access, name, now);
-    if (entity === undefined) return;
-    let records: StoredRecord[] = [];
-    do {
-      records = await lockNextRecords(db, access, name, records.at(-1), batchSize);
-      await trashLockedRecords(db, events, { ...access, entity }, records, now);
-    } while (records.length === batchSize);
-  };
+/** Moves all records of an entity to the trash, before its schema is deleted. */
+export async function trashAllRecords(
+  { events, findEntity }: { events: EventWriter; findEntity: FindEntity },
+  db: Db,
+  access: AppAccess,
+  name: string,
+  now: Date,
+): Promise<void> {
+  const entity = await findEntity(db, access, name, now);
+  if (entity === undefined) return;
+  let records: StoredRecord[] = [];
+  do {
+    records = await lockNextRecords(db, access, name, records.at(-1), batchSize);
+    await trashLockedRecords(db, events, { ...access, entity }, records, now);
+  } while (records.length === batchSize);
+}

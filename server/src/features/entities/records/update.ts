@@ -1,9 +1,9 @@
-// Owns the changing of records (docs/contract.md §5.5). What is left out stays; of two changes of one field at once, the
-// one that commits later stands; changes of different fields both do.
+// Owns updating records (docs/api/entities.md#update-a-record). Fields that are not sent keep their value. Of concurrent
+// updates of different fields both take effect; of the same field, the one that commits last.
 import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
-import { ValidationError } from '../../../kit/http/faults.ts';
+import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { DataRecord } from '../rules/rule.ts';
@@ -31,49 +31,53 @@ import { auditUserEntityWrite, persist, prepareWrite } from './write.ts';
 
 const maxOptimisticTries = 3;
 
+/**
+ * Optimistic: decides on the version that was read, and saves only if the record still has that version, so that no lock
+ * is held in between. After three conflicts the record is locked instead. It is also locked while keys are being built,
+ * because the build may add a key row that the statement of the write does not see.
+ */
 export function updateRecord(
   db: Db,
   events: EventWriter,
   access: RecordAccess & { readonly record?: PrefetchedRecord | null },
   id: string,
-  sent: RecordInput,
+  input: RecordInput,
   now: Date,
 ): Promise<Answer<PresentedRecord>> {
   return auditUserEntityWrite(db, access, now, async (db) => {
-    // Decided on a version and saved if it is still that one: a read and a write, and no lock in between. While keys are
-    // being built the record may have got one that the statement of the write does not see: then it is held first.
     for (let tries = hasAllKeysBuilt(access.entity) ? 0 : maxOptimisticTries; tries < maxOptimisticTries; tries += 1) {
       const record = tries === 0 ? await findPrefetchedRecord(db, access, id) : await findRecord(db, access, id);
-      const answer = await updateOnce(db, events, access, record, sent, now);
+      const answer = await updateVersion(db, events, access, record, input, now);
       if (answer !== undefined) return answer;
     }
-    // So many write to it that it moved on each time: now in turn.
     return transaction(db, async (db) => {
-      const answer = await updateOnce(db, events, access, await lockRecord(db, access, id), sent, now);
-      if (answer === undefined) throw new Error('a record changed while it was held');
+      const answer = await updateVersion(db, events, access, await lockRecord(db, access, id), input, now);
+      if (answer === undefined) throw new Error('a locked record changed');
       return answer;
     });
   });
 }
 
-/** Undefined when the record has moved on since it was read. */
-async function updateOnce(
+/** Returns undefined if the record no longer has the version that was read. */
+async function updateVersion(
   db: Db,
   events: EventWriter,
   access: RecordAccess,
   before: StoredRecord | undefined,
-  sent: RecordInput,
+  input: RecordInput,
   now: Date,
 ): Promise<Answer<PresentedRecord> | undefined> {
   if (before === undefined) throw recordNotFound();
   refuseIfNotAllowed(access, before, 'update');
-  const { result: data, ignored } = collectFaults((found) => mergeData(access, before, sent, ['body'], found));
+  const { result: data, ignored } = collectFaults((validation) =>
+    mergeData(access, before, input, ['body'], validation),
+  );
   const after = buildUpdatedRecord(before, data, now);
-  refuseUpdate(access, before, after, sent);
+  refuseUpdate(access, before, after, input);
   const write = prepareWrite(events, access, 'entity.updated', { before, after }, now);
   const isSaved = await persist(db, events, access, [write], (db) => saveRecord(db, access, before.version, write));
   if (!isSaved) return undefined;
-  return withNotes(presentWrittenRecord(access, after, sent), {
+  return withNotes(presentWrittenRecord(access, after, input), {
     ignored,
     ...(write.changed.length === 0 && { changed: false }),
   });
@@ -89,7 +93,7 @@ const buildUpdatedRecord = (before: DataRecord, data: DataRecord['data'], now: D
   is_sample: before.is_sample,
 });
 
-/** All or nothing; each step is taken for every record before the next. */
+/** Updates all records or none. Each check runs on every record before the next check, so the first to fail is reported. */
 export function updateRecords(
   db: Db,
   events: EventWriter,
@@ -100,63 +104,58 @@ export function updateRecords(
   const ids = parseIds(items);
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
-      const held = new Map((await lockRecords(db, access, ids)).map((record) => [record.id, record]));
-      const missing = ids.findIndex((id) => !mayKnowOf(access, held.get(id), 'update'));
-      if (missing >= 0)
-        throw new Problem('not_found', 'record_not_found', `There is no such record: number ${missing} of the list.`);
-      const targets = ids.map((id, index) => {
-        const { id: _, ...sent } = items[index] as RecordInput;
-        return { before: held.get(id) as StoredRecord, sent, loc: ['body', index] };
+      const locked = new Map((await lockRecords(db, access, ids)).map((record) => [record.id, record]));
+      const updates = items.map(({ id: _, ...input }, index): RecordUpdate => {
+        const before = locked.get(ids[index] ?? '');
+        if (before === undefined || !mayKnowOf(access, before, 'update')) throw recordAtIndexNotFound(index);
+        return { before, input, loc: ['body', index] };
       });
-      for (const { before } of targets) refuseIfNotAllowed(access, before, 'update');
-      const { shown, ignored } = await updateLockedRecords(db, events, access, targets, now);
-      return withNotes(shown, { ignored });
+      for (const { before } of updates) refuseIfNotAllowed(access, before, 'update');
+      const { presented, ignored } = await updateLockedRecords(db, events, access, updates, now);
+      return withNotes(presented, { ignored });
     }),
   );
 }
 
+const recordAtIndexNotFound = (index: number) =>
+  new Problem('not_found', 'record_not_found', `There is no such record: the one at index ${index} of the list.`);
+
 export interface RecordUpdate {
   readonly before: StoredRecord;
-  readonly sent: RecordInput;
+  readonly input: RecordInput;
   readonly loc: readonly (string | number)[];
 }
 
-/** Changes records that are held and covered: the same steps as for one, each for all of them. */
+/** Updates locked records that the update rule allows: the steps of a single update, each for all records. */
 export async function updateLockedRecords(
   db: Db,
   events: EventWriter,
   access: RecordAccess,
-  targets: readonly RecordUpdate[],
+  updates: readonly RecordUpdate[],
   now: Date,
-): Promise<{ shown: PresentedRecord[]; ignored: string[] }> {
-  const { result: datas, ignored } = collectFaults((found) =>
-    targets.map(({ before, sent, loc }) => mergeData(access, before, sent, loc, found)),
+): Promise<{ presented: PresentedRecord[]; ignored: string[] }> {
+  const { result: changes, ignored } = collectFaults((validation) =>
+    updates.map(({ before, input, loc }) => {
+      const data = mergeData(access, before, input, loc, validation);
+      return { before, after: buildUpdatedRecord(before, data, now), input };
+    }),
   );
-  const afters = targets.map(({ before }, index) =>
-    buildUpdatedRecord(before, datas[index] as DataRecord['data'], now),
-  );
-  for (const [index, { before, sent }] of targets.entries())
-    refuseUpdate(access, before, afters[index] as DataRecord, sent);
-  const writes = targets.map(({ before }, index) =>
-    prepareWrite(events, access, 'entity.updated', { before, after: afters[index] as DataRecord }, now),
-  );
+  for (const { before, after, input } of changes) refuseUpdate(access, before, after, input);
+  const writes = changes.map((change) => prepareWrite(events, access, 'entity.updated', change, now));
   await persist(db, events, access, writes, (db) => saveRecords(db, access, writes));
-  return {
-    shown: targets.map(({ sent }, index) => presentWrittenRecord(access, afters[index] as DataRecord, sent)),
-    ignored,
-  };
+  return { presented: changes.map(({ after, input }) => presentWrittenRecord(access, after, input)), ignored };
 }
 
 function parseIds(items: readonly RecordInput[]): string[] {
-  const seen = new Set<unknown>();
-  const faults = items.flatMap(({ id }, index) => {
-    const fault = (type: string, msg: string) => [{ loc: ['body', index, 'id'], type, msg }];
-    if (id === undefined || id === null) return fault('missing', 'is required');
-    if (typeof id !== 'string') return fault('string_type', 'must be a text');
-    if (seen.has(id)) return fault('duplicate_items', 'must not repeat an id');
-    seen.add(id);
-    return [];
-  });
+  const faults: Fault[] = [];
+  const ids = new Set<string>();
+  for (const [index, { id }] of items.entries()) {
+    const addFault = (type: string, msg: string) => faults.push({ loc: ['body', index, 'id'], type, msg });
+    if (id === undefined || id === null) addFault('missing', 'is required');
+    else if (typeof id !== 'string') addFault('string_type', 'must be a string');
+    else if (ids.has(id)) addFault('duplicate_items', 'must not repeat an id');
+    else ids.add(id);
+  }
   if (faults.length > 0) throw new ValidationError(faults);
-  return items.map(({ id }) => id as string);
+  return [...ids];
 }

@@ -1,4 +1,4 @@
-// Owns the storing of decided changes: the record, its keys and what is told of it, together or not at all.
+// Owns storing a change of records: the record, its keys and its event, all or nothing.
 import { audit } from '../../../core/audit/audit.ts';
 import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
@@ -11,7 +11,7 @@ import { type BuilderAccess, buildRecordEvent, type RecordAccess, type RecordEve
 import { listIdsByFields } from './store/list.ts';
 import type { RecordWrite } from './store/records.ts';
 
-/** What storing takes: the record as it was, where there was one, and as it is to be. */
+/** A record before and after a change. `before` is null for a new record, `after` for a deleted one. */
 export interface RecordChange {
   readonly before: DataRecord | null;
   readonly after: DataRecord | null;
@@ -31,7 +31,7 @@ export function prepareWrite(
   return { record: (after ?? before) as DataRecord, removedKeys: removed, addedKeys: added, event, changed };
 }
 
-/** Runs the statements of a change, and says in the contract's words which fields were not unique. */
+/** Runs the statements of a change. A violation of a unique key becomes 409 `unique_conflict` with the fields' names. */
 export async function persist<T>(
   db: Db,
   events: EventWriter,
@@ -47,11 +47,12 @@ export async function persist<T>(
   } catch (error) {
     const { constraint, detail = '' } = error as { constraint?: string; detail?: string };
     if (constraint !== 'entity_keys_unique') throw error;
+    // The detail contains the key's name, `unique(shop,number)#7`.
     throw uniqueConflict(/unique\(([\w,]*)\)/.exec(detail)?.[1]?.split(',') ?? []);
   }
 }
 
-/** While a unique key is being built, records that do not have it yet are looked at themselves. */
+/** While a unique key is being built, some records have no key row yet, so their data is compared instead. */
 async function refuseDuplicatesDuringBuild(
   db: Db,
   access: RecordAccess | BuilderAccess,
@@ -59,12 +60,12 @@ async function refuseDuplicatesDuringBuild(
 ): Promise<void> {
   const { keys, ready } = access.entity;
   for (const key of keys.filter((each) => each.isUnique && !ready.has(each.name))) {
-    const isUnder = (row: { key: string }) => row.key === key.name;
+    const isOfKey = (row: { key: string }) => row.key === key.name;
     const names = key.paths.flatMap((path) => (path.column === undefined ? path.names : []));
-    const taking = writes.filter(({ addedKeys }) => addedKeys.some(isUnder)).map(({ record }) => record.data);
+    const taking = writes.filter(({ addedKeys }) => addedKeys.some(isOfKey)).map(({ record }) => record.data);
     if (taking.length === 0) continue;
     const changing = writes.filter(
-      ({ removedKeys, addedKeys }) => removedKeys.some(isUnder) || addedKeys.some(isUnder),
+      ({ removedKeys, addedKeys }) => removedKeys.some(isOfKey) || addedKeys.some(isOfKey),
     );
     const others = await listIdsByFields(
       db,
@@ -78,12 +79,20 @@ async function refuseDuplicatesDuringBuild(
 }
 
 const uniqueConflict = (fields: readonly string[]) =>
-  new Problem('conflict', 'unique_conflict', 'Another record has these values, which must be unique.', {
-    members: { fields },
-    retrySafe: false,
-  });
+  new Problem(
+    'conflict',
+    'unique_conflict',
+    'Another record has the same values in fields that must be unique. Send other values.',
+    {
+      members: { fields },
+      retrySafe: false,
+    },
+  );
 
-/** Records under `User` are not the app's users: who writes them may believe they are, so it is on record. */
+/**
+ * Runs the write, and audits it if the entity is `User`: those records are not the app's users, although the writer may
+ * believe so (docs/api/entities.md#the-user-entity).
+ */
 export function auditUserEntityWrite<T>(
   db: Db,
   access: RecordAccess | BuilderAccess,

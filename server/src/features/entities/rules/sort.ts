@@ -41,7 +41,7 @@ export interface SortSql {
   /** An expression of type text[]: the sort values of a record, for the cursor. */
   readonly position: string;
   /** A condition that is true for records after a position. */
-  after(position: readonly string[]): string;
+  after(position: readonly unknown[]): string;
 }
 
 /** One expression to order by. A property needs three: its type's rank, its number, its text. */

@@ -1,21 +1,21 @@
-// Owns what of a stored value a schema declares: values of fields that it no longer has stay stored, and hidden
-// (docs/contract.md §5.2).
+// Owns which parts of stored data a schema declares. Values of removed fields stay stored but hidden
+// (docs/api/entities.md#put-a-schema).
 import { isObject } from '../rules/values.ts';
 import type { Field, Fields } from './field.ts';
 
 type FieldMap = Fields['fields'];
 
-/** The fields of an object that are declared, each with what is declared of it. */
+/** The declared fields of an object, each with the declared parts of its value. */
 export function pickDeclaredFields(fields: FieldMap, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const shown: Record<string, unknown> = {};
+  const picked: Record<string, unknown> = {};
   for (const [name, field] of fields) {
     const value = Object.hasOwn(data, name) ? pickDeclaredValue(field, data[name]) : undefined;
-    if (value !== undefined) shown[name] = value;
+    if (value !== undefined) picked[name] = value;
   }
-  return shown;
+  return picked;
 }
 
-/** A value that is of another type by now stays readable, but no object whose names are declared nowhere any more. */
+/** A value of another type than the schema now has stays readable, except an object whose names are no longer declared. */
 function pickDeclaredValue(field: Field, value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = field.types.includes('array') ? field.items : field;
@@ -28,7 +28,7 @@ function pickDeclaredValue(field: Field, value: unknown): unknown {
   return field.types.includes('object') ? value : undefined;
 }
 
-/** The fields that a schema no longer declares, as paths: `address.zip`. */
+/** The paths that the new schema no longer declares: `address.zip`. */
 export const listRemovedFields = (before: FieldMap, after: FieldMap, path: readonly string[] = []): string[] =>
   [...before].flatMap(([name, field]) => {
     const [now, at] = [after.get(name), [...path, name]];

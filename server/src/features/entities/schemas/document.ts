@@ -1,10 +1,10 @@
-// Owns the reading of schema documents (docs/contract.md §5.1): strict, all faults at once. What is not understood is
-// refused, because a keyword or rule without effect would be believed.
+// Owns parsing schema documents (docs/api/entities.md#schema-document): strict, all faults at once. Unknown keywords are
+// refused, because callers would rely on a keyword or rule that has no effect.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { parseFieldRules } from '../rules/field-rules.ts';
 import { type Parsed, parseRules } from '../rules/grammar.ts';
-import type { SchemaProperties as NamedFields } from '../rules/properties.ts';
+import type { SchemaProperties } from '../rules/properties.ts';
 import { isEqual, isObject } from '../rules/values.ts';
 import {
   anyText,
@@ -24,7 +24,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 export const entityName = /^[A-Za-z]\w{0,63}$/;
 const fieldName = /^[A-Za-z_]\w{0,63}$/;
-// `__proto__` means something else to too many readers of JSON.
+// Many JSON libraries treat `__proto__` specially.
 const reservedNames = new Set<string>([
   ...automaticFieldNames,
   'is_deleted',
@@ -42,18 +42,17 @@ const maxUnique = 5;
 const maxUniqueFields = 3;
 const maxPatternCost = 5_000;
 
-/** The parsed schema, or what is wrong with the document. Documents of one request share what is left of `matching`. */
+/** Returns the parsed schema, or all faults of the document. The documents of one request share a pattern budget. */
 export function parseSchema(
   json: unknown,
   loc: Loc,
-  matching: PatternBudget = newValidation(),
+  patternBudget: PatternBudget = newValidation(),
 ): { schema: EntitySchema } | { faults: Fault[] } {
-  const reading: ParseState = { faults: [], propertyCount: 0, patternCost: 0, patternBudget: matching };
-  const schema = parseDocument(json, loc, reading);
-  return schema === undefined || reading.faults.length > 0 ? { faults: reading.faults } : { schema };
+  const state: ParseState = { faults: [], propertyCount: 0, patternCost: 0, patternBudget };
+  const schema = parseDocument(json, loc, state);
+  return schema === undefined || state.faults.length > 0 ? { faults: state.faults } : { schema };
 }
 
-/** One reading of one document. */
 interface ParseState {
   readonly faults: Fault[];
   propertyCount: number;
@@ -65,67 +64,65 @@ type PatternBudget = Pick<Validation, 'steps'>;
 
 const documentKeywords = ['name', 'type', 'title', 'description', 'properties', 'required', 'unique', 'rls'];
 
-function parseDocument(json: unknown, loc: Loc, reading: ParseState): EntitySchema | undefined {
-  if (!isObject(json)) return addFault(reading, loc, 'must be an object');
+function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema | undefined {
+  if (!isObject(json)) return addFault(state, loc, 'must be an object');
   if (Buffer.byteLength(JSON.stringify(json)) > maxBytes)
-    return addFault(reading, loc, `must be at most ${maxBytes} bytes as JSON`);
-  checkKeywords(json, documentKeywords, loc, reading);
+    return addFault(state, loc, `must be at most ${maxBytes} bytes as JSON`);
+  checkKeywords(json, documentKeywords, loc, state);
   if (typeof json.name !== 'string' || !entityName.test(json.name))
-    addFault(reading, [...loc, 'name'], `must match ${entityName.source}`);
-  if (json.type !== undefined && json.type !== 'object') addFault(reading, [...loc, 'type'], 'must be object');
-  checkTexts(json, loc, reading);
-  // Rules may name any field of the document; what is wrong with a field is told once, below.
-  const named = collectProperties(json.properties) ?? {};
-  const inner = parseFields(json, loc, reading, 1);
+    addFault(state, [...loc, 'name'], `must match ${entityName.source}`);
+  if (json.type !== undefined && json.type !== 'object') addFault(state, [...loc, 'type'], 'must be object');
+  checkTexts(json, loc, state);
+  // Rules may name any field of the document. Faults of the fields themselves are recorded by parseFields.
+  const properties = collectProperties(json.properties) ?? {};
+  const inner = parseFields(json, loc, state, 1);
   return {
     ...inner,
     name: json.name as string,
-    patternCost: reading.patternCost,
-    unique: parseUnique(json.unique, inner, [...loc, 'unique'], reading),
-    properties: named,
-    rules: unwrap(parseRules(json.rls, [...loc, 'rls'], named, 'entity'), reading)?.rules ?? noRules,
-    fieldRules: unwrap(parseFieldRules(named, [...loc, 'properties']), reading)?.fieldRules ?? [],
+    patternCost: state.patternCost,
+    unique: parseUnique(json.unique, inner, [...loc, 'unique'], state),
+    properties,
+    rules: unwrap(parseRules(json.rls, [...loc, 'rls'], properties, 'entity'), state)?.rules ?? noRules,
+    fieldRules: unwrap(parseFieldRules(properties, [...loc, 'properties']), state)?.fieldRules ?? [],
   };
 }
 
-/** What a document declares, as far as it can be read. */
-function collectProperties(json: unknown): NamedFields | undefined {
+/** The properties that a document declares, as far as they can be parsed. */
+function collectProperties(json: unknown): SchemaProperties | undefined {
   if (!isObject(json)) return undefined;
-  const named = Object.entries(json).map(([name, property]) => [name, collectProperty(property)] as const);
-  return Object.fromEntries(named);
+  return Object.fromEntries(Object.entries(json).map(([name, property]) => [name, collectProperty(property)]));
 }
 
-function collectProperty(json: unknown): NamedFields[string] {
+function collectProperty(json: unknown): SchemaProperties[string] {
   if (!isObject(json)) return {};
   const items = isObject(json.items) ? collectProperty(json.items) : undefined;
   return { type: json.type as string, properties: collectProperties(json.properties), items, rls: json.rls };
 }
 
-function parseFields(json: JsonObject, loc: Loc, reading: ParseState, depth: number): Fields {
+function parseFields(json: JsonObject, loc: Loc, state: ParseState, depth: number): Fields {
   const fields = new Map<string, Field>();
   const at = [...loc, 'properties'];
-  if (json.properties !== undefined && !isObject(json.properties)) addFault(reading, at, 'must be an object');
-  if (depth > maxDepth && isObject(json.properties)) addFault(reading, at, `is nested deeper than ${maxDepth} levels`);
+  if (json.properties !== undefined && !isObject(json.properties)) addFault(state, at, 'must be an object');
+  if (depth > maxDepth && isObject(json.properties)) addFault(state, at, `is nested deeper than ${maxDepth} levels`);
   else if (isObject(json.properties)) {
     for (const [name, property] of Object.entries(json.properties)) {
-      reading.propertyCount += 1;
-      if (reading.propertyCount === maxProperties + 1)
-        addFault(reading, at, `has more than ${maxProperties} properties`);
-      if (!fieldName.test(name)) addFault(reading, [...at, name], `a name must match ${fieldName.source}`);
-      else if (reservedNames.has(name)) addFault(reading, [...at, name], 'is a name that records have by themselves');
-      else fields.set(name, parseField(property, [...at, name], reading, depth));
+      state.propertyCount += 1;
+      if (state.propertyCount === maxProperties + 1) addFault(state, at, `has more than ${maxProperties} properties`);
+      if (!fieldName.test(name)) addFault(state, [...at, name], `a name must match ${fieldName.source}`);
+      else if (reservedNames.has(name)) addFault(state, [...at, name], 'is a reserved name');
+      else fields.set(name, parseField(property, [...at, name], state, depth));
     }
   }
-  return { fields, required: parseRequired(json.required, fields, [...loc, 'required'], reading) };
+  return { fields, required: parseRequired(json.required, fields, [...loc, 'required'], state) };
 }
 
-function parseRequired(json: unknown, fields: ReadonlyMap<string, Field>, loc: Loc, reading: ParseState): Set<string> {
+function parseRequired(json: unknown, fields: ReadonlyMap<string, Field>, loc: Loc, state: ParseState): Set<string> {
   if (json === undefined) return new Set();
-  if (!Array.isArray(json)) addFault(reading, loc, 'must be a list of names');
+  if (!Array.isArray(json)) addFault(state, loc, 'must be a list of names');
   const names = Array.isArray(json) ? json : [];
   for (const [index, name] of names.entries()) {
     if (typeof name !== 'string' || !fields.has(name))
-      addFault(reading, [...loc, index], 'must be the name of a property');
+      addFault(state, [...loc, index], 'must be the name of a property');
   }
   return new Set(names as string[]);
 }
@@ -142,143 +139,145 @@ const commonKeywords = ['type', 'title', 'description', 'enum', 'enumNames', 'de
 
 const placeholderField = anyText;
 
-function parseField(json: unknown, loc: Loc, reading: ParseState, depth: number): Field {
-  if (!isObject(json)) return addFault(reading, loc, 'must be an object') ?? placeholderField;
-  const { types, nullable } = parseTypes(json.type, [...loc, 'type'], reading);
-  checkKeywords(json, [...commonKeywords, ...types.flatMap((type) => keywordsByType[type])], loc, reading);
-  checkTexts(json, loc, reading);
-  const items = json.items === undefined ? undefined : parseItems(json.items, [...loc, 'items'], reading, depth + 1);
-  const properties = json.properties === undefined ? undefined : parseFields(json, loc, reading, depth + 1);
+function parseField(json: unknown, loc: Loc, state: ParseState, depth: number): Field {
+  if (!isObject(json)) return addFault(state, loc, 'must be an object') ?? placeholderField;
+  const { types, nullable } = parseTypes(json.type, [...loc, 'type'], state);
+  checkKeywords(json, [...commonKeywords, ...types.flatMap((type) => keywordsByType[type])], loc, state);
+  checkTexts(json, loc, state);
+  const items = json.items === undefined ? undefined : parseItems(json.items, [...loc, 'items'], state, depth + 1);
+  const properties = json.properties === undefined ? undefined : parseFields(json, loc, state, depth + 1);
   const plain: Field = {
     types,
     nullable,
-    ...parseBounds(json, loc, reading),
+    ...parseBounds(json, loc, state),
     ...(items && { items }),
     ...(properties && { properties }),
   };
-  const choices = parseEnum(json, plain, loc, reading);
+  const choices = parseEnum(json, plain, loc, state);
   const field = choices === undefined ? plain : { ...plain, enum: choices };
   if (json.default === undefined || json.default === null) return field;
-  return { ...field, default: parseEmbeddedValue(field, json.default, [...loc, 'default'], reading) };
+  return { ...field, default: parseEmbeddedValue(field, json.default, [...loc, 'default'], state) };
 }
 
-function parseItems(json: unknown, loc: Loc, reading: ParseState, depth: number): Field {
-  if (depth > maxDepth) return addFault(reading, loc, `is nested deeper than ${maxDepth} levels`) ?? placeholderField;
-  return parseField(json, loc, reading, depth);
+function parseItems(json: unknown, loc: Loc, state: ParseState, depth: number): Field {
+  if (depth > maxDepth) return addFault(state, loc, `is nested deeper than ${maxDepth} levels`) ?? placeholderField;
+  return parseField(json, loc, state, depth);
 }
 
-function parseTypes(json: unknown, loc: Loc, reading: ParseState): { types: FieldType[]; nullable: boolean } {
+function parseTypes(json: unknown, loc: Loc, state: ParseState): { types: FieldType[]; nullable: boolean } {
   const listed: unknown[] = json === undefined ? ['string'] : Array.isArray(json) ? json : [json];
   const types = listed.filter(
     (type): type is FieldType => typeof type === 'string' && Object.hasOwn(keywordsByType, type),
   );
   const nullable = Array.isArray(json) && json.includes('null');
   const isKnown = types.length + (nullable ? 1 : 0) === listed.length && new Set(listed).size === listed.length;
-  if (!isKnown || types.length === 0) addFault(reading, loc, `must be of: ${Object.keys(keywordsByType).join(', ')}`);
+  if (!isKnown || types.length === 0)
+    addFault(state, loc, `must be one or more of ${Object.keys(keywordsByType).join(', ')}; a list may add null`);
   return { types: types.length > 0 ? types : ['string'], nullable };
 }
 
-function parseBounds(json: JsonObject, loc: Loc, reading: ParseState) {
-  const count = (word: string) => parseNumber(json[word], [...loc, word], reading, true);
-  const bound = (word: string) => parseNumber(json[word], [...loc, word], reading, false);
+function parseBounds(json: JsonObject, loc: Loc, state: ParseState) {
+  const count = (word: string) => parseNumber(json[word], [...loc, word], state, true);
+  const bound = (word: string) => parseNumber(json[word], [...loc, word], state, false);
   const [minLength, maxLength] = [count('minLength'), count('maxLength')];
   const [minimum, maximum] = [bound('minimum'), bound('maximum')];
   if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY))
-    addFault(reading, [...loc, 'minLength'], 'is above maxLength');
+    addFault(state, [...loc, 'minLength'], 'is above maxLength');
   if ((minimum ?? Number.NEGATIVE_INFINITY) > (maximum ?? Number.POSITIVE_INFINITY))
-    addFault(reading, [...loc, 'minimum'], 'is above maximum');
-  const pattern = parsePattern(json.pattern, [...loc, 'pattern'], reading);
+    addFault(state, [...loc, 'minimum'], 'is above maximum');
+  const pattern = parsePattern(json.pattern, [...loc, 'pattern'], state);
   const format = json.format as FormatName | undefined;
   if (format !== undefined && !(typeof format === 'string' && Object.hasOwn(formats, format)))
-    addFault(reading, [...loc, 'format'], `must be of: ${Object.keys(formats).join(', ')}`);
+    addFault(state, [...loc, 'format'], `must be one of ${Object.keys(formats).join(', ')}`);
   const bounds = { minLength, maxLength, minimum, maximum, pattern, format };
   return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined)) as Partial<
     typeof bounds
   >;
 }
 
-function parsePattern(json: unknown, loc: Loc, reading: ParseState): Pattern | undefined {
-  if (json === undefined || reading.patternCost > maxPatternCost) return undefined;
+function parsePattern(json: unknown, loc: Loc, state: ParseState): Pattern | undefined {
+  if (json === undefined || state.patternCost > maxPatternCost) return undefined;
   const pattern = typeof json === 'string' ? compilePattern(json) : undefined;
-  if (pattern === undefined) return addFault(reading, loc, 'must be a pattern of RE2, of at most 200 characters');
-  reading.patternCost += pattern.cost;
-  if (reading.patternCost > maxPatternCost) addFault(reading, loc, 'makes the patterns together too large');
+  if (pattern === undefined)
+    return addFault(state, loc, 'must be an RE2 pattern of at most 200 characters that is not too large');
+  state.patternCost += pattern.cost;
+  if (state.patternCost > maxPatternCost) addFault(state, loc, 'makes the patterns of this schema too large in total');
   return pattern;
 }
 
-function parseNumber(json: unknown, loc: Loc, reading: ParseState, isCount: boolean): number | undefined {
+function parseNumber(json: unknown, loc: Loc, state: ParseState, isCount: boolean): number | undefined {
   if (json === undefined) return undefined;
   const holds = isCount ? Number.isSafeInteger(json) && (json as number) >= 0 : Number.isFinite(json);
   return holds
     ? (json as number)
-    : addFault(reading, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
+    : addFault(state, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
 }
 
-function parseEnum(json: JsonObject, field: Field, loc: Loc, reading: ParseState): unknown[] | undefined {
+function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState): unknown[] | undefined {
   const at = [...loc, 'enum'];
   const { enum: choices, enumNames: names } = json;
   const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= maxEnum;
-  if (choices !== undefined && !isList) addFault(reading, at, `must be a list of 1 to ${maxEnum} values`);
+  if (choices !== undefined && !isList) addFault(state, at, `must be a list of 1 to ${maxEnum} values`);
   const fits = isList && Array.isArray(names) && names.length === choices.length && names.every(isText);
-  if (names !== undefined && !fits) addFault(reading, [...loc, 'enumNames'], 'must be a text for each value of enum');
+  if (names !== undefined && !fits) addFault(state, [...loc, 'enumNames'], 'must have a string for each value of enum');
   if (!isList) return undefined;
   const isRepeated = choices.some((choice, index) => choices.slice(0, index).some((other) => isEqual(choice, other)));
-  if (isRepeated) addFault(reading, at, 'must not repeat a value');
+  if (isRepeated) addFault(state, at, 'must not repeat a value');
   const values = choices.filter((choice) => choice !== null || !field.nullable);
-  return values.map((choice, index) => parseEmbeddedValue(field, choice, [...at, index], reading));
+  return values.map((choice, index) => parseEmbeddedValue(field, choice, [...at, index], state));
 }
 
-/** A value in the document itself must be one that a record may have. */
-function parseEmbeddedValue(field: Field, value: unknown, loc: Loc, reading: ParseState): unknown {
-  const found = { ...newValidation(), steps: reading.patternBudget.steps };
-  const checked = validateValue(field, value, loc, found);
-  reading.patternBudget.steps = found.steps;
-  for (const fault of found.faults) addFault(reading, fault.loc, fault.msg);
-  if (found.ignored.length > 0) addFault(reading, loc, 'has a name that is no property');
+/** Validates a value inside the document (`default`, `enum`): a record must be able to have it. */
+function parseEmbeddedValue(field: Field, value: unknown, loc: Loc, state: ParseState): unknown {
+  const validation = { ...newValidation(), steps: state.patternBudget.steps };
+  const checked = validateValue(field, value, loc, validation);
+  state.patternBudget.steps = validation.steps;
+  for (const fault of validation.faults) addFault(state, fault.loc, fault.msg);
+  if (validation.ignored.length > 0) addFault(state, loc, "contains a name that isn't a declared property");
   return checked;
 }
 
-function parseUnique(json: unknown, { fields }: Fields, loc: Loc, reading: ParseState): string[][] {
+function parseUnique(json: unknown, { fields }: Fields, loc: Loc, state: ParseState): string[][] {
   if (json === undefined) return [];
   if (!Array.isArray(json) || json.length > maxUnique)
-    return addFault(reading, loc, `must be at most ${maxUnique} lists of names`) ?? [];
+    return addFault(state, loc, `must be at most ${maxUnique} lists of names`) ?? [];
   for (const [index, list] of json.entries()) {
     const names: unknown[] = Array.isArray(list) ? list : [];
     const isList = names.length > 0 && names.length <= maxUniqueFields && new Set(names).size === names.length;
     if (!isList || !names.every((name) => isScalar(fields.get(name as string))))
       addFault(
-        reading,
+        state,
         [...loc, index],
-        `must be 1 to ${maxUniqueFields} different names of fields that hold one value`,
+        `must be 1 to ${maxUniqueFields} different names of fields that aren't arrays or objects`,
       );
   }
   const spelled = json.map((list) => JSON.stringify(list));
-  if (new Set(spelled).size !== spelled.length) addFault(reading, loc, 'must not repeat a list');
+  if (new Set(spelled).size !== spelled.length) addFault(state, loc, 'must not repeat a list');
   return json as string[][];
 }
 
 export const isScalar = (field: Field | undefined): boolean =>
   field !== undefined && !field.types.includes('array') && !field.types.includes('object');
 
-function unwrap<T extends object>(parsed: Parsed<T>, reading: ParseState): T | undefined {
+function unwrap<T extends object>(parsed: Parsed<T>, state: ParseState): T | undefined {
   if (!('faults' in parsed)) return parsed;
-  reading.faults.push(...parsed.faults);
+  state.faults.push(...parsed.faults);
   return undefined;
 }
 
-function checkTexts(json: JsonObject, loc: Loc, reading: ParseState): void {
+function checkTexts(json: JsonObject, loc: Loc, state: ParseState): void {
   for (const word of ['title', 'description'])
-    if (json[word] !== undefined && !isText(json[word])) addFault(reading, [...loc, word], 'must be a text');
+    if (json[word] !== undefined && !isText(json[word])) addFault(state, [...loc, word], 'must be a string');
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && isStorableText(value);
 
-function checkKeywords(json: JsonObject, words: readonly string[], loc: Loc, reading: ParseState): void {
+function checkKeywords(json: JsonObject, words: readonly string[], loc: Loc, state: ParseState): void {
   for (const word of Object.keys(json))
-    if (!words.includes(word)) addFault(reading, [...loc, word], 'is not understood here');
+    if (!words.includes(word)) addFault(state, [...loc, word], 'is not a known keyword here');
 }
 
-function addFault(reading: ParseState, loc: Loc, msg: string, type = 'schema_syntax'): undefined {
-  reading.faults.push({ loc, msg, type });
+function addFault(state: ParseState, loc: Loc, msg: string, type = 'schema_syntax'): undefined {
+  state.faults.push({ loc, msg, type });
   return undefined;
 }

@@ -1,7 +1,7 @@
-// Owns the parsed form of a schema: what a document (docs/contract.md §5.1) says, made ready to check values by.
+// Owns the parsed form of a schema document (docs/api/entities.md#schema-document), by which values are validated.
 import type { FieldRules } from '../rules/field-rules.ts';
 import type { Rules } from '../rules/grammar.ts';
-import type { SchemaProperties as NamedFields } from '../rules/properties.ts';
+import type { SchemaProperties } from '../rules/properties.ts';
 import type { FormatName } from './formats.ts';
 import type { Pattern } from './pattern.ts';
 
@@ -15,7 +15,7 @@ export interface Fields {
 
 export interface Field {
   readonly types: readonly FieldType[];
-  /** Null is one of its values. */
+  /** Null is an allowed value. */
   readonly nullable: boolean;
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
@@ -26,7 +26,7 @@ export interface Field {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly items?: Field;
-  /** Undefined: any fields. */
+  /** Undefined: any fields are allowed. */
   readonly properties?: Fields;
 }
 
@@ -35,21 +35,21 @@ export interface EntitySchema extends Fields {
   readonly unique: readonly (readonly string[])[];
   readonly rules: Rules;
   readonly fieldRules: FieldRules;
-  /** How large its patterns are together. */
+  /** The size of all its patterns together. */
   readonly patternCost: number;
-  /** The properties of the document, for queries that name them. */
-  readonly properties: NamedFields;
+  /** The properties of the document, which rules and queries may name. */
+  readonly properties: SchemaProperties;
 }
 
-/** Names that every record has by itself. */
-export const automaticFieldNames = [
+/** The fields that every record has without declaring them. */
+export const automaticFieldNames: readonly string[] = [
   'id',
   'created_date',
   'updated_date',
   'created_by',
   'created_by_id',
   'is_sample',
-] as const;
+];
 
 export const noRules: Rules = {
   create: 'missing',

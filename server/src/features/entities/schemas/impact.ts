@@ -1,5 +1,5 @@
-// Owns what a new schema would mean for the records that are there: which break it, and which it opens to strangers.
-
+// Owns measuring the impact of a new schema on existing records: how many violate it, and which of them it opens to
+// principals who had no access before.
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Db } from '../../../tables.ts';
@@ -21,52 +21,57 @@ export interface Impact {
 
 const operations = ['create', 'read', 'update', 'delete'] as const;
 
-/** Nobody known, and somebody who is signed in and nothing more. */
+/** An anonymous caller, and a signed-in principal without attributes. */
 const samplePrincipals: readonly [kind: string, principal: Principal][] = [
   ['anonymous', { kind: 'anonymous' }],
   ['any_user', { kind: 'signed_in', id: '', email: '', full_name: '', role: 'user', data: {} }],
 ];
 
-/** Also says whether every record was looked at, or only the newest. */
+/** `isComplete` is false if only some of the records were checked. */
 export async function measureImpact(
   db: Db,
   access: AppAccess,
   before: EntitySchema | undefined,
   after: EntitySchema,
   records: number,
-): Promise<{ impact: Impact; isWhole: boolean }> {
+): Promise<{ impact: Impact; isComplete: boolean }> {
   const fields_removed = before === undefined ? [] : listRemovedFields(before.fields, after.fields);
   const newlyOpen = new Map<string, Impact['newly_open'][number]>();
-  const found = newValidation(); // one bound on the matching of patterns for all of them
+  const validation = newValidation(); // one budget for matching patterns, for all records together
   let violating_records = 0;
   for await (const record of iterateNewestRecords(db, access, after.name, sampleSize)) {
-    const isBroken = checkForViolation(after, record, found);
-    if (found.steps < 0) break;
-    if (isBroken) violating_records += 1;
-    for (const operation of before === undefined ? [] : operations) {
-      const kind = newlyOpen.has(operation)
-        ? undefined
-        : findNewlyAllowed(before as EntitySchema, after, operation, record);
+    const isViolating = validateRecord(after, record, validation) === 'violating';
+    if (validation.steps < 0) break;
+    if (isViolating) violating_records += 1;
+    if (before === undefined) continue;
+    for (const operation of operations) {
+      const kind = newlyOpen.has(operation) ? undefined : findNewlyAllowed(before, after, operation, record);
       if (kind !== undefined) newlyOpen.set(operation, { operation, example: { id: record.id, principal: kind } });
     }
   }
   const newly_open = operations.flatMap((operation) => newlyOpen.get(operation) ?? []);
-  const isWhole = records <= sampleSize && found.steps >= 0;
-  return { impact: { records, violating_records, fields_removed, newly_open }, isWhole };
+  const isComplete = records <= sampleSize && validation.steps >= 0;
+  return { impact: { records, violating_records, fields_removed, newly_open }, isComplete };
 }
 
-function checkForViolation({ fields, required }: EntitySchema, { data }: DataRecord, found: Validation): boolean {
-  found.faults.length = 0;
+/** Spends the pattern budget of the validation, and replaces its faults. */
+function validateRecord(
+  { fields, required }: EntitySchema,
+  { data }: DataRecord,
+  validation: Validation,
+): 'valid' | 'violating' {
+  validation.faults.length = 0;
   for (const [name, field] of fields) {
     const value = Object.hasOwn(data, name) ? data[name] : undefined;
     if (value === undefined || value === null) {
-      if (required.has(name)) return true;
-    } else validateValue(field, value, [], found);
-    if (found.faults.length > 0) return true;
+      if (required.has(name)) return 'violating';
+    } else validateValue(field, value, [], validation);
+    if (validation.faults.length > 0) return 'violating';
   }
-  return false;
+  return 'valid';
 }
 
+/** The first sample principal whom the new rule allows the operation and the old rule did not. */
 function findNewlyAllowed(
   before: EntitySchema,
   after: EntitySchema,

@@ -1,16 +1,20 @@
-// Owns the keys of records: which ones a schema asks for, and the digests a record has under them. A key is what an index
-// would be, kept in one table for all apps: no table is ever changed for a tenant.
+// Owns the keys of records: which keys a schema has, and the rows of a record in entity_keys. A key does the work of an
+// index, in one table for all apps, because no table or index is ever created for a tenant.
 import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { formatPath } from '../rules/properties.ts';
 import type { Condition, DataRecord, Path, Rule } from '../rules/rule.ts';
 import { findValue, isEqual } from '../rules/values.ts';
 import type { EntitySchema } from './field.ts';
 
 export interface RecordKey {
-  /** With the revision it began in, `data.owner#7`: rows of a key that was given up are never taken for its successor's. */
+  /**
+   * With the app's revision in which it was added: `data.owner#7`. A key that is removed and added again gets another name,
+   * so that stale rows are never taken for new ones.
+   */
   readonly name: string;
   readonly isUnique: boolean;
-  /** One path, or the fields that are unique together. */
+  /** One path for lookups, or the fields that are unique together. */
   readonly paths: readonly Path[];
 }
 
@@ -23,10 +27,13 @@ export interface KeyRow {
 const maxLookups = 10;
 const maxElements = 1_000;
 
-/** The value of a record that has too many, or one that others find too: while there is any, its key drives no list. */
+/**
+ * Stands for a record whose values are not indexed: an array of more than 1,000 elements, or one in a field that has become
+ * unique. Lists don't use a key while such a row exists, because they would miss the record.
+ */
 export const unindexedValue = Buffer.alloc(0);
 
-/** The keys a schema asks for: its unique lists, and what its rules compare with the caller. */
+/** The keys of a schema: its `unique` lists, and the fields that its rules compare with the principal. */
 export function deriveKeys(schema: EntitySchema, revision: number, before: readonly string[]): RecordKey[] {
   const wanted = new Map<string, Omit<RecordKey, 'name'>>();
   for (const list of schema.unique)
@@ -39,9 +46,7 @@ export function deriveKeys(schema: EntitySchema, revision: number, before: reado
 
 const baseName = (name: string): string => name.slice(0, name.lastIndexOf('#'));
 
-export const formatPath = (path: Path): string => path.column ?? `data.${path.names.join('.')}`;
-
-/** Where a rule asks for equality with something of the caller. Creators have an index of their own, ids are the key. */
+/** The fields that a rule compares with an attribute. `created_by` and `id` have indexes of their own. */
 function findComparedPaths(rule: Rule): Path[] {
   if (typeof rule === 'string') return [];
   return findPathsInCondition(rule).filter(({ column }) => column === undefined || column === 'created_by_id');
@@ -55,7 +60,7 @@ function findPathsInCondition(condition: Condition): Path[] {
   return test.op === 'in' && test.operands.some((operand) => operand.kind !== 'value') ? [path] : [];
 }
 
-/** What a record has under these keys. A record without a value has no key. */
+/** The key rows of a record. A key whose field is missing has no row. */
 export const buildKeyRows = (keys: readonly RecordKey[], record: DataRecord): KeyRow[] =>
   keys.flatMap((key) => buildRowsOfKey(key, record));
 
@@ -66,14 +71,14 @@ const buildRowsOfKey = (key: RecordKey, record: DataRecord): KeyRow[] =>
     is_unique: key.isUnique && value !== unindexedValue,
   }));
 
-/** As in SQL: where one of the fields is missing, nothing is the same. A list is one from before the field was unique. */
+/** As in SQL, a record that lacks one of the fields has no duplicates. An array is from before the field was unique. */
 function digestUniqueValues({ paths }: RecordKey, record: DataRecord): Buffer[] {
   const values = paths.map((path) => readValue(path, record));
   if (values.some((value) => value === undefined || value === null)) return [];
   return [values.some(Array.isArray) ? unindexedValue : digestValue(values)];
 }
 
-/** Equality also holds for an element of a list, so each has its row. */
+/** A rule is also met by an element of an array, so each element has its row. */
 function digestLookupValues({ paths: [path] }: RecordKey, record: DataRecord): Buffer[] {
   const value = path && readValue(path, record);
   if (value === undefined || value === null) return [];
@@ -86,17 +91,18 @@ function digestLookupValues({ paths: [path] }: RecordKey, record: DataRecord): B
 const readValue = (path: Path, record: DataRecord): unknown =>
   path.column === undefined ? findValue(record.data, path.names) : record[path.column];
 
-/** Equal for values that are equal as JSON. */
+/** Equal JSON values have equal digests. */
 export const digestValue = (value: unknown): Buffer =>
   hash('sha256', canonicalize(value) ?? 'null', 'buffer').subarray(0, 16);
 
-/** What goes and what comes when a record is made, changed or thrown away; a key whose values stay costs nothing. */
+/** The key rows to remove and to add when a record is created, updated or deleted. */
 export function diffKeys(keys: readonly RecordKey[], before: DataRecord | null, after: DataRecord | null) {
   const changes: { removed: KeyRow[]; added: KeyRow[] } = { removed: [], added: [] };
   for (const key of keys) {
     if (before && after && key.paths.every((path) => isEqual(readValue(path, before), readValue(path, after))))
       continue;
-    const [old, now] = [before ? buildRowsOfKey(key, before) : [], after ? buildRowsOfKey(key, after) : []];
+    const old = before ? buildRowsOfKey(key, before) : [];
+    const now = after ? buildRowsOfKey(key, after) : [];
     const [had, has] = [new Set(old.map(digestText)), new Set(now.map(digestText))];
     changes.removed.push(...old.filter((row) => !has.has(digestText(row))));
     changes.added.push(...now.filter((row) => !had.has(digestText(row))));

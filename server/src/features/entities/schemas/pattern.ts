@@ -1,11 +1,11 @@
-// Owns the matching of patterns that a caller wrote: on an engine whose time is linear in the text, never on the built-in
-// one, and with a bound on the work that one request may cause.
+// Owns regular expressions that callers write. They run on RE2, whose time is linear in the text, never on JavaScript's own
+// engine, and their size is limited.
 import { RE2JS } from 're2js';
 import { isStorableText } from '../../../kit/text.ts';
 
 export interface Pattern {
   readonly source: string;
-  /** How much one character of text costs at most. */
+  /** The maximal number of steps per character of text. */
   readonly cost: number;
   matches(text: string): boolean;
 }
@@ -13,9 +13,9 @@ export interface Pattern {
 const maxLength = 200;
 const maxCost = 1_000;
 
-/** Undefined when it is none that this engine takes, or one too large to run. */
+/** Returns undefined if RE2 does not accept the pattern, or if it is too large. */
 export function compilePattern(source: string): Pattern | undefined {
-  // Compiling takes as long as the program is large, so what would be too large is not compiled.
+  // Compile time grows with the size of the program, so the size is estimated before compiling.
   if (source.length > maxLength || !isStorableText(source) || countAtoms(source) > maxCost) return undefined;
   try {
     const compiled = RE2JS.compile(source);
@@ -27,13 +27,13 @@ export function compilePattern(source: string): Pattern | undefined {
   }
 }
 
-/** What compiling it may cost, in the steps of matching. */
+/** The cost of compiling a pattern, in steps of matching. */
 export const estimateCompileSteps = (source: string): number =>
   source.length > maxLength ? 0 : 500 * (source.length + Math.min(countAtoms(source), maxCost));
 
 const tokens = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
 
-/** How many atoms the program will have, each repeated as often as it and what is around it say. */
+/** The number of atoms in the compiled program, with repetitions multiplied out: `(ab){3}` has 6. */
 function countAtoms(source: string): number {
   const groups = [0]; // the atoms of each open group, the innermost last
   let last = 0;

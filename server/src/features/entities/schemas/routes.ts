@@ -29,12 +29,12 @@ import { findSchema } from './store.ts';
 const schemaWriteCredentials = { ...writeCredentials, workspaceKey: 'schemas:write' } as const;
 const limitReached = { status: 409, code: 'limit_reached' } as const;
 
-export const schemaRoutes = ({ throwAway }: { throwAway: TrashAllRecords }): Route[] => [
+export const schemaRoutes = ({ trashAllRecords }: { trashAllRecords: TrashAllRecords }): Route[] => [
   route({
     name: 'listEntitySchemas',
     method: 'GET',
     path: '/api/apps/{app_id}/entity-schemas',
-    summary: 'List the schemas of an app’s entities, by name',
+    summary: "List an app's entity schemas, sorted by name",
     credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: appAs('viewer'),
     limit: perMinute(120, 'caller'),
@@ -45,8 +45,9 @@ export const schemaRoutes = ({ throwAway }: { throwAway: TrashAllRecords }): Rou
     name: 'syncEntitySchemas',
     method: 'PUT',
     path: '/api/apps/{app_id}/entity-schemas',
-    summary: 'Write many schemas as one revision, all or nothing',
-    description: 'With `delete_missing`, schemas that were not sent go; one that has records refuses the whole.',
+    summary: 'Create or replace many schemas in one revision, all or nothing',
+    description:
+      'With `delete_missing`, schemas that were not sent are deleted. If one of those has records, the whole request is refused.',
     credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(20, 'caller'),
@@ -72,9 +73,9 @@ export const schemaRoutes = ({ throwAway }: { throwAway: TrashAllRecords }): Rou
     name: 'putEntitySchema',
     method: 'PUT',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
-    summary: 'Create or replace a schema; says what it means for the records that are there',
+    summary: 'Create or replace a schema, and report the impact on existing records',
     description:
-      'Existing records that break it stay readable and are checked when next written. `impact.violating_records` and `impact.newly_open` look at the newest 1,000 records; `X-Partial-Result` says when there are more. `expected_revision` is the schema’s, 0 when it must not exist yet. `X-Warning: rule_missing:<ops>` names the operations without a rule, joined by `+`.',
+      'Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` and `impact.newly_open` cover the newest 1,000 records; `X-Partial-Result` is sent if there are more. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `X-Warning: rule_missing:<ops>` lists the operations without a rule, joined by `+`.',
     credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),
@@ -90,7 +91,7 @@ export const schemaRoutes = ({ throwAway }: { throwAway: TrashAllRecords }): Rou
     name: 'deleteEntitySchema',
     method: 'DELETE',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
-    summary: 'Delete a schema; with `delete_records` its records go to the trash first, up to 5,000',
+    summary: 'Delete a schema. With `delete_records`, up to 5,000 records are moved to the trash first',
     credentials: schemaWriteCredentials,
     access: schemaGuard('editor'),
     limit: perMinute(20, 'caller'),
@@ -99,7 +100,7 @@ export const schemaRoutes = ({ throwAway }: { throwAway: TrashAllRecords }): Rou
     answers: { 200: Success },
     refusals: [{ status: 409, code: 'schema_in_use' }],
     handle: ({ db, access, query, now }) =>
-      deleteEntitySchema(db, access, query.delete_records ? throwAway : undefined, now),
+      deleteEntitySchema(db, access, query.delete_records ? trashAllRecords : undefined, now),
   }),
 ];
 

@@ -1,21 +1,21 @@
-// Owns the schemas this process has parsed. One is good for as long as the app's revision, which comes with each request's
-// proof, has not passed the one it was read at: so there is nothing to tell anybody when a schema changes.
+// Owns this process's cache of parsed schemas. An entry is fresh as long as the app's revision, which comes with the lookup
+// of each request, is not newer than the revision it was read at. So no process has to be notified of a change.
 import type { Db } from '../../../tables.ts';
 import { entityName, parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { deriveKeys, type RecordKey } from './keys.ts';
 import { type AppScope, findSchemaWithKeys } from './store.ts';
 
-/** An entity of an app, as its records are checked, guarded and found by. */
+/** An entity of an app: its parsed schema, with its rules, and its keys. */
 export interface Entity {
   readonly name: string;
   readonly schema: EntitySchema;
   readonly keys: readonly RecordKey[];
-  /** The keys that every record has. */
+  /** The names of the keys that are built: every record has its rows. */
   readonly ready: ReadonlySet<string>;
 }
 
-/** Whether every record has every key: nobody else gives records keys then. */
+/** Whether every key is built. Until then the job `build entity keys` may also write key rows. */
 export const hasAllKeysBuilt = ({ keys, ready }: Entity): boolean => keys.every((key) => ready.has(key.name));
 
 export type FindEntity = (db: Db, access: AppScope, name: string, now: Date) => Promise<Entity | undefined>;
@@ -27,12 +27,12 @@ interface CacheEntry {
   readonly size: number;
 }
 
-const maxSize = 32 * 1024 * 1024; // characters of documents, and what their patterns weigh
-const patternWeight = 170; // bytes that a compiled pattern keeps for each step of its cost
-const buildingTtlMs = 10_000; // while keys are being built, how long another process's news may take
+const maxSize = 32 * 1024 * 1024; // characters of documents, plus the size of their compiled patterns
+const patternWeight = 170; // bytes that a compiled pattern occupies per step of its cost
+const buildingTtlMs = 10_000; // while keys are being built, how long until this process sees that they are ready
 
 export function createSchemaCache(): FindEntity {
-  const entries = new Map<string, CacheEntry>(); // the longest unused first
+  const entries = new Map<string, CacheEntry>(); // least recently used first
   let size = 0;
 
   const evict = (id: string) => {
@@ -53,7 +53,7 @@ export function createSchemaCache(): FindEntity {
     }
     const read = await readEntity(db, access, name);
     if (read === undefined) return undefined;
-    evict(id); // another request may have read it meanwhile
+    evict(id); // a concurrent request may have read it too
     entries.set(id, { ...read, revision: access.app.revision, readAt: now.getTime() });
     size += read.size;
     for (const oldest of entries.keys()) {
@@ -77,18 +77,18 @@ async function readEntity(
   return { entity, size: JSON.stringify(row.document).length + schema.patternCost * patternWeight };
 }
 
-/** What was taken once must be readable for ever. */
+/** Parses a stored document. Documents were validated when they were saved, so a fault is a bug. */
 export function parseStoredSchema(document: unknown): EntitySchema {
   const parsed = parseSchema(document, []);
   if ('schema' in parsed) return parsed.schema;
-  throw new Error(`a stored schema can no longer be read: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
+  throw new Error(`a stored schema can't be parsed: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
 }
 
-/** What an entity is where no schema says so. */
+/** The schema of an entity that needs none to be declared: `User`. */
 export const findImplicitSchema = (name: string): EntitySchema | undefined =>
   name === implicitUser.name ? implicitUser.schema : undefined;
 
-/** Records under `User` are a set of their own, never the app's users (docs/contract.md §5.9). */
+/** Records of `User` are ordinary records, not the app's users (docs/api/entities.md#the-user-entity). */
 const implicitUser: Entity = {
   name: 'User',
   schema: parseStoredSchema({

@@ -1,4 +1,4 @@
-// Owns the schemas of an app: each change is one revision of the app, whole or not at all (docs/contract.md §5.2).
+// Owns the operations on an app's schemas. Each change is one revision of the app (docs/api/entities.md#schema-operations).
 import canonicalize from 'canonicalize';
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
@@ -26,7 +26,7 @@ import {
 import { newValidation } from './values.ts';
 
 const maxEntities = 100;
-const maxTrashedWithSchema = 5_000; // as many as one call deletes
+const maxTrashedWithSchema = 5_000; // as many as one call of deleteRecords
 
 type Document = Readonly<Record<string, unknown>>;
 type SchemaRow = Awaited<ReturnType<typeof listSchemas>>[number];
@@ -61,7 +61,7 @@ export async function putEntitySchema(
   now: Date,
 ) {
   const schema = parseDocuments([{ document, loc: ['body'] }], name)[0] as EntitySchema;
-  const records = await countRecords(db, access, name); // before anybody waits for us
+  const records = await countRecords(db, access, name); // before the lock, because counting may take long
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const before = await findSchema(db, access, name);
@@ -69,7 +69,7 @@ export async function putEntitySchema(
     if (expected_revision !== undefined && expected_revision !== currentRevision)
       throw revisionConflict(currentRevision);
     const known = before === undefined ? findImplicitSchema(name) : parseStoredSchema(before.document);
-    const { impact, isWhole } = await measureImpact(db, access, known, schema, records);
+    const { impact, isComplete } = await measureImpact(db, access, known, schema, records);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision =
       isSame || dry_run ? currentRevision : await saveChanges(db, access, [{ schema, document, before }], now);
@@ -77,7 +77,7 @@ export async function putEntitySchema(
       { name, schema: document, revision, created: before === undefined, impact },
       {
         warnings: listWarnings([schema]),
-        ...(!isWhole && { partial: ['impact.violating_records', 'impact.newly_open'] }),
+        ...(!isComplete && { partial: ['impact.violating_records', 'impact.newly_open'] }),
         ...((isSame || dry_run) && { changed: false as const }),
       },
     );
@@ -90,7 +90,7 @@ export interface SyncInput {
   readonly dry_run?: boolean | undefined;
 }
 
-/** All or nothing: the app's schemas become what was sent, in one revision. */
+/** Creates, replaces and (with `delete_missing`) deletes schemas in one revision, all or nothing. */
 export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncInput, now: Date) {
   const schemas = parseDocuments(
     input.schemas.map((document, index) => ({ document, loc: ['body', 'schemas', index] })),
@@ -125,7 +125,7 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
   });
 }
 
-/** What throws an entity's records away, with all that this entails. */
+/** Moves all records of an entity to the trash, with their keys and events. */
 export type TrashAllRecords = (db: Db, access: AppAccess, name: string, now: Date) => Promise<void>;
 
 export async function deleteEntitySchema(
@@ -137,7 +137,7 @@ export async function deleteEntitySchema(
   return transaction(db, async (db) => {
     await lockSchemas(db, access);
     const row = await findSchema(db, access, access.entity.name);
-    if (row === undefined) throw notFound('entity_not_found'); // another was first
+    if (row === undefined) throw notFound('entity_not_found'); // a concurrent request deleted it
     await refuseInUse(db, access, [row], trashAllRecords === undefined ? 0 : maxTrashedWithSchema);
     await trashAllRecords?.(db, access, row.name, now);
     await removeWithAudit(db, access, row, await incrementRevision(db, access, now), now);
@@ -145,21 +145,24 @@ export async function deleteEntitySchema(
   });
 }
 
-/** Schemas of an app change in turns. */
+/** Changes of an app's schemas run one at a time. */
 const lockSchemas = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `entity schemas of ${app.id}`);
 
-/** All that can be wrong with the documents, at once. */
-function parseDocuments(sent: readonly { document: Document; loc: Fault['loc'] }[], named?: string): EntitySchema[] {
+/** Throws a ValidationError with the faults of all documents. */
+function parseDocuments(
+  documents: readonly { document: Document; loc: Fault['loc'] }[],
+  nameInPath?: string,
+): EntitySchema[] {
   const faults: Fault[] = [];
   const schemas: EntitySchema[] = [];
   const names = new Set<unknown>();
-  const matching = newValidation();
-  for (const { document, loc } of sent) {
+  const patternBudget = newValidation();
+  for (const { document, loc } of documents) {
     const at = [...loc, 'name'];
-    const parsed = parseSchema(document, loc, matching);
+    const parsed = parseSchema(document, loc, patternBudget);
     if ('faults' in parsed) faults.push(...parsed.faults);
     else schemas.push(parsed.schema);
-    if (named !== undefined && document.name !== named)
+    if (nameInPath !== undefined && document.name !== nameInPath)
       faults.push({ loc: at, msg: 'must be the name in the path', type: 'schema_syntax' });
     if (names.has(document.name)) faults.push({ loc: at, msg: 'must not repeat a name', type: 'duplicate_items' });
     names.add(document.name);
@@ -193,7 +196,7 @@ async function saveChanges(db: Db, access: AppAccess, changes: readonly SchemaCh
     );
   }
   if ((await listSchemas(db, access)).length > maxEntities)
-    throw limitReached(maxEntities, 'entities', `An app has at most ${maxEntities} entities.`);
+    throw limitReached(maxEntities, 'entities', `An app can have at most ${maxEntities} entities. Delete one first.`);
   return revision;
 }
 
@@ -204,18 +207,20 @@ async function removeWithAudit(db: Db, access: AppAccess, row: SchemaRow, revisi
   await audit(db, access, { type: 'entity_schema.deleted', target, app_id: access.app.id, before, after }, now);
 }
 
-/** Also keeps records from being made until it is done. */
-async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[], most = 0): Promise<void> {
+/** Refuses if an entity has more than `max` records. The lock prevents that records are created until the commit. */
+async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[], max = 0): Promise<void> {
   const used: string[] = [];
   for (const { name } of rows) {
     await lockSchema(db, access, name);
-    if (await hasMoreRecordsThan(db, access, name, most)) used.push(name);
+    if (await hasMoreRecordsThan(db, access, name, max)) used.push(name);
   }
   if (used.length === 0) return;
   throw new Problem(
     'conflict',
     'schema_in_use',
-    most > 0 ? `There are more than ${most} records of this entity.` : 'There are records of this entity.',
+    max > 0
+      ? `The entity has more than ${max} records. Delete records with deleteRecords first.`
+      : 'The entity has records. Delete them first, or send `delete_records=true` with deleteEntitySchema.',
     {
       members: { entity_names: used },
       retrySafe: false,
@@ -223,19 +228,24 @@ async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[]
   );
 }
 
-/** The same members with the same values; an order is no change. */
+/** Whether the documents are equal. The order of members does not matter. */
 const isSameDocument = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
 
 const rowOperations = ['create', 'read', 'update', 'delete'] as const;
 
-/** Rules that nobody wrote: everyone who is signed in may. */
+/** Warns of operations without a rule: every signed-in principal may perform them. */
 function listWarnings(schemas: readonly EntitySchema[]): string[] {
   const open = rowOperations.filter((op) => schemas.some(({ rules }) => rules[op] === 'missing'));
   return open.length > 0 ? [`rule_missing:${open.join('+')}`] : [];
 }
 
 const revisionConflict = (revision: number) =>
-  new Problem('conflict', 'revision_conflict', 'The schema has changed since you read it.', {
-    members: { revision },
-    retrySafe: false,
-  });
+  new Problem(
+    'conflict',
+    'revision_conflict',
+    'The schema has changed since you read it. Read it again and repeat your change.',
+    {
+      members: { revision },
+      retrySafe: false,
+    },
+  );

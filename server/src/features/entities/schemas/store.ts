@@ -1,11 +1,11 @@
-// Owns the queries over schema documents, and what a change of one looks at.
+// Owns the queries for schema documents, and those over records that a change of a schema needs.
 import { sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../core/auth/proofs.ts';
 import { prepared, withTimeLimit } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { DataRecord } from '../rules/rule.ts';
 
-/** Whoever was let in at an app. */
+/** The app that the caller has access to. */
 export type AppScope = Pick<AppAccess | DataAccess, 'app'>;
 
 interface SchemaWithKeysRow {
@@ -21,7 +21,7 @@ const selectSchemaWithKeys = prepared<SchemaWithKeysRow, [appId: string, name: s
    where s.app_id = $1 and s.name = $2`,
 );
 
-/** A schema with what its records are found by. */
+/** Finds a schema with its keys. `ready` are the keys that every record has. */
 export const findSchemaWithKeys = async (
   db: Db,
   { app }: AppScope,
@@ -37,17 +37,17 @@ export const listSchemas = (db: Db, access: AppScope) =>
 export const findSchema = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
 
-/** The same, held: who makes a record of it waits, and those who did are done. */
+/** Finds a schema and locks it. Waits for inserts of its records that are in progress, and blocks new ones. */
 export const lockSchema = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().forUpdate().executeTakeFirst();
 
-/** What looks at many records is given up after so long: 503, nothing changed (docs/contract.md §5.4). */
+/** Queries over many records are cancelled after this time and answered with 503. */
 export const readLimitMs = 5_000;
 
 const selectLiveRecords = (db: Db, { app }: AppScope) =>
   db.selectFrom('entity_records').where('app_id', '=', app.id).where('deleted_date', 'is', null);
 
-/** How many records each entity has, trashed ones apart. */
+/** The number of records of each entity, without the trash. */
 export async function countRecordsByEntity(db: Db, access: AppScope): Promise<Map<string, number>> {
   const rows = await withTimeLimit(db, readLimitMs, (db) =>
     selectLiveRecords(db, access)
@@ -68,8 +68,8 @@ export async function countRecords(db: Db, access: AppScope, name: string): Prom
   return count;
 }
 
-export async function hasMoreRecordsThan(db: Db, access: AppScope, name: string, most: number): Promise<boolean> {
-  const beyond = selectLiveRecords(db, access).where('entity_name', '=', name).select('id').offset(most).limit(1);
+export async function hasMoreRecordsThan(db: Db, access: AppScope, name: string, max: number): Promise<boolean> {
+  const beyond = selectLiveRecords(db, access).where('entity_name', '=', name).select('id').offset(max).limit(1);
   return (await beyond.execute()).length > 0;
 }
 
@@ -80,7 +80,7 @@ export interface SchemaToSave {
   readonly revision: number;
 }
 
-/** Saves a schema. The database then notes which keys are to be built and swept. */
+/** Saves a schema. A trigger then records which keys are to be built or removed. */
 export async function saveSchema(db: Db, { app }: AppAccess, schema: SchemaToSave, now: Date): Promise<void> {
   const saved = { ...schema, document: JSON.stringify(schema.document), keys: [...schema.keys], updated_date: now };
   await db
@@ -96,15 +96,15 @@ export async function removeSchema(db: Db, { app }: AppAccess, name: string): Pr
 
 const pageSize = 100;
 
-/** The newest records of an entity, some at a time, at most so many. */
+/** Iterates over the newest records of an entity, at most `max`, reading them page by page. */
 export async function* iterateNewestRecords(
   db: Db,
   { app }: AppScope,
   name: string,
-  most: number,
+  max: number,
 ): AsyncGenerator<DataRecord> {
   let after: { created_date: Date; id: string } | undefined;
-  for (let read = 0; read < most; read += pageSize) {
+  for (let read = 0; read < max; read += pageSize) {
     let page = db
       .selectFrom('entity_records')
       .where('app_id', '=', app.id)
@@ -123,7 +123,7 @@ export async function* iterateNewestRecords(
   }
 }
 
-interface RecordColumns {
+export interface RecordColumns {
   readonly id: string;
   readonly data: unknown;
   readonly created_by: string;
@@ -133,7 +133,6 @@ interface RecordColumns {
   readonly is_sample: boolean;
 }
 
-/** A record as rules see it. */
 export const toDataRecord = (row: RecordColumns): DataRecord => ({
   id: row.id,
   data: row.data as DataRecord['data'],

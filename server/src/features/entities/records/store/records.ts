@@ -1,5 +1,5 @@
-// Owns the queries over records and their keys. What changes a record also keeps its keys and inserts what is told of it,
-// in one statement: none is ever seen without the others.
+// Owns the queries for single records and their keys. A statement that changes a record also updates its keys and inserts
+// its event, so that none is ever visible without the others.
 import { sql } from 'kysely';
 import type { AppAccess } from '../../../../core/auth/proofs.ts';
 import type { EventRow } from '../../../../kit/background/events/event-bus.ts';
@@ -9,16 +9,16 @@ import type { Db } from '../../../../tables.ts';
 import type { DataRecord } from '../../rules/rule.ts';
 import type { KeyRow } from '../../schemas/keys.ts';
 import type { Entity } from '../../schemas/schema-cache.ts';
-import { type AppScope, toDataRecord } from '../../schemas/store.ts';
+import { type AppScope, type RecordColumns, toDataRecord } from '../../schemas/store.ts';
 import type { StoredRecord } from '../record.ts';
 
-/** An entity of the app that the caller was let in at. */
+/** An entity of the app that the caller has access to. */
 export type EntityScope = AppScope & { readonly entity: Pick<Entity, 'name'> };
 
 const noId = '00000000-0000-0000-0000-000000000000';
 const columns = 'id, data, created_by, created_by_id, created_date, updated_date, is_sample, version';
 
-type RecordRow = Parameters<typeof toDataRecord>[0] & { readonly version: number };
+type RecordRow = RecordColumns & { readonly version: number };
 type RecordParameters = [appId: string, id: string | null, entity: string];
 
 const toStoredRecord = (row: RecordRow): StoredRecord => ({ ...toDataRecord(row), version: row.version });
@@ -31,7 +31,7 @@ const selectRecordForUpdate = prepared<RecordRow, RecordParameters>(
   `${liveRecordSql} for no key update`,
 );
 
-/** A record as the look-up of the request found it, in JSON. */
+/** A record as the lookup of the request returned it, in JSON. */
 export interface PrefetchedRecord {
   readonly id: string;
   readonly entity_name: string;
@@ -45,7 +45,7 @@ export interface PrefetchedRecord {
   readonly version: number;
 }
 
-/** The record that came with the look-up, or read now where it did not. */
+/** Returns the record that came with the lookup of the request, or reads it if it did not. */
 export async function findPrefetchedRecord(
   db: Db,
   access: EntityScope & { readonly record?: PrefetchedRecord | null },
@@ -61,11 +61,11 @@ export async function findPrefetchedRecord(
   });
 }
 
-/** A record that is not in the trash. */
+/** Finds a record that is not in the trash. */
 export const findRecord = async (db: Db, { app, entity }: EntityScope, id: string) =>
   firstRecord(await selectRecord(db, app.id, idOrNull(id), entity.name));
 
-/** The same, held until the transaction ends. */
+/** Finds the record and locks it until the transaction ends. */
 export const lockRecord = async (db: Db, { app, entity }: EntityScope, id: string) =>
   firstRecord(await selectRecordForUpdate(db, app.id, idOrNull(id), entity.name));
 
@@ -81,7 +81,7 @@ export async function lockRecords(
   return rows.map(toStoredRecord);
 }
 
-/** One in the trash, held. */
+/** Finds a record in the trash and locks it. */
 export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id: string) {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and id = ${idOrNull(id)} and entity_name = ${entity.name} and deleted_date is not null
@@ -89,7 +89,7 @@ export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id
   return firstRecord(rows);
 }
 
-/** What becomes of a record, and what is told of it. */
+/** A record as it is to be stored, the changes of its key rows, and its event. */
 export interface RecordWrite {
   readonly record: DataRecord;
   readonly removedKeys: readonly KeyRow[];
@@ -154,7 +154,7 @@ const listDataTexts = (writes: readonly RecordWrite[]) => writes.map(({ record }
 
 const insertAll = prepared<{ id: string }, readonly unknown[]>(
   'entity_records_insert',
-  // Who deletes the schema meanwhile is waited for, and then nothing is made. `User` needs none.
+  // Waits for a concurrent deletion of the schema, and inserts nothing if it was deleted. `User` needs no schema.
   `with declared as (select from entity_schemas where app_id = $1 and name = $2 for key share),
    entity as (select from declared union all select where $2::text = 'User'),
    made as (
@@ -165,7 +165,7 @@ const insertAll = prepared<{ id: string }, readonly unknown[]>(
    ${insertEventsSql(13)} where exists (select from entity) returning id`,
 );
 
-/** New records of one creator and moment; false when there is no such entity any more. */
+/** Inserts records of one creator and time. Returns false if the entity no longer exists. */
 export async function insertRecords(
   db: Db,
   { app, entity }: EntityScope,
@@ -200,7 +200,7 @@ const updateWithKeys = prepared<{ id: string }, readonly unknown[]>(
    ${insertEventsSql(16)} where exists (select from changed) returning id`,
 );
 
-/** Saves a change decided on this version of the record; false when it has moved on since. */
+/** Saves the record if it still has this version. Returns false if it does not. */
 export async function saveRecord(db: Db, access: EntityScope, version: number, write: RecordWrite): Promise<boolean> {
   const { record, event, removedKeys, addedKeys } = write;
   const { app, entity } = access;
@@ -248,7 +248,10 @@ const updateAll = prepared<object, readonly unknown[]>(
    ${insertEventsSql(11)}`,
 );
 
-/** Saves records that are held; one that was in the trash is back. Values are given up first, so that they may be swapped. */
+/**
+ * Saves locked records; those in the trash are restored. Old key rows are deleted in a statement of their own first, so
+ * that two records can swap a unique value.
+ */
 export async function saveRecords(db: Db, { app, entity }: EntityScope, writes: readonly RecordWrite[]): Promise<void> {
   const [first] = writes;
   if (first === undefined) return;
@@ -274,7 +277,7 @@ const trashAll = prepared<object, readonly unknown[]>(
    ${insertEventsSql(9)}`,
 );
 
-/** Puts records that are held in the trash. */
+/** Moves locked records to the trash. */
 export async function trashRecords(
   db: Db,
   { app, entity }: EntityScope,
@@ -293,7 +296,7 @@ export async function trashRecords(
   );
 }
 
-/** For good. Its keys went when it was put in the trash. */
+/** Deletes a record in the trash permanently. Its keys were deleted when it was moved there. */
 export async function removeRecord(db: Db, { app, entity }: EntityScope, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('entity_records')
@@ -305,7 +308,7 @@ export async function removeRecord(db: Db, { app, entity }: EntityScope, id: str
   return numDeletedRows > 0n;
 }
 
-/** The next of an entity's records that are not in the trash, held. */
+/** Locks the next records of an entity, oldest first, that are not in the trash. */
 export async function lockNextRecords(
   db: Db,
   { app }: AppAccess,
