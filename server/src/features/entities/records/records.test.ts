@@ -256,7 +256,7 @@ describe('updateRecords, what it tells and what it takes', () => {
     const first = await missing(hidden.id);
     expect(first).toEqual(await missing(newId()));
     expect(first).toMatchObject({ status: 404, code: 'record_not_found' });
-    expect(JSON.stringify(first)).toContain('number 1');
+    expect(JSON.stringify(first)).toContain('index 1');
   });
 
   it('values may be swapped and handed on; only the end must be unique', async () => {
