@@ -1,4 +1,4 @@
-// Owns the description of the API, OpenAPI 3.1, made from the same routes the server runs.
+// Owns the OpenAPI 3.1 document, built from the routes that the server runs.
 import type { z } from 'zod';
 import { type AcceptedCredentials, open } from './core/auth/credentials.ts';
 import { type Limit, unlimited } from './core/auth/limits.ts';
@@ -30,22 +30,31 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string): JsonSch
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => a.localeCompare(b))),
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A personal access token (plp_…), or any other key' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A personal access token (plp_…) or another token or key',
+        },
         api_key: {
           type: 'apiKey',
           in: 'header',
           name: 'api_key',
-          description: 'A personal API key (being replaced by tokens) or a workspace key',
+          description: 'A personal API key (deprecated; use a token) or a workspace key',
         },
-        session: { type: 'apiKey', in: 'cookie', name: 'plinth_session', description: 'A signed-in browser' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'plinth_session',
+          description: 'The session of a signed-in browser',
+        },
       },
     },
   };
 }
 
-const introduction = `Every error but 422 is a problem (application/problem+json) with a stable \`code\`. Markers that must not change a
-body travel as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
-\`X-Changed: false\`, \`X-Warning\`. Each answer carries \`X-Request-Id\`. The API is in beta.`;
+const introduction = `Every error except 422 is a problem (application/problem+json) with a stable \`code\`. Additional facts about an
+answer are sent as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
+\`X-Changed: false\`, \`X-Warning\`. Each answer has an \`X-Request-Id\`. The API is in beta.`;
 
 function operation(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
   const limit = route.limit === unlimited ? undefined : describeLimit(route.limit);
@@ -86,7 +95,7 @@ const securityOf = (accepted: AcceptedCredentials): JsonSchema[] => [
   ...(accepted.token || accepted.key || accepted.workspaceKey || accepted.appUser ? [{ bearer: [] }] : []),
   ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
   ...(accepted.session ? [{ session: [] }] : []),
-  ...(accepted.appUser ? [{}] : []), // without any, where the app is open without login
+  ...(accepted.appUser ? [{}] : []), // without credentials, if the app is open without login
 ];
 
 const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): JsonSchema => ({
@@ -115,7 +124,7 @@ function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSc
             name: 'workspaceId',
             in: 'query',
             schema: text,
-            description: 'Which workspace, for credentials that span several',
+            description: 'The workspace, for credentials that are valid in several',
           },
         ]
       : []),
@@ -142,7 +151,7 @@ function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSch
     responses[status] =
       status === 422
         ? {
-            description: 'The request does not fit',
+            description: 'The request is not valid',
             content: { 'application/json': { schema: { $ref: '#/components/schemas/ValidationError' } } },
           }
         : {
@@ -167,7 +176,7 @@ export const pipelineRefusals: readonly Refusal[] = [
   { status: 405, code: 'method_not_allowed' },
 ];
 
-/** Everything an operation may refuse with: what its guards say, what its shape says, what it says itself. */
+/** Everything an operation may refuse with: declared by its credentials, guard, schemas and itself. */
 export function listRefusals(route: Route): Refusal[] {
   return [
     ...(route.credentials === open ? [] : credentialRefusals(route.credentials, route.method)),
@@ -204,9 +213,9 @@ function credentialRefusals(accepted: AcceptedCredentials, method: string): Refu
 const describeAnswer = (shape: AnswerShape, schemas: Record<string, JsonSchema>): JsonSchema =>
   'media' in shape
     ? { description: shape.description, content: { [shape.media.split(';')[0] as string]: {} } }
-    : { description: 'done', content: { 'application/json': { schema: hoistSchemas(shape, 'output', schemas) } } };
+    : { description: 'Success', content: { 'application/json': { schema: hoistSchemas(shape, 'output', schemas) } } };
 
-/** The schema of a shape, with named shapes moved to the components they are referred to by. */
+/** The JSON schema, with named schemas moved to the document's components. */
 function hoistSchemas(shape: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
   const { $defs, ...schema } = jsonSchemaOf(shape, io);
   for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
@@ -214,7 +223,7 @@ function hoistSchemas(shape: z.ZodType, io: 'input' | 'output', schemas: Record<
   return rewriteRefs(schema, io) as JsonSchema;
 }
 
-/** References point to the components; answers may gain fields within 1.x, so none is declared closed. */
+/** Points references to the components. Answers may gain fields within 1.x, so their schemas are not closed. */
 function rewriteRefs(node: unknown, io: 'input' | 'output'): unknown {
   if (Array.isArray(node)) return node.map((item) => rewriteRefs(item, io));
   if (typeof node !== 'object' || node === null) return node;
@@ -254,9 +263,9 @@ const problemSchema: JsonSchema = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', description: 'stable; see the codes listed at each status' },
+    code: { type: 'string', description: 'stable; the codes are listed at each status' },
     request_id: { type: 'string' },
-    retry_safe: { type: 'boolean', description: 'the same request can be sent again without a second effect' },
+    retry_safe: { type: 'boolean', description: 'whether the same request can be repeated without a second effect' },
   },
 };
 

@@ -1,6 +1,5 @@
-// Owns the form of an export: a gzipped tar of JSON lines, a few files per table, and a manifest that counts and hashes
-// them, so that a reader can tell a whole archive from a part of one. The hashes find damage, not malice: who imports an
-// archive has to check what it says.
+// Owns the format of an export: a gzipped tar of JSON lines, a few files per table, and a manifest with their row counts and
+// hashes. The hashes detect damage and missing files, not manipulation: an import must check the contents.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -18,14 +17,14 @@ interface Chunk {
 export interface Manifest {
   readonly format: 'plinth-export/1';
   readonly tables: Readonly<Record<string, readonly Chunk[]>>;
-  /** What is not in the archive, in words. */
+  /** Descriptions of what the archive does not contain. */
   readonly left_out: readonly string[];
   readonly [more: string]: unknown;
 }
 
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 
-/** Writes an archive, a chunk of rows at a time: only that is in memory. Gives the number of rows per table. */
+/** Holds one chunk of rows in memory at a time. Returns the number of rows per table. */
 export async function writeArchive(
   file: string,
   chunks: AsyncIterable<{ table: string; rows: readonly Row[] }>,
@@ -56,17 +55,17 @@ export async function writeArchive(
   );
 }
 
-/** Reads an archive whole, or says what is wrong with it. */
+/** Reads the whole archive. Throws if it is damaged or incomplete. */
 export async function readArchive(file: string): Promise<{ manifest: Manifest; tables: Map<string, Row[]> }> {
   const files = await unpack(file);
-  const described = files.get('manifest.json');
-  if (described === undefined) throw new Error('this is not an export of Plinth: it has no manifest');
-  const manifest = JSON.parse(described.toString('utf8')) as Manifest;
-  if (manifest.format !== 'plinth-export/1') throw new Error(`an export of the unknown format ${manifest.format}`);
-  const rowsOf = (chunk: Chunk): Row[] => {
+  const manifestBytes = files.get('manifest.json');
+  if (manifestBytes === undefined) throw new Error('not an export of Plinth: manifest.json is missing');
+  const manifest = JSON.parse(manifestBytes.toString('utf8')) as Manifest;
+  if (manifest.format !== 'plinth-export/1') throw new Error(`unknown export format ${manifest.format}`);
+  const readRows = (chunk: Chunk): Row[] => {
     const text = files.get(chunk.file);
     if (text === undefined || sha256(text) !== chunk.sha256)
-      throw new Error(`the export is damaged: ${chunk.file} is not what the manifest says`);
+      throw new Error(`the export is damaged: ${chunk.file} is missing or differs from the manifest`);
     return text
       .toString('utf8')
       .split('\n')
@@ -75,7 +74,7 @@ export async function readArchive(file: string): Promise<{ manifest: Manifest; t
   };
   return {
     manifest,
-    tables: new Map(Object.entries(manifest.tables).map(([table, part]) => [table, part.flatMap(rowsOf)])),
+    tables: new Map(Object.entries(manifest.tables).map(([table, part]) => [table, part.flatMap(readRows)])),
   };
 }
 
@@ -84,7 +83,7 @@ async function unpack(file: string): Promise<Map<string, Buffer>> {
   const unpacking = extract();
   unpacking.on('entry', (header, stream, next) => {
     const chunks: Buffer[] = [];
-    stream.on('error', () => {}); // told by the whole archive, below
+    stream.on('error', () => {}); // the pipeline below reports it
     stream.on('data', (chunk: unknown) => chunks.push(chunk as Buffer));
     stream.on('end', () => {
       files.set(header.name, Buffer.concat(chunks));

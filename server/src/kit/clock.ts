@@ -1,4 +1,4 @@
-// Owns the reading of time. Everything that decides by time is handed `now`; only the edges ask a clock.
+// Owns the clock. Code that depends on the time takes `now` as a parameter; only servers and workers read a clock.
 
 export interface Clock {
   now(): Date;

@@ -1,4 +1,4 @@
-// Owns the log: JSON lines, one per request, and one per failure. Never bodies, tokens or query values.
+// Owns the log: JSON lines, one per request and one per error. It never contains bodies, tokens or query values.
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type Log = Logger;
@@ -8,13 +8,13 @@ export function createLog(level: string, destination?: DestinationStream): Log {
     level,
     base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
-    // A second fence: nothing of ours logs these, and a library that would is cut here.
+    // Our code does not log these. This removes them if a library does.
     redact: { paths: ['*.authorization', '*.api_key', '*.cookie', '*.password', '*.token', '*.secret'], remove: true },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** An error as the log may hold it: no statement parameters, no request. */
+/** The fields of an error that may be logged: no statement parameters, no request. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack } = error;

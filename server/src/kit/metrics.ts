@@ -1,13 +1,13 @@
-// Owns the figures a process counts about itself, for Prometheus.
+// Owns the metrics of a process, in the form of Prometheus.
 import { timingSafeEqual } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BackgroundMetrics } from './background/metrics.ts';
 
-/** Whether this is the bearer token, in a time that does not tell how much of it is right. */
+/** Compares in constant time. */
 export function isBearerToken(authorization: string | undefined, token: string): boolean {
-  const given = Buffer.from(authorization ?? '');
+  const actual = Buffer.from(authorization ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
 export interface Metrics {
@@ -16,10 +16,10 @@ export interface Metrics {
   render(): Promise<string>;
 }
 
-/** `later` is read from the database when the figures are asked for. */
-export function createMetrics(later: () => Promise<BackgroundMetrics>): Metrics {
+/** `readBackground` runs at every scrape. */
+export function createMetrics(readBackground: () => Promise<BackgroundMetrics>): Metrics {
   const registry = new Registry();
-  // The default looks 100 times a second at the event loop: a process with nothing to do would spend its time on that.
+  // The default samples the event loop 100 times a second, which costs an idle process more than everything else.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 500 });
   const requests = new Counter({
     name: 'plinth_http_requests_total',
@@ -53,7 +53,7 @@ export function createMetrics(later: () => Promise<BackgroundMetrics>): Metrics 
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
     registers: [registry],
   });
-  const setLater = createBackgroundGauges(registry);
+  const setBackground = createBackgroundGauges(registry);
   return {
     countRun(queue, outcome, seconds) {
       runs.inc({ queue, outcome });
@@ -65,28 +65,28 @@ export function createMetrics(later: () => Promise<BackgroundMetrics>): Metrics 
       if (status === 429) limited.inc({ operation });
     },
     async render() {
-      setLater(await later().catch(() => undefined));
+      setBackground(await readBackground().catch(() => undefined));
       return registry.metrics();
     },
   };
 }
 
-/** What waits, how old, what failed, and who works. Without an answer of the database they are absent, not 0. */
-function createBackgroundGauges(registry: Registry): (figures: BackgroundMetrics | undefined) => void {
+/** Metrics of queues, workflows and worker slots. If the database does not answer, they are absent instead of 0. */
+function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics | undefined) => void {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const depth = gauge('plinth_queue_depth', 'Rows of a queue by state: due, running, failed', ['queue', 'state']);
   const oldest = gauge('plinth_queue_oldest_seconds', 'How long the oldest row that is due has waited', ['queue']);
   const workflows = gauge('plinth_workflows', 'Workflows by name and state', ['workflow', 'state']);
   const slots = gauge('plinth_worker_slots', 'Worker slots by state: held, silent, free', ['state']);
-  return (figures) => {
+  return (metrics) => {
     for (const each of [depth, oldest, workflows, slots]) each.reset();
-    if (figures === undefined) return;
-    for (const { queue, oldestSeconds, ...counts } of figures.queues) {
+    if (metrics === undefined) return;
+    for (const { queue, oldestSeconds, ...counts } of metrics.queues) {
       oldest.set({ queue }, oldestSeconds);
       for (const [state, count] of Object.entries(counts)) depth.set({ queue, state }, count);
     }
-    for (const { name, state, count } of figures.workflows) workflows.set({ workflow: name, state }, count);
-    for (const { state } of figures.slots) slots.inc({ state });
+    for (const { name, state, count } of metrics.workflows) workflows.set({ workflow: name, state }, count);
+    for (const { state } of metrics.slots) slots.inc({ state });
   };
 }

@@ -1,6 +1,6 @@
-// Owns encryption at rest: what must be read back is sealed under a data key of its own, which is wrapped by a master
-// key (contract §11.4). A sealed text names its master key, so keys rotate without a pause; where it belongs is bound
-// in, so a sealed text copied to another row does not open there.
+// Owns encryption at rest (envelope encryption): each secret has its own data key, which is encrypted with a master key. A
+// sealed secret names its master key, so keys rotate without downtime. It is bound to its table, row and column, so a copy
+// in another row cannot be decrypted.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 export interface MasterKey {
@@ -12,10 +12,10 @@ export interface MasterKey {
 export type SecretLocation = readonly [table: string, row: string, column: string];
 
 export interface Secrets {
-  seal(plain: string, place: SecretLocation): string;
-  open(sealed: string, place: SecretLocation): string;
-  /** The same secret with its data key wrapped by the current master key; undefined when it already is. */
-  rewrap(sealed: string, place: SecretLocation): string | undefined;
+  seal(plain: string, location: SecretLocation): string;
+  open(sealed: string, location: SecretLocation): string;
+  /** The same secret under the current master key; undefined if it already is. */
+  rewrap(sealed: string, location: SecretLocation): string | undefined;
 }
 
 const algorithm = 'aes-256-gcm';
@@ -26,35 +26,36 @@ export function createSecrets(masterKeys: readonly MasterKey[]): Secrets {
   const [current] = masterKeys;
   if (current === undefined) throw new Error('at least one master key is needed');
   const keyOf = (id: string): Buffer => {
-    const found = masterKeys.find((master) => master.id === id);
-    if (found === undefined) throw new Error(`a secret is sealed under the master key ${id}, which is not configured`);
-    return found.key;
+    const masterKey = masterKeys.find((master) => master.id === id);
+    if (masterKey === undefined)
+      throw new Error(`a secret was encrypted with the master key ${id}, which is not configured`);
+    return masterKey.key;
   };
-  const unwrap = (sealed: string, place: SecretLocation) => {
+  const unwrap = (sealed: string, location: SecretLocation) => {
     const [version, keyId = '', wrapped = '', body = ''] = sealed.split('.');
     if (version !== 'v1') throw new Error('not a sealed secret');
-    return { keyId, body, dataKey: decrypt(keyOf(keyId), bytes(wrapped), bound(place, 'key')) };
+    return { keyId, body, dataKey: decrypt(keyOf(keyId), bytes(wrapped), bindTo(location, 'key')) };
   };
-  const wrap = (dataKey: Buffer, place: SecretLocation): string =>
-    text(encrypt(current.key, dataKey, bound(place, 'key')));
+  const wrap = (dataKey: Buffer, location: SecretLocation): string =>
+    text(encrypt(current.key, dataKey, bindTo(location, 'key')));
   return {
-    seal(plain, place) {
+    seal(plain, location) {
       const dataKey = randomBytes(32);
-      const body = encrypt(dataKey, Buffer.from(plain, 'utf8'), bound(place, 'value'));
-      return `v1.${current.id}.${wrap(dataKey, place)}.${text(body)}`;
+      const body = encrypt(dataKey, Buffer.from(plain, 'utf8'), bindTo(location, 'value'));
+      return `v1.${current.id}.${wrap(dataKey, location)}.${text(body)}`;
     },
-    open(sealed, place) {
-      const { dataKey, body } = unwrap(sealed, place);
-      return decrypt(dataKey, bytes(body), bound(place, 'value')).toString('utf8');
+    open(sealed, location) {
+      const { dataKey, body } = unwrap(sealed, location);
+      return decrypt(dataKey, bytes(body), bindTo(location, 'value')).toString('utf8');
     },
-    rewrap(sealed, place) {
-      const { keyId, dataKey, body } = unwrap(sealed, place);
-      return keyId === current.id ? undefined : `v1.${current.id}.${wrap(dataKey, place)}.${body}`;
+    rewrap(sealed, location) {
+      const { keyId, dataKey, body } = unwrap(sealed, location);
+      return keyId === current.id ? undefined : `v1.${current.id}.${wrap(dataKey, location)}.${body}`;
     },
   };
 }
 
-/** Rewraps each row by `rewrap`; one that cannot be opened is told, and does not keep the others. Gives how many. */
+/** Calls `rewrap` for each row. An error with one row does not stop the others. Returns how many rows. */
 export async function rewrapEach<Row>(
   what: string,
   rows: readonly Row[],
@@ -73,7 +74,8 @@ export async function rewrapEach<Row>(
   return rows.length;
 }
 
-const bound = (place: SecretLocation, part: 'key' | 'value'): Buffer => Buffer.from(JSON.stringify([...place, part]));
+const bindTo = (location: SecretLocation, part: 'key' | 'value'): Buffer =>
+  Buffer.from(JSON.stringify([...location, part]));
 const text = (value: Buffer): string => value.toString('base64url');
 const bytes = (value: string): Buffer => Buffer.from(value, 'base64url');
 

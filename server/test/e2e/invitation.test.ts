@@ -88,7 +88,7 @@ describe('an invitation, in a browser', () => {
       await page.getByLabel('Your name').fill('Nora New');
       await page.getByLabel('Password, at least').fill('password1234');
       await page.getByRole('button', { name: 'Create account and join' }).click();
-      await page.getByText('The password is one of the commonest passwords.').waitFor();
+      await page.getByText('The password is one of the most common passwords; choose another.').waitFor();
       await page.getByLabel('Password, at least').fill(password);
       await page.getByRole('button', { name: 'Create account and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();

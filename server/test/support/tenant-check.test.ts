@@ -121,7 +121,7 @@ const passing: Record<string, string> = {
     'insert into app_shares (app_id, user_id) values ($1, $2) on conflict (app_id, user_id) do update set role = excluded.role',
   'insert from a bound select':
     'insert into folder_items (workspace_id, app_id) select workspace_id, id from apps where workspace_id = $1',
-  reach: '/* reach */ select * from credentials c left join folders r on r.id = $2 where c.hash = $1',
+  lookup: '/* lookup */ select * from credentials c left join folders r on r.id = $2 where c.hash = $1',
   'no tenant table': 'select * from users where is_operator',
   'other tables of the installation': 'delete from idempotency_keys where created_date < $1',
   'the migrations': 'select name, checksum from migrations',
@@ -281,7 +281,7 @@ const refused: Record<string, readonly [text: string, table: string, key?: strin
   cursor: ['declare c cursor for select * from folders', 'folders'],
   'explained query': ['explain select * from folders', 'folders'],
   'second statement': ['select 1; select * from folders', 'folders'],
-  'reach not at the start': ['select /* reach */ * from folders', 'folders'],
+  'lookup not at the start': ['select /* lookup */ * from folders', 'folders'],
 };
 
 describe('the tenant check', () => {

@@ -349,7 +349,7 @@ describe('pages of other origins', () => {
   it('cost no second statement', async () => {
     statements.length = 0;
     expect(allowed(await look(app, { as: token, headers: { origin: page } }))).toBe(page);
-    expect(statements.filter((text) => text.startsWith('/* reach */'))).toHaveLength(1);
+    expect(statements.filter((text) => text.startsWith('/* lookup */'))).toHaveLength(1);
   });
 });
 

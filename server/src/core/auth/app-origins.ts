@@ -10,7 +10,7 @@ import type { Route } from './route.ts';
 
 const readOrigins = prepared<{ public_origins: string[] }, [id: string | null]>(
   'access_origins',
-  '/* reach */ select public_origins from apps where id = $1::uuid and deleted_date is null',
+  '/* lookup */ select public_origins from apps where id = $1::uuid and deleted_date is null',
 );
 
 export const createAppOrigins = (db: Db): CrossOrigin => ({

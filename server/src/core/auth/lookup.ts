@@ -52,7 +52,7 @@ const lastUsedOrFirstJoined = `(
  * expressions; the first that is not null is the workspace of the request.
  * The row is returned as one JSON value: the driver parses it in a fraction of the time that some 35 columns take.
  */
-const buildStatement = (columns: string, joins: string, workspace: string) => `/* reach */
+const buildStatement = (columns: string, joins: string, workspace: string) => `/* lookup */
   select to_json(x) as found from (select ${callerColumns}${columns}
   from credentials c
   left join users u on u.id = c.user_id
@@ -175,7 +175,7 @@ export type AnonymousLookup = AppColumns & {
 
 const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string | null]>(
   'access_at_open_app',
-  `/* reach */
+  `/* lookup */
   select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
     null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}
   from apps a

@@ -119,7 +119,7 @@ export async function findInvitationByToken(
   peppers: readonly Pepper[],
 ): Promise<InvitationDetails | undefined> {
   const hashes = peppers.map((pepper) => hashOneTimeToken(token, pepper));
-  const { rows } = await sql<InvitationDetails>`/* reach */
+  const { rows } = await sql<InvitationDetails>`/* lookup */
     select ${sql.join(invitationColumns.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
     from invitations i
     join workspaces w on w.id = i.workspace_id and w.deleted_date is null

@@ -48,7 +48,7 @@ describe('setUp', () => {
   it('requires the set-up token and refuses a common password', () => {
     expect(wrong).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
     expect(weak.body.detail).toEqual([
-      { loc: ['body', 'password'], msg: 'is one of the commonest passwords', type: 'value_error' },
+      { loc: ['body', 'password'], msg: 'is one of the most common passwords; choose another', type: 'value_error' },
     ]);
   });
 

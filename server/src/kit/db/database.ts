@@ -1,10 +1,10 @@
-// Owns the connection to PostgreSQL: the pool, named statements and transactions. Knows no table.
+// Owns the connection to PostgreSQL: the pool, prepared statements and transactions. It knows no table.
 
 import type { Socket } from 'node:net';
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 
-// Counts and money are bounded below 2^53 by the contract, so bigint and numeric arrive as numbers.
+// Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
@@ -15,11 +15,11 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   applicationName?: string;
-  /** How long a caller waits for a free connection before the request fails as unavailable. */
+  /** How long a request waits for a free connection before it fails with 503. */
   acquireTimeoutMs?: number;
-  /** How long a server may say nothing while it owes an answer. */
+  /** How long to wait for any bytes from a server that has not finished its answer. */
   silenceTimeoutMs?: number;
-  /** Sees the text of every statement before it is sent. Tests use it to check tenant predicates. */
+  /** Receives the text of every statement before it is sent. Tests check tenant predicates with it. */
   onStatement?: (text: string) => void;
 }
 
@@ -40,35 +40,35 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     statement_timeout: 30_000,
     lock_timeout: 3_000,
     idle_in_transaction_session_timeout: 15_000,
-    // Compiling a statement pays for reports of minutes. Ours take milliseconds, and it can take a hundred. They look rows
-    // up by key: a planner that thinks of spinning disks reads the whole table instead, as long as it is small.
+    // JIT compilation can take 100 ms, and our statements take milliseconds. The cost of random pages on an SSD keeps the
+    // planner from scanning small tables instead of using their key.
     options: '-c jit=off -c random_page_cost=1.1',
     Client: createClientClass(options.onStatement),
   });
-  // A server that no longer answers at all is given up a little after it should have given up itself.
+  // Longer than statement_timeout: a server that is alive ends a slow statement itself.
   pool.on('connect', (client) => {
     dropSilentConnections(client, options.silenceTimeoutMs ?? 35_000);
-    client.on('error', () => {}); // told to whoever asked; unheard it would end the process
+    client.on('error', () => {}); // the query reports it; without a listener it would end the process
   });
-  // A broken idle connection is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a broken idle connection. Without a listener the error would end the process.
   pool.on('error', () => {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return { db, pool, close: () => db.destroy() };
 }
 
-const names = new Map<string, string>();
+const statementNames = new Map<string, string>();
 
 /**
- * A hot statement: its text is parsed and planned once per connection, under `name`, and sent by that name after.
- * Compiling a builder at each call costs a third of the throughput of such a read.
+ * A prepared statement for hot paths: parsed and planned once per connection. Compiling a Kysely query at each call would
+ * cost a third of the throughput of a simple read.
  */
 export function prepared<Row, Values extends readonly unknown[]>(name: string, text: string) {
-  names.set(text, name);
+  statementNames.set(text, name);
   return async (db: AnyDb, ...values: Values): Promise<Row[]> =>
-    (await db.executeQuery<Row>(CompiledQuery.raw(text, values as unknown as unknown[]))).rows;
+    (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 }
 
-/** Runs `work` in one transaction. Inside another it joins that one: there is one commit, the outermost. */
+/** Runs `work` in a transaction. Inside another transaction it joins that one, so there is one commit: the outermost. */
 export function transaction<Tables, Result>(
   db: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
@@ -87,7 +87,7 @@ export function transaction<Tables, Result>(
     });
 }
 
-/** Runs one statement with a time limit of its own; beyond it the database is unavailable, and nothing changed. */
+/** Runs `work` with a time limit per statement. A statement beyond it fails, and nothing changes. */
 export function withTimeLimit<Tables, Result>(
   db: Kysely<Tables>,
   limitMs: number,
@@ -103,14 +103,14 @@ export function withTimeLimit<Tables, Result>(
 
 const onCommit = new WeakMap<object, (() => void)[]>();
 
-/** Calls `hook` once the transaction has committed, and never if it does not; outside of one, at once. Must not throw. */
+/** Calls `hook` after the commit, or never if there is none. Outside of a transaction, at once. `hook` must not throw. */
 export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void {
   const hooks = onCommit.get(db);
   if (hooks === undefined) hook();
   else hooks.push(hook);
 }
 
-/** Waits until nobody else holds this name, until the transaction ends: for rules over more than one row. */
+/** Waits for an advisory lock on this name and holds it until the transaction ends: for rules that span several rows. */
 export async function takeAdvisoryLock<Tables>(db: Kysely<Tables>, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
 }
@@ -120,7 +120,7 @@ function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof 
     // biome-ignore lint/suspicious/noExplicitAny: pg overloads this method many ways; only (text, values) is ours.
     override query(query: any, ...rest: any[]): any {
       onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
-      const name = typeof query === 'string' ? names.get(query) : undefined;
+      const name = typeof query === 'string' ? statementNames.get(query) : undefined;
       if (name === undefined) return super.query(query, ...rest);
       const [values, ...others] = rest;
       return super.query({ name, text: query, values }, ...others);
@@ -129,13 +129,13 @@ function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof 
 }
 
 /**
- * Drops a connection whose server has said nothing for this long while it owes an answer. The socket's own timer, instead
- * of one per query: that would be paid on every request.
+ * Drops a connection on which nothing was received for this long while a query runs. The socket's own timer costs nothing
+ * per query.
  */
-function dropSilentConnections(client: pg.PoolClient, ms: number): void {
+function dropSilentConnections(client: pg.PoolClient, timeoutMs: number): void {
   const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };
   const { stream } = inner.connection;
-  stream.setTimeout(ms);
+  stream.setTimeout(timeoutMs);
   stream.on('timeout', () => {
     if (!inner.readyForQuery) stream.destroy();
   });

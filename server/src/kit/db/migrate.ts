@@ -1,4 +1,4 @@
-// Owns the order of schema changes: plain SQL files, forward only, each run once, whole, and never edited after.
+// Owns migrations: plain SQL files, forward only. Each runs once, in one transaction, and is never edited afterwards.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface Migration {
 }
 
 const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
-const lockId = 7_310_114_101; // any fixed number: two `plinth migrate` at once take turns
+const lockId = 7_310_114_101; // any fixed number; makes concurrent `plinth migrate` runs wait for each other
 
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
@@ -27,7 +27,7 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-/** Applies what is missing and returns the names applied. Refuses when history differs from the files. */
+/** Applies pending migrations and returns their names. Throws if an applied migration was edited. */
 export async function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -44,7 +44,7 @@ export async function migrate(url: string, migrations: readonly Migration[]): Pr
   }
 }
 
-/** The migrations a database still lacks. Throws when it has one that was edited since. */
+/** Throws if an applied migration was edited. */
 export async function listPendingMigrations(
   client: pg.ClientBase | pg.Pool,
   migrations: readonly Migration[],
@@ -63,7 +63,7 @@ export async function listPendingMigrations(
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
-    // A schema change that cannot get its lock at once must not queue every reader behind it.
+    // While a schema change waits for its lock, every reader of the table waits behind it.
     await client.query("set local lock_timeout = '5s'");
     await client.query(migration.text);
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [migration.name, migration.checksum]);

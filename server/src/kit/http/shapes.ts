@@ -1,16 +1,16 @@
-// Owns the building blocks of request and answer shapes, with the contract's bounds and fault types (§0.2, §0.3).
-// A check that zod has no word for names its fault type in `params.type`.
+// Owns the building blocks of request and answer schemas, with bounds and fault types (docs/api/conventions.md#values and
+// #validation-errors). A check that is not built into zod names its fault type in `params.type`.
 import { z } from 'zod';
 import { type UrlReason, urlFaults, vetUrl } from '../outbound/url.ts';
 import { isStorableText, parseTime } from '../text.ts';
 
 const fault = (type: string, message: string) => ({ params: { type }, error: message });
 
-/** Describes a schema in the API document by hand, where what is sent differs from what is parsed. */
+/** The JSON schema for the API document, if what is sent differs from what is parsed. */
 const describedAs = <S extends z.ZodType>(schema: S, json: Record<string, unknown>): S => schema.meta({ json });
 
 // Lengths count code points, not UTF-16 units.
-const codePoints = (value: string): number => {
+const countCodePoints = (value: string): number => {
   let count = 0;
   for (const _ of value) count += 1;
   return count;
@@ -18,9 +18,12 @@ const codePoints = (value: string): number => {
 
 function bounded(schema: z.ZodString, min: number, max: number) {
   const shape = schema
-    .refine((value) => codePoints(value) >= min, fault('string_too_short', `must have at least ${min} character(s)`))
     .refine(
-      (value) => value.length <= max || codePoints(value) <= max,
+      (value) => countCodePoints(value) >= min,
+      fault('string_too_short', `must have at least ${min} character(s)`),
+    )
+    .refine(
+      (value) => value.length <= max || countCodePoints(value) <= max,
       fault('string_too_long', `must have at most ${max} characters`),
     )
     .refine(isStorableText, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
@@ -29,7 +32,7 @@ function bounded(schema: z.ZodString, min: number, max: number) {
 
 export const text = (min: number, max: number) => bounded(z.string(), min, max);
 
-/** Names and the like: white space at the ends is cut before anything is counted or stored. */
+/** A name: white space at the ends is removed before the length is checked. */
 export const name = (min: number, max: number) => bounded(z.string().trim(), min, max);
 
 export const pattern = (expression: RegExp, max: number) =>
@@ -37,11 +40,14 @@ export const pattern = (expression: RegExp, max: number) =>
     .refine((value) => expression.test(value), fault('string_pattern_mismatch', `must match ${expression.source}`))
     .meta({ pattern: expression.source, maxLength: max });
 
-/** A password on its way in: bounded, and not one that everybody has. */
+/** A new password: bounded, and not a common one. */
 export const newPassword = (min: number, max: number, isCommon: (password: string) => boolean) =>
-  text(min, max).refine((value) => !isCommon(value), fault('value_error', 'is one of the commonest passwords'));
+  text(min, max).refine(
+    (value) => !isCommon(value),
+    fault('value_error', 'is one of the most common passwords; choose another'),
+  );
 
-/** An e-mail address: trimmed, compared in lower case. */
+/** An e-mail address: trimmed and in lower case. */
 export const email = z
   .string()
   .trim()
@@ -49,12 +55,12 @@ export const email = z
   .refine((value) => value.length <= 254 && emailForm.test(value), fault('email_parsing', 'must be an e-mail address'))
   .meta({ format: 'email', maxLength: 254 });
 
-// One @, something before it, a name with a dot after it, and no white space: whether it exists, only a mail tells.
+// One @, a local part, a domain with a dot, no white space. Only a mail can show that the address exists.
 const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?\.[a-z0-9-]{2,}$/;
 
 export const integer = (min: number, max: number) => z.int().min(min).max(max);
 
-/** A number with at most so many decimals. */
+/** A number with at most `places` decimals. */
 export const decimal = (places: number) =>
   z
     .number()
@@ -63,12 +69,12 @@ export const decimal = (places: number) =>
       fault('value_error', `must have at most ${places} decimals`),
     );
 
-/** A whole number in an answer, where no bound is part of the promise. */
+/** An integer in an answer, without documented bounds. */
 export const count = z.int();
 
 export const list = <S extends z.ZodType>(item: S, min: number, max: number) => z.array(item).min(min).max(max);
 
-/** A list in which no two items are the same, by `keyOf`. */
+/** A list without duplicates, compared by `keyOf`. */
 export const distinct = <S extends z.ZodType>(items: z.ZodArray<S>, keyOf: (item: z.output<S>) => unknown) =>
   items.refine(
     (all) => new Set(all.map(keyOf)).size === all.length,
@@ -85,7 +91,7 @@ export const httpsUrl = z
   .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
   .meta({ format: 'uri', maxLength: 2048 });
 
-/** The text of a URL, refused for those of the reasons for which the outbound client would that are decided here. */
+/** A URL, checked by the rules of the outbound client. `isDecidedHere` selects the rules that apply. */
 const vettedUrl = (message: string, isDecidedHere: (reason: UrlReason) => boolean) =>
   z
     .string()
@@ -98,16 +104,16 @@ const vettedUrl = (message: string, isDecidedHere: (reason: UrlReason) => boolea
     })
     .meta({ format: 'uri', maxLength: 2048 });
 
-/** An address outside that a caller names, as contract §4.6 has it by its text: https, public, nothing hidden in it. */
+/** A URL that the server will call: https, a public host, no credentials in it (docs/internals/outbound-requests.md). */
 export const publicHttpsUrl = vettedUrl('must be a public https URL', () => true);
 
-/** A URL whose scheme, host and addresses are for the outbound client to judge, which knows what the operator allows. */
+/** A URL whose scheme, host and addresses the outbound client checks, because only it knows what the operator allows. */
 export const urlText = vettedUrl(
   'must be a URL of at most 2048 characters',
   (reason) => reason === 'form' || reason === 'length',
 );
 
-/** An object of the caller's own making, up to so many bytes as JSON. */
+/** An object with any fields, up to `maxBytes` as JSON. */
 export const freeObject = (maxBytes: number) =>
   z
     .record(z.string(), z.unknown())
@@ -117,15 +123,15 @@ export const freeObject = (maxBytes: number) =>
     )
     .refine(
       (value) =>
-        everywhere(value, (key, inner) => isStorableText(key) && (typeof inner !== 'string' || isStorableText(inner))),
+        isEachValue(value, (key, inner) => isStorableText(key) && (typeof inner !== 'string' || isStorableText(inner))),
       fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'),
     )
     .refine(
-      (value) => everywhere(value, (_key, inner) => typeof inner !== 'number' || Number.isFinite(inner)),
-      fault('finite_number', 'must hold only finite numbers'), // JSON would keep another as null
+      (value) => isEachValue(value, (_key, inner) => typeof inner !== 'number' || Number.isFinite(inner)),
+      fault('finite_number', 'must hold only finite numbers'), // JSON would store Infinity as null
     );
 
-/** An object that another document describes: taken as it was sent, for the operation to read. */
+/** Any object, unchanged. The operation checks it itself. */
 export const openObject = describedAs(
   z.custom<Readonly<Record<string, unknown>>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -134,16 +140,16 @@ export const openObject = describedAs(
   { type: 'object' },
 );
 
-function everywhere(value: object, holds: (key: string, inner: unknown) => boolean): boolean {
+function isEachValue(value: object, satisfies: (key: string, inner: unknown) => boolean): boolean {
   let all = true;
   JSON.stringify(value, (key, inner) => {
-    all &&= holds(key, inner);
+    all &&= satisfies(key, inner);
     return inner;
   });
   return all;
 }
 
-/** A web origin, as a browser sends it: scheme, host and port, nothing after. */
+/** A web origin as browsers send it: scheme, host and port. */
 export const origin = z
   .string()
   .refine(
@@ -154,15 +160,15 @@ export const origin = z
 
 export const oneOf = <const V extends readonly [string, ...string[]]>(...values: V) => z.enum(values);
 
-/** May be left out; null counts as left out. */
+/** Optional; null means the same as absent. */
 export const optional = <S extends z.ZodType>(schema: S) => schema.optional();
 
-/** May be left out; null is a value of its own and clears the field. */
+/** Optional; null clears the field. */
 export const clearable = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
 
 export const body = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-/** A body in which an unknown field is refused, because a slip there costs money or opens data. */
+/** A body that refuses unknown fields, because a misspelled one could cost money or expose data. */
 export const strictBody = <F extends z.ZodRawShape>(fields: F) => z.strictObject(fields);
 
 /** An object in an answer: exactly these fields, named in the API document. */
@@ -171,10 +177,9 @@ export const answer = <F extends z.ZodRawShape>(id: string, fields: F) => z.stri
 /** A time in an answer: ISO 8601, UTC, milliseconds, `Z`. */
 export const timestamp = z.string().meta({ format: 'date-time' });
 
-/** The plain acknowledgement. */
 export const Success = answer('Success', { success: z.literal(true) });
 
-/** One page of a list (contract §0.10). */
+/** One page of a list (docs/api/conventions.md#lists). */
 export const items = <S extends z.ZodType>(item: S) =>
   z.strictObject({ items: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
 
@@ -182,14 +187,14 @@ export const items = <S extends z.ZodType>(item: S) =>
 
 export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 
-/** A query in which the operation itself says what else may stand. */
+/** A query with further parameters, which the operation checks itself. */
 export const openQuery = <F extends z.ZodRawShape>(fields: F) => z.looseObject(fields);
 
 export const queryInteger = (min: number, max: number) =>
   describedAs(
     z
       .string()
-      .refine((value) => /^-?\d+$/.test(value), fault('int_parsing', 'must be written in decimal digits'))
+      .refine((value) => /^-?\d+$/.test(value), fault('int_parsing', 'must be an integer in decimal digits'))
       .transform(Number)
       .pipe(integer(min, max)),
     { type: 'integer', minimum: min, maximum: max },
@@ -203,7 +208,7 @@ export const queryFlag = describedAs(
   { type: 'boolean' },
 );
 
-/** A time: with `Z`, with an offset, or without zone, which is UTC; cut to milliseconds. */
+/** A time with `Z`, an offset or no zone, which means UTC; cut to milliseconds. */
 export const queryTime = describedAs(
   z
     .string()
@@ -212,20 +217,20 @@ export const queryTime = describedAs(
   { type: 'string', format: 'date-time' },
 );
 
-/** A comma list of known words. */
+/** A comma-separated list of known words. */
 export const queryWords = <const V extends string>(...known: readonly V[]) =>
   describedAs(
     z
       .string()
       .refine(
-        (value) => words(value).length > 0 && words(value).every((word) => known.includes(word as V)),
-        fault('enum', `must be of: ${known.join(', ')}`),
+        (value) => splitWords(value).length > 0 && splitWords(value).every((word) => known.includes(word as V)),
+        fault('enum', `must be a comma-separated list of: ${known.join(', ')}`),
       )
-      .transform((value) => words(value) as V[]),
-    { type: 'string', description: `comma list of: ${known.join(', ')}` },
+      .transform((value) => splitWords(value) as V[]),
+    { type: 'string', description: `comma-separated list of: ${known.join(', ')}` },
   );
 
-const words = (value: string): string[] => value.split(',').filter(Boolean);
+const splitWords = (value: string): string[] => value.split(',').filter(Boolean);
 
 export const pageQuery = {
   limit: queryInteger(1, 100).default(50),
