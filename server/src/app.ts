@@ -174,7 +174,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     memberFeature,
     folders({ cursors }),
-    credits({ cursors, alarm: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger') }),
+    credits({ cursors, reportMismatch: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger') }),
     auditFeature,
     installation({
       checkReadiness,

@@ -1,5 +1,5 @@
-// An invitation as the person invited lives it: from the mail in their inbox, through the page in a real browser, to
-// their first signed-in page. The API is a process of its own, the mail server the sandbox's.
+// An invitation from the mail in the inbox, through the page in a real browser, to the first signed-in page. The API runs
+// as a process of its own; the mail server is the sandbox's.
 import { createServer } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const { plinth, startApi } = commandLine({
   DATABASE_URL: database.url,
   SMTP_URL: mail.smtpUrl,
   PORT: String(port),
-  BASE_URL: url, // links lead here, and the session cookie is taken from here only
+  BASE_URL: url, // links point here, and the session cookie is accepted from here only
 });
 const owner = (
   await plinth('bootstrap', '--email', 'owner@example.com', '--name', 'Olive Owner', '--workspace', 'Bright Ideas')
@@ -47,19 +47,19 @@ function startBrowser(): Promise<Browser> {
   });
 }
 
-/** A browser nobody has used yet; what it complains about fails the test. */
+/** Opens the link in a new browser context. An error in the page or its console fails the test. */
 async function visit(link: string, check: (page: Page) => Promise<void>): Promise<void> {
   const context = await browser.newContext();
   const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
-    // A refusal that the page shows is no fault of the page.
-    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+    // The browser logs every error answer, including those that the page shows.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) errors.push(message.text());
   });
   await page.goto(link);
   await check(page);
-  expect(complaints).toEqual([]);
+  expect(errors).toEqual([]);
   await context.close();
 }
 
@@ -70,7 +70,7 @@ async function invite(email: string, role = 'editor'): Promise<string> {
   return linkIn(email);
 }
 
-/** The link in the newest mail, read from the inbox as a person would. */
+/** The link in the newest mail of the inbox. */
 async function linkIn(email: string): Promise<string> {
   const mails = (await (await fetch(`${mail.inboxUrl}?to=${email}`)).json()) as { text: string }[];
   return /http\S+\/invitations\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0] as string;
@@ -78,7 +78,7 @@ async function linkIn(email: string): Promise<string> {
 
 const password = 'correct horse battery';
 
-describe('an invitation, in a browser', () => {
+describe('an invitation in a browser', () => {
   it('leads a new person from the mail to their first signed-in page', async () => {
     await visit(await invite('nora@example.com'), async (page) => {
       await page.getByRole('heading', { name: 'Join Bright Ideas' }).waitFor();
@@ -95,20 +95,20 @@ describe('an invitation, in a browser', () => {
       const text = await page.locator('#joined').textContent();
       expect(text).toContain('Welcome, Nora New. You are signed in as nora@example.com, and you are an editor here.');
       expect(await page.locator('#workspaces li').allInnerTexts()).toEqual([expect.stringContaining('Bright Ideas')]);
-      // The session is real: the browser itself may now ask.
+      // The browser now has a session cookie.
       const me = await page.evaluate(async () => (await fetch('/api/auth/me')).json());
       expect(me).toMatchObject({ user: { email: 'nora@example.com' }, workspaces: [{ name: 'Bright Ideas' }] });
     });
   });
 
-  it('asks a person who has an account to sign in, and one who is signed in only to accept', async () => {
+  it('asks a person with an account to sign in, and a signed-in person only to accept', async () => {
     await call(url, 'DELETE', '/api/workspace/members/nora@example.com', { as: owner });
     await visit(await invite('nora@example.com', 'viewer'), async (page) => {
-      await page.getByText('You have an account. Sign in to accept.').waitFor();
+      await page.getByText('You already have an account. Sign in to accept.').waitFor();
       await page.getByLabel('Your password').fill('not her password');
       await page.getByRole('button', { name: 'Sign in and join' }).click();
       await page.getByText('The e-mail address or password is wrong.').waitFor();
-      await page.waitForTimeout(5_100); // one try in five seconds
+      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
       await page.getByLabel('Your password').fill(password);
       await page.getByRole('button', { name: 'Sign in and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
@@ -117,19 +117,19 @@ describe('an invitation, in a browser', () => {
       await page.getByText('You are signed in as nora@example.com.').waitFor();
       await page.getByRole('button', { name: 'Accept invitation' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
-      // An invitation for somebody else: out first, then as that person.
+      // An invitation for another account: the person must sign out first.
       await page.goto(await invite('otto@example.com'));
-      await page.getByText('this invitation is for someone else').waitFor();
-      await page.getByRole('button', { name: 'Sign out and go on' }).click();
+      await page.getByText('this invitation is for another account').waitFor();
+      await page.getByRole('button', { name: 'Sign out and continue' }).click();
       await page.getByLabel('Your name').waitFor();
     });
   });
 
-  it('says that a link does not work when it was replaced by a new one', async () => {
+  it('shows that a link which was replaced by a new one no longer works', async () => {
     const old = await invite('late@example.com');
     await call(url, 'POST', '/api/workspace/invitations/resend', { as: owner, body: { emails: ['late@example.com'] } });
     await visit(old, async (page) => {
-      await page.getByRole('heading', { name: 'This invitation does not work' }).waitFor();
+      await page.getByRole('heading', { name: "This invitation can't be used" }).waitFor();
       await page.getByText('Invitation not found.').waitFor();
     });
     expect(await linkIn('late@example.com')).not.toBe(old);

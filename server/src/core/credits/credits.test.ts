@@ -470,7 +470,7 @@ it('after any sequence the ledger adds up to the balance, and the balance is the
         where workspace_id = ${workspace} and period_start = ${period}`.execute(world.db);
       if (rows.length > 0) await expectSummed(workspace, period, balance);
     }
-    const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
+    const check = world.app.background.jobs.find((job) => job.name === 'reconcile credit pools');
     while (((await check?.run(db, new Date(Date.now() + day))) ?? 0) > 0);
     expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
   };

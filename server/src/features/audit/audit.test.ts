@@ -1,4 +1,4 @@
-// The audit log: written with the change, sealed afterwards, provable (docs/contract.md §2.8).
+// The audit log: entries written with the change, sealed afterwards, and verifiable (docs/api/audit-log.md).
 
 import fc from 'fast-check';
 import { sql } from 'kysely';
@@ -10,7 +10,7 @@ import { removeExpired, sealAll } from './seal.ts';
 const world = await startWorld({ tampersWithAuditLog: true });
 const seal = () => sealAll(world.app.database.db);
 
-async function place(name: string) {
+async function createWorkspace(name: string) {
   const owner = await world.person(`${name}@example.com`);
   const workspace = await world.workspace(owner);
   await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
@@ -23,9 +23,9 @@ const log = (as: string, query = '') => world.call('GET', `/api/workspace/audit-
 const verify = async (as: string, query = '') =>
   (await world.call('GET', `/api/workspace/audit-log/verify${query}`, { as })).body;
 
-describe('an entry', () => {
-  it('says who changed what, by which credential and request, from what to what', async () => {
-    const { owner, as } = await place('entry');
+describe('an audit entry', () => {
+  it('records the actor, credential, request, target, and the values before and after', async () => {
+    const { owner, as } = await createWorkspace('entry');
     const made = (await folder(as, 'Before', { 'x-request-id': 'request-1' })).body;
     await world.call('PATCH', `/api/app-folders/${made.id}`, { as, body: { name: 'After' } });
     const [updated, created] = (await log(as)).body.items;
@@ -46,14 +46,14 @@ describe('an entry', () => {
     expect((await log(as)).body.items.map((entry: { sequence: number }) => entry.sequence)).toEqual([2, 1]);
   });
 
-  it('is not written when the change is not', async () => {
-    const { as } = await place('refused');
+  it('is not written if the change fails', async () => {
+    const { as } = await createWorkspace('refused');
     await world.call('POST', '/api/app-folders', { as, body: { name: 'F', parent_folder_id: 'nonsense' } });
     expect((await log(as)).body.items).toEqual([]);
   });
 
-  it('is written for refusals by role, at most one a minute per credential and operation', async () => {
-    const { workspace, as } = await place('roles');
+  it('is written for a refusal by role, at most once a minute per credential and operation', async () => {
+    const { workspace, as } = await createWorkspace('roles');
     const viewer = await world.member(workspace, 'viewer', 'audit-viewer@example.com');
     const theirs = await world.token(viewer, workspace);
     for (let i = 0; i < 3; i += 1) expect((await world.call('POST', '/api/apps', { as: theirs })).status).toBe(403);
@@ -66,8 +66,8 @@ describe('an entry', () => {
 });
 
 describe('listAuditLog', () => {
-  it('filters by type, prefix, actor, app, outcome and time, and pages over sealed and unsealed entries', async () => {
-    const { owner, as } = await place('filters');
+  it('filters by type, prefix, actor, app, outcome and time, and pages through sealed and pending entries', async () => {
+    const { owner, as } = await createWorkspace('filters');
     for (let i = 0; i < 5; i += 1) await folder(as, `F${i}`);
     const app = (await world.call('POST', '/api/apps', { as })).body;
     await seal();
@@ -96,8 +96,8 @@ describe('listAuditLog', () => {
 });
 
 describe('the chain', () => {
-  it('is gap-free per workspace, whoever seals and however often at once', async () => {
-    const { as } = await place('gapless');
+  it('has no gaps per workspace, also when several workers seal at once', async () => {
+    const { as } = await createWorkspace('gapless');
     await Promise.all(Array.from({ length: 30 }, (_, i) => folder(as, `F${i}`)));
     await Promise.all([seal(), seal(), seal()]);
     await Promise.all(Array.from({ length: 10 }, (_, i) => folder(as, `G${i}`)));
@@ -120,8 +120,8 @@ describe('the chain', () => {
     expect(part).toHaveLength(3);
   });
 
-  it('cannot be changed by the service, whose own connection is refused', async () => {
-    const { workspace, as } = await place('sealed');
+  it('can’t be changed through the service’s own database connection', async () => {
+    const { workspace, as } = await createWorkspace('sealed');
     await folder(as);
     await seal();
     await expect(
@@ -148,8 +148,8 @@ describe('the chain', () => {
         sql`update audit_entries set sequence = case sequence when 3 then 1004 when 4 then 3 end where workspace_id = ${w} and sequence in (3, 4)`,
       3,
     ],
-  ])('shows at its sequence number an entry that was %s behind our back', async (how, tamper, at) => {
-    const { workspace, as } = await place(`tamper-${at}-${how.replaceAll(' ', '')}`);
+  ])('reports the sequence of an entry that was %s in the database', async (how, tamper, at) => {
+    const { workspace, as } = await createWorkspace(`tamper-${at}-${how.replaceAll(' ', '')}`);
     for (let i = 0; i < 5; i += 1) await folder(as, `F${i}`);
     await seal();
     expect(await verify(as)).toMatchObject({ valid: true, checked: 5 });
@@ -159,8 +159,8 @@ describe('the chain', () => {
     expect(await verify(as)).toMatchObject({ valid: false, broken_at: at });
   });
 
-  it('keeps its boundary when old entries are dropped after 400 days', async () => {
-    const { as } = await place('old');
+  it('stays valid when entries older than 400 days are removed', async () => {
+    const { as } = await createWorkspace('old');
     await folder(as, 'old');
     world.clock.aheadMs = 401 * 24 * 60 * 60 * 1000;
     await folder(as, 'new');
@@ -170,8 +170,8 @@ describe('the chain', () => {
     expect(await verify(as)).toMatchObject({ valid: true, checked: 1, first_sequence: 2, last_sequence: 2 });
   });
 
-  it('loses no entry and raises no false alarm while it is being sealed', async () => {
-    const { as } = await place('busy');
+  it('verifies as valid while entries are being sealed', async () => {
+    const { as } = await createWorkspace('busy');
     await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).execute();
     const sealing = (async () => {
       for (let i = 0; i < 40; i += 1) {
@@ -187,8 +187,8 @@ describe('the chain', () => {
     expect(await verify(as, '?from_sequence=39')).toMatchObject({ valid: true, checked: 2 });
   });
 
-  it('drops only from the front, also when entries were sealed out of the order of their times', async () => {
-    const { as } = await place('order');
+  it('loses entries from the start only, also when they were sealed out of time order', async () => {
+    const { as } = await createWorkspace('order');
     const day = 24 * 60 * 60 * 1000;
     for (const ahead of [10, 9, 500]) {
       world.clock.aheadMs = ahead * day;
@@ -203,24 +203,24 @@ describe('the chain', () => {
     expect(await verify(as)).toMatchObject({ first_sequence: 3, last_sequence: 3 });
   });
 
-  it('finds any single change in any chain (property)', () => {
+  it('reveals any single changed or removed entry (property)', () => {
     const entry = fc.record({ type: fc.string(), after: fc.jsonValue() });
     fc.assert(
       fc.property(fc.array(entry, { minLength: 1, maxLength: 20 }), fc.nat(), (entries, pick) => {
         const head = { sequence: 0, hash: firstPrevHash };
-        const links = appendToChain(head, JSON.parse(JSON.stringify(entries)));
-        expect(findFirstBroken(links, head)).toBeNull();
-        const at = pick % links.length;
-        const changed = links.map((link, i) =>
-          i === at ? { ...link, entry: { ...link.entry, type: `${link.entry.type}!` } } : link,
+        const sealed = appendToChain(head, JSON.parse(JSON.stringify(entries)));
+        expect(findFirstBroken(sealed, head)).toBeNull();
+        const at = pick % sealed.length;
+        const changed = sealed.map((each, i) =>
+          i === at ? { ...each, entry: { ...each.entry, type: `${each.entry.type}!` } } : each,
         );
         expect(findFirstBroken(changed, head)).toBe(at + 1);
         expect(
           findFirstBroken(
-            links.filter((_, i) => i !== at),
+            sealed.filter((_, i) => i !== at),
             head,
           ),
-        ).toBe(at === links.length - 1 ? null : at + 1);
+        ).toBe(at === sealed.length - 1 ? null : at + 1);
       }),
     );
   });

@@ -1,10 +1,16 @@
-// Owns the shapes of the audit log as a caller sees it (docs/contract.md §2.8).
+// Owns the schemas of the audit log (docs/api/audit-log.md).
 import { z } from 'zod';
 import { answer, count, pageQuery, query, queryInteger, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
+import type { EntryContent } from './chain.ts';
 
 export const AuditEntry = answer('AuditEntry', {
   id: z.string(),
-  sequence: count.nullable().meta({ description: 'gap-free per workspace; null until sealed, within 2 s' }),
+  sequence: count
+    .nullable()
+    .meta({
+      description:
+        'The place in the workspace’s chain, without gaps. Null until the entry is sealed, usually within 2 seconds.',
+    }),
   occurred_at: timestamp,
   type: z.string(),
   actor: answer('AuditActor', {
@@ -26,7 +32,9 @@ export const AuditEntry = answer('AuditEntry', {
 
 export const AuditQuery = query({
   ...pageQuery,
-  type: text(0, 1000).optional().meta({ description: 'comma list of types; `prefix.*` for all that begin so' }),
+  type: text(0, 1000)
+    .optional()
+    .meta({ description: 'Comma-separated types. `app.*` matches all types that start with `app.`.' }),
   actor_email: text(0, 320).optional(),
   app_id: text(0, 64).optional(),
   outcome: z.enum(['done', 'refused']).optional(),
@@ -53,9 +61,7 @@ export const Verification = answer('VerifiedAuditLog', {
   broken_at: count.nullable(),
 });
 
-/** What a change wrote of itself; its place in the chain is added when it is sealed. */
-export type EntryContent = Readonly<Record<string, unknown>>;
-
+/** An entry as stored, sealed or pending. A pending entry has no place in the chain yet. */
 export interface AuditRow {
   id: string;
   sequence: number | null;

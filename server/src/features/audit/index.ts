@@ -1,5 +1,5 @@
-// The door of the audit log. Entries are written by access, in the change's own transaction; here they are sealed, read
-// and proven.
+// Entry point of the audit log. core/audit writes entries in the transaction of the change; this feature seals, lists,
+// exports and verifies them.
 
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
@@ -11,6 +11,6 @@ export const audit = ({ cursors }: { cursors: Cursors }) => ({
   routes: auditRoutes(cursors),
   jobs: [
     { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
-    { name: 'drop expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpired(db, now) },
+    { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpired(db, now) },
   ] satisfies Job[],
 });

@@ -1,5 +1,12 @@
-// Owns sealing: entries are given their place in their workspace's chain afterwards, a batch at a time, so that a
-// change never waits for another one's entry. Sealers may run side by side; one chain is sealed by one at a time.
+// Owns the jobs that seal pending audit entries and remove expired ones. Sealing happens after the commit, in batches, so
+// that a change never waits for the entry of another. Several workers may seal at once; each chain is locked while one does.
+//
+// Example: one batch of a workspace whose chain ends at sequence 7.
+//
+//   audit_pending before   (id a, app.created)   (id b, app.updated)          ids are UUIDv7, so their order is time
+//   audit_entries after    … 7                   8 = a   9 = b                each with the hash of the entry before
+//   audit_chains after     last_sequence 9, last_hash = the hash of 9
+//   audit_pending after    empty
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { appendToChain } from './chain.ts';
@@ -18,7 +25,7 @@ const maxPendingRead = 5_000;
 const retentionDays = 400;
 const removeBatchSize = 5_000;
 
-/** Seals what waits, and gives how many entries that were. A chain that fails does not keep the others waiting. */
+/** Seals pending entries and returns how many. If one chain fails, the others are still sealed. */
 export async function sealAll(db: Db): Promise<number> {
   let sealed = 0;
   const failures: unknown[] = [];
@@ -35,10 +42,10 @@ export async function sealAll(db: Db): Promise<number> {
 
 async function sealChain(db: Db, workspace_id: string | null): Promise<number> {
   let sealed = 0;
-  let more = batchSize;
-  while (more === batchSize) {
-    more = await sealBatch(db, workspace_id);
-    sealed += more;
+  let inBatch = batchSize;
+  while (inBatch === batchSize) {
+    inBatch = await sealBatch(db, workspace_id);
+    sealed += inBatch;
   }
   return sealed;
 }
@@ -46,24 +53,24 @@ async function sealChain(db: Db, workspace_id: string | null): Promise<number> {
 async function sealBatch(db: Db, workspace_id: string | null): Promise<number> {
   await ensureChain(db, workspace_id);
   return transaction(db, async (db) => {
-    const head = await lockChain(db, workspace_id);
-    if (head === undefined) return 0; // another sealer is at it
+    const last = await lockChain(db, workspace_id);
+    if (last === undefined) return 0; // another worker is sealing this chain
     const entries = await removePending(db, workspace_id, batchSize);
-    await insertSealed(db, workspace_id, appendToChain(head, entries));
+    await insertSealed(db, workspace_id, appendToChain(last, entries));
     return entries.length;
   });
 }
 
-/** Drops what is past its time, chain by chain; gives how many entries that were. */
+/** Removes entries older than the retention period from every chain and returns how many. */
 export async function removeExpired(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - retentionDays * 24 * 60 * 60 * 1000);
-  let dropped = 0;
+  let removed = 0;
   for (const { workspace_id } of await listChains(db)) {
-    let more = removeBatchSize;
-    while (more === removeBatchSize) {
-      more = await transaction(db, (db) => removeOldest(db, workspace_id, before, removeBatchSize));
-      dropped += more;
+    let inBatch = removeBatchSize;
+    while (inBatch === removeBatchSize) {
+      inBatch = await transaction(db, (db) => removeOldest(db, workspace_id, before, removeBatchSize));
+      removed += inBatch;
     }
   }
-  return dropped;
+  return removed;
 }

@@ -1,31 +1,28 @@
-// Owns the queries over the audit log: entries waiting to be sealed, sealed ones, and the ends of the chains.
-import { type SelectQueryBuilder, sql } from 'kysely';
+// Owns the queries on the audit log: pending entries, sealed entries, and where each chain starts and ends.
+import { type RawBuilder, sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Db, Tables } from '../../tables.ts';
-import { firstPrevHash, type SealedEntry } from './chain.ts';
-import type { AuditQuery, AuditRow, EntryContent } from './contract.ts';
+import type { Db } from '../../tables.ts';
+import { type ChainPosition, type EntryContent, firstPrevHash, type SealedEntry } from './chain.ts';
+import type { AuditQuery, AuditRow } from './contract.ts';
 
 // ---- sealing
 
-/** Workspaces with entries to seal; null is the installation's own chain. */
+/** Workspaces with pending entries. Null is the chain of the installation. */
 export async function listChainsToSeal(db: Db, limit: number): Promise<(string | null)[]> {
   const { rows } = await sql<{ workspace_id: string | null }>`
-    /* service */ select distinct workspace_id from (select workspace_id from audit_pending order by id limit ${limit}) waiting`.execute(
+    /* service */ select distinct workspace_id from (select workspace_id from audit_pending order by id limit ${limit}) pending`.execute(
     db,
   );
   return rows.map((row) => row.workspace_id);
 }
 
-/** The end of a chain, held until the transaction ends; undefined while another sealer holds it. */
-export async function lockChain(
-  db: Db,
-  workspace_id: string | null,
-): Promise<{ sequence: number; hash: string } | undefined> {
-  const { rows } = await sql<{ sequence: number; hash: string }>`
+/** Locks a chain until the transaction ends and returns its last entry. Undefined while another worker has the lock. */
+export async function lockChain(db: Db, workspace_id: string | null): Promise<ChainPosition | undefined> {
+  const { rows } = await sql<ChainPosition>`
     /* service */ select last_sequence as sequence, last_hash as hash from audit_chains
-    where ${ofChain(workspace_id)} for update skip locked`.execute(db);
+    where ${whereChain(workspace_id)} for update skip locked`.execute(db);
   return rows[0];
 }
 
@@ -44,99 +41,99 @@ export async function ensureChain(db: Db, workspace_id: string | null): Promise<
     .execute();
 }
 
-/** Takes the oldest waiting entries of a chain out of the waiting room. */
+/** Deletes the oldest pending entries of a chain and returns them in order. */
 export async function removePending(db: Db, workspace_id: string | null, limit: number): Promise<EntryContent[]> {
   const { rows } = await sql<{ id: string; entry: EntryContent }>`
-    /* service */ delete from audit_pending where ${ofChain(workspace_id)} and id in (
-      select id from audit_pending where ${ofChain(workspace_id)} order by id limit ${limit}
+    /* service */ delete from audit_pending where ${whereChain(workspace_id)} and id in (
+      select id from audit_pending where ${whereChain(workspace_id)} order by id limit ${limit}
     ) returning id, entry`.execute(db);
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map((row) => row.entry);
 }
 
-export async function insertSealed(db: Db, workspace_id: string | null, links: readonly SealedEntry[]): Promise<void> {
-  const last = links.at(-1);
+export async function insertSealed(
+  db: Db,
+  workspace_id: string | null,
+  entries: readonly SealedEntry[],
+): Promise<void> {
+  const last = entries.at(-1);
   if (last === undefined) return;
-  const column = (pick: (link: SealedEntry) => unknown) => links.map(pick);
-  const entries = column((link) => JSON.stringify(link.entry));
+  const column = (pick: (sealed: SealedEntry) => unknown) => entries.map(pick);
+  const contents = column(({ entry }) => JSON.stringify(entry));
   await sql`
     insert into audit_entries
       (workspace_id, sequence, id, occurred_at, type, app_id, actor_email, outcome, request_id, entry, prev_hash, hash)
     select ${workspace_id}::uuid, sequence, (entry->>'id')::uuid, (entry->>'occurred_at')::timestamptz, entry->>'type',
       (entry->>'app_id')::uuid, entry->'actor'->>'email', entry->>'outcome', entry->>'request_id', entry, prev_hash, hash
-    from unnest(${column((link) => link.sequence)}::bigint[], ${entries}::jsonb[],
-      ${column((link) => link.prev_hash)}::text[], ${column((link) => link.hash)}::text[])
+    from unnest(${column(({ sequence }) => sequence)}::bigint[], ${contents}::jsonb[],
+      ${column(({ prev_hash }) => prev_hash)}::text[], ${column(({ hash }) => hash)}::text[])
       as sealed (sequence, entry, prev_hash, hash)`.execute(db);
   await sql`
     /* service */ update audit_chains set last_sequence = ${last.sequence}, last_hash = ${last.hash}
-    where ${ofChain(workspace_id)}`.execute(db);
+    where ${whereChain(workspace_id)}`.execute(db);
 }
 
 // ---- reading
 
-/** Sealed and waiting entries as one list, newest first. */
+/** Sealed and pending entries as one list, newest first. */
 export async function listEntries(
   db: Db,
   access: WorkspaceAccess,
   query: AuditQuery,
   after: Position | undefined,
 ): Promise<AuditRow[]> {
-  const sealed = filtered(
+  const conditions = buildConditions(query, after);
+  const sealed = conditions.reduce(
+    (rows, condition) => rows.where(condition),
     db
       .selectFrom('audit_entries')
       .where('workspace_id', '=', access.workspace_id)
-      .select(['id', 'sequence', 'entry', 'prev_hash', 'hash']),
-    query,
-    after,
+      .select(['id', 'sequence', 'entry', 'prev_hash', 'hash'])
+      .orderBy('id', 'desc')
+      .limit(query.limit + 1)
+      .$narrowType<{ entry: EntryContent }>(),
   );
-  if (query.after_sequence !== undefined)
-    return sealed.where('sequence', '>', query.after_sequence).execute() as Promise<AuditRow[]>;
-  const waiting = filtered(
+  if (query.after_sequence !== undefined) return sealed.where('sequence', '>', query.after_sequence).execute();
+  const pending = conditions.reduce(
+    (rows, condition) => rows.where(condition),
     db
       .selectFrom('audit_pending')
       .where('workspace_id', '=', access.workspace_id)
-      .select([
-        'id',
-        sql<number | null>`null`.as('sequence'),
-        'entry',
-        sql<string | null>`null`.as('prev_hash'),
-        sql<string | null>`null`.as('hash'),
-      ]) as never,
-    query,
-    after,
+      .select(['id', 'entry'])
+      .orderBy('id', 'desc')
+      .limit(query.limit + 1)
+      .$narrowType<{ entry: EntryContent }>(),
   );
-  // An entry sealed between the two reads would be in both or in neither: read the waiting ones first.
-  const unsealed = (await waiting.execute()) as AuditRow[];
-  const known = new Set(unsealed.map((row) => row.id));
-  const rows = [...unsealed, ...((await sealed.execute()) as AuditRow[]).filter((row) => !known.has(row.id))];
+  // Pending entries are read first: one that is sealed between the two reads is then in both, and not in neither.
+  const unsealed = (await pending.execute()).map((row) => ({ ...row, sequence: null, prev_hash: null, hash: null }));
+  const pendingIds = new Set(unsealed.map((row) => row.id));
+  const rows: AuditRow[] = [...unsealed, ...(await sealed.execute()).filter((row) => !pendingIds.has(row.id))];
   return rows.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, query.limit + 1);
 }
 
-type Entries = SelectQueryBuilder<Tables, 'audit_entries', object>;
-
-// The filters read the entry itself, so that they are the same for waiting and sealed ones.
-function filtered(entries: Entries, query: AuditQuery, after: Position | undefined): Entries {
-  let found = entries.orderBy('id', 'desc').limit(query.limit + 1);
-  if (query.type) {
-    const patterns = query.type
-      .split(',')
-      .filter(Boolean)
-      .map((type) => {
-        const exact = type.replace(/[\\%_]/g, '\\$&');
-        return type.endsWith('.*') ? `${exact.slice(0, -1)}%` : exact;
-      });
-    found = found.where(sql<boolean>`entry->>'type' like any (${patterns})`);
-  }
-  if (query.actor_email)
-    found = found.where(sql<boolean>`entry->'actor'->>'email' = ${query.actor_email.toLowerCase()}`);
-  if (query.app_id) found = found.where(sql<boolean>`entry->>'app_id' = ${query.app_id}`);
-  if (query.outcome) found = found.where(sql<boolean>`entry->>'outcome' = ${query.outcome}`);
-  if (query.from) found = found.where(sql<boolean>`entry->>'occurred_at' >= ${query.from.toISOString()}`);
-  if (query.to) found = found.where(sql<boolean>`entry->>'occurred_at' <= ${query.to.toISOString()}`);
-  if (after) found = found.where(sql<boolean>`id < ${after[0]}::uuid`);
-  return found;
+/** Conditions on the entry's JSON, so that they are the same for pending and sealed entries. */
+function buildConditions(query: AuditQuery, after: Position | undefined): RawBuilder<boolean>[] {
+  const conditions: RawBuilder<boolean>[] = [];
+  if (query.type) conditions.push(sql`entry->>'type' like any (${likePatternsFor(query.type)})`);
+  if (query.actor_email) conditions.push(sql`entry->'actor'->>'email' = ${query.actor_email.toLowerCase()}`);
+  if (query.app_id) conditions.push(sql`entry->>'app_id' = ${query.app_id}`);
+  if (query.outcome) conditions.push(sql`entry->>'outcome' = ${query.outcome}`);
+  if (query.from) conditions.push(sql`entry->>'occurred_at' >= ${query.from.toISOString()}`);
+  if (query.to) conditions.push(sql`entry->>'occurred_at' <= ${query.to.toISOString()}`);
+  if (after) conditions.push(sql`id < ${after[0]}::uuid`);
+  return conditions;
 }
 
-/** A run of sealed entries, ascending. */
+/** `app.*,token.created` becomes `app.%` and `token.created`. */
+const likePatternsFor = (types: string): string[] =>
+  types
+    .split(',')
+    .filter(Boolean)
+    .map((type) => {
+      const escaped = type.replace(/[\\%_]/g, '\\$&');
+      return type.endsWith('.*') ? `${escaped.slice(0, -1)}%` : escaped;
+    });
+
+/** Sealed entries from one sequence to another, ascending. */
 export async function listSealed(
   db: Db,
   access: WorkspaceAccess,
@@ -144,15 +141,16 @@ export async function listSealed(
   to: number | null,
   limit: number,
 ): Promise<SealedEntry[]> {
-  let found = db
+  let entries = db
     .selectFrom('audit_entries')
     .where('workspace_id', '=', access.workspace_id)
     .where('sequence', '>=', from)
     .select(['sequence', 'entry', 'prev_hash', 'hash'])
     .orderBy('sequence')
-    .limit(limit);
-  if (to !== null) found = found.where('sequence', '<=', to);
-  return (await found.execute()) as unknown as SealedEntry[];
+    .limit(limit)
+    .$narrowType<{ entry: EntryContent }>();
+  if (to !== null) entries = entries.where('sequence', '<=', to);
+  return entries.execute();
 }
 
 export const findChain = (db: Db, access: WorkspaceAccess) =>
@@ -175,30 +173,27 @@ export async function listChains(db: Db): Promise<{ workspace_id: string | null 
 }
 
 /**
- * Drops a chain's oldest entries, up to the first that is not older than `before`, some at a time, and keeps the place
- * where the rest begins. Only ever from the front: a chain with a hole would prove nothing.
+ * Removes a chain's oldest entries, up to the first that is not older than `before`, and records where the rest starts.
+ * Entries are removed from the start only: a chain with a gap could not be verified.
  */
 export async function removeOldest(db: Db, workspace_id: string | null, before: Date, limit: number): Promise<number> {
   await sql`set local plinth.audit_retention = 'on'`.execute(db);
-  const ours = ofChain(workspace_id);
-  const { rows } = await sql<{ sequence: number; hash: string }>`/* service */
-    delete from audit_entries where ${ours} and sequence in (
-      select sequence from audit_entries where ${ours}
-        and sequence < coalesce((select min(sequence) from audit_entries where ${ours} and occurred_at >= ${before}), 9007199254740991)
+  const isInChain = whereChain(workspace_id);
+  const { rows } = await sql<ChainPosition>`/* service */
+    delete from audit_entries where ${isInChain} and sequence in (
+      select sequence from audit_entries where ${isInChain}
+        and sequence < coalesce((select min(sequence) from audit_entries where ${isInChain} and occurred_at >= ${before}), 9007199254740991)
       order by sequence limit ${limit})
     returning sequence, hash`.execute(db);
-  const last = rows.reduce<{ sequence: number; hash: string } | undefined>(
-    (a, b) => (a && a.sequence > b.sequence ? a : b),
-    undefined,
-  );
+  const last = rows.reduce<ChainPosition | undefined>((a, b) => (a && a.sequence > b.sequence ? a : b), undefined);
   if (last !== undefined) {
-    await sql`/* service */ update audit_chains set first_sequence = ${last.sequence + 1}, first_prev_hash = ${last.hash} where ${ours}`.execute(
+    await sql`/* service */ update audit_chains set first_sequence = ${last.sequence + 1}, first_prev_hash = ${last.hash} where ${isInChain}`.execute(
       db,
     );
   }
   return rows.length;
 }
 
-/** Written so that an index can be used: a comparison that takes null for a value cannot. */
-const ofChain = (workspace_id: string | null) =>
+/** Two forms, because `is not distinct from` can't use an index. */
+const whereChain = (workspace_id: string | null) =>
   workspace_id === null ? sql`workspace_id is null` : sql`workspace_id = ${workspace_id}::uuid`;

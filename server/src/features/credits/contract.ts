@@ -1,4 +1,4 @@
-// Owns the shapes of credits as a caller sees them (docs/contract.md §2.5).
+// Owns the schemas of credits (docs/api/credits.md).
 import { z } from 'zod';
 import { ledgerKinds } from '../../core/credits/ledger.ts';
 import { type PoolBalance, startOfMonth } from '../../core/credits/pool.ts';
@@ -6,11 +6,14 @@ import { answer, pageQuery, query, queryTime, text, timestamp } from '../../kit/
 
 export const Credits = answer('Credits', {
   period_start: timestamp,
-  period_end: timestamp.meta({ description: 'the first moment of the next month' }),
+  period_end: timestamp.meta({ description: 'The start of the next month.' }),
   monthly_limit: z.number().nullable(),
   used: z.number(),
   reserved: z.number(),
-  remaining: z.number().nullable().meta({ description: 'null = unlimited; below 0 after a limit was lowered' }),
+  remaining: z
+    .number()
+    .nullable()
+    .meta({ description: 'Null if unlimited. Below 0 only if an operator lowered the limit or took credits back.' }),
   granted: z.number(),
   default_member_credit_limit: z.number().nullable(),
   own: answer('OwnCredits', {
@@ -19,7 +22,7 @@ export const Credits = answer('Credits', {
     is_default_limit: z.boolean(),
   })
     .nullable()
-    .meta({ description: 'the caller’s; null for a workspace key' }),
+    .meta({ description: 'The caller’s own use and limit. Null for a workspace key.' }),
 });
 
 export const LedgerQuery = query({
@@ -32,20 +35,20 @@ export const LedgerQuery = query({
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;
 
-export const presentCredits = (standing: PoolBalance, isPerson: boolean, now: Date): z.input<typeof Credits> => ({
+export const presentCredits = (balance: PoolBalance, isPerson: boolean, now: Date): z.input<typeof Credits> => ({
   period_start: startOfMonth(now).toISOString(),
   period_end: startOfMonth(now, 1).toISOString(),
-  monthly_limit: standing.monthly_limit,
-  used: standing.used,
-  reserved: standing.reserved,
-  remaining: standing.remaining,
-  granted: standing.granted,
-  default_member_credit_limit: standing.default_member_credit_limit,
+  monthly_limit: balance.monthly_limit,
+  used: balance.used,
+  reserved: balance.reserved,
+  remaining: balance.remaining,
+  granted: balance.granted,
+  default_member_credit_limit: balance.default_member_credit_limit,
   own: isPerson
     ? {
-        used: standing.member_used,
-        credit_limit: standing.credit_limit,
-        is_default_limit: standing.is_default_limit,
+        used: balance.member_used,
+        credit_limit: balance.credit_limit,
+        is_default_limit: balance.is_default_limit,
       }
     : null,
 });

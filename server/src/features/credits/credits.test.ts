@@ -1,5 +1,4 @@
-// Credits through the API: how a workspace stands, who sees which rows, and the check that finds what does not add up
-// (docs/contract.md §2.5).
+// Credits through the API: the balance, who sees which ledger entries, and the daily reconciliation (docs/api/credits.md).
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Person, startWorld } from '../../../test/support/world.ts';
@@ -43,7 +42,7 @@ beforeAll(async () => {
 });
 
 describe('getCredits', () => {
-  it('says how the workspace and the caller stand this month', async () => {
+  it('returns this month’s credits of the workspace and the caller', async () => {
     await world.db
       .updateTable('workspaces')
       .set({ default_member_credit_limit: 100 })
@@ -68,7 +67,7 @@ describe('getCredits', () => {
     expect(byKey).toMatchObject({ status: 200, body: { used: 2.5, own: null } });
   });
 
-  it('answers before anything was spent, and without a limit', async () => {
+  it('works before anything was spent, and without a limit', async () => {
     const fresh = await world.workspace(owner, 'free');
     const token = await world.token(owner, fresh);
     expect(await get('/api/workspace/credits', token)).toMatchObject({ monthly_limit: 25, used: 0, remaining: 25 });
@@ -82,7 +81,7 @@ describe('listCreditLedger', () => {
   const list = async (query = '', as = tokens.owner) => (await get(`/api/workspace/credits/ledger${query}`, as)).items;
   const kindsOf = (rows: { kind: string; amount: number }[]) => rows.map((row) => `${row.kind} ${row.amount}`);
 
-  it('shows admins and workspace keys every row, newest first, with the balance after each', async () => {
+  it('returns every entry to admins and workspace keys, newest first, with the balance after each', async () => {
     const rows = await list();
     expect(kindsOf(rows)).toEqual([
       'reserve 4',
@@ -107,7 +106,7 @@ describe('listCreditLedger', () => {
     expect(byKey.body.items).toEqual(rows);
   });
 
-  it('shows others their own rows, whatever they ask for', async () => {
+  it('returns only their own entries to others, whatever filter they send', async () => {
     const own = await list('', tokens.editor);
     expect(own).toHaveLength(7);
     expect(new Set(own.map((row: { user_id: string }) => row.user_id))).toEqual(new Set([editor.id]));
@@ -125,7 +124,7 @@ describe('listCreditLedger', () => {
     expect(await list(`?app_id=${newId()}`)).toEqual([]);
   });
 
-  it('comes in pages that neither repeat nor skip a row, and refuses a cursor that is not its own', async () => {
+  it('pages without repeating or skipping an entry, and refuses a foreign cursor', async () => {
     const seen: string[] = [];
     let cursor = '';
     do {
@@ -138,7 +137,7 @@ describe('listCreditLedger', () => {
     expect((await get('/api/workspace/credits/ledger?kind=gift')).detail[0]).toMatchObject({ type: 'enum' });
   });
 
-  it('reads by an index, whatever the filter, among many rows', async () => {
+  it('uses an index for every filter among many entries', async () => {
     const large = await world.workspace(owner, 'business');
     await sql`insert into credit_ledger (workspace_id, id, kind, amount, user_id, app_id, operation, created_date)
       select ${large}, gen_random_uuid(), (array['use', 'reserve', 'release'])[1 + n % 3], 1,
@@ -162,23 +161,24 @@ describe('listCreditLedger', () => {
   });
 });
 
-describe('the nightly check', () => {
+describe('the daily reconciliation', () => {
   const day = 24 * 60 * 60 * 1000;
-  const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
-  const alarms = () => world.logLines.filter((line) => line.includes('does not match')).map((line) => JSON.parse(line));
-  let night = 0;
-  const nextNight = async () => {
-    night += 1;
-    while (((await check?.run(db, new Date(Date.now() + night * (day + 1000)))) ?? 0) > 0);
+  const check = world.app.background.jobs.find((job) => job.name === 'reconcile credit pools');
+  const reports = () =>
+    world.logLines.filter((line) => line.includes('does not match')).map((line) => JSON.parse(line));
+  let days = 0;
+  const nextDay = async () => {
+    days += 1;
+    while (((await check?.run(db, new Date(Date.now() + days * (day + 1000)))) ?? 0) > 0);
   };
 
-  it('is silent while everything adds up, and looks at a pool once a night', async () => {
-    await nextNight();
-    expect(alarms()).toEqual([]);
-    expect(await check?.run(db, new Date(Date.now() + night * (day + 1000)))).toBe(0);
+  it('reports nothing while everything adds up, and checks a pool once a day', async () => {
+    await nextDay();
+    expect(reports()).toEqual([]);
+    expect(await check?.run(db, new Date(Date.now() + days * (day + 1000)))).toBe(0);
   });
 
-  it('tells of every sum that differs, in the log and in the audit log, and repairs nothing', async () => {
+  it('reports every sum that differs in the log and the audit log, and repairs nothing', async () => {
     const tamper = (table: 'credit_pools' | 'credit_use', used: number) =>
       world.db
         .updateTable(table)
@@ -192,23 +192,23 @@ describe('the nightly check', () => {
       .where('workspace_id', '=', workspace)
       .where('user_id', '=', admin.id)
       .execute();
-    await nextNight();
+    await nextDay();
     const found = [
       { sum: 'used', kept: 2.5001, ledger: 2.5 },
       { sum: `reserved by ${admin.id}`, kept: 9, ledger: 4 },
     ];
-    expect(alarms()).toHaveLength(2);
-    expect(alarms()).toEqual(
+    expect(reports()).toHaveLength(2);
+    expect(reports()).toEqual(
       expect.arrayContaining(
         found.map((each) => expect.objectContaining({ ...each, level: 50, workspace_id: workspace })),
       ),
     );
-    const noted = (await get('/api/workspace/audit-log?type=credits.*')).items;
-    expect(noted.map((entry: { after: object }) => entry.after)).toEqual(expect.arrayContaining(found));
-    expect(noted[0]).toMatchObject({ type: 'credits.mismatch', actor: { kind: 'service' } });
+    const audited = (await get('/api/workspace/audit-log?type=credits.*')).items;
+    expect(audited.map((entry: { after: object }) => entry.after)).toEqual(expect.arrayContaining(found));
+    expect(audited[0]).toMatchObject({ type: 'credits.mismatch', actor: { kind: 'service' } });
     expect(await get('/api/workspace/credits')).toMatchObject({ used: 2.5001 });
-    await nextNight();
-    expect(alarms()).toHaveLength(4);
+    await nextDay();
+    expect(reports()).toHaveLength(4);
     await tamper('credit_pools', -0.0001);
   });
 });

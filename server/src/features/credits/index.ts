@@ -1,4 +1,5 @@
-// The door of credits: how a workspace stands, its ledger, and what keeps both true. Acts spend through access/credits.
+// Entry point of credits: a workspace's balance and ledger, and the jobs that reconcile them. Features spend credits through
+// core/credits.
 
 import type { Mismatch } from '../../core/credits/reconciliation.ts';
 import { releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
@@ -7,12 +8,21 @@ import type { Cursors } from '../../kit/http/cursor.ts';
 import { reconcilePools } from './reconcile.ts';
 import { creditRoutes } from './routes.ts';
 
-/** `alarm` is told of every pool that its ledger does not add up to. */
-export const credits = ({ cursors, alarm }: { cursors: Cursors; alarm(mismatch: Mismatch): void }) => ({
+interface CreditsDeps {
+  readonly cursors: Cursors;
+  /** Called for every pool that differs from the sum of its ledger. */
+  reportMismatch(mismatch: Mismatch): void;
+}
+
+export const credits = ({ cursors, reportMismatch }: CreditsDeps) => ({
   routes: creditRoutes(cursors),
   jobs: [
     { name: 'release expired reservations', everyMs: 10_000, run: releaseExpired },
-    { name: 'forget reservations', everyMs: 60 * 60 * 1000, run: removeOldReservations },
-    { name: 'check credit pools', everyMs: 10 * 60 * 1000, run: (db, now) => reconcilePools(db, alarm, now) },
+    { name: 'remove old reservations', everyMs: 60 * 60 * 1000, run: removeOldReservations },
+    {
+      name: 'reconcile credit pools',
+      everyMs: 10 * 60 * 1000,
+      run: (db, now) => reconcilePools(db, reportMismatch, now),
+    },
   ] satisfies Job[],
 });

@@ -1,4 +1,4 @@
-// Owns the HTTP contract of credits: how the workspace stands this month, and every movement.
+// Owns the routes of credits: this month's balance, and the ledger.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
@@ -15,7 +15,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     name: 'getCredits',
     method: 'GET',
     path: '/api/workspace/credits',
-    summary: 'How the workspace and the caller stand this month',
+    summary: 'Get this month’s credits of the workspace and the caller',
     credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: workspaceAs('viewer'),
     limit: perMinute(60, 'workspace'),
@@ -31,8 +31,8 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     name: 'listCreditLedger',
     method: 'GET',
     path: '/api/workspace/credits/ledger',
-    summary: 'List what was granted, reserved and spent, newest first',
-    description: 'Owners, admins and workspace keys see every row; others their own.',
+    summary: 'List the credit ledger, newest first',
+    description: 'Owners, admins and workspace keys see every entry. Others see their own.',
     credentials: { ...writeCredentials, workspaceKey: 'usage:read' },
     access: { ...workspaceAs('viewer'), needs: 'workspace viewer (own rows), workspace admin (all rows)' },
     limit: perMinute(60, 'workspace'),

@@ -1,4 +1,4 @@
-// Owns the queries of credits: a page of the ledger, and the pools that wait for their check.
+// Owns the queries of credits: a page of the ledger, and the pools to reconcile.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { isRoleAtLeast } from '../../core/auth/roles.ts';
@@ -9,31 +9,31 @@ import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { LedgerQuery } from './contract.ts';
 
-/** The rows the caller may see: an admin all, as a workspace key does; others their own. */
+/** Owners, admins and workspace keys see every row; others see their own. */
 export function listLedger(
   db: Db,
   { workspace_id, role, caller }: WorkspaceAccess,
   query: LedgerQuery,
   after: Position | undefined,
 ): Promise<LedgerRow[]> {
-  let found = db
+  let rows = db
     .selectFrom('credit_ledger')
     .selectAll()
     .where('workspace_id', '=', workspace_id)
     .orderBy('created_date', 'desc')
     .orderBy('id', 'desc')
     .limit(query.limit + 1);
-  if (role !== null && !isRoleAtLeast(role, 'admin')) found = found.where('user_id', '=', caller.user_id);
-  if (query.user_id !== undefined) found = found.where('user_id', '=', idOrNull(query.user_id));
-  if (query.app_id !== undefined) found = found.where('app_id', '=', idOrNull(query.app_id));
-  if (query.kind !== undefined) found = found.where('kind', '=', query.kind);
-  if (query.from !== undefined) found = found.where('created_date', '>=', query.from);
-  if (query.to !== undefined) found = found.where('created_date', '<=', query.to);
-  if (after) found = found.where(sql<boolean>`(created_date, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`);
-  return found.execute();
+  if (role !== null && !isRoleAtLeast(role, 'admin')) rows = rows.where('user_id', '=', caller.user_id);
+  if (query.user_id !== undefined) rows = rows.where('user_id', '=', idOrNull(query.user_id));
+  if (query.app_id !== undefined) rows = rows.where('app_id', '=', idOrNull(query.app_id));
+  if (query.kind !== undefined) rows = rows.where('kind', '=', query.kind);
+  if (query.from !== undefined) rows = rows.where('created_date', '>=', query.from);
+  if (query.to !== undefined) rows = rows.where('created_date', '<=', query.to);
+  if (after) rows = rows.where(sql<boolean>`(created_date, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`);
+  return rows.execute();
 }
 
-/** Pools from this month on that were not checked since. */
+/** Pools of months from `from` on that were last checked before `since`. */
 export async function listPoolsToCheck(db: Db, from: Date, since: Date, limit: number): Promise<PoolKey[]> {
   const { rows } = await sql<PoolKey>`/* service */ select workspace_id, period_start from credit_pools
     where period_start >= ${from} and checked_date < ${since} order by period_start, checked_date limit ${limit}`.execute(
@@ -42,7 +42,7 @@ export async function listPoolsToCheck(db: Db, from: Date, since: Date, limit: n
   return rows;
 }
 
-/** False when another worker was faster. */
+/** Returns false if another worker claimed the pool first. */
 export async function claimPoolCheck(db: Db, { workspace_id, period_start }: PoolKey, since: Date, now: Date) {
   const { numUpdatedRows } = await db
     .updateTable('credit_pools')

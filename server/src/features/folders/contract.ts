@@ -1,4 +1,4 @@
-// Owns the shapes of folders as a caller sees them (docs/contract.md §3.6).
+// Owns the schemas of folders (docs/api/folders.md).
 import { z } from 'zod';
 import {
   answer,
@@ -26,7 +26,7 @@ export const Folder = answer('Folder', {
   color: z.string().nullable(),
   icon: z.string().nullable(),
   app_type: oneOf('user_app', 'user_agent'),
-  item_count: count.meta({ description: 'apps in the folder that the caller can see' }),
+  item_count: count.meta({ description: 'How many apps in the folder the caller can see.' }),
   created_date: timestamp,
   updated_date: timestamp,
 });

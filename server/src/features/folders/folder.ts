@@ -1,4 +1,4 @@
-// Owns what may be done with folders: the shape of the tree, what a folder holds, and the spec's removal of an app.
+// Owns the operations on folders: creating, moving and deleting them, and adding and removing apps (docs/api/folders.md).
 
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
@@ -27,11 +27,11 @@ import {
 const maxFolders = 500;
 const maxLevels = 20;
 
-/** One change of a workspace's folders at a time: depth, cycles, the cap and "in one folder" are rules over many rows. */
+/** Serialises changes of a workspace's folders: depth, cycles and the limits are rules about several rows. */
 const lockTree = (db: Db, { workspace_id }: Pick<WorkspaceAccess, 'workspace_id'>) =>
   takeAdvisoryLock(db, `folders of ${workspace_id}`);
 
-/** Runs a change of one folder in turn with all others, on the folder as it is then: it may be gone by now. */
+/** Runs a change under the lock, with the folder read again: it may have changed or gone since the guard read it. */
 const withLockedFolder = <Result>(
   db: Db,
   access: FolderAccess,
@@ -48,7 +48,7 @@ const requiredRoleFor = (scope: FolderRow['scope']): WorkspaceRole => (scope ===
 
 export const rolePerScope = 'workspace viewer (personal folders), workspace editor (workspace folders)';
 
-/** Personal folders belong to their owner and are invisible to others; workspace folders need an editor. */
+/** Personal folders are visible to their owner only. Workspace folders require an editor. */
 export const changeableFolder = resourceGuard({
   noun: 'folder',
   table: 'folders',
@@ -86,9 +86,9 @@ export async function createFolder(db: Db, access: WorkspaceAccess, input: NewFo
     if ((await countFolders(db, access)) >= maxFolders) throw tooManyFolders();
     if (folder.parent_folder_id !== null) await requireParent(db, access, folder, folder.parent_folder_id, 0);
     await insertFolder(db, folder);
-    const made = presentFolder({ ...folder, item_count: 0 });
-    await audit(db, access, { type: 'folder.created', target: targetOf(folder), after: made }, now);
-    return made;
+    const created = presentFolder({ ...folder, item_count: 0 });
+    await audit(db, access, { type: 'folder.created', target: targetOf(folder), after: created }, now);
+    return created;
   });
 }
 
@@ -100,13 +100,13 @@ export async function updateFolder(db: Db, access: FolderAccess, change: FolderC
       await requireParent(db, access, folder, change.parent_folder_id, height);
     }
     await saveFolder(db, access, folder.id, { ...change, updated_date: now });
-    const before = Object.fromEntries(Object.keys(change).map((field) => [field, folder[field as keyof FolderRow]]));
+    const before = Object.fromEntries(Object.entries(folder).filter(([field]) => field in change));
     await audit(db, access, { type: 'folder.updated', target: targetOf(folder), before, after: change }, now);
     return presentFolder(await getFolder(db, access, folder.id));
   });
 }
 
-/** A parent must be of the same scope, kind and owner; the tree must stay a tree, and stay shallow. */
+/** The parent must have the same scope, kind and owner. `height` is how many levels of folders `folder` contains. */
 async function requireParent(
   db: Db,
   access: WorkspaceAccess,
@@ -116,24 +116,28 @@ async function requireParent(
 ): Promise<void> {
   const id = idOrNull(parentId);
   const parent = id === null ? undefined : await findFolder(db, access, id);
-  const fits =
+  const isSameKind =
     parent?.scope === folder.scope && parent.app_type === folder.app_type && parent.owner_id === folder.owner_id;
-  if (parent === undefined || !fits) throw notFound('folder_not_found');
+  if (parent === undefined || !isSameKind) throw notFound('folder_not_found');
   const { ancestors } = await findAncestorsAndHeight(db, access, parent.id);
   if (parent.id === folder.id || ancestors.includes(folder.id)) {
-    throw new Problem('conflict', 'folder_cycle', 'A folder cannot be placed inside itself.');
+    throw new Problem('conflict', 'folder_cycle', "A folder can't be moved into itself or one of its subfolders.");
   }
   if (ancestors.length + 2 + height > maxLevels) {
-    throw new Problem('conflict', 'folder_too_deep', `Folders nest at most ${maxLevels} levels deep.`);
+    throw new Problem('conflict', 'folder_too_deep', `Folders can be nested at most ${maxLevels} levels deep.`);
   }
 }
 
 export async function addItems(db: Db, access: FolderAccess, appIds: readonly string[], now: Date) {
   return withLockedFolder(db, access, async (db, folder) => {
     const apps = await listVisibleApps(db, access, appIds);
-    // A folder of apps holds imported apps too.
+    // A folder of apps may contain imported apps too.
     if (apps.some((app) => (app.app_type === 'user_agent') !== (folder.app_type === 'user_agent'))) {
-      throw new Problem('bad_request', 'app_kind_mismatch', 'This folder holds apps of another kind.');
+      throw new Problem(
+        'bad_request',
+        'app_kind_mismatch',
+        "Apps and agents can't be in the same folder. Nothing was added.",
+      );
     }
     const reachable = new Set(apps.map((app) => app.id));
     const counts = reachable.size > 0 ? await insertItems(db, folder, [...reachable], now) : { linked: 0, moved: 0 };
@@ -162,7 +166,7 @@ interface RemovedItemBody {
   app_id: string;
 }
 
-/** Takes an app out of a folder; the app stays in the workspace. An app that is not in the folder changes nothing. */
+/** For a token that is limited to some apps, an app outside of them is 404; otherwise it counts as not in the folder. */
 export async function removeAppFromFolder(
   db: Db,
   access: FolderAccess,
@@ -186,7 +190,7 @@ export async function removeAppFromFolder(
   });
 }
 
-/** Sub-folders go too; the apps in them stay, unfiled. */
+/** The database deletes subfolders and items with the folder. Apps stay. */
 export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
   return withLockedFolder(db, access, async (db, folder) => {
     await removeFolder(db, access, folder.id);
@@ -200,7 +204,7 @@ export async function deleteFolder(db: Db, access: FolderAccess, now: Date) {
   });
 }
 
-/** Personal folders go with their owner; the apps in them stay. */
+/** Listener: removes the personal folders of a removed member. The apps in them stay. */
 export async function removeFoldersOfMember(db: Db, member: { workspace_id: string; user_id: string }): Promise<void> {
   await lockTree(db, member);
   await removePersonalFolders(db, member);
@@ -213,4 +217,5 @@ function requireRole({ role }: WorkspaceAccess, required: WorkspaceRole): void {
   throw roleRequired(required);
 }
 
-const tooManyFolders = () => limitReached(maxFolders, 'folders', `A workspace has at most ${maxFolders} folders.`);
+const tooManyFolders = () =>
+  limitReached(maxFolders, 'folders', `A workspace can have at most ${maxFolders} folders. Delete some first.`);

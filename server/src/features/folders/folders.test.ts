@@ -1,4 +1,4 @@
-// Folders through the API: one `describe` per operation, the name of a test states the guarantee.
+// Folders through the API, one `describe` per operation (docs/api/folders.md).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
@@ -25,7 +25,7 @@ const read = async (id: string, as = ownerToken) =>
   (await tree(as)).body.items.find((item: { id: string }) => item.id === id);
 
 describe('createFolder', () => {
-  it('makes a personal folder by default, with every field of the contract', async () => {
+  it('creates a personal folder by default and returns every documented field', async () => {
     const { status, body } = await create(viewerToken, {
       name: '  Mine  ',
       position: 3,
@@ -48,13 +48,13 @@ describe('createFolder', () => {
     });
   });
 
-  it('needs an editor for a workspace folder', async () => {
+  it('requires an editor for a workspace folder', async () => {
     const refused = await create(viewerToken, { name: 'Ours', scope: 'workspace' });
     expect(refused).toMatchObject({ status: 403, body: { code: 'role_required', required_role: 'editor' } });
     expect((await create(editorToken, { name: 'Ours', scope: 'workspace' })).status).toBe(200);
   });
 
-  it('refuses a parent of another scope, kind, owner or workspace as not found', async () => {
+  it('answers folder_not_found for a parent of another scope, kind, owner or workspace', async () => {
     const personal = (await create(viewerToken, { name: 'P' })).body.id;
     const agents = await folder({ app_type: 'user_agent' });
     for (const parent_folder_id of [personal, agents, newId(), 'nonsense']) {
@@ -63,14 +63,14 @@ describe('createFolder', () => {
     }
   });
 
-  it('nests 20 levels deep and no deeper', async () => {
+  it('allows 20 levels and refuses the next', async () => {
     let parent_folder_id = await folder();
     for (let level = 2; level <= 20; level += 1) parent_folder_id = await folder({ parent_folder_id });
     const deeper = await create(ownerToken, { name: 'X', scope: 'workspace', parent_folder_id });
     expect(deeper).toMatchObject({ status: 409, body: { code: 'folder_too_deep', retry_safe: true } });
   });
 
-  it('stops at 500 folders a workspace, also when they are made at once', async () => {
+  it('allows 500 folders per workspace, also when they are created at once', async () => {
     const person = await world.person('many@example.com');
     const many = await world.workspace(person);
     await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', many).execute();
@@ -96,7 +96,7 @@ describe('createFolder', () => {
     });
   });
 
-  it('lists every fault at once, in the order of the document', async () => {
+  it('reports every validation error at once, in the order of the body', async () => {
     const { status, body } = await create(ownerToken, {
       color: 'red',
       position: 1.5,
@@ -113,7 +113,7 @@ describe('createFolder', () => {
     ]);
   });
 
-  it('ignores unknown fields and names them', async () => {
+  it('ignores unknown fields and names them in X-Ignored-Fields', async () => {
     const got = await create(ownerToken, { name: 'X', colour: '#fff', 'ß,x': 1 });
     expect(got.status).toBe(200);
     expect(got.headers['x-ignored-fields']).toBe('colour,%C3%9F%2Cx');
@@ -121,7 +121,7 @@ describe('createFolder', () => {
 });
 
 describe('listFolders', () => {
-  it('shows the workspace’s folders and one’s own, by position and name', async () => {
+  it('returns workspace folders and the caller’s own, by position and name', async () => {
     const person = await world.person('lister@example.com');
     const place = await world.workspace(person);
     const other = await world.member(place, 'editor', 'lister2@example.com');
@@ -168,7 +168,7 @@ describe('updateFolder', () => {
   const change = (id: string, body: object, as = ownerToken) =>
     world.call('PATCH', `/api/app-folders/${id}`, { as, body });
 
-  it('changes what is sent, keeps what is not, and clears what is sent as null', async () => {
+  it('changes the fields that are sent, keeps the others, and clears those sent as null', async () => {
     const parent_folder_id = await folder();
     const id = await folder({ color: '#000000', icon: 'x', parent_folder_id });
     const { status, body } = await change(id, { name: 'New', icon: null, parent_folder_id: null, position: null });
@@ -176,7 +176,7 @@ describe('updateFolder', () => {
     expect(body).toMatchObject({ name: 'New', icon: null, color: '#000000', parent_folder_id: null, position: 0 });
   });
 
-  it('refuses to place a folder inside itself', async () => {
+  it('refuses to move a folder into itself or a subfolder', async () => {
     const top = await folder();
     const middle = await folder({ parent_folder_id: top });
     const bottom = await folder({ parent_folder_id: middle });
@@ -186,7 +186,7 @@ describe('updateFolder', () => {
     expect((await change(bottom, { parent_folder_id: top })).status).toBe(200);
   });
 
-  it('counts the levels below the folder that moves', async () => {
+  it('counts the levels inside the folder that moves', async () => {
     let deep = await folder();
     for (let level = 2; level <= 18; level += 1) deep = await folder({ parent_folder_id: deep });
     const top = await folder();
@@ -201,7 +201,7 @@ describe('updateFolder', () => {
 });
 
 describe('deleteFolder', () => {
-  it('takes its sub-folders along and leaves the apps', async () => {
+  it('deletes subfolders and keeps the apps', async () => {
     const app = await world.appOf(owner, workspace);
     const top = await folder();
     const below = await folder({ parent_folder_id: top });
@@ -230,7 +230,7 @@ describe('addFolderItems', () => {
     ]);
   });
 
-  it('ignores ids out of reach and lists them', async () => {
+  it('ignores apps that the caller can’t reach and lists them', async () => {
     const app = await world.appOf(owner, workspace);
     const stranger = await world.person('far@example.com');
     const far = await world.appOf(stranger, await world.workspace(stranger));
@@ -242,7 +242,7 @@ describe('addFolderItems', () => {
     expect((await add(await folder(), unknown)).body).toMatchObject({ linked: 0, ignored_app_ids: unknown });
   });
 
-  it('refuses an app of another kind, and adds none of the others', async () => {
+  it('adds nothing if one app is of another kind', async () => {
     const app = await world.appOf(owner, workspace);
     const imported = await world.appOf(owner, workspace, { app_type: 'imported_app' });
     const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
@@ -254,7 +254,7 @@ describe('addFolderItems', () => {
 });
 
 describe('removeFolderItem', () => {
-  it('removes the app from the folder; the app stays in the workspace', async () => {
+  it('removes the app from the folder and keeps the app', async () => {
     const app = await world.appOf(owner, workspace);
     const id = await folder();
     await add(id, [app.id]);
@@ -265,7 +265,7 @@ describe('removeFolderItem', () => {
     expect((await world.call('GET', `/api/apps/${app.id}`, { as: ownerToken })).status).toBe(200);
   });
 
-  it('succeeds with no change for an app that is not in the folder, unknown or out of reach', async () => {
+  it('changes nothing for an app that is not in the folder, unknown or out of reach', async () => {
     const id = await folder();
     const elsewhere = await world.appOf(owner, workspace);
     for (const appId of [elsewhere.id, newId(), 'nonsense']) {
@@ -285,7 +285,7 @@ describe('removeFolderItem', () => {
       expect(await remove(id, app.id)).toMatchObject({ status: 404, body: { code: 'folder_not_found' } });
   });
 
-  it('answers 404 to a limited token for an app outside its apps', async () => {
+  it('answers 404 to a token that is limited to other apps', async () => {
     const [inside, outside] = [await world.appOf(owner, workspace), await world.appOf(owner, workspace)];
     const id = await folder();
     await add(id, [inside.id, outside.id]);
@@ -295,7 +295,7 @@ describe('removeFolderItem', () => {
     expect((await read(id)).item_count).toBe(1);
   });
 
-  it('refuses a viewer on a workspace folder, and a read-only token anywhere', async () => {
+  it('refuses viewers on workspace folders, and read-only tokens everywhere', async () => {
     const app = await world.appOf(owner, workspace);
     const id = await folder();
     await add(id, [app.id]);
@@ -311,7 +311,7 @@ describe('removeFolderItem', () => {
     expect((await read(id)).item_count).toBe(1);
   });
 
-  it('allows 600 a minute on every plan; all tokens of the workspace share one counter', async () => {
+  it('allows 600 calls a minute on every plan, counted for all tokens of a workspace together', async () => {
     const person = await world.person('limit@example.com');
     const place = await world.workspace(person, 'enterprise');
     const other = await world.member(place, 'editor', 'limit2@example.com');

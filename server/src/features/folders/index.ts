@@ -1,4 +1,4 @@
-// The door of folders: trees of folders, a workspace's and each person's own, that hold apps and agents.
+// Entry point of folders: a tree of workspace folders and each person's personal folders, which hold apps and agents.
 
 import { listenInTransaction } from '../../events.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';

@@ -1,4 +1,4 @@
-// Owns the HTTP contract of folders.
+// Owns the routes of folders.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
@@ -28,7 +28,7 @@ import {
 import { listFolders } from './store.ts';
 
 const folderChanges = perMinute(60, 'workspace', { group: 'folder' });
-const badParent = [
+const parentRefusals = [
   { status: 404, code: 'folder_not_found' },
   { status: 409, code: 'folder_too_deep' },
 ] as const;
@@ -38,8 +38,8 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     name: 'listFolders',
     method: 'GET',
     path: '/api/app-folders/tree',
-    summary: 'List the workspace folders and the caller’s own',
-    description: 'A flat list ordered by position, then name; `parent_folder_id` makes it a tree.',
+    summary: 'List workspace folders and the caller’s personal folders',
+    description: 'A flat list, ordered by position, then name. `parent_folder_id` gives the tree.',
     credentials: readCredentials,
     access: workspaceAs('viewer'),
     limit: perMinute(300, 'workspace'),
@@ -57,7 +57,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     method: 'POST',
     path: '/api/app-folders',
     summary: 'Create a folder',
-    description: 'A personal folder needs the role viewer, a workspace folder the role editor.',
+    description: 'Personal folders require the role viewer, workspace folders the role editor.',
     credentials: writeCredentials,
     access: { ...workspaceAs('viewer'), needs: rolePerScope },
     limit: folderChanges,
@@ -65,7 +65,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     body: NewFolder,
     audits: ['folder.created'],
     answers: { 200: Folder },
-    refusals: [...badParent, { status: 409, code: 'limit_reached' }],
+    refusals: [...parentRefusals, { status: 409, code: 'limit_reached' }],
     handle: ({ db, access, body, now }) => createFolder(db, access, body, now),
   }),
   route({
@@ -79,14 +79,14 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     body: FolderChange,
     audits: ['folder.updated'],
     answers: { 200: Folder },
-    refusals: [...badParent, { status: 409, code: 'folder_cycle' }],
+    refusals: [...parentRefusals, { status: 409, code: 'folder_cycle' }],
     handle: ({ db, access, body, now }) => updateFolder(db, access, body, now),
   }),
   route({
     name: 'deleteFolder',
     method: 'DELETE',
     path: '/api/app-folders/{folder_id}',
-    summary: 'Delete a folder and its sub-folders; the apps stay',
+    summary: 'Delete a folder and its subfolders, not the apps in them',
     credentials: writeCredentials,
     access: changeableFolder,
     limit: folderChanges,
@@ -98,9 +98,9 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     name: 'addFolderItems',
     method: 'POST',
     path: '/api/app-folders/{folder_id}/items',
-    summary: 'Put apps in a folder',
+    summary: 'Add apps to a folder',
     description:
-      'An app sits in one workspace folder and, per person, in one personal folder: adding moves it. Ids the caller cannot reach are listed in `ignored_app_ids`.',
+      'An app is in at most one workspace folder and, per person, in one personal folder, so adding it moves it. Apps that the caller can’t reach are listed in `ignored_app_ids`.',
     credentials: writeCredentials,
     access: changeableFolder,
     limit: folderChanges,
@@ -114,8 +114,8 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     name: 'removeFolderItem',
     method: 'DELETE',
     path: '/api/app-folders/{folder_id}/items/{app_id}',
-    summary: 'Remove an app from a folder; the app stays in the workspace',
-    description: 'Removing an app that is not in the folder succeeds and changes nothing (`X-Changed: false`).',
+    summary: 'Remove an app from a folder without deleting the app',
+    description: 'If the app is not in the folder, the call succeeds and changes nothing (`X-Changed: false`).',
     credentials: writeCredentials,
     access: changeableFolder,
     limit: perMinute(600, 'workspace', { scaledBy: 'override' }),

@@ -1,4 +1,4 @@
-// Owns the queries over folders and their items.
+// Owns the queries on folders and their items.
 import { sql } from 'kysely';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { selectVisibleApps } from '../../core/identity/apps.ts';
@@ -8,7 +8,7 @@ import type { FolderQuery, FolderRow } from './contract.ts';
 
 type FolderWithCount = FolderRow & { item_count: number };
 
-/** The workspace's folders and the caller's own, each with the number of apps in it that the caller can see. */
+/** Workspace folders and the caller's personal ones, each with the number of its apps that the caller can see. */
 function visibleFolders(db: Db, access: WorkspaceAccess) {
   return db
     .selectFrom('folders')
@@ -33,15 +33,15 @@ export function listFolders(
   query: FolderQuery,
   after: Position | undefined,
 ): Promise<FolderWithCount[]> {
-  const inOrder = sql`(folders.position, folders.name collate "C", folders.id)`;
-  let found = visibleFolders(db, access)
+  const sortKey = sql`(folders.position, folders.name collate "C", folders.id)`;
+  let folders = visibleFolders(db, access)
     .where('folders.app_type', '=', query.app_type)
     .orderBy('folders.position')
     .orderBy(sql`folders.name collate "C"`)
     .orderBy('folders.id')
     .limit(query.limit + 1);
-  if (after) found = found.where(sql<boolean>`${inOrder} > (${after[0]}, ${after[1]}, ${after[2]}::uuid)`);
-  return found.execute();
+  if (after) folders = folders.where(sql<boolean>`${sortKey} > (${after[0]}, ${after[1]}, ${after[2]}::uuid)`);
+  return folders.execute();
 }
 
 export const getFolder = (db: Db, access: WorkspaceAccess, folderId: string): Promise<FolderWithCount> =>
@@ -88,7 +88,7 @@ export async function removePersonalFolders(
   await db.deleteFrom('folders').where('workspace_id', '=', workspace_id).where('owner_id', '=', user_id).execute();
 }
 
-/** The folder's ancestors from its parent up, and how many levels hang below it. */
+/** The ids of a folder's ancestors, and how many levels of folders it contains. In A > B > C: `[A]` and 1 for B. */
 export async function findAncestorsAndHeight(
   db: Db,
   access: WorkspaceAccess,
@@ -114,7 +114,10 @@ export async function findAncestorsAndHeight(
   };
 }
 
-/** Puts apps in the folder, out of any other of the same owner. Says how many were new to it, and how many came from another. */
+/**
+ * Adds apps to the folder and removes them from other folders of the same owner. Returns how many were added, and how
+ * many of those came from another folder.
+ */
 export async function insertItems(
   db: Db,
   folder: FolderRow,

@@ -1,4 +1,4 @@
-// Owns the shapes of the members list as a caller sees them (docs/contract.md §2.2), and who sees which values.
+// Owns the schemas of the members list (docs/api/members.md#list-members), and which values a caller may see.
 import { z } from 'zod';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import {
@@ -18,7 +18,7 @@ export const roles = ['owner', 'admin', 'editor', 'viewer', 'guest'] as const;
 export const statuses = ['joined', 'pending', 'expired'] as const;
 
 export const MemberEntry = answer('WorkspaceMember', {
-  user_id: z.string().meta({ description: 'empty for an invitation to somebody without an account' }),
+  user_id: z.string().meta({ description: 'Empty for an invitation to an e-mail address without an account.' }),
   email: z.string(),
   full_name: z.string(),
   role: oneOf(...roles),
@@ -32,7 +32,7 @@ export const MemberEntry = answer('WorkspaceMember', {
   credit_limit: z.number().nullable(),
   is_default_limit: z.boolean(),
   credits_used: z.number().nullable(),
-  last_active: z.string().nullable().meta({ description: 'UTC, without a zone' }),
+  last_active: z.string().nullable().meta({ description: 'The last use of credits. UTC, without a time zone suffix.' }),
   last_seen: timestamp.nullable(),
 });
 export type MemberEntry = z.input<typeof MemberEntry>;
@@ -41,7 +41,7 @@ export const MemberList = answer('WorkspaceMembers', {
   members: z.array(MemberEntry),
   next_cursor: z.string().nullable(),
   has_more: z.boolean(),
-  total: count.meta({ description: 'all matches' }),
+  total: count.meta({ description: 'How many members match, on all pages.' }),
   monthly_limit: z.number().nullable(),
   default_member_credit_limit: z.number().nullable(),
 });
@@ -64,21 +64,21 @@ export const MemberQuery = body({
   cursor: optional(text(0, 256)),
   page_size: integer(1, 100).default(50),
 }).superRefine((query, context) => {
-  const alone = (field: 'sort_by' | 'sort_dir', other: 'sort_by' | 'sort_dir') =>
+  const requireBoth = (field: 'sort_by' | 'sort_dir', other: 'sort_by' | 'sort_dir') =>
     query[field] === undefined &&
     query[other] !== undefined &&
     context.addIssue({
       code: 'custom',
       path: [field],
       params: { type: 'missing' },
-      message: `is needed with ${other}`,
+      message: `is required with ${other}`,
     });
-  alone('sort_by', 'sort_dir');
-  alone('sort_dir', 'sort_by');
+  requireBoth('sort_by', 'sort_dir');
+  requireBoth('sort_dir', 'sort_by');
 });
 export type MemberQuery = z.output<typeof MemberQuery>;
 
-/** A row of the directory. */
+/** A row of the member directory: a member or an open invitation. */
 export interface DirectoryRow {
   readonly id: string;
   readonly user_id: string | null;
@@ -101,23 +101,23 @@ export interface DirectoryRow {
 
 export const maySeeAllActivity = ({ role }: WorkspaceAccess): boolean => role === 'owner' || role === 'admin';
 
-/** What this caller sees of a member: the spend and presence of others are for owners and admins. */
+/** Credits and presence of other people are shown to owners and admins only; `null` for everybody else. */
 export function presentMember(
   row: DirectoryRow,
   access: WorkspaceAccess,
   defaultLimit: number | null,
   now: Date,
 ): MemberEntry {
-  const shown = maySeeAllActivity(access) || (row.joined && row.id === access.caller.user_id);
-  // The workspace's default is for those who may spend and whose limit is theirs to have.
-  const takesDefault = row.joined && (row.role === 'admin' || row.role === 'editor');
-  const isDefault = row.credit_limit === null && takesDefault && defaultLimit !== null;
+  const isVisible = maySeeAllActivity(access) || (row.joined && row.id === access.caller.user_id);
+  // The workspace's default applies to roles that may spend credits and can have a limit.
+  const mayUseDefault = row.joined && (row.role === 'admin' || row.role === 'editor');
+  const isDefault = row.credit_limit === null && mayUseDefault && defaultLimit !== null;
   return {
     user_id: row.user_id ?? '',
     email: row.email,
     full_name: row.full_name,
     role: row.role,
-    status: row.joined ? 'joined' : (row.expires_at as Date) > now ? 'pending' : 'expired',
+    status: row.expires_at === null ? 'joined' : row.expires_at > now ? 'pending' : 'expired',
     access_state: row.access_state,
     assigned_via: row.assigned_via,
     apps_owned: row.apps_owned,
@@ -126,8 +126,8 @@ export function presentMember(
     agents_shared: row.agents_shared,
     credit_limit: isDefault ? defaultLimit : row.credit_limit,
     is_default_limit: isDefault,
-    credits_used: shown ? Math.round(row.credits_used * 1e4) / 1e4 : null,
+    credits_used: isVisible ? Math.round(row.credits_used * 1e4) / 1e4 : null,
     last_active: row.last_active?.toISOString().slice(0, -1) ?? null,
-    last_seen: shown ? (row.last_seen?.toISOString() ?? null) : null,
+    last_seen: isVisible ? (row.last_seen?.toISOString() ?? null) : null,
   };
 }

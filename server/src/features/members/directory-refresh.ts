@@ -1,5 +1,15 @@
-// Owns the copy of what members spent and when they were seen: what was noted since is folded into the directory, for
-// the members it concerns and nobody else; months past are cleared; tallies are summed up.
+// Owns the jobs that keep `member_directory` current: they apply recent activity (credits spent, last active, last seen)
+// to the members it concerns, clear the credits of old months, and compact the counts per place.
+//
+// Example: Ann spends 1.5 credits in November 2026 (month 2026 * 12 + 10 = 24322, even) and calls the API.
+//
+//   member_activity before   (ann, month 24322, credits 1.5, active_at 09:00)   (ann, seen_at 09:01)
+//   member_directory before  even_month 24320  even_credits 8   odd_month 24321  odd_credits 3   last_seen 08:00
+//   member_directory after   even_month 24322  even_credits 1.5 odd_month 24321  odd_credits 3   last_seen 09:01
+//   member_activity after    no rows of Ann
+//
+// The months alternate between two pairs of columns, so that sorting by credits is right in the first second of a month:
+// `clearOldMonths` has set the pair of the coming month to 0 long before that month starts.
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import {
@@ -16,40 +26,41 @@ import {
 
 const batchSize = 500;
 
-/** Months since year 0, in UTC: even and odd ones take turns in two columns. */
+/** Months since year 0, in UTC. */
 export const monthNumberOf = (now: Date): number => now.getUTCFullYear() * 12 + now.getUTCMonth();
 
+/** Which pair of columns holds the credits of this month. */
 export const monthParityOf = (month: number): 'even' | 'odd' => (month % 2 === 0 ? 'even' : 'odd');
 
-/** Folds what is noted of one workspace's members, some at a time; gives how many. Who is being changed waits a turn. */
+/**
+ * Applies one batch of a workspace's activity and returns how many rows and members it handled. Members whose rows are
+ * locked by another transaction wait for the next run.
+ */
 export function refreshDirectory(db: Db, workspace_id: string, now: Date): Promise<number> {
   return transaction(db, async (db) => {
-    if (!(await tryLockDirectory(db, workspace_id))) return 0; // another process is at it
-    const strays = await removeOrphanActivity(db, workspace_id);
-    const held = await lockUnlockedMembers(
-      db,
-      workspace_id,
-      await listMembersWithActivity(db, workspace_id, batchSize),
-    );
-    if (held.length > 0) await applyActivity(db, workspace_id, held, monthNumberOf(now) - 1);
-    return strays + held.length;
+    if (!(await tryLockDirectory(db, workspace_id))) return 0; // another process is refreshing it
+    const orphans = await removeOrphanActivity(db, workspace_id);
+    const user_ids = await listMembersWithActivity(db, workspace_id, batchSize);
+    const locked = await lockUnlockedMembers(db, workspace_id, user_ids);
+    if (locked.length > 0) await applyActivity(db, workspace_id, locked, monthNumberOf(now) - 1);
+    return orphans + locked.length;
   });
 }
 
 export async function refreshDirectories(db: Db, now: Date): Promise<number> {
-  let done = 0;
+  let handled = 0;
   for (const workspace_id of await listWorkspacesWithActivity(db, batchSize))
-    done += await refreshDirectory(db, workspace_id, now);
-  return done;
+    handled += await refreshDirectory(db, workspace_id, now);
+  return handled;
 }
 
-/** Clears the column that the next month will use. Not on a first day, when clocks may not agree yet on the month. */
+/** Clears the columns of the next month. Not on the first of a month, when clocks may not agree on the month yet. */
 export async function clearOldMonths(db: Db, now: Date): Promise<number> {
   const month = monthNumberOf(now);
   return now.getUTCDate() === 1 ? 0 : clearCreditsBefore(db, monthParityOf(month + 1), month, batchSize);
 }
 
-/** One row per workspace and place again, instead of one per change. */
+/** `member_tallies` gets one row per change. This leaves one row per workspace and place. */
 export async function compactTallies(db: Db): Promise<number> {
   for (const workspace_id of await listWorkspacesToCompact(db, batchSize)) await compactTally(db, workspace_id);
   return 0;

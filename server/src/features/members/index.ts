@@ -1,4 +1,4 @@
-// The door of members: who belongs to a workspace, as what, and how they come and go.
+// Entry point of members: the people of a workspace, their roles and limits, and invitations.
 
 import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { removeAcceptedInvitations } from '../../core/identity/invitations.ts';
@@ -17,12 +17,12 @@ import { memberRoutes } from './routes.ts';
 export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
   routes: [...memberRoutes(deps), ...changeRoutes(deps), ...invitationRoutes(deps)],
   jobs: [
-    { name: 'refresh members’ copies', everyMs: 15_000, run: refreshDirectories },
-    { name: 'sum members’ tallies', everyMs: 30_000, run: compactTallies },
-    { name: 'clear members’ past months', everyMs: 60 * 60 * 1000, run: clearOldMonths },
-    { name: 'forget accepted invitations', everyMs: 60 * 60 * 1000, run: removeAcceptedInvitations },
+    { name: 'refresh member directories', everyMs: 15_000, run: refreshDirectories },
+    { name: 'compact member tallies', everyMs: 30_000, run: compactTallies },
+    { name: 'clear member credits of old months', everyMs: 60 * 60 * 1000, run: clearOldMonths },
+    { name: 'remove accepted invitations', everyMs: 60 * 60 * 1000, run: removeAcceptedInvitations },
   ] satisfies Job[],
-  /** What sharing an app means for people outside the workspace. */
+  /** What the apps feature needs to share an app with people outside the workspace. */
   guests: {
     invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>
       inviteGuest(db, access, email, role, deps, now),

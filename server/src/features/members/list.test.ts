@@ -1,5 +1,5 @@
-// The members list against a model of the specification's rules: the same question to both, thousands of times. The model
-// knows nothing of the directory; it filters, sorts and cuts a plain array.
+// The members list compared with a model of its documented rules, for thousands of random queries. The model does not use
+// the directory; it filters, sorts and slices a plain array.
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -52,9 +52,9 @@ const isListed = (member: Member) =>
   !(member.role === 'guest' && member.access_state === 'active' && member.email.endsWith(`@${staffDomain}`));
 
 function matchesTerm(member: Member, term: string): boolean {
-  const wanted = term.toLowerCase();
+  const lowered = term.toLowerCase();
   return [member.email, member.full_name, member.role, member.status].some((text) =>
-    text.toLowerCase().includes(wanted),
+    text.toLowerCase().includes(lowered),
   );
 }
 
@@ -87,11 +87,11 @@ function byDefault(a: Member, b: Member): number {
 }
 
 function byKey(a: Member, b: Member, { sort_by, sort_dir }: Query): number {
-  const turned = sort_dir === 'desc' ? -1 : 1;
+  const sign = sort_dir === 'desc' ? -1 : 1;
   if (sort_by === 'last_active' && (a.last_active === null || b.last_active === null))
     return Number(a.last_active === null) - Number(b.last_active === null);
   const label = (member: Member) => (member.full_name || member.email).toLowerCase();
-  if (sort_by === 'member') return turned * byCodePoint(label(a), label(b));
+  if (sort_by === 'member') return sign * byCodePoint(label(a), label(b));
   const number = (member: Member) =>
     sort_by === 'credits'
       ? member.spent
@@ -102,7 +102,7 @@ function byKey(a: Member, b: Member, { sort_by, sort_dir }: Query): number {
           : sort_by === 'role'
             ? roles.indexOf(member.role)
             : (member.last_active?.getTime() ?? 0);
-  return turned * (number(a) - number(b));
+  return sign * (number(a) - number(b));
 }
 
 const seesAll = (caller: Member) => caller.role === 'owner' || caller.role === 'admin';
@@ -115,9 +115,9 @@ function modelList(members: readonly Member[], query: Query, caller: Member): Me
 }
 
 function modelEntry(member: Member, caller: Member) {
-  const shown = seesAll(caller) || member.id === caller.id;
-  const takesDefault = member.status === 'joined' && ['admin', 'editor'].includes(member.role);
-  const isDefault = member.credit_limit === null && takesDefault;
+  const isVisible = seesAll(caller) || member.id === caller.id;
+  const mayUseDefault = member.status === 'joined' && ['admin', 'editor'].includes(member.role);
+  const isDefault = member.credit_limit === null && mayUseDefault;
   return {
     user_id: member.user_id,
     email: member.email,
@@ -132,9 +132,9 @@ function modelEntry(member: Member, caller: Member) {
     agents_shared: member.shared.agents,
     credit_limit: isDefault ? defaultLimit : member.credit_limit,
     is_default_limit: isDefault,
-    credits_used: shown ? member.spent / 10_000 : null,
+    credits_used: isVisible ? member.spent / 10_000 : null,
     last_active: member.last_active?.toISOString().slice(0, -1) ?? null,
-    last_seen: shown ? (member.last_seen?.toISOString() ?? null) : null,
+    last_seen: isVisible ? (member.last_seen?.toISOString() ?? null) : null,
   };
 }
 
@@ -161,9 +161,9 @@ let workspace: string;
 let other: string;
 const members: Member[] = [];
 const tokens = new Map<string, string>();
-let strange: string;
+let foreignToken: string;
 
-/** The same workspace every time: chance is the questions' part. */
+/** A fixed sequence, so that the workspace is the same in every run. Only the queries are random. */
 const dice = (seed: number) => () => {
   seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
   return seed / 0x7fffffff;
@@ -178,7 +178,7 @@ beforeAll(async () => {
   const stranger = await world.person('stranger@acme.example');
   other = await world.workspace(stranger);
   for (let i = 0; i < 5; i += 1) await world.member(other, 'viewer', `v${i}@other.example`);
-  strange = await world.token(stranger, other);
+  foreignToken = await world.token(stranger, other);
   const roll = dice(7);
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(roll() * items.length)] as Item;
   members.push(memberOf(owner, 'Olga Owner', 'owner'));
@@ -318,7 +318,7 @@ const spend = (user_id: string, kind: 'use' | 'refund' | 'reserve', amount: numb
 const ask = (token: string | undefined, body: object) =>
   world.call('POST', '/api/workspace/members/list', { as: token, body });
 
-// ---- questions
+// ---- queries
 
 const some = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 3 });
 const snippets = ['ANNA', 'anna', 'bo', 'Zo', 'zoë', 'ö', 'å', '日本', '%', '_', '\\', '100%', '😀', 'acme.example'];
@@ -357,7 +357,7 @@ const filters: fc.Arbitrary<Query> = fc
   .map(({ sort, ...rest }) => ({ ...rest, ...sort }) as Query)
   .map((query) => (Math.abs(JSON.stringify(query).length) % 3 === 0 ? pruned(query) : query));
 
-/** Filters are set so often that few members would match them all: a third of the questions keeps only search and order. */
+/** With all filters set, few members match. A third of the queries keep only search and order. */
 const pruned = ({ search, search_terms, sort_by, sort_dir }: Query): Query => ({
   search,
   search_terms,
@@ -389,7 +389,7 @@ async function expectWalk(query: Query, caller: Member, pageSize: number, pages:
     expect(got.body.members.map((entry: { email: string }) => entry.email)).toEqual(
       rest.slice(0, pageSize).map((member) => member.email),
     );
-    // Callers are seen by their own questions.
+    // The test's own requests change `last_seen` of the callers.
     const unseen = <Entry extends { email: string }>(entry: Entry) =>
       roles.some((role) => callerOf(role).email === entry.email) ? { ...entry, last_seen: null } : entry;
     const entries = rest.slice(0, pageSize).map((member) => unseen(modelEntry(member, caller)));
@@ -403,15 +403,15 @@ async function expectWalk(query: Query, caller: Member, pageSize: number, pages:
 
 const aCaller = fc.constantFrom(...roles);
 
-describe('listMembers, against the model', () => {
-  it('answers like the model for any filters, order, caller and page size', async () => {
+describe('listMembers, compared with a model', () => {
+  it('returns what the model returns for any filters, order, caller and page size', async () => {
     const question = fc.asyncProperty(filters, aCaller, fc.integer({ min: 1, max: 100 }), async (query, caller, size) =>
       expectWalk(query, callerOf(caller), size, 2),
     );
     await fc.assert(question, { numRuns: 1400, seed: 42 });
   }, 60_000);
 
-  it('pages through everybody once in every order, two ways and at any size', async () => {
+  it('returns everybody exactly once in every order and direction, at any page size', async () => {
     const walk = fc.asyncProperty(
       fc.constantFrom(...sortings),
       some(fc.constantFrom('example', 'qqqq', 'a', 'anna')),
@@ -422,13 +422,13 @@ describe('listMembers, against the model', () => {
     await fc.assert(walk, { numRuns: 200, seed: 43 });
   }, 60_000);
 
-  it('pages one by one, past names and addresses too long for a cursor', async () => {
+  it('pages one by one past names and e-mail addresses that are too long for a cursor', async () => {
     for (const sorting of sortings) await expectWalk({ ...sorting, search: 'qqq' }, callerOf('owner'), 1, 100);
   }, 30_000);
 
-  it('starts again from the first page for a cursor that is not of this list', async () => {
+  it('starts at the first page for a cursor that was not issued for this query', async () => {
     const mine = await ask(tokens.get('owner'), { page_size: 7 });
-    const foreign = await ask(strange, { page_size: 2 });
+    const foreign = await ask(foreignToken, { page_size: 2 });
     const cursor = mine.body.next_cursor as string;
     const flipped = fc.nat({ max: cursor.length - 1 }).map((at) => {
       const letter = cursor[at] === 'A' ? 'B' : 'A';
@@ -453,7 +453,7 @@ describe('listMembers, against the model', () => {
     expect(otherSize.headers['x-cursor']).toBeUndefined();
   }, 30_000);
 
-  it('shows who was not touched exactly once, whatever happens to others during the walk', async () => {
+  it('returns unchanged members exactly once, while others are changed between pages', async () => {
     const move = fc.record({
       who: fc.nat({ max: 14 }),
       to: fc.constantFrom('admin', 'editor', 'viewer', 'gone', 'back'),
@@ -462,7 +462,7 @@ describe('listMembers, against the model', () => {
       fc.constantFrom(...sortings),
       fc.array(move, { minLength: 1, maxLength: 12 }),
       fc.integer({ min: 2, max: 15 }),
-      async (sorting, moves, size) => expectSteady(sorting, moves as Move[], size),
+      async (sorting, moves, size) => expectUnchangedOnce(sorting, moves as Move[], size),
     );
     await fc.assert(walk, { numRuns: 60, seed: 45 });
   }, 60_000);
@@ -475,10 +475,10 @@ interface Move {
   readonly to: 'admin' | 'editor' | 'viewer' | 'gone' | 'back';
 }
 
-let crowd: { id: string; restless: Person[]; steady: Set<string>; token: string } | undefined;
+let crowd: { id: string; changing: Person[]; unchanged: Set<string>; token: string } | undefined;
 
-/** A workspace of its own, in which fifteen people come, go and change their roles. */
-async function theCrowd() {
+/** A separate workspace in which fifteen people join, leave and change roles. */
+async function getCrowd() {
   if (crowd !== undefined) return crowd;
   const owner = await world.person('crowd@acme.example');
   const id = await world.workspace(owner);
@@ -486,13 +486,13 @@ async function theCrowd() {
   const people = [];
   for (let i = 0; i < 45; i += 1) people.push(await world.member(id, 'editor', `crowd.${(i * 17) % 45}@acme.example`));
   const token = await world.token(owner, id);
-  const steady = new Set([owner.email, ...people.slice(15).map((person) => person.email)]);
-  crowd = { id, restless: people.slice(0, 15), steady, token };
+  const unchanged = new Set([owner.email, ...people.slice(15).map((person) => person.email)]);
+  crowd = { id, changing: people.slice(0, 15), unchanged, token };
   return crowd;
 }
 
-async function expectSteady(sorting: Query, moves: readonly Move[], size: number): Promise<void> {
-  const { id, restless, steady, token } = await theCrowd();
+async function expectUnchangedOnce(sorting: Query, moves: readonly Move[], size: number): Promise<void> {
+  const { id, changing, unchanged, token } = await getCrowd();
   const waiting = [...moves];
   const seen: string[] = [];
   let cursor: string | null = null;
@@ -502,9 +502,9 @@ async function expectSteady(sorting: Query, moves: readonly Move[], size: number
     expect(got.headers['x-cursor']).toBeUndefined();
     seen.push(...emails(got));
     cursor = got.body.next_cursor;
-    for (const move of waiting.splice(0, 3)) await make(move, id, restless[move.who] as Person);
+    for (const move of waiting.splice(0, 3)) await make(move, id, changing[move.who] as Person);
   } while (cursor !== null && seen.length < 200);
-  expect(seen.filter((email) => steady.has(email)).sort()).toEqual([...steady].sort());
+  expect(seen.filter((email) => unchanged.has(email)).sort()).toEqual([...unchanged].sort());
 }
 
 async function make({ to }: Move, workspace_id: string, { id: user_id }: Person): Promise<void> {

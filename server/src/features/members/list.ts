@@ -1,4 +1,5 @@
-// Owns the listing of members: which order a caller gets, where a page begins, and how old the copy may be.
+// Owns the members list: the order a caller gets, where a page starts, and how old the activity in it may be
+// (docs/api/members.md#list-members).
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type Answer, withNotes } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
@@ -20,7 +21,7 @@ const maxActivityAgeMs = 60_000;
 export interface MembersDeps {
   /** Signs cursors. */
   readonly signingKey: Buffer;
-  /** Guests with an address there are the operator's own people: not listed. */
+  /** Active guests with an e-mail address in one of these domains are the operator's staff and are not listed. */
   readonly staffEmailDomains: readonly string[];
 }
 
@@ -35,9 +36,9 @@ export async function listMembers(
   const month = monthNumberOf(now);
   const order = chooseSortOrder(query, access, month);
   const binding = hashBinding(access.workspace_id, filters, order.key);
-  const opened = cursor === undefined ? undefined : decodeCursor(signingKey, binding, cursor);
-  const after = opened?.isTruncated ? await findFullPosition(db, access, order.key, opened) : opened;
-  const wanted: PageQuery = {
+  const position = cursor === undefined ? undefined : decodeCursor(signingKey, binding, cursor);
+  const after = position?.isTruncated ? await findFullPosition(db, access, order.key, position) : position;
+  const pageQuery: PageQuery = {
     workspace_id: access.workspace_id,
     filters: query,
     order,
@@ -47,7 +48,7 @@ export async function listMembers(
     staffEmailDomains,
     now,
   };
-  const page = await readFreshPage(db, wanted);
+  const page = await readFreshPage(db, pageQuery);
   const shown = page.members.slice(0, page_size);
   const last = page.members.length > page_size ? shown.at(-1) : undefined;
   const body = {
@@ -73,28 +74,30 @@ const sortColumns = {
   role: 'role_rank',
 };
 
-/** What others spent is not everybody's to see, in the order as little as in the numbers. */
+/** Only owners and admins may sort by credits: the order would reveal what others spent. */
 function chooseSortOrder({ sort_by, sort_dir }: MemberQuery, access: WorkspaceAccess, month: number): SortOrder {
-  const hidden = sort_by === 'credits' && !maySeeAllActivity(access);
-  if (sort_by === undefined || hidden) return { key: undefined, isDescending: false };
+  const isHidden = sort_by === 'credits' && !maySeeAllActivity(access);
+  if (sort_by === undefined || isHidden) return { key: undefined, isDescending: false };
   const key = sort_by === 'credits' ? `${monthParityOf(month)}_credits` : sortColumns[sort_by];
   return { key, isDescending: sort_dir === 'desc' };
 }
 
-/** The page from a copy that is young enough; what was noted longer ago is folded in first. */
-async function readFreshPage(db: Db, wanted: PageQuery): Promise<MemberPage> {
-  const page = await readPageBySearch(db, wanted);
-  const isOld = page.noted_at !== null && wanted.now.getTime() - page.noted_at.getTime() > maxActivityAgeMs;
+/** Reads a page. If activity older than a minute is not in the directory yet, refreshes the directory and reads again. */
+async function readFreshPage(db: Db, query: PageQuery): Promise<MemberPage> {
+  const page = await readPageBySearch(db, query);
+  const { oldest_activity_at } = page;
+  const isOld = oldest_activity_at !== null && query.now.getTime() - oldest_activity_at.getTime() > maxActivityAgeMs;
   if (!isOld) return page;
-  await refreshDirectory(db, wanted.workspace_id, wanted.now);
-  return readPageBySearch(db, wanted);
+  await refreshDirectory(db, query.workspace_id, query.now);
+  return readPageBySearch(db, query);
 }
 
-async function readPageBySearch(db: Db, wanted: PageQuery): Promise<MemberPage> {
-  const isSearch = searchTermGroups(wanted.filters).length > 0;
-  if (!isSearch || !canSearchByIndex(wanted.filters)) return readPage(db, buildPageStatement(wanted, 'many'));
-  const page = await readPage(db, buildPageStatement(wanted, 'few'));
-  return page.hits <= maxIndexHits ? page : readPage(db, buildPageStatement(wanted, 'many'));
+/** Searches by the index where it applies, and scans when the terms found too many members. */
+async function readPageBySearch(db: Db, query: PageQuery): Promise<MemberPage> {
+  const isSearch = searchTermGroups(query.filters).length > 0;
+  if (!isSearch || !canSearchByIndex(query.filters)) return readPage(db, buildPageStatement(query, 'scan'));
+  const page = await readPage(db, buildPageStatement(query, 'index'));
+  return page.hits <= maxIndexHits ? page : readPage(db, buildPageStatement(query, 'scan'));
 }
 
 interface AnswerNotes {
@@ -105,9 +108,9 @@ interface AnswerNotes {
 
 const addNotes = <Body>(body: Body, page: MemberPage, { isReset, isFallback, now }: AnswerNotes): Answer<Body> =>
   withNotes(body, {
-    // Nothing waits to be folded in: the copy is as of now.
-    asOf: page.noted_at ?? now,
+    // Without pending activity, the directory is current.
+    asOf: page.oldest_activity_at ?? now,
     ...(isReset && { cursorReset: true }),
     ...(isFallback && { ignored: ['sort_by', 'sort_dir'] }),
-    ...(page.stale && { partial: ['credits_order'] }),
+    ...(page.is_stale && { partial: ['credits_order'] }),
   });

@@ -1,5 +1,5 @@
-// What the members list promises beside its rules: refusals, limits, the age of its copy, and that the directory always
-// says what the tables say.
+// The members list apart from its filters and orders (list.test.ts): validation, limits, the age of activity, and that the
+// directory agrees with the tables it is derived from.
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Person, startSecondApp, startWorld, type World } from '../../../test/support/world.ts';
@@ -31,7 +31,7 @@ const spend = (workspace_id: string, user_id: string, amount: number, created_da
     .execute();
 
 describe('listMembers', () => {
-  it('takes no body for an empty one', async () => {
+  it('treats a missing body as an empty one', async () => {
     const { token } = await workspaceWithToken();
     const got = await list(token);
     expect(got).toMatchObject({ status: 200, body: { total: 1, has_more: false, next_cursor: null } });
@@ -54,7 +54,7 @@ describe('listMembers', () => {
     expect(await list(token, body)).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', field], type }] } });
   });
 
-  it('counts a session by itself, and all tokens of the workspace together', async () => {
+  it('limits each session separately, and all tokens of a workspace together', async () => {
     const id = await world.workspace(owner);
     const admin = await world.member(id, 'admin', `admin.${id}@acme.example`);
     const tokens = [await world.token(owner, id), await world.token(admin, id)];
@@ -71,7 +71,7 @@ describe('listMembers', () => {
     expect((await world.call('POST', '/api/workspace/members/list', { headers: cookie })).status).toBe(200);
   });
 
-  it('neither lists nor counts active guests of the operator, and does both once they are more or less than that', async () => {
+  it('hides active staff guests from list and total, and shows them once they are blocked or no longer guests', async () => {
     const { id } = await workspaceWithToken();
     const beside = await startSecondApp(world, { environment: { STAFF_EMAIL_DOMAINS: 'Staff.example' } });
     const guest = await world.member(id, 'guest', `guest.${id}@staff.example`);
@@ -89,7 +89,7 @@ describe('listMembers', () => {
     expect(await totals()).toEqual([2, 1, 0, 2]);
   });
 
-  it('tells who may not see others’ credits that the order had no effect', async () => {
+  it('ignores sorting by credits for callers who may not see the credits of others, and says so', async () => {
     const { id } = await workspaceWithToken();
     const editor = await world.member(id, 'editor', `editor.${id}@acme.example`);
     const token = await world.token(editor, id);
@@ -98,7 +98,7 @@ describe('listMembers', () => {
     expect(got.body.members.map((entry: { credits_used: unknown }) => entry.credits_used)).toEqual([null, 0]);
   });
 
-  it('is never older than a minute, and fresh after a change of members', async () => {
+  it('shows activity that is at most a minute old, and current after a change of members', async () => {
     const { id, token } = await workspaceWithToken();
     const age = async () => {
       const got = await list(token);
@@ -119,7 +119,7 @@ describe('listMembers', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('begins a month with nothing spent, in the order too, whether or not a worker ran', async () => {
+  it('starts a month with zero credits, also in the order, whether or not a worker ran', async () => {
     const { id, token } = await workspaceWithToken();
     const now = world.clock.now();
     const [a, b] = [
@@ -157,7 +157,7 @@ describe('listMembers', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('brings back what somebody who left and came back had spent', async () => {
+  it('shows the earlier credits of a member who left and came back', async () => {
     const { id, token } = await workspaceWithToken();
     const person = await world.member(id, 'editor', `back.${id}@acme.example`);
     await spend(id, person.id, 3, world.clock.now());
@@ -172,7 +172,7 @@ describe('listMembers', () => {
   });
 });
 
-describe('the directory', () => {
+describe('the member directory', () => {
   const difference = async () => {
     const { rows } = await sql`
       select 'directory' as what, concat(to_json(d), to_json(v), to_json(c)) as about from entries_of_directory v
@@ -193,7 +193,7 @@ describe('the directory', () => {
     return rows;
   };
 
-  it('says what the tables say, whatever is done to them at once', async () => {
+  it('agrees with the tables after many concurrent changes', async () => {
     const { id, token } = await workspaceWithToken();
     const people = await Promise.all(
       Array.from({ length: 8 }, (_, i) => world.member(id, 'editor', `many.${i}.${id}@acme.example`)),
@@ -220,13 +220,13 @@ describe('the directory', () => {
     const clients = Array.from({ length: 6 }, async () => {
       for (let i = 0; i < 60; i += 1) await random().execute(world.app.database.db);
     });
-    const folding = (async () => {
+    const refreshing = (async () => {
       for (let i = 0; i < 20; i += 1) {
         await refreshDirectories(world.db, world.clock.now());
         await compactTallies(world.db);
       }
     })();
-    await Promise.all([...clients, folding]);
+    await Promise.all([...clients, refreshing]);
     expect(await difference()).toEqual([]);
     const { rows } = await sql<{
       n: number;
@@ -234,7 +234,7 @@ describe('the directory', () => {
     expect((await list(token)).body.total).toBe(rows[0]?.n);
   });
 
-  it('goes with its workspace, and leaves nothing behind once tallies are summed', async () => {
+  it('is deleted with its workspace, and leaves nothing behind once tallies are compacted', async () => {
     const { id } = await workspaceWithToken();
     const person = await world.member(id, 'editor', `gone.${id}@acme.example`);
     await world.share(await world.appOf(owner, id), person, 'viewer');

@@ -1,13 +1,28 @@
-// Owns the statement that reads one page of the members list with its exact total: text and values, nothing sent.
+// Owns the SQL of one page of the members list with its exact total. It only builds text and parameters; store.ts sends
+// them. docs/decisions/0010-member-directory.md explains the tables.
+//
+// The list reads `member_directory`: one row per member or open invitation. `place` is the rank in the default order
+// (0-4: members from owner to guest, 5-9: invitations from owner to guest); every order ends in (place, email, id).
+//
+// Example: sort_by "apps", descending, page_size 2. The rows in this order, and the two pages:
+//
+//   apps  place  email       page 1: no position, one range of the index on (apps desc, place, email, id)
+//   7     2      ann@x.com     -> ann, bob   (limit 3, so that the third row shows that there is more)
+//   4     2      bob@x.com     cursor = (key 4, place 2, bob@x.com, id)
+//   4     2      cy@x.com    page 2: two ranges, joined by `union all`, each of which an index can serve
+//   4     3      dee@x.com     part 0: apps = 4 and (place, email, id) > (2, bob@x.com, …)   -> cy, dee
+//   1     2      eve@x.com     part 1: apps < 4                                              -> eve
+//
+// With `last_active` there is a part 2: members who were never active come last in both directions.
 import { type MemberQuery, roles, statuses } from './contract.ts';
 
-/** The column an order goes by, before the tie-breakers; none: the default order. */
+/** The column to sort by before the tie-breakers. Without one, the default order applies. */
 export interface SortOrder {
   readonly key: string | undefined;
   readonly isDescending: boolean;
 }
 
-/** Where a page begins: after the row with these values. */
+/** The last row of the previous page. */
 export interface PagePosition {
   readonly key: string | number | null;
   readonly place: number;
@@ -20,6 +35,7 @@ export interface PageQuery {
   readonly filters: MemberQuery;
   readonly order: SortOrder;
   readonly after: PagePosition | undefined;
+  /** Which pair of columns holds this month's credits: see directory-refresh.ts. */
   readonly creditParity: 'even' | 'odd';
   readonly month: number;
   readonly staffEmailDomains: readonly string[];
@@ -29,149 +45,154 @@ export interface PageQuery {
 export interface PageStatement {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** One of few texts, sent often: worth a name. */
+  /** One of a few texts that are sent often, so preparing it pays. */
   readonly isFrequent: boolean;
 }
 
-/** More hits than this are not fetched one by one: every member is looked at instead. */
+/**
+ * `index` looks up the first group of search terms in the search index, then counts, sorts and cuts its hits. `scan`
+ * reads members in order until the page is full and compares each with the terms; the total is a separate count.
+ */
+export type SearchStrategy = 'index' | 'scan';
+
+/** With more hits than this, reading members in order is cheaper than fetching the hits one by one. */
 export const maxIndexHits = 15_000;
 
 const defaultPageSize = 50;
 
+/** Adds a parameter to the statement and returns its placeholder, such as `$3`. */
 type AddParameter = (value: unknown) => string;
 
-/**
- * `few`: search terms are looked up in the index of pieces, and what they hit is counted, sorted and cut. Otherwise members
- * are read in order until the page is full, and counted apart.
- */
-export function buildPageStatement(wanted: PageQuery, how: 'few' | 'many'): PageStatement {
+export function buildPageStatement(query: PageQuery, strategy: SearchStrategy): PageStatement {
   const values: unknown[] = [];
-  const value: AddParameter = (given) => `$${values.push(given)}`;
-  const workspace = value(wanted.workspace_id);
-  const terms = searchTermGroups(wanted.filters);
-  const plain = buildFilterConditions(wanted, value);
-  const [first, ...others] = how === 'few' ? terms : [];
-  const matching = (how === 'few' ? others : terms).map((group) =>
-    buildMatchCondition(group, workspace, wanted.now, value),
-  );
-  const more = [...plain, ...matching];
+  const add: AddParameter = (value) => `$${values.push(value)}`;
+  const workspace = add(query.workspace_id);
+  const groups = searchTermGroups(query.filters);
+  const filterConditions = buildFilterConditions(query, add);
+  const [indexed, ...others] = strategy === 'index' ? groups : [];
+  const compared = strategy === 'index' ? others : groups;
+  const matchConditions = compared.map((terms) => buildMatchCondition(terms, workspace, query.now, add));
+  const more = [...filterConditions, ...matchConditions];
   const conditions = [`d.workspace_id = ${workspace}`, ...more].join(' and ');
-  const found =
-    first === undefined
-      ? { ctes: '', source: 'member_directory d', where: conditions, hits: '0' }
-      : { ...buildIndexSearch(first, workspace, wanted, more, value), source: 'found d', where: 'true' };
+  const source =
+    indexed === undefined
+      ? { ctes: '', from: 'member_directory d', where: conditions, hits: '0' }
+      : { ...buildIndexSearch(indexed, workspace, query, more, add), from: 'found d', where: 'true' };
   const total =
-    first !== undefined
+    indexed !== undefined
       ? '(select count(*) from found)'
-      : matching.length === 0 && canCountByTally(wanted.filters)
-        ? buildTallyCount(wanted, workspace, value)
+      : matchConditions.length === 0 && canCountByTally(query.filters)
+        ? buildTallyCount(query, workspace, add)
         : `(select count(*) from member_directory d where ${conditions})`;
-  const text = `with ${found.ctes} page as (${buildPageQuery(found.source, found.where, wanted, value)})
-    select ${found.hits}::integer as hits, ${total}::integer as total, ${buildStaleOrderCheck(wanted, workspace)} as stale,
-      (select min(noted_at) from member_activity where workspace_id = ${workspace}) as noted_at,
+  const text = `with ${source.ctes} page as (${buildPageQuery(source.from, source.where, query, add)})
+    select ${source.hits}::integer as hits, ${total}::integer as total, ${buildStaleOrderCheck(query, workspace)} as is_stale,
+      (select min(noted_at) from member_activity where workspace_id = ${workspace}) as oldest_activity_at,
       w.monthly_limit, w.default_member_credit_limit, member.*
     from workspaces w left join lateral (
-      select ${selectedColumns(wanted, value)} from page join member_directory d on d.workspace_id = ${workspace} and d.id = page.id
+      select ${selectedColumns(query, add)} from page join member_directory d on d.workspace_id = ${workspace} and d.id = page.id
     ) member on true where w.id = ${workspace} order by member.nth`;
-  const isUsual = wanted.filters.page_size === defaultPageSize && plain.length === 0 && others.length === 0;
-  return { text, values, isFrequent: isUsual };
+  const isFrequent =
+    query.filters.page_size === defaultPageSize && filterConditions.length === 0 && others.length === 0;
+  return { text, values, isFrequent };
 }
 
-// ---- orders
+// ---- orders and positions
 
 const tieBreakers = 'place, email, id';
 
-function buildPageQuery(
-  source: string,
-  where: string,
-  { order, after, filters }: PageQuery,
-  value: AddParameter,
-): string {
-  const limit = filters.page_size + 1; // as text: the planner must know that it is small
+type BuildPart = (nth: number, condition: string, orderBy: string) => string;
+
+function buildPageQuery(from: string, where: string, { order, after, filters }: PageQuery, add: AddParameter): string {
+  // A literal, not a parameter: the planner must know that the limit is small.
+  const limit = filters.page_size + 1;
   const key = order.key ?? '0';
   const direction = order.isDescending ? `desc${key === 'last_active' ? ' nulls last' : ''}` : 'asc';
-  const sorted = order.key === undefined ? tieBreakers : `${key} ${direction}, ${tieBreakers}`;
-  const part = (nth: number, more: string, by: string) =>
+  const orderBy = order.key === undefined ? tieBreakers : `${key} ${direction}, ${tieBreakers}`;
+  const part: BuildPart = (nth, condition, orderBy) =>
     `(select ${nth} as part, d.id, d.place, d.email, ${order.key === undefined ? '0' : `d.${key}`} as key
-      from ${source} where ${where}${more} order by ${by} limit ${limit})`;
-  const parts = after === undefined ? [part(0, '', sorted)] : buildPartsAfter(order, after, sorted, part, value);
+      from ${from} where ${where}${condition} order by ${orderBy} limit ${limit})`;
+  const parts = after === undefined ? [part(0, '', orderBy)] : buildPartsAfter(order, after, orderBy, part, add);
   return `select id, place, email, key, row_number() over (order by part, key ${direction}, ${tieBreakers}) as nth
     from (${parts.join(' union all ')}) parts order by nth limit ${limit}`;
 }
 
-/** Each part is one range of one index: the rest of the ties, what comes after them, and what never happened. */
+/**
+ * The rows after a position, as parts that are each one range of one index: the remaining rows with the same key, the
+ * rows with the next keys, and the rows without a key (never active). The example at the top shows two of them.
+ */
 function buildPartsAfter(
-  { key, isDescending: down }: SortOrder,
+  { key, isDescending }: SortOrder,
   after: PagePosition,
-  sorted: string,
-  part: (nth: number, more: string, by: string) => string,
-  value: AddParameter,
+  orderBy: string,
+  part: BuildPart,
+  add: AddParameter,
 ): string[] {
-  const tie = `(d.place, d.email, d.id) > (${value(after.place)}, ${value(after.email)}, ${value(after.id)}::uuid)`;
+  const tie = `(d.place, d.email, d.id) > (${add(after.place)}, ${add(after.email)}, ${add(after.id)}::uuid)`;
   if (key === undefined) return [part(0, ` and ${tie}`, tieBreakers)];
   if (after.key === null) return [part(0, ` and d.${key} is null and ${tie}`, tieBreakers)];
-  const at = value(after.key);
+  const lastKey = add(after.key);
   return [
-    part(0, ` and d.${key} = ${at} and ${tie}`, tieBreakers),
-    part(1, ` and d.${key} ${down ? '<' : '>'} ${at}`, sorted),
+    part(0, ` and d.${key} = ${lastKey} and ${tie}`, tieBreakers),
+    part(1, ` and d.${key} ${isDescending ? '<' : '>'} ${lastKey}`, orderBy),
     ...(key === 'last_active' ? [part(2, ' and d.last_active is null', tieBreakers)] : []),
   ];
 }
 
-// As columns: building a page of JSON takes PostgreSQL as long as finding it.
-const selectedColumns = ({ creditParity: credits, month }: PageQuery, value: AddParameter): string => `d.id,
+// Plain columns: building JSON for a page takes PostgreSQL as long as finding the page.
+const selectedColumns = ({ creditParity, month }: PageQuery, add: AddParameter): string => `d.id,
   case when d.joined then d.id else (select u.id from users u where u.email = d.email) end as user_id, d.joined, d.role,
   d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared,
   d.agents_owned, d.agents_shared,
-  case when d.${credits}_month = ${value(month)} then d.${credits}_credits else 0 end as credits_used,
+  case when d.${creditParity}_month = ${add(month)} then d.${creditParity}_credits else 0 end as credits_used,
   d.last_active, d.last_seen, d.place, page.key, page.nth`;
 
-/** Whether the order by credits still has months past in it: only when no worker has run for weeks. */
-const buildStaleOrderCheck = ({ order, creditParity: credits, month }: PageQuery, workspace: string): string =>
-  order.key === `${credits}_credits`
+/** Whether the order by credits still contains earlier months. True only if no worker has run for weeks. */
+const buildStaleOrderCheck = ({ order, creditParity, month }: PageQuery, workspace: string): string =>
+  order.key === `${creditParity}_credits`
     ? `exists (select 1 from member_directory s where s.workspace_id = ${workspace}
-        and s.${credits}_credits <> 0 and s.${credits}_month < ${Math.trunc(month)})`
+        and s.${creditParity}_credits <> 0 and s.${creditParity}_month < ${Math.trunc(month)})`
     : 'false';
 
 // ---- filters
 
-function buildFilterConditions({ filters, staffEmailDomains, now }: PageQuery, value: AddParameter): string[] {
+function buildFilterConditions({ filters, staffEmailDomains, now }: PageQuery, add: AddParameter): string[] {
   const conditions: string[] = [];
-  const range = (column: string, type: string, bounds: { gte?: unknown; lte?: unknown } | undefined) => {
-    if (bounds?.gte !== undefined) conditions.push(`d.${column} >= ${value(bounds.gte)}::${type}`);
-    if (bounds?.lte !== undefined) conditions.push(`d.${column} <= ${value(bounds.lte)}::${type}`);
+  const addRange = (column: string, type: string, bounds: { gte?: unknown; lte?: unknown } | undefined) => {
+    if (bounds?.gte !== undefined) conditions.push(`d.${column} >= ${add(bounds.gte)}::${type}`);
+    if (bounds?.lte !== undefined) conditions.push(`d.${column} <= ${add(bounds.lte)}::${type}`);
   };
   if (filters.roles?.length || filters.invite_statuses?.length)
-    conditions.push(`d.place = any (${value(listPlaces(filters))}::smallint[])`);
-  const byTime = onlyPendingOrExpired(filters);
-  if (byTime !== undefined) conditions.push(buildStatusCondition(byTime, value(now), true));
+    conditions.push(`d.place = any (${add(listPlaces(filters))}::smallint[])`);
+  const status = onlyPendingOrExpired(filters);
+  if (status !== undefined) conditions.push(`(d.joined or ${buildStatusCondition(status, add(now))})`);
   if (filters.credit_limit_set !== undefined)
     conditions.push(`d.credit_limit is ${filters.credit_limit_set ? 'not ' : ''}null`);
-  range('apps', 'bigint', filters.apps_owned);
-  range('agents', 'bigint', filters.agents_owned);
-  range('last_active', 'timestamptz', filters.last_active);
+  addRange('apps', 'bigint', filters.apps_owned);
+  addRange('agents', 'bigint', filters.agents_owned);
+  addRange('last_active', 'timestamptz', filters.last_active);
   if (staffEmailDomains.length > 0)
-    conditions.push(`(d.guest_domain is null or d.guest_domain <> all (${value(staffEmailDomains)}::text[]))`);
+    conditions.push(`(d.guest_domain is null or d.guest_domain <> all (${add(staffEmailDomains)}::text[]))`);
   return conditions;
 }
 
-/** Pending and expired invitations differ by the hour: undefined when both or neither are wanted. */
-function onlyPendingOrExpired({ invite_statuses: wanted = [] }: MemberQuery): 'pending' | 'expired' | undefined {
-  const [pending, expired] = [wanted.includes('pending'), wanted.includes('expired')];
+/** `place` doesn't tell pending from expired invitations. Undefined if the query asks for both or for neither. */
+function onlyPendingOrExpired({ invite_statuses = [] }: MemberQuery): 'pending' | 'expired' | undefined {
+  const [pending, expired] = [invite_statuses.includes('pending'), invite_statuses.includes('expired')];
   return pending === expired ? undefined : pending ? 'pending' : 'expired';
 }
 
-const buildStatusCondition = (status: 'pending' | 'expired', now: string, orJoined: boolean): string =>
-  `(${orJoined ? 'd.joined or ' : ''}d.expires_at ${status === 'pending' ? '>' : '<='} ${now}::timestamptz)`;
+const buildStatusCondition = (status: 'pending' | 'expired', now: string): string =>
+  `d.expires_at ${status === 'pending' ? '>' : '<='} ${now}::timestamptz`;
 
-/** Places of the default order: members by role, then invitations by role. */
-function listPlaces({ roles: wantedRoles = [], invite_statuses: wanted = [] }: MemberQuery): number[] {
-  const ranks = roles.flatMap((role, rank) => (wantedRoles.length === 0 || wantedRoles.includes(role) ? [rank] : []));
-  const joined = wanted.length === 0 || wanted.includes('joined') ? ranks : [];
-  const invited = wanted.length === 0 || wanted.some((status) => status !== 'joined') ? ranks : [];
+/** The places that the filters `roles` and `invite_statuses` leave. Example: editor and joined is `[2]`. */
+function listPlaces({ roles: filterRoles = [], invite_statuses = [] }: MemberQuery): number[] {
+  const ranks = roles.flatMap((role, rank) => (filterRoles.length === 0 || filterRoles.includes(role) ? [rank] : []));
+  const joined = invite_statuses.length === 0 || invite_statuses.includes('joined') ? ranks : [];
+  const invited = invite_statuses.length === 0 || invite_statuses.some((status) => status !== 'joined') ? ranks : [];
   return [...joined, ...invited.map((rank) => rank + roles.length)];
 }
 
+/** Whether the total follows from the counts per place in `member_tallies`. */
 const canCountByTally = (filters: MemberQuery): boolean =>
   onlyPendingOrExpired(filters) === undefined &&
   filters.credit_limit_set === undefined &&
@@ -179,43 +200,44 @@ const canCountByTally = (filters: MemberQuery): boolean =>
     (range) => range?.gte === undefined && range?.lte === undefined,
   );
 
-function buildTallyCount({ filters, staffEmailDomains }: PageQuery, workspace: string, value: AddParameter): string {
+function buildTallyCount({ filters, staffEmailDomains }: PageQuery, workspace: string, add: AddParameter): string {
   const places = listPlaces(filters);
   const sum = `(select coalesce(sum(members), 0) from member_tallies
-    where workspace_id = ${workspace} and place = any (${value(places)}::smallint[]))`;
+    where workspace_id = ${workspace} and place = any (${add(places)}::smallint[]))`;
   if (staffEmailDomains.length === 0 || !places.includes(roles.indexOf('guest'))) return sum;
   return `(${sum} - (select count(*) from member_directory
-    where workspace_id = ${workspace} and guest_domain = any (${value(staffEmailDomains)}::text[])))`;
+    where workspace_id = ${workspace} and guest_domain = any (${add(staffEmailDomains)}::text[])))`;
 }
 
 // ---- search
 
-/** A member must match one term of each group. */
+/** `search` and `search_terms` are one group each. A member must match at least one term of every group. */
 export const searchTermGroups = ({ search = '', search_terms = [] }: MemberQuery): string[][] =>
   [[search], search_terms].map((terms) => terms.filter(Boolean)).filter((terms) => terms.length > 0);
 
-/** Whether the index of pieces knows every term of the group that is looked up. */
+/** The search index knows pieces of 3 and 6 characters, so every term of the first group needs at least 3. */
 export const canSearchByIndex = (filters: MemberQuery): boolean =>
   (searchTermGroups(filters)[0] ?? []).every((term) => [...term].length >= 3);
 
 const likePatternFor = (term: string): string => `%${term.replace(/[\\%_]/g, '\\$&')}%`;
 const lowerCase = (text: string): string => `lower(${text} collate "und-x-icu")`;
 
+/** CTEs `hits` (what one group of terms finds, possibly twice) and `found` (those that meet the other conditions). */
 function buildIndexSearch(
   terms: string[],
   workspace: string,
   { order, now }: PageQuery,
   more: readonly string[],
-  value: AddParameter,
+  add: AddParameter,
 ) {
-  const words = buildWordCondition(terms, now, value);
-  const byWords = `union all select d.id, d.place, d.email from member_directory d
-    where d.workspace_id = ${workspace} and ${words}`;
+  const wordCondition = buildWordCondition(terms, now, add);
+  const hitsByWord = `union all select d.id, d.place, d.email from member_directory d
+    where d.workspace_id = ${workspace} and ${wordCondition}`;
   const ctes = `hits as materialized (
       select id, place, email from (
         select id, place, email
-        from find_words(${workspace}, ${value(terms)}::text[], ${value(terms.map(likePatternFor))}::text[], ${maxIndexHits})
-        ${words && byWords}) every limit ${maxIndexHits + 1}),
+        from find_words(${workspace}, ${add(terms)}::text[], ${add(terms.map(likePatternFor))}::text[], ${maxIndexHits})
+        ${wordCondition && hitsByWord}) every limit ${maxIndexHits + 1}),
     found as materialized (${
       order.key === undefined && more.length === 0
         ? 'select distinct id, place, email collate "C" as email from hits'
@@ -225,24 +247,24 @@ function buildIndexSearch(
   return { ctes, hits: '(select count(*) from hits)' };
 }
 
-/** The same, member by member. */
-function buildMatchCondition(terms: string[], workspace: string, now: Date, value: AddParameter): string {
-  const words = buildWordCondition(terms, now, value);
-  const patterns = `any (array(select ${lowerCase('p')} from unnest(${value(terms.map(likePatternFor))}::text[]) p))`;
-  return `(${words && `${words} or `}exists (select 1 from member_words w where w.workspace_id = ${workspace} and w.id = d.id
+/** The condition that a directory row matches at least one of the terms. */
+function buildMatchCondition(terms: string[], workspace: string, now: Date, add: AddParameter): string {
+  const wordCondition = buildWordCondition(terms, now, add);
+  const patterns = `any (array(select ${lowerCase('p')} from unnest(${add(terms.map(likePatternFor))}::text[]) p))`;
+  return `(${wordCondition && `${wordCondition} or `}exists (select 1 from member_words w where w.workspace_id = ${workspace} and w.id = d.id
     and (w.email like ${patterns} or w.name like ${patterns})))`;
 }
 
-/** Terms that are part of the word of a role or a status; empty when none is. */
-function buildWordCondition(terms: string[], now: Date, value: AddParameter): string {
-  const isHit = (word: string) => terms.some((term) => word.includes(term.toLowerCase()));
-  const ranks = roles.flatMap((role, rank) => (isHit(role) ? [rank] : []));
-  const hit = statuses.filter(isHit);
+/** Terms also match roles and statuses: "adm" finds admins. An empty string if no role or status contains a term. */
+function buildWordCondition(terms: string[], now: Date, add: AddParameter): string {
+  const containsTerm = (word: string) => terms.some((term) => word.includes(term.toLowerCase()));
+  const ranks = roles.flatMap((role, rank) => (containsTerm(role) ? [rank] : []));
+  const found = statuses.filter(containsTerm);
   const conditions = [
-    ...(ranks.length > 0 ? [`d.role_rank = any (${value(ranks)}::smallint[])`] : []),
-    ...(hit.includes('joined') ? [`d.place < ${roles.length}`] : []),
-    ...hit.flatMap((status) =>
-      status === 'joined' ? [] : [`(not d.joined and ${buildStatusCondition(status, value(now), false)})`],
+    ...(ranks.length > 0 ? [`d.role_rank = any (${add(ranks)}::smallint[])`] : []),
+    ...(found.includes('joined') ? [`d.place < ${roles.length}`] : []),
+    ...found.flatMap((status) =>
+      status === 'joined' ? [] : [`(not d.joined and ${buildStatusCondition(status, add(now))})`],
     ),
   ];
   return conditions.length === 0 ? '' : `(${conditions.join(' or ')})`;

@@ -1,4 +1,4 @@
-// Owns the HTTP contract of the members list.
+// Owns the route of the members list.
 import { writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { workspaceAs } from '../../core/auth/resource-guards.ts';
@@ -13,7 +13,7 @@ export const memberRoutes = (deps: MembersDeps): Route[] => [
     path: '/api/workspace/members/list',
     summary: 'List one page of members and pending invitations',
     description:
-      'A member must match every filter that is set. `credits_used`, `last_active` and `last_seen` come from a copy whose time is in `X-Data-As-Of`. A cursor that is not this list’s starts again from the first page (`X-Cursor: reset`).',
+      'Returns members that match every filter. `credits_used`, `last_active` and `last_seen` may be up to a minute old; `X-Data-As-Of` says how old. A cursor that was not issued for the same query starts again at the first page (`X-Cursor: reset`).',
     credentials: writeCredentials,
     access: workspaceAs('guest'),
     limit: perMinute(30, 'workspace', { scaledBy: 'override' }),

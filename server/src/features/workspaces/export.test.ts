@@ -322,7 +322,7 @@ it('an imported workspace has the same credits, and releases reservations of ope
   while ((await releaseExpired(world.db, new Date(Date.now() + 31 * day))) > 0);
   const later = (await world.call('GET', '/api/workspace/credits', { as: token })).body;
   expect(later).toMatchObject({ reserved: 0, remaining: before.remaining + 1 });
-  const check = world.app.background.jobs.find((job) => job.name === 'check credit pools');
+  const check = world.app.background.jobs.find((job) => job.name === 'reconcile credit pools');
   while (((await check?.run(world.app.database.db, new Date(Date.now() + 2 * day))) ?? 0) > 0);
   expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
 });

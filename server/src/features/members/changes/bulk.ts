@@ -1,4 +1,4 @@
-// Owns the bulk forms of member changes: all are checked before anyone is changed (docs/contract.md §2.3).
+// Owns the bulk forms of member changes: every item is checked before any is applied (docs/api/members.md#change-members).
 
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
@@ -19,8 +19,8 @@ export const setRoles = (
     db,
     access,
     items,
-    (who, { role }) => checkRoleChange(who, role, access),
-    (db, who, { role }) => applyRole(db, access, who, role, now),
+    (person, { role }) => checkRoleChange(person, role, access),
+    (db, person, { role }) => applyRole(db, access, person, role, now),
   );
 
 export async function setCreditLimits(
@@ -34,8 +34,8 @@ export async function setCreditLimits(
     db,
     access,
     items,
-    (who, { credit_limit }) => checkCreditLimit(who, credit_limit, monthly_limit),
-    (db, who, { credit_limit }) => applyCreditLimit(db, access, who, credit_limit, now),
+    (person, { credit_limit }) => checkCreditLimit(person, credit_limit, monthly_limit),
+    (db, person, { credit_limit }) => applyCreditLimit(db, access, person, credit_limit, now),
   );
 }
 
@@ -50,38 +50,46 @@ export const removeMembers = (
     db,
     access,
     emails.map((email) => ({ email })),
-    (who) => checkRemoval(who, access),
-    (db, who) => removeMemberOrInvitation(db, access, who, publish, now),
+    (person) => checkRemoval(person, access),
+    (db, person) => removeMemberOrInvitation(db, access, person, publish, now),
   );
 
-/** Refuses all when one cannot be changed; passes over those who were changed by someone else until it was our turn. */
+/**
+ * Rejects the whole request if one item fails its check. Items are checked again under the lock: those that another
+ * request made impossible meanwhile are skipped.
+ */
 async function changeAll<Item extends { readonly email: string }>(
   db: Db,
   access: WorkspaceAccess,
   items: readonly Item[],
-  faultOf: (who: MemberOrInvitation | undefined, item: Item) => Problem | undefined,
-  change: (db: Db, who: MemberOrInvitation, item: Item) => Promise<boolean>,
+  check: (person: MemberOrInvitation | undefined, item: Item) => Problem | undefined,
+  change: (db: Db, person: MemberOrInvitation, item: Item) => Promise<boolean>,
 ) {
   const emails = items.map(({ email }) => email);
   const found = await findMembersOrInvitations(db, access, emails);
-  rejectIfAnyProblem(items.map((item) => ({ email: item.email, fault: faultOf(found.get(item.email), item) })));
+  rejectIfAnyProblem(items.map((item) => ({ email: item.email, problem: check(found.get(item.email), item) })));
   return withMembersLock(db, access, async (db) => {
     const current = await findMembersOrInvitations(db, access, emails);
     const results: { email: string; status: 'success' | 'skipped' }[] = [];
     for (const item of items) {
-      const who = current.get(item.email);
-      const done = who !== undefined && faultOf(who, item) === undefined && (await change(db, who, item));
-      results.push({ email: item.email, status: done ? 'success' : 'skipped' });
+      const person = current.get(item.email);
+      const isChanged = person !== undefined && check(person, item) === undefined && (await change(db, person, item));
+      results.push({ email: item.email, status: isChanged ? 'success' : 'skipped' });
     }
     return results.some(({ status }) => status === 'success') ? { results } : unchanged({ results });
   });
 }
 
-/** 400 that names everyone who stands in the way. */
-export function rejectIfAnyProblem(checked: readonly { email: string; fault: Problem | undefined }[]): void {
-  const errors = checked.flatMap(({ email, fault }) =>
-    fault === undefined ? [] : [{ email, message: fault.message, error_code: fault.code }],
+/** Answers 400 with one error per item that failed its check. */
+export function rejectIfAnyProblem(checked: readonly { email: string; problem: Problem | undefined }[]): void {
+  const errors = checked.flatMap(({ email, problem }) =>
+    problem === undefined ? [] : [{ email, message: problem.message, error_code: problem.code }],
   );
   if (errors.length === 0) return;
-  throw new Problem('bad_request', 'bulk_rejected', 'Nothing was changed: see errors.', { members: { errors } });
+  throw new Problem(
+    'bad_request',
+    'bulk_rejected',
+    'Nothing was changed. Fix the items listed in errors and send the request again.',
+    { members: { errors } },
+  );
 }

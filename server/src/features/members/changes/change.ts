@@ -1,5 +1,5 @@
-// Owns the changes of one member: role, access, credit limit, removal with all its consequences; and who owns the
-// workspace (docs/contract.md §2.3). Each runs in turn with every other change of the workspace's people.
+// Owns changes of one member or invitation (role, access, credit limit, removal) and the transfer of ownership. All changes
+// of a workspace's members run one at a time, under the members lock (docs/api/members.md#change-members).
 import { audit } from '../../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { roleRequired } from '../../../core/auth/resource-guards.ts';
@@ -35,23 +35,23 @@ export interface ChangeDeps {
   readonly publish: Publish;
 }
 
-/** Who was let in, and about whom. */
+/** The caller's proof, and the member or invitation the path names. */
 export type MemberAccess = WorkspaceAccess & { readonly member: { readonly email: string } };
 
-/** Changes one person, as they are when their turn has come; answers with their entry. */
+/** Checks and changes one person under the members lock. Returns their entry in the members list. */
 async function changeOne(
   db: Db,
   access: MemberAccess,
-  faultOf: (who: MemberOrInvitation | undefined, db: Db) => Problem | undefined | Promise<Problem | undefined>,
-  change: (db: Db, who: MemberOrInvitation) => Promise<boolean>,
+  check: (person: MemberOrInvitation | undefined, db: Db) => Problem | undefined | Promise<Problem | undefined>,
+  change: (db: Db, person: MemberOrInvitation) => Promise<boolean>,
   now: Date,
 ) {
   const { email } = access.member;
   return withMembersLock(db, access, async (db) => {
-    const who = (await findMembersOrInvitations(db, access, [email])).get(email);
-    const fault = await faultOf(who, db);
-    if (fault !== undefined || who === undefined) throw fault ?? memberNotFound();
-    const changed = await change(db, who);
+    const person = (await findMembersOrInvitations(db, access, [email])).get(email);
+    const problem = await check(person, db);
+    if (problem !== undefined || person === undefined) throw problem ?? memberNotFound();
+    const changed = await change(db, person);
     const entry = await getMemberEntry(db, access, email, now);
     return changed ? entry : unchanged(entry);
   });
@@ -61,46 +61,49 @@ export const setRole = (db: Db, access: MemberAccess, role: AssignableRole, now:
   changeOne(
     db,
     access,
-    (who) => checkRoleChange(who, role, access),
-    (db, who) => applyRole(db, access, who, role, now),
+    (person) => checkRoleChange(person, role, access),
+    (db, person) => applyRole(db, access, person, role, now),
     now,
   );
 
-/** Gives whether anything changed; so do the others below. */
+/** Returns whether anything changed, as do `applyCreditLimit` and `removeMemberOrInvitation`. */
 export async function applyRole(
   db: Db,
   access: WorkspaceAccess,
-  who: MemberOrInvitation,
+  person: MemberOrInvitation,
   role: AssignableRole,
   now: Date,
 ) {
-  if (who.role === role) return false;
-  if (who.joined) {
-    const own = role === 'viewer' ? { credit_limit: null } : {};
-    await saveMember(db, access, who.id, { role, assigned_via: 'direct', updated_date: now, ...own });
-    if (role === 'viewer') await limitSharesToViewer(db, access, who.id);
+  if (person.role === role) return false;
+  if (person.joined) {
+    const clearedLimit = role === 'viewer' ? { credit_limit: null } : {};
+    await saveMember(db, access, person.id, { role, assigned_via: 'direct', updated_date: now, ...clearedLimit });
+    if (role === 'viewer') await limitSharesToViewer(db, access, person.id);
   } else {
-    await saveInvitation(db, who, { role, assigned_via: 'direct' });
-    if (role === 'viewer') await limitInvitedSharesToViewer(db, who);
+    await saveInvitation(db, person, { role, assigned_via: 'direct' });
+    if (role === 'viewer') await limitInvitedSharesToViewer(db, person);
   }
-  const type = who.joined ? 'member.role_changed' : 'invitation.role_changed';
-  const [before, after] = [who.role, role].map((role) => ({ email: who.email, role }));
-  await audit(db, access, { type, target: targetOf(who), before, after }, now);
+  const type = person.joined ? 'member.role_changed' : 'invitation.role_changed';
+  const [before, after] = [person.role, role].map((role) => ({ email: person.email, role }));
+  await audit(db, access, { type, target: targetOf(person), before, after }, now);
   return true;
 }
 
-/** Blocking ends nothing: the guard refuses each request of a blocked member into this workspace. */
+/** Blocking removes nothing. The guard refuses every request of a blocked member to this workspace. */
 export const setAccess = (db: Db, access: MemberAccess, state: 'active' | 'blocked', now: Date) =>
   changeOne(
     db,
     access,
-    (who) => checkAccessChange(who, access),
-    async (db, who) => {
-      if (!who.joined || who.access_state === state) return false;
-      await saveMember(db, access, who.id, { access_state: state, updated_date: now });
+    (person) => checkAccessChange(person, access),
+    async (db, person) => {
+      if (!person.joined || person.access_state === state) return false;
+      await saveMember(db, access, person.id, { access_state: state, updated_date: now });
       const type = state === 'blocked' ? 'member.blocked' : 'member.unblocked';
-      const [before, after] = [who.access_state, state].map((access_state) => ({ email: who.email, access_state }));
-      await audit(db, access, { type, target: targetOf(who), before, after }, now);
+      const [before, after] = [person.access_state, state].map((access_state) => ({
+        email: person.email,
+        access_state,
+      }));
+      await audit(db, access, { type, target: targetOf(person), before, after }, now);
       return true;
     },
     now,
@@ -110,30 +113,33 @@ export const setCreditLimit = (db: Db, access: MemberAccess, credit_limit: numbe
   changeOne(
     db,
     access,
-    async (who, db) => checkCreditLimit(who, credit_limit, (await getWorkspaceRow(db, access)).monthly_limit),
-    (db, who) => applyCreditLimit(db, access, who, credit_limit, now),
+    async (person, db) => checkCreditLimit(person, credit_limit, (await getWorkspaceRow(db, access)).monthly_limit),
+    (db, person) => applyCreditLimit(db, access, person, credit_limit, now),
     now,
   );
 
 export async function applyCreditLimit(
   db: Db,
   access: WorkspaceAccess,
-  who: MemberOrInvitation,
+  person: MemberOrInvitation,
   credit_limit: number | null,
   now: Date,
 ): Promise<boolean> {
-  if (!who.joined || who.credit_limit === credit_limit) return false;
-  await saveMember(db, access, who.id, { credit_limit, updated_date: now });
-  const [before, after] = [who.credit_limit, credit_limit].map((credit_limit) => ({ email: who.email, credit_limit }));
-  await audit(db, access, { type: 'member.limit_changed', target: targetOf(who), before, after }, now);
+  if (!person.joined || person.credit_limit === credit_limit) return false;
+  await saveMember(db, access, person.id, { credit_limit, updated_date: now });
+  const [before, after] = [person.credit_limit, credit_limit].map((credit_limit) => ({
+    email: person.email,
+    credit_limit,
+  }));
+  await audit(db, access, { type: 'member.limit_changed', target: targetOf(person), before, after }, now);
   return true;
 }
 
 export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number | null, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const workspace = await getWorkspaceRow(db, access);
-    const fault = checkLimitWithinPool(limit, workspace.monthly_limit);
-    if (fault !== undefined) throw fault;
+    const problem = checkLimitWithinPool(limit, workspace.monthly_limit);
+    if (problem !== undefined) throw problem;
     const after = { default_member_credit_limit: limit };
     const before = { default_member_credit_limit: workspace.default_member_credit_limit };
     if (before.default_member_credit_limit === limit) return unchanged(after);
@@ -145,26 +151,26 @@ export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number |
 
 export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeDeps, now: Date) =>
   withMembersLock(db, access, async (db) => {
-    const who = (await findMembersOrInvitations(db, access, [access.member.email])).get(access.member.email);
-    const fault = checkRemoval(who, access);
-    if (fault !== undefined || who === undefined) throw fault ?? memberNotFound();
-    await removeMemberOrInvitation(db, access, who, publish, now);
+    const person = (await findMembersOrInvitations(db, access, [access.member.email])).get(access.member.email);
+    const problem = checkRemoval(person, access);
+    if (problem !== undefined || person === undefined) throw problem ?? memberNotFound();
+    await removeMemberOrInvitation(db, access, person, publish, now);
     return { success: true } as const;
   });
 
 export async function removeMemberOrInvitation(
   db: Db,
   access: WorkspaceAccess,
-  who: MemberOrInvitation,
+  person: MemberOrInvitation,
   publish: Publish,
   now: Date,
 ) {
-  if (who.joined) await endMembershipAndPublish(db, access, who, publish, now);
-  else await cancelInvitation(db, access, who, now);
+  if (person.joined) await endMembershipAndPublish(db, access, person, publish, now);
+  else await cancelInvitation(db, access, person, now);
   return true;
 }
 
-/** Out of the workspace, with what that means in every room. */
+/** Removes a member. Other features react to `member.removed` in the same transaction. */
 export async function endMembershipAndPublish(
   db: Db,
   access: WorkspaceAccess,
@@ -174,14 +180,14 @@ export async function endMembershipAndPublish(
 ): Promise<void> {
   const { workspace_id } = access;
   const owner = await getOwner(db, access);
-  const ended = await removeMembership(db, access, member.id, owner.id, now);
+  const counts = await removeMembership(db, access, member.id, owner.id, now);
   await publish(db, 'member.removed', { workspace_id, user_id: member.id, owner_id: owner.id }, now);
   const before = { email: member.email, role: member.role };
-  const after = { ...ended, new_owner_email: owner.email };
+  const after = { ...counts, new_owner_email: owner.email };
   await audit(db, access, { type: 'member.removed', target: { kind: 'member', id: member.id }, before, after }, now);
 }
 
-/** Takes an invitation back: its link is dead. */
+/** Removes an invitation, so that its link no longer works. */
 export async function cancelInvitation(
   db: Db,
   access: WorkspaceAccess,
@@ -194,26 +200,26 @@ export async function cancelInvitation(
   await audit(db, access, { type: 'invitation.cancelled', target, before }, now);
 }
 
-/** To a joined, active member. The old owner becomes an admin, on every plan: a workspace must be able to change hands. */
+/** The old owner becomes an admin on every plan: a workspace must be transferable even where the plan has no admins. */
 export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const owner = await getOwner(db, access);
-    if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // handed over since they were let in
-    const heir = await findMember(db, access, email);
-    if (heir === undefined || heir.access_state === 'blocked') throw memberNotFound();
-    if (heir.id === owner.id) return unchanged({ owner_email: owner.email });
+    if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // transferred since the guard checked the role
+    const newOwner = await findMember(db, access, email);
+    if (newOwner === undefined || newOwner.access_state === 'blocked') throw memberNotFound();
+    if (newOwner.id === owner.id) return unchanged({ owner_email: owner.email });
     await saveMember(db, access, owner.id, { role: 'admin', updated_date: now });
-    // An owner spends without a limit of their own.
-    await saveMember(db, access, heir.id, {
+    // An owner has no limit of their own.
+    await saveMember(db, access, newOwner.id, {
       role: 'owner',
       assigned_via: 'direct',
       credit_limit: null,
       updated_date: now,
     });
-    const [before, after] = [owner, heir].map(({ email }) => ({ owner_email: email }));
+    const [before, after] = [owner, newOwner].map(({ email }) => ({ owner_email: email }));
     const target = { kind: 'workspace', id: access.workspace_id };
     await audit(db, access, { type: 'workspace.ownership_transferred', target, before, after }, now);
-    return { owner_email: heir.email };
+    return { owner_email: newOwner.email };
   });
 
-const targetOf = (who: MemberOrInvitation) => ({ kind: who.joined ? 'member' : 'invitation', id: who.id });
+const targetOf = (person: MemberOrInvitation) => ({ kind: person.joined ? 'member' : 'invitation', id: person.id });

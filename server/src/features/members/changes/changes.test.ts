@@ -1,4 +1,5 @@
-// Member changes through the API: one by one, in bulk, and what a removal means everywhere (docs/contract.md §2.3).
+// Member changes through the API, single and in bulk, and all consequences of a removal
+// (docs/api/members.md#change-members).
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +14,6 @@ interface Place {
   readonly id: string;
   readonly owner: Person;
   readonly admin: Person;
-  /** Tokens of the two. */
   readonly asOwner: string;
   readonly asAdmin: string;
   join(role: WorkspaceRole): Promise<Person>;
@@ -31,7 +31,7 @@ async function place(plan: Plan = 'business'): Promise<Place> {
   return { id, owner, admin, asOwner, asAdmin, join };
 }
 
-/** An invitation as the database keeps one. */
+/** Inserts an invitation row. */
 async function invite({ id, owner }: Place, email: string, more: object = {}): Promise<string> {
   const invitation = {
     workspace_id: id,
@@ -72,7 +72,7 @@ async function entriesOf(place: Place, type: string) {
 }
 
 describe('setMemberRole', () => {
-  it('changes the role, says so in the entry and the log, and is seen by the next request', async () => {
+  it('changes the role at once, returns the entry and writes an audit entry', async () => {
     const here = await place();
     const person = await here.join('viewer');
     const own = await world.token(person, here.id);
@@ -90,7 +90,7 @@ describe('setMemberRole', () => {
     ]);
   });
 
-  it('says when nothing changed, and leaves no entry then', async () => {
+  it('marks an unchanged role with X-Changed: false and writes no audit entry', async () => {
     const here = await place();
     const person = await here.join('editor');
     const got = await setRole(here.asAdmin, person.email, 'editor');
@@ -98,7 +98,7 @@ describe('setMemberRole', () => {
     expect(await entriesOf(here, 'member.role_changed')).toEqual([]);
   });
 
-  it('takes the own limit and the editing of shared apps from who becomes a viewer', async () => {
+  it('removes the credit limit of a member who becomes a viewer, and makes their shares view-only', async () => {
     const here = await place();
     const person = await here.join('editor');
     const app = await world.appOf(here.owner, here.id, { visibility: 'private' });
@@ -110,7 +110,7 @@ describe('setMemberRole', () => {
     expect(shares.body).toEqual([{ email: person.email, role: 'viewer', status: 'joined' }]);
   });
 
-  it('makes a guest a full member', async () => {
+  it('turns a guest into a full member', async () => {
     const here = await place();
     const guest = await here.join('guest');
     await world.db
@@ -125,7 +125,7 @@ describe('setMemberRole', () => {
     });
   });
 
-  it('changes the role an invitation will give, pending or expired', async () => {
+  it('changes the role of a pending or expired invitation', async () => {
     const here = await place();
     const app = await world.appOf(here.owner, here.id);
     const id = await invite(here, 'asked@example.com');
@@ -152,7 +152,7 @@ describe('setMemberRole', () => {
     expect((await setRole(here.asAdmin, 'late@example.com', 'viewer')).body).toMatchObject({ status: 'expired' });
   });
 
-  it('protects oneself and the owner, asks the plan for admins, and knows only this workspace’s people', async () => {
+  it('refuses the caller, the owner, admins below the required plan, and people outside the workspace', async () => {
     const here = await place('pro');
     const elsewhere = await place();
     const person = await here.join('editor');
@@ -174,12 +174,12 @@ describe('setMemberRole', () => {
         body: { code: 'member_not_found' },
       });
     }
-    // What is in the path is looked for before the body is read.
+    // The path is resolved before the body is validated.
     expect((await setRole(here.asAdmin, 'nobody@example.com', 'owner')).status).toBe(404);
     expect((await setRole(here.asAdmin, person.email, 'owner')).status).toBe(422);
   });
 
-  it('leaves a refusal by owner protection in the log', async () => {
+  it('writes an audit entry for a refusal by owner protection', async () => {
     const here = await place();
     await setRole(here.asAdmin, here.owner.email, 'viewer');
     await expect
@@ -196,7 +196,7 @@ describe('setMemberRole', () => {
 });
 
 describe('setMemberAccess', () => {
-  it('keeps a blocked member out of the workspace by every credential, ends nothing, and lets them in again', async () => {
+  it('refuses a blocked member with every credential, and restores access when unblocked', async () => {
     const here = await place();
     const person = await here.join('editor');
     const token = await world.token(person, here.id);
@@ -220,7 +220,7 @@ describe('setMemberAccess', () => {
     expect(await entriesOf(here, 'member.unblocked')).toHaveLength(1);
   });
 
-  it('is not for oneself, the owner or an invitee', async () => {
+  it('refuses the caller, the owner and people who have not joined', async () => {
     const here = await place();
     await invite(here, 'asked@example.com');
     const codes = [here.admin.email, here.owner.email, 'asked@example.com', 'nobody@example.com'].map(
@@ -237,7 +237,7 @@ describe('setMemberAccess', () => {
 });
 
 describe('setMemberCreditLimit', () => {
-  it('sets and clears a limit of one’s own over the workspace’s default', async () => {
+  it('sets a limit that overrides the workspace default, and removes it', async () => {
     const here = await place();
     const person = await here.join('editor');
     await put(here.asAdmin, '/api/workspace/default-credit-limit', { default_credit_limit: 50 });
@@ -256,7 +256,7 @@ describe('setMemberCreditLimit', () => {
     ]);
   });
 
-  it('counts what the member has spent this month, less refunds', async () => {
+  it('returns the credits used this month, less refunds', async () => {
     const here = await place();
     const person = await here.join('editor');
     const row = { workspace_id: here.id, user_id: person.id, operation: 'test', balance_after: null };
@@ -271,13 +271,13 @@ describe('setMemberCreditLimit', () => {
       .insertInto('credit_ledger')
       .values(used.map((each) => ({ ...row, ...each, id: newId() })))
       .execute();
-    const copies = world.app.background.jobs.find((job) => job.name === 'refresh members’ copies');
-    await copies?.run(world.app.database.db, world.clock.now());
+    const refresh = world.app.background.jobs.find((job) => job.name === 'refresh member directories');
+    await refresh?.run(world.app.database.db, world.clock.now());
     const { body } = await setLimit(here.asAdmin, person.email, 10);
     expect(body).toMatchObject({ credits_used: 2.5, last_active: now.toISOString().slice(0, -1) });
   });
 
-  it('stays within the pool, is not for viewers, guests, the owner or invitees, and needs the plan', async () => {
+  it('refuses limits above the pool, viewers, guests, the owner, invitations, and plans without limits', async () => {
     const here = await place();
     const [viewer, guest, editor] = [await here.join('viewer'), await here.join('guest'), await here.join('editor')];
     await invite(here, 'asked@example.com');
@@ -305,7 +305,7 @@ describe('setDefaultCreditLimit', () => {
   const set = (as: string, default_credit_limit: unknown) =>
     put(as, '/api/workspace/default-credit-limit', { default_credit_limit });
 
-  it('sets and clears the default, within the pool', async () => {
+  it('sets and removes the default, within the pool', async () => {
     const here = await place();
     expect((await set(here.asAdmin, 20)).body).toEqual({ default_member_credit_limit: 20 });
     expect((await set(here.asAdmin, 20)).headers['x-changed']).toBe('false');
@@ -315,14 +315,14 @@ describe('setDefaultCreditLimit', () => {
     expect(await entriesOf(here, 'workspace.default_limit_changed')).toHaveLength(2);
   });
 
-  it('needs the plan', async () => {
+  it('requires a plan with member limits', async () => {
     const here = await place('free');
     expect(await set(here.asOwner, 1)).toMatchObject({ status: 402, body: { required_plan: 'business' } });
   });
 });
 
 describe('removeMember', () => {
-  it('passes apps and agents to the owner, and ends tokens, shares, personal folders and the way in', async () => {
+  it('transfers apps and agents to the owner, and removes tokens, shares, personal folders and access', async () => {
     const here = await place();
     const elsewhere = await place();
     const person = await here.join('editor');
@@ -393,7 +393,7 @@ describe('removeMember', () => {
     expect(await remove(here.asAdmin, person.email)).toMatchObject({ status: 404, body: { code: 'member_not_found' } });
   });
 
-  it('happens in every room or in none', async () => {
+  it('changes nothing if one feature’s part of the removal fails', async () => {
     const here = await place();
     const person = await here.join('editor');
     const token = await world.token(person, here.id);
@@ -414,20 +414,20 @@ describe('removeMember', () => {
     expect(await entriesOf(here, 'invitation.cancelled')).toMatchObject([{ before: { email: 'asked@example.com' } }]);
   });
 
-  it('is not for oneself or the owner', async () => {
+  it('refuses the caller and the owner', async () => {
     const here = await place();
     expect((await remove(here.asAdmin, here.admin.email)).body.code).toBe('self_change_not_allowed');
     expect((await remove(here.asAdmin, here.owner.email)).body.code).toBe('owner_protected');
   });
 });
 
-describe('the bulk forms', () => {
+describe('bulk changes', () => {
   const setRoles = (as: string, items: object[]) => put(as, '/api/workspace/members/bulk/role', { items });
   const setLimits = (as: string, items: object[]) => put(as, '/api/workspace/members/bulk/credit-limit', { items });
   const removeAll = (as: string, emails: string[]) =>
     world.call('POST', '/api/workspace/members/bulk/remove', { as, body: { emails } });
 
-  it('change everyone, in the order asked, and say who was already so', async () => {
+  it('apply every item in request order, and report unchanged ones as skipped', async () => {
     const here = await place();
     const [a, b] = [await here.join('editor'), await here.join('viewer')];
     await invite(here, 'asked@example.com');
@@ -455,7 +455,7 @@ describe('the bulk forms', () => {
     expect(await membership(here, a)).toBeUndefined();
   });
 
-  it('change nobody when one cannot be changed, and name each of those', async () => {
+  it('change nothing if one item fails its check, and list every failed item', async () => {
     const here = await place('pro');
     const person = await here.join('editor');
     const got = await setRoles(here.asAdmin, [
@@ -492,7 +492,7 @@ describe('the bulk forms', () => {
     expect((await membership(rich, editor))?.credit_limit).toBeNull();
   });
 
-  it('refuse a repeated address, an empty list and more than 200', async () => {
+  it('refuse repeated addresses, an empty list and more than 200 items', async () => {
     const here = await place();
     const twice = await removeAll(here.asAdmin, ['a@example.com', 'A@example.com ']);
     expect(twice.body.detail).toMatchObject([{ loc: ['body', 'emails'], type: 'duplicate_items' }]);
@@ -501,12 +501,12 @@ describe('the bulk forms', () => {
     expect((await removeAll(here.asAdmin, many)).body.detail).toMatchObject([{ type: 'too_long' }]);
   });
 
-  it('do each thing once, whole or not at all, however many ask at the same time', async () => {
+  it('apply each change once, and each request fully or not at all, when many arrive at once', async () => {
     const size = 6;
     const call = fc.record({
       kind: fc.constantFrom('role' as const, 'remove' as const),
       who: fc.uniqueArray(fc.integer({ min: 0, max: size - 1 }), { minLength: 1 }),
-      withStranger: fc.boolean(),
+      withUnknown: fc.boolean(),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 2, maxLength: 8 }), async (calls) => {
@@ -514,8 +514,8 @@ describe('the bulk forms', () => {
         const emails: string[] = [];
         for (let i = 0; i < size; i += 1) emails.push((await here.join('editor')).email);
         const answers = await Promise.all(
-          calls.map(({ kind, who, withStranger }, i) => {
-            const list = [...who.map((n) => emails[n] as string), ...(withStranger ? ['nobody@example.com'] : [])];
+          calls.map(({ kind, who, withUnknown }, i) => {
+            const list = [...who.map((n) => emails[n] as string), ...(withUnknown ? ['nobody@example.com'] : [])];
             const as = i % 2 ? here.asAdmin : here.asOwner;
             return kind === 'remove'
               ? removeAll(as, list)
@@ -525,9 +525,9 @@ describe('the bulk forms', () => {
                 );
           }),
         );
-        // One who cannot be changed refuses the whole call; what is answered as done was done once, with one entry.
+        // One failing item rejects the whole request; each reported success was applied once, with one audit entry.
         for (const [i, { status }] of answers.entries()) {
-          expect(calls[i]?.withStranger ? [400] : [200, 400]).toContain(status);
+          expect(calls[i]?.withUnknown ? [400] : [200, 400]).toContain(status);
         }
         const succeeded = (kind: 'role' | 'remove') =>
           answers
@@ -561,21 +561,21 @@ describe('transferOwnership', () => {
 
   it('makes a member the owner and the old owner an admin, on every plan', async () => {
     const here = await place('free');
-    const heir = await here.join('viewer');
-    const got = await transfer(here.asOwner, heir.email);
-    expect(got).toMatchObject({ status: 200, body: { owner_email: heir.email } });
-    expect(await membership(here, heir)).toMatchObject({ role: 'owner', credit_limit: null });
+    const newOwner = await here.join('viewer');
+    const got = await transfer(here.asOwner, newOwner.email);
+    expect(got).toMatchObject({ status: 200, body: { owner_email: newOwner.email } });
+    expect(await membership(here, newOwner)).toMatchObject({ role: 'owner', credit_limit: null });
     expect((await membership(here, here.owner))?.role).toBe('admin');
     expect(await transfer(here.asOwner, here.admin.email)).toMatchObject({
       status: 403,
       body: { code: 'role_required' },
     });
     expect(await entriesOf(here, 'workspace.ownership_transferred')).toMatchObject([
-      { before: { owner_email: here.owner.email }, after: { owner_email: heir.email } },
+      { before: { owner_email: here.owner.email }, after: { owner_email: newOwner.email } },
     ]);
   });
 
-  it('wants a joined member who is not blocked, and is no change to oneself', async () => {
+  it('requires a joined member who is not blocked, and changes nothing for the owner themselves', async () => {
     const here = await place();
     const blocked = await here.join('editor');
     await setAccess(here.asOwner, blocked.email, 'blocked');
@@ -588,8 +588,8 @@ describe('transferOwnership', () => {
 
   it('leaves one owner when several transfers arrive at once', async () => {
     const here = await place();
-    const heirs = await Promise.all(Array.from({ length: 4 }, () => here.join('editor')));
-    const answers = await Promise.all(heirs.map((heir) => transfer(here.asOwner, heir.email)));
+    const newOwners = await Promise.all(Array.from({ length: 4 }, () => here.join('editor')));
+    const answers = await Promise.all(newOwners.map((newOwner) => transfer(here.asOwner, newOwner.email)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403]);
     const owners = await world.db
       .selectFrom('memberships')

@@ -1,9 +1,9 @@
-// Owns the shapes of member changes, one by one and in bulk (docs/contract.md §2.3).
+// Owns the schemas of member changes, single and in bulk (docs/api/members.md#change-members).
 import { z } from 'zod';
 import { answer, body, decimal, distinct, email, list, oneOf } from '../../../kit/http/shapes.ts';
 
 const role = oneOf('admin', 'editor', 'viewer');
-// Null is a value here: no limit of one's own.
+// Null is a value: it removes the limit.
 const limit = decimal(4).min(0).nullable();
 const maxItems = 200;
 

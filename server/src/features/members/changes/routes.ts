@@ -1,4 +1,4 @@
-// Owns the HTTP contract of member changes.
+// Owns the routes of member changes.
 import { sessionOrToken, writeCredentials } from '../../../core/auth/credentials.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
@@ -36,7 +36,6 @@ const admin = unlimitedToken(workspaceAs('admin'));
 const findListedByEmail = async (db: Db, access: WorkspaceAccess, email: string) =>
   (await findMembersOrInvitations(db, access, [email.toLowerCase()])).get(email.toLowerCase());
 
-/** Somebody of the members list: joined or invited. */
 const memberOrInvitation = nestedResource(admin, 'member', findListedByEmail, 'email');
 const joinedMember = nestedResource(admin, 'member', findMember, 'email');
 
@@ -58,8 +57,8 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberRole',
     method: 'PUT',
     path: '/api/workspace/members/{email}/role',
-    summary: 'Change the role of a member, or of an invitation',
-    description: 'Who becomes a viewer loses a credit limit of their own, and edits nothing that was shared with them.',
+    summary: 'Change the role of a member or an invitation',
+    description: 'A member who becomes a viewer loses their own credit limit, and their app shares become view-only.',
     credentials: writeCredentials,
     access: memberOrInvitation,
     limit: memberChanges,
@@ -73,8 +72,9 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberAccess',
     method: 'PUT',
     path: '/api/workspace/members/{email}/access',
-    summary: 'Block a member, or let them in again',
-    description: 'Nothing of theirs ends; each request of a blocked member into the workspace is refused.',
+    summary: 'Block or unblock a member',
+    description:
+      'Every request of a blocked member to the workspace is refused with `member_blocked`. Nothing is deleted, and unblocking restores access.',
     credentials: writeCredentials,
     access: joinedMember,
     limit: memberChanges,
@@ -88,7 +88,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberCreditLimit',
     method: 'PUT',
     path: '/api/workspace/members/{email}/credit-limit',
-    summary: 'Set a member’s own limit of credits a month; null removes it',
+    summary: 'Set or remove a member’s own monthly credit limit',
     credentials: writeCredentials,
     access: joinedMember,
     plan: 'member_credit_limits',
@@ -103,9 +103,9 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     name: 'removeMember',
     method: 'DELETE',
     path: '/api/workspace/members/{email}',
-    summary: 'Remove a member, or cancel an invitation',
+    summary: 'Remove a member or cancel an invitation',
     description:
-      'Apps and agents pass to the workspace’s owner; tokens, shares and personal folders of the member end.',
+      'The member’s apps and agents are transferred to the workspace’s owner. Their tokens are revoked; their shares and personal folders are deleted.',
     credentials: writeCredentials,
     access: memberOrInvitation,
     limit: memberChanges,
@@ -121,7 +121,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberRoles',
     method: 'PUT',
     path: '/api/workspace/members/bulk/role',
-    summary: 'Change the roles of up to 200 people, all or nobody',
+    summary: 'Change the roles of up to 200 members or invitations, all or none',
     credentials: writeCredentials,
     access: admin,
     limit: memberChanges,
@@ -135,7 +135,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberCreditLimits',
     method: 'PUT',
     path: '/api/workspace/members/bulk/credit-limit',
-    summary: 'Set the credit limits of up to 200 members, all or nobody',
+    summary: 'Set the credit limits of up to 200 members, all or none',
     credentials: writeCredentials,
     access: admin,
     plan: 'member_credit_limits',
@@ -150,7 +150,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     name: 'removeMembers',
     method: 'POST',
     path: '/api/workspace/members/bulk/remove',
-    summary: 'Remove up to 200 people, all or nobody',
+    summary: 'Remove up to 200 members or invitations, all or none',
     credentials: writeCredentials,
     access: admin,
     limit: memberChanges,
@@ -167,7 +167,7 @@ const workspaceRoutes: Route[] = [
     name: 'setDefaultCreditLimit',
     method: 'PUT',
     path: '/api/workspace/default-credit-limit',
-    summary: 'Set the limit of members who have none of their own; null removes it',
+    summary: 'Set or remove the credit limit of members without their own',
     credentials: writeCredentials,
     access: admin,
     plan: 'member_credit_limits',

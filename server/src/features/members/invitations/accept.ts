@@ -1,4 +1,5 @@
-// Owns how a person who was asked comes in: with a new account, or with the one they have (docs/contract.md §1.3).
+// Owns accepting an invitation, with a new account or with the account of a signed-in person
+// (docs/api/members.md#accepting-an-invitation).
 
 import { auditVisitor } from '../../../core/audit/audit.ts';
 import type { OptionalUserAccess } from '../../../core/auth/proofs.ts';
@@ -17,20 +18,24 @@ import type { Acceptance } from './contract.ts';
 import type { InvitationDeps } from './invitation.ts';
 
 export interface AcceptDeps extends InvitationDeps {
-  /** True when the site is served over https: the cookie is then never sent without. */
+  /** True if the site is served over https. The session cookie is then marked `Secure`. */
   readonly secureCookie: boolean;
 }
 
-/** What a link leads to, while it is good. */
+/** Finds the invitation of a link. Throws if it has expired, returns undefined if there is none. */
 export async function findValidInvitation(
   db: Db,
-  text: string,
+  token: string,
   { mint }: InvitationDeps,
   now: Date,
 ): Promise<InvitationDetails | undefined> {
-  const opened = await findInvitationByToken(db, text, mint.peppers);
-  if (opened === undefined || opened.expires_at > now) return opened;
-  throw new Problem('gone', 'invitation_expired', 'This invitation is older than 60 days. Ask for a new one.');
+  const invitation = await findInvitationByToken(db, token, mint.peppers);
+  if (invitation === undefined || invitation.expires_at > now) return invitation;
+  throw new Problem(
+    'gone',
+    'invitation_expired',
+    'This invitation has expired. Ask an admin of the workspace for a new one.',
+  );
 }
 
 export type InvitationAccess = OptionalUserAccess & { readonly invitation: InvitationDetails };
@@ -38,29 +43,30 @@ export type InvitationAccess = OptionalUserAccess & { readonly invitation: Invit
 export async function acceptByLink(
   db: Db,
   access: InvitationAccess,
-  link: string,
-  sent: Acceptance,
+  token: string,
+  input: Acceptance,
   deps: AcceptDeps,
   now: Date,
 ) {
   const { person, invitation } = access;
   if (person !== null && person.email !== invitation.email) throw emailMismatch();
   if (person === null && invitation.user_id !== null) throw emailMismatch();
-  const newcomer = person === null ? await prepareNewAccount(sent) : undefined;
+  const account = person ?? (await prepareNewAccount(input));
+  const isNew = 'password_hash' in account;
   return withMembersLock(db, invitation, async (db) => {
-    const current = await findValidInvitation(db, link, deps, now);
-    if (current === undefined) throw invitationNotFound(); // cancelled, or a new link was sent
+    const current = await findValidInvitation(db, token, deps, now);
+    if (current === undefined) throw invitationNotFound(); // cancelled, or replaced by a new link
     if (current.accepted_at !== null) {
       if (person?.id !== current.accepted_by) throw emailMismatch();
       return unchanged(await getAcceptedBody(db, current));
     }
-    const user_id = newcomer === undefined ? (person?.id as string) : await createAccount(db, current, newcomer, now);
+    const user_id = isNew ? await createAccount(db, current, account, now) : account.id;
     await acceptInvitation(db, current, user_id, now);
-    const after = { email: current.email, role: current.role, new_account: newcomer !== undefined };
+    const after = { email: current.email, role: current.role, new_account: isNew };
     const change = { type: 'invitation.accepted', target: { kind: 'invitation', id: current.id }, after };
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
     const body = await getAcceptedBody(db, current);
-    if (newcomer === undefined) return body;
+    if (!isNew) return body;
     const session = await createSession(db, deps.mint, user_id, now);
     return withNotes(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
@@ -68,22 +74,27 @@ export async function acceptByLink(
 
 interface NewAccount {
   readonly full_name: string;
-  /** Hashed. */
-  readonly password: string;
+  readonly password_hash: string;
 }
 
-/** Whoever has no account yet must say who they are. */
+/** A person without an account must send a name and a password. */
 async function prepareNewAccount({ full_name, password }: Acceptance): Promise<NewAccount> {
-  if (full_name !== undefined && password !== undefined) return { full_name, password: await hashPassword(password) };
-  const absent = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
-  throw new ValidationError(absent.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
+  if (full_name !== undefined && password !== undefined)
+    return { full_name, password_hash: await hashPassword(password) };
+  const missing = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
+  throw new ValidationError(missing.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
 
-async function createAccount(db: Db, { email }: InvitationDetails, newcomer: NewAccount, now: Date): Promise<string> {
+async function createAccount(
+  db: Db,
+  { email }: InvitationDetails,
+  { full_name, password_hash }: NewAccount,
+  now: Date,
+): Promise<string> {
   await takeAdvisoryLock(db, `account of ${email}`);
-  if ((await findUserByEmail(db, email)) !== undefined) throw emailMismatch(); // made by another invitation meanwhile
-  const user_id = await insertUser(db, { email, full_name: newcomer.full_name }, now);
-  await savePassword(db, user_id, newcomer.password, now);
+  if ((await findUserByEmail(db, email)) !== undefined) throw emailMismatch(); // created by another invitation meanwhile
+  const user_id = await insertUser(db, { email, full_name }, now);
+  await savePassword(db, user_id, password_hash, now);
   return user_id;
 }
 
@@ -102,5 +113,5 @@ const emailMismatch = () =>
   new Problem(
     'forbidden',
     'invitation_email_mismatch',
-    'Sign in as the person this invitation was sent to, then accept it.',
+    'This invitation is for another account. Sign in with the e-mail address it was sent to, then accept it.',
   );

@@ -1,4 +1,4 @@
-// Owns the shapes of invitations (docs/contract.md §1.3, §2.4).
+// Owns the schemas of invitations (docs/api/members.md#invitations).
 import { z } from 'zod';
 import type { InvitationDetails, InvitationWithToken } from '../../../core/identity/invitations.ts';
 import { NewPassword } from '../../../core/identity/passwords.ts';
@@ -12,7 +12,7 @@ export const NewInvitation = body({ email, role });
 export const NewInvitations = body({ invitations: distinct(list(NewInvitation, 1, maxItems), (one) => one.email) });
 export const Resend = body({ emails: distinct(list(email, 1, maxItems), (one) => one) });
 
-/** Whether the link left by mail: `failed` when the server did not take it, `off` when none is set up. */
+/** Whether the link was sent by mail: `failed` if the mail server refused it, `off` if mail is not configured. */
 export type MailOutcome = 'sent' | 'failed' | 'off';
 
 export const Invitation = answer('Invitation', {
@@ -25,7 +25,7 @@ export const Invitation = answer('Invitation', {
     .string()
     .nullable()
     .optional()
-    .meta({ description: 'only when no mail left: hand it over yourself; null in a replay' }),
+    .meta({ description: 'The link, only if no mail was sent: pass it on yourself. Null in an idempotent replay.' }),
 });
 
 const failed = z.array(answer('NotInvited', { email: z.string(), code: z.string() }));
@@ -44,25 +44,25 @@ export const Acceptance = body({ full_name: optional(name(1, 200)), password: op
 export type Acceptance = z.output<typeof Acceptance>;
 export const Accepted = answer('AcceptedInvitation', { user: User, workspace: WorkspaceOfUser });
 
-export const linkTo = (baseUrl: string, text: string): string => `${baseUrl}/invitations/${text}`;
+export const linkTo = (baseUrl: string, token: string): string => `${baseUrl}/invitations/${token}`;
 
 export const presentInvitation = (
-  made: InvitationWithToken,
+  invitation: InvitationWithToken,
   mail: MailOutcome,
   baseUrl: string,
 ): z.input<typeof Invitation> => ({
-  id: made.id,
-  email: made.email,
-  role: made.role,
-  expires_at: made.expires_at.toISOString(),
+  id: invitation.id,
+  email: invitation.email,
+  role: invitation.role,
+  expires_at: invitation.expires_at.toISOString(),
   mail,
-  ...(mail !== 'sent' && { accept_url: linkTo(baseUrl, made.token) }),
+  ...(mail !== 'sent' && { accept_url: linkTo(baseUrl, invitation.token) }),
 });
 
-export const presentInvitationPreview = (opened: InvitationDetails): z.input<typeof InvitationPreview> => ({
-  workspace_name: opened.workspace_name,
-  email: opened.email,
-  role: opened.role,
-  expires_at: opened.expires_at.toISOString(),
-  needs_account: opened.user_id === null,
+export const presentInvitationPreview = (invitation: InvitationDetails): z.input<typeof InvitationPreview> => ({
+  workspace_name: invitation.workspace_name,
+  email: invitation.email,
+  role: invitation.role,
+  expires_at: invitation.expires_at.toISOString(),
+  needs_account: invitation.user_id === null,
 });

@@ -1,5 +1,5 @@
-// Owns asking people in: by role or by sharing an app, with a link that works for 60 days, by mail where mail is set up
-// (docs/contract.md §2.4, §3.1).
+// Owns inviting people, by role or by sharing an app. An invitation has a link that works for 60 days; it is sent by mail
+// if mail is configured (docs/api/members.md#invitations).
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import type { Pepper } from '../../../core/auth/tokens.ts';
@@ -15,20 +15,16 @@ import {
 } from '../../../core/identity/invitations.ts';
 import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
 import type { TokenKeys } from '../../../core/identity/users.ts';
-import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
-import type { Mail } from '../../../gateways/mail/index.ts';
-import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { rejectIfAnyProblem } from '../changes/bulk.ts';
 import { cancelInvitation } from '../changes/change.ts';
 import { type AssignableRole, checkAdminRole } from '../rules.ts';
-import { linkTo, type MailOutcome, presentInvitation } from './contract.ts';
+import type { MailOutcome } from './contract.ts';
+import { answerAndMail, getSender, type InvitationBody, type MailDeps, sendMail } from './mail.ts';
 
-export interface InvitationDeps {
+export interface InvitationDeps extends MailDeps {
   readonly mint: TokenKeys;
-  readonly mail: Mail;
-  readonly baseUrl: string;
 }
 
 interface InvitationRequest {
@@ -36,53 +32,51 @@ interface InvitationRequest {
   readonly role: AssignableRole;
 }
 
+/** New links are always hashed with the first pepper. */
 const pepperOf = ({ mint }: InvitationDeps): Pepper => mint.peppers[0];
 
 export async function inviteMember(
   db: Db,
   access: WorkspaceAccess,
-  asked: InvitationRequest,
+  request: InvitationRequest,
   deps: InvitationDeps,
   now: Date,
 ) {
-  const fault = checkAdminRole(asked.role, access);
-  if (fault !== undefined) throw fault;
-  const made = await withMembersLock(db, access, async (db) => {
-    const known = (await findMembersOrInvitations(db, access, [asked.email])).get(asked.email);
-    const conflict = findConflict(known, now);
+  const problem = checkAdminRole(request.role, access);
+  if (problem !== undefined) throw problem;
+  const invitation = await withMembersLock(db, access, async (db) => {
+    const existing = (await findMembersOrInvitations(db, access, [request.email])).get(request.email);
+    const conflict = findConflict(existing, now);
     if (conflict !== undefined) throw conflict;
-    return createOrReissue(db, access, asked, known, deps, now);
+    return createOrReissue(db, access, request, existing, deps, now);
   });
-  return mailAfterCommit(db, access, [made], deps, ([only]) => only as InvitationBody);
+  return answerAndMail(db, access, [invitation], deps, ([only]) => only as InvitationBody);
 }
 
-/** A role that is not to be had refuses all; what stands in one person's way fails that one. */
+/** A role that the plan doesn't include rejects the whole request. A person who can't be invited is listed in `failed`. */
 export async function inviteMembers(
   db: Db,
   access: WorkspaceAccess,
-  all: readonly InvitationRequest[],
+  requests: readonly InvitationRequest[],
   deps: InvitationDeps,
   now: Date,
 ) {
-  rejectIfAnyProblem(all.map(({ email, role }) => ({ email, fault: checkAdminRole(role, access) })));
-  const made: InvitationWithToken[] = [];
+  rejectIfAnyProblem(requests.map(({ email, role }) => ({ email, problem: checkAdminRole(role, access) })));
+  const emails = requests.map(({ email }) => email);
+  const invitations: InvitationWithToken[] = [];
   const failed: { email: string; code: string }[] = [];
   await withMembersLock(db, access, async (db) => {
-    const known = await findMembersOrInvitations(
-      db,
-      access,
-      all.map(({ email }) => email),
-    );
-    for (const asked of all) {
-      const conflict = findConflict(known.get(asked.email), now);
-      if (conflict !== undefined) failed.push({ email: asked.email, code: conflict.code });
-      else made.push(await createOrReissue(db, access, asked, known.get(asked.email), deps, now));
+    const existing = await findMembersOrInvitations(db, access, emails);
+    for (const request of requests) {
+      const conflict = findConflict(existing.get(request.email), now);
+      if (conflict !== undefined) failed.push({ email: request.email, code: conflict.code });
+      else invitations.push(await createOrReissue(db, access, request, existing.get(request.email), deps, now));
     }
   });
-  return mailAfterCommit(db, access, made, deps, (invited) => ({ invited, failed }));
+  return answerAndMail(db, access, invitations, deps, (invited) => ({ invited, failed }));
 }
 
-/** A new link and new 60 days for who has not joined; the old link is dead. */
+/** Sends new links, valid for 60 days, to people who have not joined. The old links stop working. */
 export async function resendInvitations(
   db: Db,
   access: WorkspaceAccess,
@@ -90,74 +84,86 @@ export async function resendInvitations(
   deps: InvitationDeps,
   now: Date,
 ) {
-  const made: InvitationWithToken[] = [];
+  const invitations: InvitationWithToken[] = [];
   const failed: { email: string; code: string }[] = [];
   await withMembersLock(db, access, async (db) => {
-    const known = await findMembersOrInvitations(db, access, emails);
+    const existing = await findMembersOrInvitations(db, access, emails);
     for (const email of emails) {
-      const who = known.get(email);
-      if (who?.joined === false) made.push(await reissueInvitation(db, access, who, {}, deps, now));
-      else failed.push({ email, code: who === undefined ? 'invitation_not_found' : 'member_exists' });
+      const person = existing.get(email);
+      if (person?.joined === false) invitations.push(await reissueInvitation(db, access, person, {}, deps, now));
+      else failed.push({ email, code: person === undefined ? 'invitation_not_found' : 'member_exists' });
     }
   });
-  return mailAfterCommit(db, access, made, deps, (resent) => ({ resent, failed }));
+  return answerAndMail(db, access, invitations, deps, (resent) => ({ resent, failed }));
 }
 
-function findConflict(known: MemberOrInvitation | undefined, now: Date): Problem | undefined {
-  if (known === undefined) return undefined;
-  if (known.joined) return new Problem('conflict', 'member_exists', 'This person is a member.', { retrySafe: false });
-  if (known.expires_at <= now) return undefined;
-  return new Problem('conflict', 'invitation_pending', 'This person has been invited. Resend the invitation instead.', {
-    retrySafe: false,
-  });
+function findConflict(existing: MemberOrInvitation | undefined, now: Date): Problem | undefined {
+  if (existing === undefined) return undefined;
+  if (existing.joined)
+    return new Problem('conflict', 'member_exists', 'This person is already a member of the workspace.', {
+      retrySafe: false,
+    });
+  if (existing.expires_at <= now) return undefined;
+  return new Problem(
+    'conflict',
+    'invitation_pending',
+    'This person already has a pending invitation. Resend it instead.',
+    {
+      retrySafe: false,
+    },
+  );
 }
 
-/** Asks somebody new, or again somebody whose invitation has expired. */
+/** Creates an invitation, or renews an expired one with the requested role. */
 async function createOrReissue(
   db: Db,
   access: WorkspaceAccess,
-  asked: InvitationRequest,
-  expired: MemberOrInvitation | undefined,
+  request: InvitationRequest,
+  existing: MemberOrInvitation | undefined,
   deps: InvitationDeps,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const direct = { ...asked, assigned_via: 'direct' as const };
-  if (expired?.joined !== false) return createInvitation(db, access, direct, deps, now);
-  if (asked.role === 'viewer') await limitInvitedSharesToViewer(db, expired);
-  return reissueInvitation(db, access, expired, direct, deps, now);
+  const direct = { ...request, assigned_via: 'direct' as const };
+  if (existing?.joined !== false) return createInvitation(db, access, direct, deps, now);
+  if (request.role === 'viewer') await limitInvitedSharesToViewer(db, existing);
+  return reissueInvitation(db, access, existing, direct, deps, now);
 }
 
 async function createInvitation(
   db: Db,
   access: WorkspaceAccess,
-  asked: Pick<InvitationWithToken, 'email' | 'role' | 'assigned_via'>,
+  request: Pick<InvitationWithToken, 'email' | 'role' | 'assigned_via'>,
   deps: InvitationDeps,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const made = await insertInvitation(db, access, asked, pepperOf(deps), now);
-  const after = { email: made.email, role: made.role, expires_at: made.expires_at };
-  await audit(db, access, { type: 'invitation.created', target: { kind: 'invitation', id: made.id }, after }, now);
-  return made;
+  const invitation = await insertInvitation(db, access, request, pepperOf(deps), now);
+  const { id, email, role, expires_at } = invitation;
+  const after = { email, role, expires_at };
+  await audit(db, access, { type: 'invitation.created', target: { kind: 'invitation', id }, after }, now);
+  return invitation;
 }
 
 async function reissueInvitation(
   db: Db,
   access: WorkspaceAccess,
-  open: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
+  existing: { workspace_id: string; id: string; email: string; role: string; expires_at: Date },
   change: Partial<Pick<InvitationWithToken, 'role' | 'assigned_via'>>,
   deps: InvitationDeps,
   now: Date,
 ): Promise<InvitationWithToken> {
-  const made = await renewInvitation(db, access, open, change, pepperOf(deps), now);
-  const [before, after] = [open, made].map(({ email, role, expires_at }) => ({ email, role, expires_at }));
-  const target = { kind: 'invitation', id: made.id };
+  const renewed = await renewInvitation(db, access, existing, change, pepperOf(deps), now);
+  const [before, after] = [existing, renewed].map(({ email, role, expires_at }) => ({ email, role, expires_at }));
+  const target = { kind: 'invitation', id: renewed.id };
   await audit(db, access, { type: 'invitation.resent', target, before, after }, now);
-  return made;
+  return renewed;
 }
 
-// ---- guests: people outside with whom an app is shared
+// ---- guests: people outside the workspace with whom an app is shared
 
-/** Shares an app with somebody who is no member: a guest, invited if they are not yet. `notify` mails a new link. */
+/**
+ * Shares an app with a person who is not a member, and invites them as a guest if they have no invitation. `before` is
+ * the share's role until now. `notify` mails the link; it is null if the person already has a valid one.
+ */
 export async function inviteGuest(
   db: Db,
   access: AppAccess,
@@ -166,94 +172,36 @@ export async function inviteGuest(
   deps: InvitationDeps,
   now: Date,
 ): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailOutcome>) | null }> {
-  const [open] = await listOpenInvitations(db, access, [email]);
-  if (open?.role === 'viewer' && role === 'editor') {
-    throw new Problem('bad_request', 'role_not_assignable', 'A viewer of the workspace cannot edit an app.');
+  const [existing] = await listOpenInvitations(db, access, [email]);
+  if (existing?.role === 'viewer' && role === 'editor') {
+    throw new Problem('bad_request', 'role_not_assignable', "A viewer of the workspace can't edit an app.");
   }
-  const asGuest = { email, role: 'guest' as const, assigned_via: 'app_share' as const };
-  const linked =
-    open === undefined
-      ? await createInvitation(db, access, asGuest, deps, now)
-      : open.expires_at <= now && (await reissueInvitation(db, access, open, {}, deps, now));
-  const invitation = open ?? (linked as InvitationWithToken);
-  const share = await findInvitedShare(db, access, invitation);
-  if (share?.role !== role) await saveInvitedShare(db, access, invitation, role, now);
-  if (linked === false) return { before: share?.role ?? null, notify: null };
-  const from = await getSender(db, access);
-  return { before: share?.role ?? null, notify: () => sendMail(linked, from, deps) };
+  const share = async (invitation: { workspace_id: string; id: string }) => {
+    const current = await findInvitedShare(db, access, invitation);
+    if (current?.role !== role) await saveInvitedShare(db, access, invitation, role, now);
+    return current?.role ?? null;
+  };
+  if (existing !== undefined && existing.expires_at > now) return { before: await share(existing), notify: null };
+  const guest = { email, role: 'guest', assigned_via: 'app_share' } as const;
+  const issued = await (existing === undefined
+    ? createInvitation(db, access, guest, deps, now)
+    : reissueInvitation(db, access, existing, {}, deps, now));
+  const before = await share(issued);
+  const sender = await getSender(db, access);
+  return { before, notify: () => sendMail(issued, sender, deps) };
 }
 
-/** Ends the share of one app with a person who has not joined; a guest with none left is no longer invited. */
+/** Removes the share of one app from an invitation. A guest's invitation is cancelled with its last share. */
 export async function removeInvitedGuest(
   db: Db,
   access: AppAccess,
   email: string,
   now: Date,
 ): Promise<'editor' | 'viewer' | undefined> {
-  const [open] = await listOpenInvitations(db, access, [email]);
-  const share = open && (await findInvitedShare(db, access, open));
-  if (open === undefined || share === undefined) return undefined;
-  const hasMore = await removeInvitedShare(db, access, open);
-  if (open.role === 'guest' && !hasMore) await cancelInvitation(db, access, open, now);
+  const [invitation] = await listOpenInvitations(db, access, [email]);
+  const share = invitation && (await findInvitedShare(db, access, invitation));
+  if (invitation === undefined || share === undefined) return undefined;
+  const hasMore = await removeInvitedShare(db, access, invitation);
+  if (invitation.role === 'guest' && !hasMore) await cancelInvitation(db, access, invitation, now);
   return share.role;
 }
-
-// ---- mail
-
-type InvitationBody = ReturnType<typeof presentInvitation>;
-
-/**
- * The answer for invitations just made. Mails leave once these are committed; until one is known to have left, the
- * answer carries its link.
- */
-async function mailAfterCommit<Body>(
-  db: Db,
-  access: WorkspaceAccess,
-  made: readonly InvitationWithToken[],
-  deps: InvitationDeps,
-  bodyOf: (invitations: InvitationBody[]) => Body,
-): Promise<Body | Answer<Body>> {
-  const say = (states: readonly MailOutcome[]) =>
-    bodyOf(made.map((each, i) => presentInvitation(each, states[i] as MailOutcome, deps.baseUrl)));
-  if (made.length === 0) return unchanged(say([]));
-  if (!deps.mail.configured) return say(made.map(() => 'off'));
-  const from = await getSender(db, access);
-  return answerWithFollowUp(say(made.map(() => 'failed')), async () =>
-    withNotes(say(await sendMails(made, from, deps)), {}),
-  );
-}
-
-interface Sender {
-  readonly workspace: string;
-  readonly inviter: string;
-}
-
-const getSender = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
-  workspace: (await getWorkspaceRow(db, access)).name.replace(/\s+/g, ' '),
-  inviter: access.caller.email ?? 'An admin',
-});
-
-const mailsAtOnce = 10;
-
-async function sendMails(
-  made: readonly InvitationWithToken[],
-  from: Sender,
-  deps: InvitationDeps,
-): Promise<MailOutcome[]> {
-  const states: MailOutcome[] = [];
-  for (let at = 0; at < made.length; at += mailsAtOnce) {
-    states.push(...(await Promise.all(made.slice(at, at + mailsAtOnce).map((each) => sendMail(each, from, deps)))));
-  }
-  return states;
-}
-
-const sendMail = (
-  made: InvitationWithToken,
-  { workspace, inviter }: Sender,
-  { mail, baseUrl }: InvitationDeps,
-): Promise<MailOutcome> =>
-  mail.send({
-    to: made.email,
-    subject: `Join ${workspace} on Plinth`,
-    text: `${inviter} invites you to the workspace “${workspace}” as ${made.role}.\n\nAccept within 60 days:\n${linkTo(baseUrl, made.token)}\n\nIf you do not know what this is about, you can ignore this mail: nothing happens unless you accept.\n`,
-  });

@@ -1,5 +1,5 @@
-// Invitations through the API: asked in by role or by a shared app, by mail or by hand, and coming in (docs/contract.md
-// §1.3, §2.4, §3.1).
+// Invitations through the API: inviting by role or by sharing an app, with and without mail, and accepting
+// (docs/api/members.md#invitations).
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';
@@ -10,7 +10,7 @@ import { newId } from '../../../kit/ids.ts';
 
 const mail = await startMailSandbox();
 afterAll(() => mail.close());
-// Tests share one address: a trusted proxy lets each come from its own.
+// All tests have the same IP address. Behind a trusted proxy each can use its own, so that they share no rate limit.
 const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
 const withoutMail = await startSecondApp(world, { environment: { SMTP_URL: '', TRUSTED_PROXIES: '127.0.0.1' } });
 
@@ -70,7 +70,7 @@ async function entriesOf(workspace: string, type: string) {
 }
 
 describe('inviteMember', () => {
-  it('mails a link that works for 60 days, and keeps only its keyed hash', async () => {
+  it('mails a link that works for 60 days, and stores only its keyed hash', async () => {
     const here = await place();
     const email = someone();
     const got = await invite(here.as, { email: email.toUpperCase() });
@@ -79,7 +79,7 @@ describe('inviteMember', () => {
     expect(Date.parse(got.body.expires_at) - Date.now()).toBeGreaterThan(60 * dayMs - 60_000);
     const sent = mail.inbox.findLast(({ to }) => to.includes(email));
     expect(sent?.subject).toBe(`Join ${here.name} on Plinth`);
-    expect(sent?.text).toContain(`${here.owner.email} invites you to the workspace “${here.name}” as editor.`);
+    expect(sent?.text).toContain(`${here.owner.email} invited you to the workspace “${here.name}” as editor.`);
     expect(sent?.text).toContain(`${world.config.BASE_URL}/invitations/`);
     const { rows } = await sql<{ row: string }>`select i::text as row from invitations i`.execute(world.db);
     expect(rows.some(({ row }) => row.includes(mailed(email)))).toBe(false);
@@ -93,7 +93,7 @@ describe('inviteMember', () => {
     expect(await entriesOf(here.id, 'invitation.created')).toMatchObject([{ after: { email, role: 'editor' } }]);
   });
 
-  it('shows the link instead when mail is off, and when the mail server did not take it', async () => {
+  it('returns the link if mail is off or the mail server refused the mail', async () => {
     const here = await place();
     const off = await invite(here.as, { email: someone() }, {}, withoutMail);
     expect(off.body).toMatchObject({ mail: 'off', accept_url: expect.stringContaining('/invitations/') });
@@ -104,7 +104,7 @@ describe('inviteMember', () => {
     for (const { body } of [off, failed]) expect((await open(tokenIn(body.accept_url))).status).toBe(200);
   });
 
-  it('refuses a member and a pending invitation, and replaces an expired one', async () => {
+  it('refuses members and people with a pending invitation, and replaces an expired invitation', async () => {
     const here = await place();
     const email = someone();
     expect(await invite(here.as, { email: here.owner.email })).toMatchObject({
@@ -123,7 +123,7 @@ describe('inviteMember', () => {
     });
   });
 
-  it('asks the plan for admins, and an address for everyone', async () => {
+  it('requires a plan with admins for the role admin, and a valid e-mail address', async () => {
     const here = await place('pro');
     expect(await invite(here.as, { email: someone(), role: 'admin' })).toMatchObject({
       status: 402,
@@ -133,7 +133,7 @@ describe('inviteMember', () => {
     expect((await invite(here.as, { email: someone(), role: 'owner' })).body.detail).toMatchObject([{ type: 'enum' }]);
   });
 
-  it('sends one mail for one Idempotency-Key, and the replay says what became of it', async () => {
+  it('sends one mail per Idempotency-Key, and the replay reports its outcome', async () => {
     const here = await place();
     const email = someone();
     const key = { 'idempotency-key': newId() };
@@ -153,7 +153,7 @@ describe('inviteMember', () => {
 });
 
 describe('inviteMembers', () => {
-  it('invites who can be, and names who cannot', async () => {
+  it('invites everyone who can be invited, and lists the others in failed', async () => {
     const here = await place();
     const [a, b, pending] = [someone(), someone(), someone()];
     await invite(here.as, { email: pending });
@@ -176,7 +176,7 @@ describe('inviteMembers', () => {
     expect((await inviteAll(here.as, [{ email: a }])).headers['x-changed']).toBe('false');
   });
 
-  it('invites nobody when a role is not to be had', async () => {
+  it('invites nobody if the plan does not include a requested role', async () => {
     const here = await place('pro');
     const email = someone();
     const got = await inviteAll(here.as, [{ email }, { email: someone(), role: 'admin' }]);
@@ -187,7 +187,7 @@ describe('inviteMembers', () => {
     expect((await invite(here.as, { email })).status).toBe(200);
   });
 
-  it('refuses a repeated address and more than 50; withholds every link from a replay', async () => {
+  it('refuses repeated addresses and more than 50 people, and replays without links', async () => {
     const here = await place();
     const email = someone();
     expect((await inviteAll(here.as, [{ email }, { email }])).body.detail).toMatchObject([{ type: 'duplicate_items' }]);
@@ -203,7 +203,7 @@ describe('inviteMembers', () => {
     expect((await inviteAll(here.as, [{ email }], key, withoutMail)).body.code).toBe('idempotency_conflict');
   });
 
-  it('leaves one invitation when several ask for the same person at once', async () => {
+  it('creates one invitation per person when several requests arrive at once', async () => {
     const here = await place();
     const emails = [someone(), someone(), someone()];
     const answers = await Promise.all(
@@ -221,7 +221,7 @@ describe('inviteMembers', () => {
 });
 
 describe('resendInvitation', () => {
-  it('sends a new link and new 60 days, pending or expired, and kills the old link', async () => {
+  it('sends a new link for 60 days, for pending and expired invitations, and the old link stops working', async () => {
     const here = await place();
     const email = someone();
     const first = await invite(here.as, { email, role: 'viewer' });
@@ -250,7 +250,7 @@ describe('resendInvitation', () => {
 });
 
 describe('getInvitation', () => {
-  it('does not know a link that was cancelled, never made, or leads to a deleted workspace', async () => {
+  it('answers 404 for a link that was cancelled, never existed, or belongs to a deleted workspace', async () => {
     const here = await place();
     const [cancelled, stays] = [someone(), someone()];
     await inviteAll(here.as, [{ email: cancelled }, { email: stays }]);
@@ -262,7 +262,7 @@ describe('getInvitation', () => {
     expect((await open(mailed(stays))).status).toBe(404);
   });
 
-  it('knows a link made under an older pepper', async () => {
+  it('accepts a link that was created with an older pepper', async () => {
     const here = await place();
     const email = someone();
     await invite(here.as, { email });
@@ -274,7 +274,7 @@ describe('getInvitation', () => {
 });
 
 describe('acceptInvitation', () => {
-  it('makes an account and a session for a new person, who can then sign in', async () => {
+  it('creates an account and a session for a new person, who can then sign in', async () => {
     const here = await place();
     const email = someone();
     await invite(here.as, { email });
@@ -293,13 +293,13 @@ describe('acceptInvitation', () => {
     expect(await entriesOf(here.id, 'invitation.accepted')).toMatchObject([
       { actor: { kind: 'user', email }, after: { email, role: 'editor', new_account: true } },
     ]);
-    // The link answers the same person again, and nobody else.
+    // The same person may repeat the call; nobody else may.
     const again = await accept(mailed(email), {}, { cookie: cookieOf(got) });
     expect([again.status, again.headers['x-changed'], again.body]).toEqual([200, 'false', got.body]);
     expect((await accept(mailed(email), { full_name: 'Other', password })).status).toBe(403);
   });
 
-  it('wants a name and a good password of a new person', async () => {
+  it('requires a name and a valid password from a new person', async () => {
     const here = await place();
     const email = someone();
     await invite(here.as, { email });
@@ -310,11 +310,11 @@ describe('acceptInvitation', () => {
     expect((await accept(mailed(email), { full_name: 'A', password: 'short' })).body.detail).toMatchObject([
       { loc: ['body', 'password'], type: 'string_too_short' },
     ]);
-    // What is in the path is looked for before the body is read.
+    // The path is resolved before the body is validated.
     expect((await accept('unknown', { password: 1 })).status).toBe(404);
   });
 
-  it('lets an existing person in only when they are signed in with the same address, from our own site', async () => {
+  it('requires a person with an account to be signed in with that account, from our own origin', async () => {
     const here = await place();
     const [person, other] = [await world.person(someone()), await world.person(someone())];
     await invite(here.as, { email: person.email, role: 'viewer' });
@@ -337,7 +337,7 @@ describe('acceptInvitation', () => {
         .set({ last_used_at: new Date() })
         .where('user_id', '=', person.id)
         .execute();
-      expect((await accept(token, {}, own)).body.code).toBe('invitation_email_mismatch'); // an idle session is none
+      expect((await accept(token, {}, own)).body.code).toBe('invitation_email_mismatch'); // an idle session has expired
     });
     const got = await accept(token, {}, own);
     expect(got).toMatchObject({ status: 200, body: { user: { id: person.id }, workspace: { role: 'viewer' } } });
@@ -345,7 +345,7 @@ describe('acceptInvitation', () => {
     expect((await accept(token, {}, own)).headers['x-changed']).toBe('false');
   });
 
-  it('keeps a stranger who is signed in from taking a new person’s place', async () => {
+  it('refuses a signed-in person who is not the invited one', async () => {
     const here = await place();
     const email = someone();
     await invite(here.as, { email });
@@ -355,7 +355,7 @@ describe('acceptInvitation', () => {
     );
   });
 
-  it('makes one account when a person accepts twice at once, and two workspaces’ links at once', async () => {
+  it('creates one account when a person accepts twice at once, and for two workspaces at once', async () => {
     const [here, there] = [await place(), await place()];
     const email = someone();
     await invite(here.as, { email });
@@ -370,7 +370,7 @@ describe('acceptInvitation', () => {
     expect(answers.filter((got) => got.headers['set-cookie'] !== undefined)).toHaveLength(1);
   });
 
-  it('does not let back in who was removed, by the link they came with', async () => {
+  it('does not let a removed member back in by their old link', async () => {
     const here = await place();
     const email = someone();
     await invite(here.as, { email });
@@ -379,12 +379,12 @@ describe('acceptInvitation', () => {
     expect((await accept(mailed(email), {}, { cookie: cookieOf(got) })).status).toBe(404);
   });
 
-  it('keeps accepted invitations only until their links would have expired', async () => {
+  it('keeps accepted invitations until their links would have expired', async () => {
     const here = await place();
     const email = someone();
     await invite(here.as, { email });
     await accept(mailed(email), { full_name: 'Kept', password });
-    const job = world.app.background.jobs.find(({ name }) => name === 'forget accepted invitations');
+    const job = world.app.background.jobs.find(({ name }) => name === 'remove accepted invitations');
     const kept = () => world.db.selectFrom('invitations').select('id').where('workspace_id', '=', here.id).execute();
     await job?.run(world.app.database.db, new Date());
     expect(await kept()).toHaveLength(1);
@@ -393,14 +393,14 @@ describe('acceptInvitation', () => {
   });
 });
 
-describe('apps shared with people outside', () => {
+describe('sharing an app with a person outside the workspace', () => {
   const share = (as: string, app: string, email: string, role: string, at: World = world) =>
     at.call('PUT', `/api/apps/${app}/shares/${email}`, { as, body: { role } });
   const unshare = (as: string, app: string, email: string) =>
     world.call('DELETE', `/api/apps/${app}/shares/${email}`, { as });
   const shares = async (as: string, app: string) => (await world.call('GET', `/api/apps/${app}/shares`, { as })).body;
 
-  it('invite them as guests, who reach those apps once they have accepted, and leave with the last share', async () => {
+  it('invites them as a guest, who can use the shared apps after accepting and is removed with the last share', async () => {
     const here = await place();
     const [app, second, hidden] = [
       await world.appOf(here.owner, here.id, { visibility: 'private' }),
@@ -433,7 +433,7 @@ describe('apps shared with people outside', () => {
     expect(await entriesOf(here.id, 'member.removed')).toMatchObject([{ before: { email, role: 'guest' } }]);
   });
 
-  it('end with the share while they have not come, and the link with the last one', async () => {
+  it('cancels the invitation with the last share if they have not joined', async () => {
     const here = await place();
     const [app, second] = [await world.appOf(here.owner, here.id), await world.appOf(here.owner, here.id)];
     const email = someone();
@@ -447,7 +447,7 @@ describe('apps shared with people outside', () => {
     expect(await entriesOf(here.id, 'invitation.cancelled')).toHaveLength(1);
   });
 
-  it('come beside an invitation that was there, keep its role, and never let a viewer edit', async () => {
+  it('keeps the role of an existing invitation, and never lets a viewer edit', async () => {
     const here = await place();
     const app = await world.appOf(here.owner, here.id, { visibility: 'private' });
     const email = someone();
@@ -458,10 +458,10 @@ describe('apps shared with people outside', () => {
     });
     expect((await share(here.as, app.id, email, 'viewer')).body.status).toBe('invited');
     await unshare(here.as, app.id, email);
-    expect((await open(mailed(email))).body.role).toBe('viewer'); // it was not the share that invited them
+    expect((await open(mailed(email))).body.role).toBe('viewer'); // the invitation does not come from the share
   });
 
-  it('are for viewing once an expired guest is invited as a viewer', async () => {
+  it('becomes view-only when an expired guest is invited as a viewer', async () => {
     const here = await place();
     const app = await world.appOf(here.owner, here.id);
     const email = someone();
@@ -470,7 +470,7 @@ describe('apps shared with people outside', () => {
     expect(await shares(here.as, app.id)).toEqual([{ email, role: 'viewer', status: 'invited' }]);
   });
 
-  it('renew an invitation that has expired', async () => {
+  it('renews an expired invitation', async () => {
     const here = await place();
     const app = await world.appOf(here.owner, here.id);
     const email = someone();
@@ -481,7 +481,7 @@ describe('apps shared with people outside', () => {
     });
   });
 
-  it('say when the invitation did not leave by mail; resending then gives its link', async () => {
+  it('warns if no mail was sent, and resending returns the link', async () => {
     const here = await place();
     const app = await world.appOf(here.owner, here.id);
     const email = someone();
@@ -496,8 +496,8 @@ describe('apps shared with people outside', () => {
   });
 });
 
-describe('the page', () => {
-  it('runs only its own script, is framed by nobody and tells nobody where it was', async () => {
+describe('invitationPage', () => {
+  it('allows only its own script and sends no referrer', async () => {
     const got = await world.call('GET', '/invitations/whatever', { headers: fresh() });
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/html; charset=utf-8');

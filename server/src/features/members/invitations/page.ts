@@ -1,75 +1,75 @@
-// Owns the page an invitation's link leads to: who is asked where, a form for a new person, a sign-in for one who has an
-// account, and, once they are in, who they are now. It holds no data of its own: its script asks the API.
+// Owns the page that an invitation's link opens: the invitation, a form for a new account, a sign-in for an existing one,
+// and a confirmation. The page itself contains no data; its script calls the API.
 import { renderPage } from '../../../kit/http/page.ts';
 
 const script = `
 const find = (id) => document.getElementById(id);
 const token = location.pathname.split('/').pop();
-const states = ['loading', 'newcomer', 'member', 'stranger', 'signin', 'joined', 'over'];
-const show = (state) => { for (const each of states) find(each).hidden = each !== state; };
-const fill = (name, text) => { for (const place of document.querySelectorAll('[data-fill=' + name + ']')) place.textContent = text; };
-const say = (text) => { find('said').textContent = text; };
-const fault = (told) => Array.isArray(told.detail)
-  ? told.detail.map(({ loc, msg }) => 'The ' + String(loc[loc.length - 1]).replaceAll('_', ' ') + ' ' + msg + '.').join(' ')
-  : told.detail;
-async function ask(path, body) {
-  const answer = await fetch(path, body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-  return { ok: answer.ok, told: await answer.json() };
+const sections = ['loading', 'create-account', 'accept', 'other-account', 'sign-in', 'joined', 'failed'];
+const show = (shown) => { for (const section of sections) find(section).hidden = section !== shown; };
+const fill = (name, text) => { for (const element of document.querySelectorAll('[data-fill=' + name + ']')) element.textContent = text; };
+const showError = (text) => { find('error').textContent = text; };
+const errorText = (problem) => Array.isArray(problem.detail)
+  ? problem.detail.map(({ loc, msg }) => 'The ' + String(loc[loc.length - 1]).replaceAll('_', ' ') + ' ' + msg + '.').join(' ')
+  : problem.detail;
+async function request(path, input) {
+  const response = await fetch(path, input && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) });
+  return { ok: response.ok, body: await response.json() };
 }
-const whoAmI = async () => { const { ok, told } = await ask('/api/auth/me'); return ok ? told : undefined; };
+const getMe = async () => { const { ok, body } = await request('/api/auth/me'); return ok ? body : undefined; };
 
 async function start() {
-  const { ok, told } = await ask('/api/invitations/' + token);
-  if (!ok) { fill('reason', told.detail); return show('over'); }
-  fill('workspace', told.workspace_name);
-  fill('email', told.email);
-  fill('role', (/^[aeiou]/.test(told.role) ? 'an ' : 'a ') + told.role);
-  fill('until', new Date(told.expires_at).toLocaleDateString(undefined, { dateStyle: 'long' }));
-  document.title = 'Join ' + told.workspace_name;
+  const { ok, body } = await request('/api/invitations/' + token);
+  if (!ok) { fill('reason', body.detail); return show('failed'); }
+  fill('workspace', body.workspace_name);
+  fill('email', body.email);
+  fill('role', (/^[aeiou]/.test(body.role) ? 'an ' : 'a ') + body.role);
+  fill('expires', new Date(body.expires_at).toLocaleDateString(undefined, { dateStyle: 'long' }));
+  document.title = 'Join ' + body.workspace_name;
   find('heading').hidden = false;
-  const me = await whoAmI();
+  const me = await getMe();
   fill('me', me ? me.user.email : '');
-  if (me) return show(me.user.email === told.email ? 'member' : 'stranger');
-  show(told.needs_account ? 'newcomer' : 'signin');
+  if (me) return show(me.user.email === body.email ? 'accept' : 'other-account');
+  show(body.needs_account ? 'create-account' : 'sign-in');
 }
 
-async function accept(body) {
-  const { ok, told } = await ask('/api/invitations/' + token + '/accept', body);
-  if (!ok) return say(fault(told));
-  const me = await whoAmI();
+async function accept(input) {
+  const { ok, body } = await request('/api/invitations/' + token + '/accept', input);
+  if (!ok) return showError(errorText(body));
+  const me = await getMe();
   fill('name', me.user.full_name);
   fill('me', me.user.email);
-  fill('workspace', told.workspace.name);
-  fill('role', (/^[aeiou]/.test(told.workspace.role) ? 'an ' : 'a ') + told.workspace.role);
+  fill('workspace', body.workspace.name);
+  fill('role', (/^[aeiou]/.test(body.workspace.role) ? 'an ' : 'a ') + body.workspace.role);
   find('workspaces').replaceChildren(...me.workspaces.map(({ name, role }) => {
     const item = document.createElement('li');
     item.append(name, Object.assign(document.createElement('span'), { textContent: role }));
     return item;
   }));
   find('heading').hidden = true;
-  document.title = told.workspace.name;
+  document.title = body.workspace.name;
   show('joined');
 }
 
-function on(id, work) {
+function onSubmit(id, handle) {
   find(id).addEventListener('submit', async (event) => {
     event.preventDefault();
     const button = event.target.querySelector('button');
     button.disabled = true;
-    say('');
-    try { await work(new FormData(event.target)); }
-    catch { say('That did not get through. Try again.'); }
+    showError('');
+    try { await handle(new FormData(event.target)); }
+    catch { showError('The request failed. Check your connection and try again.'); }
     button.disabled = false;
   });
 }
-on('newcomer', (form) => accept({ full_name: form.get('full_name'), password: form.get('password') }));
-on('member', () => accept({}));
-on('signin', async (form) => {
-  const { ok, told } = await ask('/api/auth/sign-in', { email: document.querySelector('[data-fill=email]').textContent, password: form.get('password') });
-  return ok ? accept({}) : say(fault(told));
+onSubmit('create-account', (form) => accept({ full_name: form.get('full_name'), password: form.get('password') }));
+onSubmit('accept', () => accept({}));
+onSubmit('sign-in', async (form) => {
+  const { ok, body } = await request('/api/auth/sign-in', { email: document.querySelector('[data-fill=email]').textContent, password: form.get('password') });
+  return ok ? accept({}) : showError(errorText(body));
 });
-on('stranger', async () => { await ask('/api/auth/sign-out', {}); await start(); });
-start().catch(() => { fill('reason', 'This page could not be loaded. Try again later.'); show('over'); });
+onSubmit('other-account', async () => { await request('/api/auth/sign-out', {}); await start(); });
+start().catch(() => { fill('reason', 'The invitation could not be loaded. Try again later.'); show('failed'); });
 `;
 
 const style = `
@@ -106,29 +106,29 @@ export const invitationPage = renderPage({
     <div id="heading" hidden>
       <h1>Join <span data-fill="workspace"></span></h1>
       <p><b data-fill="email"></b> is invited to this workspace as <span data-fill="role"></span>.</p>
-      <p class="quiet">The invitation is good until <span data-fill="until"></span>.</p>
+      <p class="quiet">The invitation expires on <span data-fill="expires"></span>.</p>
     </div>
-    <p id="loading" class="quiet">Looking at the invitation…</p>
-    <form id="newcomer" hidden>
+    <p id="loading" class="quiet">Loading the invitation…</p>
+    <form id="create-account" hidden>
       <label for="full_name">Your name</label>
       <input id="full_name" name="full_name" maxlength="200" autocomplete="name" required>
       <label for="password">Password, at least 12 characters</label>
       <input id="password" name="password" type="password" minlength="12" maxlength="256" autocomplete="new-password" required>
       <button>Create account and join</button>
     </form>
-    <form id="member" hidden>
+    <form id="accept" hidden>
       <p>You are signed in as <b data-fill="me"></b>.</p>
       <button>Accept invitation</button>
     </form>
-    <form id="signin" hidden>
-      <p>You have an account. Sign in to accept.</p>
+    <form id="sign-in" hidden>
+      <p>You already have an account. Sign in to accept.</p>
       <label for="known_password">Your password</label>
       <input id="known_password" name="password" type="password" autocomplete="current-password" required>
       <button>Sign in and join</button>
     </form>
-    <form id="stranger" hidden>
-      <p>You are signed in as <b data-fill="me"></b>, and this invitation is for someone else.</p>
-      <button>Sign out and go on</button>
+    <form id="other-account" hidden>
+      <p>You are signed in as <b data-fill="me"></b>, and this invitation is for another account.</p>
+      <button>Sign out and continue</button>
     </form>
     <section id="joined" hidden>
       <p class="tick" aria-hidden="true">✓</p>
@@ -137,11 +137,11 @@ export const invitationPage = renderPage({
       <p class="quiet">Your workspaces</p>
       <ul id="workspaces"></ul>
     </section>
-    <section id="over" hidden>
-      <h1>This invitation does not work</h1>
+    <section id="failed" hidden>
+      <h1>This invitation can't be used</h1>
       <p data-fill="reason"></p>
     </section>
-    <output id="said" role="status"></output>
+    <output id="error" role="status"></output>
     <noscript><p>This page needs JavaScript.</p></noscript>
   `,
 });

@@ -1,4 +1,4 @@
-// Owns the HTTP contract of invitations: sending them, opening one, accepting it, and the page a link leads to.
+// Owns the routes of invitations: inviting, reading and accepting one, and the page its link opens.
 import { open, writeCredentials } from '../../../core/auth/credentials.ts';
 import { perMinute } from '../../../core/auth/limits.ts';
 import {
@@ -29,7 +29,7 @@ import { inviteMember, inviteMembers, resendInvitations } from './invitation.ts'
 import { invitationPage } from './page.ts';
 
 const admin = unlimitedToken(workspaceAs('admin'));
-const invitations = perMinute(6, 'workspace', { group: 'invite' });
+const invitationLimit = perMinute(6, 'workspace', { group: 'invite' });
 const planRequired = { status: 402, code: 'plan_required' } as const;
 const expired = { status: 410, code: 'invitation_expired' } as const;
 
@@ -41,10 +41,11 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     method: 'POST',
     path: '/api/workspace/invitations/invite',
     summary: 'Invite a person by e-mail',
-    description: 'The link works for 60 days. Without mail, or when it failed, the answer carries it as `accept_url`.',
+    description:
+      'The link works for 60 days. If mail is not configured or could not be sent, the answer contains the link as `accept_url`.',
     credentials: writeCredentials,
     access: admin,
-    limit: invitations,
+    limit: invitationLimit,
     idempotency: 'optional',
     shownOnce: ['accept_url'],
     body: NewInvitation,
@@ -58,10 +59,11 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     method: 'POST',
     path: '/api/workspace/invitations/bulk-invite',
     summary: 'Invite up to 50 people',
-    description: 'A role that the plan does not give refuses all; who is a member or invited is listed in `failed`.',
+    description:
+      'If the plan does not include a requested role, nobody is invited. People who are already members or invited are listed in `failed`.',
     credentials: writeCredentials,
     access: admin,
-    limit: invitations,
+    limit: invitationLimit,
     idempotency: 'optional',
     shownOnce: ['accept_url'],
     body: NewInvitations,
@@ -74,11 +76,11 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     name: 'resendInvitation',
     method: 'POST',
     path: '/api/workspace/invitations/resend',
-    summary: 'Send up to 50 invitations again, with new links',
-    description: 'Pending or expired; the old links are dead.',
+    summary: 'Resend up to 50 invitations with new links',
+    description: 'Works for pending and expired invitations. The old links stop working.',
     credentials: writeCredentials,
     access: admin,
-    limit: invitations,
+    limit: invitationLimit,
     body: Resend,
     audits: ['invitation.resent'],
     answers: { 200: Resent },
@@ -87,15 +89,15 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
 ];
 
 const acceptingRoutes = (deps: AcceptDeps): Route[] => {
-  const findLink = (db: Db, _access: unknown, text: string, now: Date) => findValidInvitation(db, text, deps, now);
+  const findByToken = (db: Db, _access: unknown, token: string, now: Date) => findValidInvitation(db, token, deps, now);
   return [
     route({
       name: 'getInvitation',
       method: 'GET',
       path: '/api/invitations/{invitation_token}',
-      summary: 'What an invitation is to, and for whom',
+      summary: 'Get an invitation by its link',
       credentials: open,
-      access: nestedResource(anyone, 'invitation', findLink, 'invitation_token'),
+      access: nestedResource(anyone, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(30, 'address'),
       answers: { 200: InvitationPreview },
       refusals: [expired],
@@ -105,11 +107,11 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       name: 'acceptInvitation',
       method: 'POST',
       path: '/api/invitations/{invitation_token}/accept',
-      summary: 'Join the workspace',
+      summary: 'Accept an invitation and join the workspace',
       description:
-        'A new person sends a name and a password and gets a session; who has an account is signed in as that person.',
+        'A person without an account sends a name and a password and gets a browser session. A person with an account must be signed in.',
       credentials: open,
-      access: nestedResource(anyoneWithSession, 'invitation', findLink, 'invitation_token'),
+      access: nestedResource(anyoneWithSession, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(10, 'address'),
       body: Acceptance,
       audits: ['invitation.accepted'],
@@ -121,11 +123,11 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       name: 'invitationPage',
       method: 'GET',
       path: '/invitations/{invitation_token}',
-      summary: 'The page that the link in the mail leads to',
+      summary: 'Show the page that an invitation’s link opens',
       credentials: open,
       access: anyone,
       limit: perMinute(60, 'address'),
-      answers: { 200: media('text/html; charset=utf-8', 'a page') },
+      answers: { 200: media('text/html; charset=utf-8', 'an HTML page') },
       handle: () =>
         withNotes(invitationPage.html, {
           headers: { 'content-security-policy': invitationPage.policy, 'referrer-policy': 'no-referrer' },
