@@ -1,4 +1,4 @@
-// The demo shows something of everything: every role, state, limit and count that the members list can filter by.
+// The demo data contains every role, state, limit and count that the members list can filter by.
 import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
@@ -17,43 +17,43 @@ const startedAt = performance.now();
 await createDemoData(world.app, await world.token(owner, workspace), new Date('2026-06-30T12:00:00Z'));
 const seconds = (performance.now() - startedAt) / 1000;
 
-const counted = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
+const countBy = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
   Object.fromEntries((await query.execute(world.db)).rows.map(({ what, count }) => [String(what), count]));
 
-it('is 250 people of every role and state, in seconds, and the same each time', async () => {
+it('the demo has the same 250 people of every role and state each time, within seconds', async () => {
   expect(
-    await counted(sql`select role as what, count(*) from memberships where workspace_id = ${workspace} group by role`),
+    await countBy(sql`select role as what, count(*) from memberships where workspace_id = ${workspace} group by role`),
   ).toEqual({ owner: 1, admin: 11, editor: 99, viewer: 64, guest: 40 });
   expect(
-    await counted(sql`select access_state as what, count(*) from memberships
+    await countBy(sql`select access_state as what, count(*) from memberships
       where workspace_id = ${workspace} group by access_state`),
   ).toEqual({ active: 203, blocked: 12 });
   expect(
-    await counted(sql`select expires_at > '2026-06-30T12:00:00Z' as what, count(*) from invitations
+    await countBy(sql`select expires_at > '2026-06-30T12:00:00Z' as what, count(*) from invitations
       where workspace_id = ${workspace} group by 1`),
   ).toEqual({ true: 20, false: 15 });
   expect(seconds).toBeLessThan(20);
 });
 
-it('has an agent and a conversation with it, also where no model is set up', async () => {
-  const agents = await counted(sql`select a.name as what, count(*) from agent_conversations c
+it('the demo has an agent and a conversation, also without a model', async () => {
+  const agents = await countBy(sql`select a.name as what, count(*) from agent_conversations c
     join apps a on a.id = c.app_id where c.workspace_id = ${workspace} group by a.name`);
   expect(agents).toEqual({ 'House guide': 1 });
   const messages = await sql`select 1 from agent_messages where workspace_id = ${workspace}`.execute(world.db);
   expect(messages.rows).toEqual([]);
 });
 
-it('is answered there where a model is', async () => {
+it('the agent replies if a model is configured', async () => {
   const person = await answering.person('demo@example.com');
-  const place = await answering.workspace(person);
-  await createDemoData(answering.app, await answering.token(person, place), new Date());
+  const demoWorkspace = await answering.workspace(person);
+  await createDemoData(answering.app, await answering.token(person, demoWorkspace), new Date());
   const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);
   expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant']);
   const notes = await sql<{ content: string }>`select content from agent_memories`.execute(answering.db);
   expect(notes.rows).toEqual([{ content: 'I am new here.' }]);
 });
 
-it('has members with limits of their own, who were seen, who own and share apps and agents, and who spent', async () => {
+it('the demo has members with limits, presence, own and shared apps and agents, and credit use', async () => {
   const { rows } = await sql<Record<string, number>>`select
       count(*) filter (where m.credit_limit is not null) as limited,
       count(*) filter (where exists (select 1 from credentials c where c.user_id = m.user_id and c.last_used_at is not null)) as seen,
@@ -71,7 +71,7 @@ it('has members with limits of their own, who were seen, who own and share apps 
   expect(days.rows[0]?.days).toBeGreaterThanOrEqual(60);
 });
 
-it('has credits that add up: what is kept of each month is what its ledger says', async () => {
+it('the pools of the demo match the ledger', async () => {
   const { rows } = await sql<{ period_start: Date }>`select distinct period_start from credit_ledger
     where workspace_id = ${workspace}`.execute(world.db);
   expect(rows.length).toBeGreaterThanOrEqual(2);

@@ -1,19 +1,19 @@
-// Owns the demo data: made through the API itself, as a person would make it; the many people in it in bulk.
+// Owns the demo data. Apps, folders and an agent are created through the API; the 250 people are inserted in bulk.
 import type { App } from '../../app.ts';
 import { insertDemoPeople } from './people.ts';
 
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
 export async function createDemoData({ server, database }: App, token: string, now: Date): Promise<void> {
-  const ask = async <Body>(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Promise<Body> => {
-    const answer = await server.inject({ method, url, payload, headers: { authorization: `Bearer ${token}` } });
-    if (answer.statusCode !== 200)
-      throw new Error(`demo data: ${method} ${url} answered ${answer.statusCode}: ${answer.body}`);
-    return answer.json();
+  const request = async <Body>(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Promise<Body> => {
+    const response = await server.inject({ method, url, payload, headers: { authorization: `Bearer ${token}` } });
+    if (response.statusCode !== 200)
+      throw new Error(`demo data: ${method} ${url} returned ${response.statusCode}: ${response.body}`);
+    return response.json();
   };
-  const post = (url: string, payload: object) => ask<{ id: string }>('POST', url, payload);
-  const made: string[] = [];
-  for (const name of apps) made.push((await post('/api/apps', { name })).id);
+  const post = (url: string, payload: object) => request<{ id: string }>('POST', url, payload);
+  const appIds: string[] = [];
+  for (const name of apps) appIds.push((await post('/api/apps', { name })).id);
   const shared = await post('/api/app-folders', {
     name: 'Customers',
     scope: 'workspace',
@@ -22,18 +22,18 @@ export async function createDemoData({ server, database }: App, token: string, n
   });
   const archive = await post('/api/app-folders', { name: 'Archive', scope: 'workspace', parent_folder_id: shared.id });
   const mine = await post('/api/app-folders', { name: 'My drafts', scope: 'personal' });
-  await post(`/api/app-folders/${shared.id}/items`, { app_ids: made.slice(0, 2) });
-  await post(`/api/app-folders/${archive.id}/items`, { app_ids: made.slice(2, 3) });
-  await post(`/api/app-folders/${mine.id}/items`, { app_ids: made.slice(3, 5) });
+  await post(`/api/app-folders/${shared.id}/items`, { app_ids: appIds.slice(0, 2) });
+  await post(`/api/app-folders/${archive.id}/items`, { app_ids: appIds.slice(2, 3) });
+  await post(`/api/app-folders/${mine.id}/items`, { app_ids: appIds.slice(3, 5) });
   const guide = await post('/api/agents', {
     name: 'House guide',
     description: 'Knows where things are',
     instructions: 'You show people around. Be brief and kind.',
   });
   const conversation = await post(`/api/agents/${guide.id}/conversations`, { metadata: { from: 'demo' } });
-  const { features } = await ask<{ features: { model: boolean } }>('GET', '/api/info');
+  const { features } = await request<{ features: { model: boolean } }>('GET', '/api/info');
   if (features.model) {
-    // Whatever comes of it: a model that is set up may be away, and the demo is good without its reply.
+    // The result is not checked: the model may be unavailable, and the demo works without its reply.
     await server.inject({
       method: 'POST',
       url: `/api/agents/${guide.id}/conversations/${conversation.id}/messages`,
@@ -41,8 +41,8 @@ export async function createDemoData({ server, database }: App, token: string, n
       headers: { authorization: `Bearer ${token}` },
     });
   }
-  await ask('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
-  const { user, credential } = await ask<Me>('GET', '/api/auth/me');
+  await request('PUT', '/api/workspace/default-credit-limit', { default_credit_limit: 100 });
+  const { user, credential } = await request<Me>('GET', '/api/auth/me');
   await insertDemoPeople(database.db, { workspace_id: credential.workspace_id, owner_id: user.id }, now);
 }
 
