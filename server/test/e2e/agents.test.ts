@@ -1,5 +1,5 @@
-// A reply survives its processes: an API and a worker are killed in the middle of one, as operators' machines do. No half
-// message, no lost event, no credits that stay reserved.
+// Replies survive crashes: an API and a worker are killed during a reply. No partial message, no lost event, no credits
+// that stay reserved.
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, expect, it } from 'vitest';
@@ -40,14 +40,14 @@ beforeEach(() => {
 
 const post = async (path: string, body: object = {}) => (await call(a.url, 'POST', path, { as: token, body })).body;
 
-async function talk(name: string): Promise<string> {
+async function createChat(name: string): Promise<string> {
   const agent = await post('/api/agents', { name });
   const conversation = await post(`/api/agents/${agent.id}/conversations`);
   return `/api/agents/${agent.id}/conversations/${conversation.id}`;
 }
 
-/** Everything a turn leaves, once it is over. */
-async function expectWhole(path: string) {
+/** Checks the messages, events and credits that a completed turn leaves. */
+async function expectCompleteTurn(path: string) {
   const messages = async () => {
     const { body } = await call(b.url, 'GET', path, { as: token });
     return body.messages.map((message: { role: string; content: string }) => [message.role, message.content]);
@@ -57,17 +57,17 @@ async function expectWhole(path: string) {
     ['assistant', words],
   ]);
   const conversation = path.split('/').at(-1);
-  const told = await sql<{ name: string; content: string; heard: boolean }>`
+  const events = await sql<{ name: string; content: string }>`
     select name, payload->'data'->'message'->>'content' as content from events
     where payload->>'conversation_id' = ${conversation} order by id`.execute(db);
-  expect(told.rows).toEqual([
+  expect(events.rows).toEqual([
     { name: 'message.created', content: 'Hello' },
     { name: 'message.created', content: words },
     { name: 'message.completed', content: words },
   ]);
-  const waiting = () =>
+  const countPending = () =>
     sql`select 1 from events where dispatched_at is null`.execute(db).then(({ rows }) => rows.length);
-  await expect.poll(waiting).toBe(0);
+  await expect.poll(countPending).toBe(0);
   const reservations = await sql<{ state: string }>`select state from credit_reservations
     where app_id = ${path.split('/')[3]}`.execute(db);
   expect(reservations.rows).toEqual([{ state: 'settled' }]);
@@ -75,9 +75,9 @@ async function expectWhole(path: string) {
   expect(pool.rows).toEqual([{ reserved: 0 }]);
 }
 
-it('kill -9 of the API in the middle of a reply: the turn goes on, and is taken up at another', async () => {
+it('the turn continues when the API is killed during a reply, and another API resumes the stream', async () => {
   model.behave('slow');
-  const path = await talk('API killed');
+  const path = await createChat('API killed');
   const c = await startApi();
   const watched = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
   const { id } = await watched.until('message.delta');
@@ -90,19 +90,19 @@ it('kill -9 of the API in the middle of a reply: the turn goes on, and is taken 
   await again.until('message.completed');
   const texts = [...watched.events, ...again.events].filter(({ event }) => event === 'message.delta');
   expect(texts.map(({ data }) => data.text).join('')).toBe(words);
-  await expectWhole(path);
+  await expectCompleteTurn(path);
 });
 
-it('an API that is asked to stop sends who waits elsewhere, and the turn goes on', async () => {
+it('an API that is stopped ends open answers with 503, and the turn continues', async () => {
   model.behave('slow');
   model.script(() => ({ text: words.repeat(3) }));
-  const path = await talk('API stopped');
+  const path = await createChat('API stopped');
   const c = await startApi();
   const headers = { 'idempotency-key': 'moved' };
   const watched = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
   await watched.until('message.delta');
   const waiting = call(c.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
-  await new Promise((resolve) => setTimeout(resolve, 500)); // it has arrived, and waits
+  await new Promise((resolve) => setTimeout(resolve, 500)); // it has arrived and is waiting
   const exited = once(c.child, 'exit');
   c.child.kill('SIGTERM');
   expect(await waiting).toMatchObject({ status: 503, body: { code: 'service_unavailable', retry_safe: true } });
@@ -113,9 +113,9 @@ it('an API that is asked to stop sends who waits elsewhere, and the turn goes on
   expect(got).toMatchObject({ status: 200, body: { content: words.repeat(3) } });
 });
 
-it('kill -9 of the worker in the middle of a reply: another begins it again, and who watches is told', async () => {
+it('another worker runs the turn again when the worker is killed during a reply, and the stream is reset', async () => {
   model.behave('slow');
-  const path = await talk('Worker killed');
+  const path = await createChat('Worker killed');
   const watched = await stream(a.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
   await watched.until('message.delta');
   const { rows } = await sql<{ holder: string }>`select holder from worker_slots s
@@ -133,5 +133,5 @@ it('kill -9 of the worker in the middle of a reply: another begins it again, and
   const since = watched.events.slice(names.indexOf('message.reset'));
   const texts = since.filter(({ event }) => event === 'message.delta');
   expect(texts.map(({ data }) => data.text).join('')).toBe(words);
-  await expectWhole(path);
+  await expectCompleteTurn(path);
 });

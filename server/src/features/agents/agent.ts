@@ -1,14 +1,13 @@
-// Owns the life of an agent: an app that answers, with instructions and a model of its own (docs/contract.md §4.1).
-
+// Owns creating, reading, changing and deleting agents: apps with instructions and a model (docs/api/agents.md).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { insertApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
-import { type AgentChange, type AgentOwn, type NewAgent, presentAgent } from './contract.ts';
-import { findAgent, saveAgent } from './store.ts';
+import { type AgentChange, type AgentSettings, type NewAgent, presentAgent } from './contract.ts';
+import { findAgent, saveAgent } from './store/agents.ts';
 
-const plain: AgentOwn = { instructions: '', model: null };
+const defaultSettings: AgentSettings = { instructions: '', model: null };
 
 export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, now: Date) {
   const { instructions = '', model = null, description = '', ...fields } = input;
@@ -22,28 +21,34 @@ export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, no
   });
 }
 
-export const getAgent = async (db: Db, { app }: AppAccess) => presentAgent(app, (await findAgent(db, app)) ?? plain);
+export const getAgent = async (db: Db, { app }: AppAccess) =>
+  presentAgent(app, (await findAgent(db, app)) ?? defaultSettings);
 
 export function changeAgent(db: Db, access: AppAccess, change: AgentChange, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
-    const { description, instructions: told, model: named, ...fields } = change;
-    const described = { ...fields, ...(description !== undefined && { user_description: description }) };
-    const row = await saveApp(db, access, { ...described, updated_date: now });
-    // Read under the app's lock: another change of other fields is not undone.
-    const was = (await findAgent(db, app)) ?? plain;
-    const { instructions = was.instructions, model = was.model } = { instructions: told, model: named };
+    const { description, instructions: newInstructions, model: newModel, ...fields } = change;
+    const appChange = { ...fields, ...(description !== undefined && { user_description: description }) };
+    const row = await saveApp(db, access, { ...appChange, updated_date: now });
+    // Read while saveApp has the app locked, so that a concurrent change of the other field is kept.
+    const previous = (await findAgent(db, app)) ?? defaultSettings;
+    const { instructions = previous.instructions, model = previous.model } = {
+      instructions: newInstructions,
+      model: newModel,
+    };
     await saveAgent(db, app, { instructions, model });
-    const own = Object.fromEntries(Object.entries({ instructions, model }).filter(([field]) => field in change));
-    const after = { ...described, ...own };
-    const all: Record<string, unknown> = { ...app, ...was };
+    const settingsChange = Object.fromEntries(
+      Object.entries({ instructions, model }).filter(([field]) => field in change),
+    );
+    const after = { ...appChange, ...settingsChange };
+    const all: Record<string, unknown> = { ...app, ...previous };
     const before = Object.fromEntries(Object.keys(after).map((field) => [field, all[field]]));
     await audit(db, access, { type: 'app.updated', target: targetOf(app), app_id: app.id, before, after }, now);
     return presentAgent({ ...row, owner_email: app.owner_email }, { instructions, model });
   });
 }
 
-/** Into the trash for 30 days, as any app. */
+/** Moves the agent to the trash for 30 days, like any app. */
 export function deleteAgent(db: Db, access: AppAccess, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {

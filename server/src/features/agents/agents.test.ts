@@ -1,5 +1,5 @@
-// Agents through the API, answered by a language model of the sandbox and a real worker: one `describe` per operation;
-// those of sendAgentMessage are the cases of contract §4.2.
+// Agents through the API, with the sandbox's language model and a real worker. The cases of sendAgentMessage are those of
+// docs/api/agents.md#send-a-message.
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
@@ -23,21 +23,21 @@ beforeEach(() => {
   world.clock.aheadMs = 0;
 });
 
-const agent = async (body: object = {}, as = token): Promise<string> =>
+const createAgent = async (body: object = {}, as = token): Promise<string> =>
   (await world.call('POST', '/api/agents', { as, body: { name: 'Helper', ...body } })).body.id;
-const begin = async (agentId: string, as = token): Promise<string> =>
+const createConversation = async (agentId: string, as = token): Promise<string> =>
   (await world.call('POST', `/api/agents/${agentId}/conversations`, { as })).body.id;
-/** An agent with an empty conversation: its path. */
-const talk = async (body: object = {}, as = token): Promise<string> => {
-  const agentId = await agent(body);
-  return `/api/agents/${agentId}/conversations/${await begin(agentId, as)}`;
+/** Creates an agent with an empty conversation and returns its path. */
+const createChat = async (body: object = {}, as = token): Promise<string> => {
+  const agentId = await createAgent(body);
+  return `/api/agents/${agentId}/conversations/${await createConversation(agentId, as)}`;
 };
 const send = (path: string, content: string, sent: CallOptions = {}) =>
   world.call('POST', `${path}/messages`, { as: token, body: { content }, ...sent });
-const watch = (path: string, content: string, headers: Record<string, string> = {}, as = token) =>
+const streamReply = (path: string, content: string, headers: Record<string, string> = {}, as = token) =>
   stream(world.url, `${path}/messages`, { as, body: { content }, headers });
 const read = async (path: string, query = '', as = token) => (await world.call('GET', `${path}${query}`, { as })).body;
-const said = async (path: string): Promise<string[]> =>
+const listContents = async (path: string): Promise<string[]> =>
   (await read(path)).messages.map(
     (message: { role: string; content: string }) => `${message.role}: ${message.content}`,
   );
@@ -56,7 +56,7 @@ const reservationsOf = async (path: string): Promise<{ state: string; charged: n
 };
 
 describe('agents', () => {
-  it('are apps with instructions and a model: made, read, changed, listed, thrown away and fetched back', async () => {
+  it('are apps with instructions and a model: created, read, changed, listed, deleted and restored', async () => {
     const body = { name: ' Guide ', description: 'Shows the way', instructions: 'Be kind.', model: 'small' };
     const made = await world.call('POST', '/api/agents', { as: token, body });
     expect(made).toMatchObject({
@@ -96,8 +96,8 @@ describe('agents', () => {
     expect((await world.call('GET', at, { as: token })).body.instructions).toBe('Be brief.');
   });
 
-  it('lose no field to somebody who changes another at the same time', async () => {
-    const id = await agent({ name: 'Both' });
+  it('keep both changes when two callers change different fields at the same time', async () => {
+    const id = await createAgent({ name: 'Both' });
     for (let round = 0; round < 8; round += 1) {
       const change = (body: object) => world.call('PATCH', `/api/agents/${id}`, { as: token, body });
       await Promise.all([change({ instructions: `I${round}` }), change({ model: `m${round}` })]);
@@ -106,8 +106,8 @@ describe('agents', () => {
     }
   });
 
-  it('page by a cursor that is theirs', async () => {
-    for (const name of ['Page one', 'Page two', 'Page three']) await agent({ name });
+  it('are listed in pages, with a cursor bound to the query', async () => {
+    for (const name of ['Page one', 'Page two', 'Page three']) await createAgent({ name });
     const first = (await world.call('GET', '/api/agents?search=page&sort=name&limit=2', { as: token })).body;
     expect(first.items.map((item: { name: string }) => item.name)).toEqual(['Page one', 'Page three']);
     const next = `/api/agents?search=page&sort=name&limit=2&cursor=${first.next_cursor}`;
@@ -116,14 +116,14 @@ describe('agents', () => {
     expect(other).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
   });
 
-  it('made as an app without more have no instructions, and the installation’s model', async () => {
+  it('created as plain apps have no instructions and use the installation’s model', async () => {
     const bare = await world.appOf(owner, workspace, { app_type: 'user_agent', name: 'Bare' });
     const got = await world.call('GET', `/api/agents/${bare.id}`, { as: token });
     expect(got.body).toMatchObject({ name: 'Bare', instructions: '', model: null });
     expect((await world.call('GET', '/api/agents?search=bare', { as: token })).body.items).toEqual([got.body]);
   });
 
-  it('are made once per key', async () => {
+  it('are created once per Idempotency-Key', async () => {
     const make = (name: string) =>
       world.call('POST', '/api/agents', { as: token, body: { name }, headers: { 'idempotency-key': 'one' } });
     const first = await make('Once');
@@ -131,7 +131,7 @@ describe('agents', () => {
     expect(await make('Twice')).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
   });
 
-  it('refuse an app of another kind, once its caller may see it', async () => {
+  it('are refused with not_an_agent for an app of another kind that the caller can see', async () => {
     const app = await world.appOf(owner, workspace);
     const got = await world.call('GET', `/api/agents/${app.id}`, { as: token });
     expect(got).toMatchObject({ status: 400, body: { code: 'not_an_agent' } });
@@ -139,13 +139,13 @@ describe('agents', () => {
 });
 
 describe('a read-only token', () => {
-  it('can do exactly one thing here: read its owner’s conversation', async () => {
-    const path = await talk();
+  it('can call exactly one operation: getConversation', async () => {
+    const path = await createChat();
     const readOnly = await world.token(owner, workspace, { permission: 'read_only' });
-    const room = world.app.routes.filter((route) => route.path.startsWith('/api/agents'));
-    expect(room.length).toBe(22);
+    const routes = world.app.routes.filter((route) => route.path.startsWith('/api/agents'));
+    expect(routes.length).toBe(22);
     const allowed: string[] = [];
-    for (const route of room) {
+    for (const route of routes) {
       const [, agentId = '', conversationId = ''] = /agents\/([^/]+)\/conversations\/([^/]+)/.exec(path) ?? [];
       const at = route.path.replace('{agent_id}', agentId).replace('{conversation_id}', conversationId);
       const got = await world.call(route.method, at, { as: readOnly });
@@ -157,8 +157,8 @@ describe('a read-only token', () => {
 });
 
 describe('conversations', () => {
-  it('are one per person and agent: a repeat gives the same, with the first metadata', async () => {
-    const at = `/api/agents/${await agent()}/conversations`;
+  it('are one per person and agent: a repeated call returns the same one, with the first metadata', async () => {
+    const at = `/api/agents/${await createAgent()}/conversations`;
     const first = await world.call('POST', at, {
       as: token,
       body: { metadata: { from: 'test', n: [1, { a: null }] } },
@@ -175,8 +175,8 @@ describe('conversations', () => {
     expect((await world.call('GET', at, { as: token })).body).toEqual([listed]);
   });
 
-  it('refuse metadata that is too large, no object, or no text the database keeps', async () => {
-    const at = `/api/agents/${await agent()}/conversations`;
+  it('refuse metadata that is too large, not an object, or not storable', async () => {
+    const at = `/api/agents/${await createAgent()}/conversations`;
     const faultOf = async (metadata: unknown) =>
       (await world.call('POST', at, { as: token, body: { metadata } })).body.detail[0].type;
     expect(await faultOf({ x: 'y'.repeat(9_000) })).toBe('value_error');
@@ -185,15 +185,15 @@ describe('conversations', () => {
     expect(await faultOf({ 'k\ud800': 1 })).toBe('string_pattern_mismatch');
   });
 
-  it('are their person’s own: not found for another, whatever their role', async () => {
-    const path = await talk();
+  it('are not found for anybody but their person, whatever their role', async () => {
+    const path = await createChat();
     const admin = await world.member(workspace, 'admin', 'nosy@example.com');
     const got = await world.call('GET', path, { as: await world.token(admin, workspace) });
     expect(got).toMatchObject({ status: 404, body: { code: 'conversation_not_found' } });
   });
 
-  it('show their newest messages, oldest first, and those before one', async () => {
-    const path = await talk();
+  it('return their newest messages, or those before a given one, oldest first', async () => {
+    const path = await createChat();
     for (const content of ['one', 'two', 'three']) expect((await send(path, content)).status).toBe(200);
     const { messages } = await read(path);
     expect(messages.length).toBe(6);
@@ -204,8 +204,8 @@ describe('conversations', () => {
     expect((await world.call('GET', `${path}?limit=501`, { as: token })).status).toBe(422);
   });
 
-  it('lose a message when asked to, and say so when it was gone', async () => {
-    const path = await talk();
+  it('delete a message, and report X-Changed: false if it was already deleted', async () => {
+    const path = await createChat();
     const { id } = (await send(path, 'hello')).body;
     const gone = await world.call('DELETE', `${path}/messages/${id}`, { as: token });
     expect(gone).toMatchObject({ status: 200, body: { success: true } });
@@ -214,13 +214,13 @@ describe('conversations', () => {
       const got = await world.call('DELETE', `${path}/messages/${again}`, { as: token });
       expect(got).toMatchObject({ status: 200, body: { success: true }, headers: { 'x-changed': 'false' } });
     }
-    expect(await said(path)).toEqual(['user: hello']);
+    expect(await listContents(path)).toEqual(['user: hello']);
   });
 });
 
 describe('sendAgentMessage', () => {
-  it('normal: answers with the assistant’s message, stored with its events, and charges what it took', async () => {
-    const path = await talk({ instructions: 'Be kind.' });
+  it('answers with the assistant’s message, stores it with its events, and charges for its tokens', async () => {
+    const path = await createChat({ instructions: 'Be kind.' });
     const got = await send(path, 'Hello');
     expect(got).toMatchObject({
       status: 200,
@@ -235,7 +235,7 @@ describe('sendAgentMessage', () => {
         hidden: false,
       },
     });
-    expect(await said(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
+    expect(await listContents(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
     expect(await eventsOf(path)).toEqual([
       'message.created user',
       'message.created assistant',
@@ -260,8 +260,8 @@ describe('sendAgentMessage', () => {
     ]);
   });
 
-  it('normal: the model hears what was said before, and uses the agent’s own model', async () => {
-    const path = await talk({ model: 'own-model' });
+  it('sends the conversation so far to the agent’s own model', async () => {
+    const path = await createChat({ model: 'own-model' });
     await send(path, 'First');
     const got = await world.call('POST', `${path}/messages`, {
       as: token,
@@ -280,15 +280,15 @@ describe('sendAgentMessage', () => {
     expect((await read(path)).messages[2].file_urls).toEqual(['https://files.example.com/a.png']);
   });
 
-  it('normal: a model that tells no usage is charged by length, at least 0.2', async () => {
+  it('charges by length, at least 0.2, if the model reports no usage', async () => {
     model.script(() => ({ text: 'Hi', usage: null }));
-    const path = await talk();
+    const path = await createChat();
     expect((await send(path, 'Hello')).body).toMatchObject({ content: 'Hi', usage: null });
     expect(await reservationsOf(path)).toEqual([{ state: 'settled', charged: 0.2 }]);
   });
 
-  it('refuses content and addresses out of form', async () => {
-    const path = await talk();
+  it('refuses invalid content and file_urls', async () => {
+    const path = await createChat();
     const faultOf = async (body: object) => {
       const got = await world.call('POST', `${path}/messages`, { as: token, body });
       return [got.status, got.body.detail?.[0].type];
@@ -309,13 +309,13 @@ describe('sendAgentMessage', () => {
       422,
       'too_long',
     ]);
-    expect(await said(path)).toEqual([]);
+    expect(await listContents(path)).toEqual([]);
   });
 
-  it('text/event-stream: the message, the reply as it comes, and the whole of it', async () => {
+  it('streams the message, the deltas of the reply, and the complete reply', async () => {
     model.script(() => ({ text: 'word '.repeat(80) }));
-    const path = await talk();
-    const { status, events, ended } = await watch(path, 'Hello');
+    const path = await createChat();
+    const { status, events, ended } = await streamReply(path, 'Hello');
     await ended;
     expect(status).toBe(200);
     expect(events[0]).toMatchObject({ event: 'message.created', data: { role: 'user', content: 'Hello' } });
@@ -328,40 +328,40 @@ describe('sendAgentMessage', () => {
     expect((await read(path)).messages[1]).toEqual(last?.data);
   });
 
-  it('text/event-stream: a comment every 15 s while nothing comes', async () => {
+  it('streams a comment every 15 s while there is no event', async () => {
     model.behave('silent');
-    const path = await talk();
-    const watched = await watch(path, 'Hello');
+    const path = await createChat();
+    const watched = await streamReply(path, 'Hello');
     await watched.until('message.created');
     world.clock.aheadMs = 16_000;
     await watched.until(':');
     watched.close();
   });
 
-  it('text/event-stream: goes on after Last-Event-ID, with nothing twice and nothing added', async () => {
+  it('resumes a stream after Last-Event-ID, without repeating events or adding a message', async () => {
     model.behave('slow');
     model.script(() => ({ text: 'one two three' }));
-    const path = await talk();
-    const first = await watch(path, 'Hello');
+    const path = await createChat();
+    const first = await streamReply(path, 'Hello');
     const { id } = await first.until('message.delta');
     first.close();
     model.behave('well');
-    const second = await watch(path, 'Hello', { 'last-event-id': id as string });
+    const second = await streamReply(path, 'Hello', { 'last-event-id': id as string });
     await second.ended;
     const texts = [...first.events, ...second.events].filter(({ event }) => event === 'message.delta');
     expect(texts.map(({ data }) => data.text).join('')).toBe('one two three');
     expect(second.events.map(({ event }) => event)).not.toContain('message.created');
     expect(second.events.at(-1)).toMatchObject({ event: 'message.completed', data: { content: 'one two three' } });
     // Also after it has ended, and from the first event.
-    const third = await watch(path, 'Hello', { 'last-event-id': first.events[0]?.id as string });
+    const third = await streamReply(path, 'Hello', { 'last-event-id': first.events[0]?.id as string });
     await third.ended;
     expect(third.events.at(-1)).toEqual(second.events.at(-1));
-    expect(await said(path)).toEqual(['user: Hello', 'assistant: one two three']);
+    expect(await listContents(path)).toEqual(['user: Hello', 'assistant: one two three']);
   });
 
-  it('text/event-stream: a Last-Event-ID of another message, of long ago or of nothing adds no message', async () => {
-    const path = await talk();
-    const first = await watch(path, 'Hello');
+  it('refuses a Last-Event-ID that is invalid, too old or of another message, and adds no message', async () => {
+    const path = await createChat();
+    const first = await streamReply(path, 'Hello');
     await first.ended;
     const id = first.events[0]?.id as string;
     const refused = { status: 422, body: { detail: [{ loc: ['header', 'Last-Event-ID'], type: 'value_error' }] } };
@@ -375,17 +375,17 @@ describe('sendAgentMessage', () => {
     expect(await send(path, 'Hello', { headers: { ...keyed, 'last-event-id': id } })).toMatchObject(refused);
     world.clock.aheadMs = 11 * 60_000;
     expect(await send(path, 'Hello', { headers: { 'last-event-id': id } })).toMatchObject(refused);
-    expect((await said(path)).length).toBe(4);
+    expect((await listContents(path)).length).toBe(4);
   });
 
-  it('text/event-stream: tool calls are told when they begin and when they end, and kept', async () => {
+  it('streams tool calls when they start and when they end, and stores them', async () => {
     model.script(({ messages }) =>
       messages.at(-1)?.role === 'tool'
         ? { text: 'Noted.' }
         : { tool_calls: [{ name: 'remember', arguments: { content: 'likes tea' } }] },
     );
-    const path = await talk();
-    const { events, ended } = await watch(path, 'I like tea');
+    const path = await createChat();
+    const { events, ended } = await streamReply(path, 'I like tea');
     await ended;
     const calls = events.filter(({ event }) => event === 'tool_call').map(({ data }) => data);
     expect(calls.map(({ status }) => status)).toEqual(['running', 'success']);
@@ -393,50 +393,50 @@ describe('sendAgentMessage', () => {
     expect((await read(path)).messages[1]).toMatchObject({ content: 'Noted.', tool_calls: [calls[1]] });
   });
 
-  it('over 5 min: 504, and the turn goes on', async () => {
+  it('answers 504 after 5 minutes, and the turn continues', async () => {
     model.behave('slow');
     model.script(() => ({ text: 'one two three' }));
-    const path = await talk();
+    const path = await createChat();
     const sending = send(path, 'Hello');
-    await expect.poll(() => said(path)).toEqual(['user: Hello']);
+    await expect.poll(() => listContents(path)).toEqual(['user: Hello']);
     world.clock.aheadMs = 5 * 60_000 + 1;
     expect(await sending).toMatchObject({
       status: 504,
       body: { code: 'reply_timeout', conversation_id: idIn(path), retry_safe: false },
     });
     model.behave('well');
-    await expect.poll(() => said(path)).toEqual(['user: Hello', 'assistant: one two three']);
+    await expect.poll(() => listContents(path)).toEqual(['user: Hello', 'assistant: one two three']);
     expect(await eventsOf(path)).toContain('message.completed assistant');
   });
 
-  it('over 5 min: a stream ends with the same problem, and can be taken up again', async () => {
+  it('ends a stream with the same problem after 5 minutes; it can be resumed', async () => {
     model.behave('slow');
     model.script(() => ({ text: 'one two three' }));
-    const path = await talk();
-    const watched = await watch(path, 'Hello');
+    const path = await createChat();
+    const watched = await streamReply(path, 'Hello');
     await watched.until('message.delta');
     world.clock.aheadMs = 5 * 60_000 + 1;
     expect((await watched.until('error')).data).toMatchObject({ code: 'reply_timeout', status: 504 });
     model.behave('well');
-    const again = await watch(path, 'Hello', { 'last-event-id': watched.events.at(-2)?.id as string });
+    const again = await streamReply(path, 'Hello', { 'last-event-id': watched.events.at(-2)?.id as string });
     expect((await again.until('message.completed')).data.content).toBe('one two three');
   });
 
-  it('client gone: the turn goes on', async () => {
+  it('continues the turn when the client disconnects', async () => {
     model.behave('slow');
-    const path = await talk();
-    const watched = await watch(path, 'Hello');
+    const path = await createChat();
+    const watched = await streamReply(path, 'Hello');
     await watched.until('message.created');
     watched.close();
     model.behave('well');
-    await expect.poll(() => said(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
+    await expect.poll(() => listContents(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
     expect(await reservationsOf(path)).toMatchObject([{ state: 'settled' }]);
   });
 
-  it('turn already running here: 409, nothing said', async () => {
+  it('refuses a message with 409 while a turn is running, and stores nothing', async () => {
     model.behave('slow');
-    const path = await talk();
-    const first = await watch(path, 'Hello');
+    const path = await createChat();
+    const first = await streamReply(path, 'Hello');
     await first.until('message.created');
     expect(await send(path, 'And?')).toMatchObject({
       status: 409,
@@ -445,13 +445,13 @@ describe('sendAgentMessage', () => {
     expect(await reservationsOf(path)).toMatchObject([{ state: 'open' }]);
     model.behave('well');
     await first.until('message.completed');
-    expect(await said(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
+    expect(await listContents(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
     expect((await send(path, 'And?')).status).toBe(200);
   });
 
-  it('turn already running here: of many at once, one is taken', async () => {
+  it('accepts one of many messages sent at the same time', async () => {
     model.behave('silent');
-    const path = await talk();
+    const path = await createChat();
     const statuses: number[] = [];
     const sent = Array.from({ length: 8 }, async (_, n) => {
       statuses.push((await send(path, `Hello ${n}`)).status);
@@ -460,11 +460,11 @@ describe('sendAgentMessage', () => {
     model.behave('well');
     await Promise.all(sent);
     expect(statuses.at(-1)).toBe(200);
-    expect((await said(path)).length).toBe(2);
+    expect((await listContents(path)).length).toBe(2);
   });
 
-  it('model unavailable before storing: 503, nothing stored', async () => {
-    const path = await talk();
+  it('answers 503 and stores nothing if the model is unavailable', async () => {
+    const path = await createChat();
     for (const environment of [{}, { MODEL_URL: 'http://127.0.0.1:1/v1' }]) {
       const beside = await startSecondApp(world, { environment: { MODEL_URL: '', ...environment } });
       const got = await call(beside.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' } });
@@ -474,7 +474,7 @@ describe('sendAgentMessage', () => {
         headers: { 'retry-after': '5' },
       });
     }
-    expect(await said(path)).toEqual([]);
+    expect(await listContents(path)).toEqual([]);
     expect(await eventsOf(path)).toEqual([]);
     const { rows } = await sql`select 1 from credit_reservations where app_id = ${path.split('/')[3]}`.execute(
       world.db,
@@ -483,20 +483,20 @@ describe('sendAgentMessage', () => {
   });
 
   it.each(['cut', 'malformed'] as const)(
-    'model fails after storing (%s): 503, the message is kept, credits go back; the same key resumes it',
+    'answers 503 if the model fails (%s): the message is kept, credits are released, and the same key resumes the turn',
     async (how) => {
       model.behave(how);
-      const path = await talk();
+      const path = await createChat();
       const keyed = { headers: { 'idempotency-key': `again-${how}` } };
       const failed = await send(path, 'Hello', keyed);
       expect(failed).toMatchObject({ status: 503, body: { code: 'model_unavailable', retry_safe: true } });
-      expect(await said(path)).toEqual(['user: Hello']);
+      expect(await listContents(path)).toEqual(['user: Hello']);
       expect(await reservationsOf(path)).toMatchObject([{ state: 'released' }]);
       expect(await eventsOf(path)).toEqual(['message.created user']);
       model.behave('well');
       const got = await send(path, 'Hello', keyed);
       expect(got).toMatchObject({ status: 200, body: { content: 'Good morning to you.' } });
-      expect(await said(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
+      expect(await listContents(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
       expect(await reservationsOf(path)).toMatchObject([{ state: 'released' }, { state: 'settled', charged: 3.5 }]);
       expect(await eventsOf(path)).toEqual([
         'message.created user',
@@ -506,21 +506,21 @@ describe('sendAgentMessage', () => {
     },
   );
 
-  it('model fails after storing: without a key it is told as not safe to repeat, as an event too', async () => {
+  it('reports a failed reply as not safe to retry without a key, also as an event', async () => {
     model.behave('cut');
-    const path = await talk();
+    const path = await createChat();
     expect(await send(path, 'Hello')).toMatchObject({ status: 503, body: { retry_safe: false } });
-    const { events, ended } = await watch(path, 'Hello again');
+    const { events, ended } = await streamReply(path, 'Hello again');
     await ended;
     expect(events.at(-1)).toMatchObject({ event: 'error', data: { code: 'model_unavailable', status: 503 } });
   });
 
-  it('a key: a repeat gets the same reply, while it runs and after, and nothing is said twice', async () => {
+  it('with the same key again returns the same reply, during and after the turn, and adds no message', async () => {
     model.behave('slow');
-    const path = await talk();
+    const path = await createChat();
     const keyed = { headers: { 'idempotency-key': 'same' } };
     const first = send(path, 'Hello', keyed);
-    await expect.poll(async () => (await said(path)).length).toBe(1);
+    await expect.poll(async () => (await listContents(path)).length).toBe(1);
     const second = send(path, 'Hello', keyed);
     model.behave('well');
     const [one, two] = [await first, await second];
@@ -528,14 +528,14 @@ describe('sendAgentMessage', () => {
     expect(two.body).toEqual(one.body);
     expect(two.headers['idempotent-replayed']).toBe('true');
     expect((await send(path, 'Hello', keyed)).body).toEqual(one.body);
-    const streamed = await watch(path, 'Hello', keyed.headers);
+    const streamed = await streamReply(path, 'Hello', keyed.headers);
     expect((await streamed.until('message.completed')).data).toEqual(one.body);
-    expect((await said(path)).length).toBe(2);
+    expect((await listContents(path)).length).toBe(2);
     expect(await send(path, 'Other', keyed)).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
   });
 
-  it('a key: what it stands for may have been deleted since', async () => {
-    const path = await talk();
+  it('with the key of a deleted message answers 404', async () => {
+    const path = await createChat();
     const keyed = { headers: { 'idempotency-key': 'deleted' } };
     const { id } = (await send(path, 'Hello', keyed)).body;
     await world.call('DELETE', `${path}/messages/${id}`, { as: token });
@@ -548,8 +548,8 @@ describe('sendAgentMessage', () => {
     expect(await send(path, 'Hi', failing)).toMatchObject({ status: 404, body: { code: 'message_not_found' } });
   });
 
-  it('a message that was deleted before its turn came is not answered, and its credits go back', async () => {
-    const path = await talk();
+  it('does not answer a message that was deleted before its turn ran, and releases its credits', async () => {
+    const path = await createChat();
     const [id, message_id] = [newId(), newId()];
     const act = { workspace_id: workspace, user_id: owner.id, app_id: null, operation: 'test' };
     const spend = { ...act, reference_id: message_id, amount: 1, leaseMs: 60_000 };
@@ -560,15 +560,18 @@ describe('sendAgentMessage', () => {
       .insertInto('agent_turns')
       .values({ id, message_id, ...turn, ...due })
       .execute();
-    const left = () =>
+    const findTurn = () =>
       world.db.selectFrom('agent_turns').where('id', '=', id).select(['due_at', 'last_error']).executeTakeFirst();
-    await expect.poll(left).toEqual({ due_at: null, last_error: 'the message was deleted' });
+    await expect.poll(findTurn).toEqual({ due_at: null, last_error: 'the message was deleted' });
     expect(await reservationsOf(path)).toMatchObject([{ state: 'released' }]);
-    expect(await said(path)).toEqual([]);
+    expect(await listContents(path)).toEqual([]);
   });
 
   describe('credits', () => {
-    const poor = async (limit: number, own?: number): Promise<{ person: Person; as: string; path: string }> => {
+    const createPoorCaller = async (
+      limit: number,
+      own?: number,
+    ): Promise<{ person: Person; as: string; path: string }> => {
       const person = await world.person(`poor-${newId()}@example.com`);
       const place = await world.workspace(person, 'business');
       await world.db.updateTable('workspaces').set({ monthly_limit: limit }).where('id', '=', place).execute();
@@ -577,36 +580,36 @@ describe('sendAgentMessage', () => {
         await membership.set({ credit_limit: own }).execute();
       }
       const as = await world.token(person, place);
-      const agentId = await agent({}, as);
-      return { person, as, path: `/api/agents/${agentId}/conversations/${await begin(agentId, as)}` };
+      const agentId = await createAgent({}, as);
+      return { person, as, path: `/api/agents/${agentId}/conversations/${await createConversation(agentId, as)}` };
     };
 
-    it('402 when the pool or the person’s limit does not cover a reply; nothing is stored', async () => {
+    it('answer 402 when the pool or the person’s limit does not cover a reply; nothing is stored', async () => {
       for (const [limits, code] of [
         [[0.1], 'credits_exhausted'],
         [[100, 0.1], 'credit_limit_reached'],
       ] as const) {
-        const { as, path } = await poor(...(limits as unknown as [number, number]));
+        const { as, path } = await createPoorCaller(...(limits as unknown as [number, number]));
         expect(await send(path, 'Hello', { as })).toMatchObject({ status: 402, body: { code } });
         expect((await read(path, '', as)).messages).toEqual([]);
       }
     });
 
-    it('a reply that costs more than is left is charged as far as the pool goes', async () => {
-      const { as, path } = await poor(2);
+    it('are charged up to what the pool has left', async () => {
+      const { as, path } = await createPoorCaller(2);
       expect((await send(path, 'Hello', { as })).status).toBe(200);
       expect(await reservationsOf(path)).toEqual([{ state: 'settled', charged: 2 }]);
       expect(await send(path, 'More', { as })).toMatchObject({ status: 402, body: { code: 'credits_exhausted' } });
     });
 
-    it('are refused before the model is, and the model before a turn that runs', async () => {
+    it('are checked before the model, and the model before a running turn', async () => {
       const beside = await startSecondApp(world, { environment: { MODEL_URL: '' } });
-      const { as, path } = await poor(0.1);
+      const { as, path } = await createPoorCaller(0.1);
       const got = await call(beside.url, 'POST', `${path}/messages`, { as, body: { content: 'Hello' } });
       expect(got.status).toBe(402);
       model.behave('slow');
-      const busy = await talk();
-      const watched = await watch(busy, 'Hello');
+      const busy = await createChat();
+      const watched = await streamReply(busy, 'Hello');
       await watched.until('message.created');
       const away = await call(beside.url, 'POST', `${busy}/messages`, { as: token, body: { content: 'Hello' } });
       expect(away.status).toBe(503);
@@ -615,8 +618,8 @@ describe('sendAgentMessage', () => {
     });
   });
 
-  it('an event too long for a receiver is cut, and says so; the message is whole', async () => {
-    const path = await talk();
+  it('truncates the content of an event that is too long; the message is complete', async () => {
+    const path = await createChat();
     const content = '💬'.repeat(99_000);
     expect((await send(path, content)).status).toBe(200);
     expect((await read(path)).messages[0].content).toBe(content);
@@ -631,14 +634,14 @@ describe('sendAgentMessage', () => {
     expect(rows[1]?.payload.data.message).not.toHaveProperty('content_truncated');
   });
 
-  it('keeps what a model says that the database could not', async () => {
+  it('removes characters from a reply that the database can’t store', async () => {
     model.script(() => ({ text: 'nul\0 and half \ud83d end' }));
-    const path = await talk();
+    const path = await createChat();
     expect((await send(path, 'Hello')).body.content).toBe('nul and half \ufffd end');
   });
 
-  it('pieces and turns are forgotten after their time', async () => {
-    const path = await talk();
+  it('deltas and turns are removed after their retention time', async () => {
+    const path = await createChat();
     await send(path, 'Hello');
     const count = async (table: 'agent_deltas' | 'agent_turns') => {
       const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}
@@ -647,7 +650,7 @@ describe('sendAgentMessage', () => {
     };
     expect(await count('agent_deltas')).toBeGreaterThan(0);
     const later = new Date(Date.now() + 3 * 24 * 60 * 60 * 1000);
-    for (const job of world.app.background.jobs.filter(({ name }) => name.startsWith('forget agent'))) {
+    for (const job of world.app.background.jobs.filter(({ name }) => name.startsWith('remove old agent'))) {
       while ((await job.run(world.app.database.db, later)) > 0);
     }
     expect([await count('agent_deltas'), await count('agent_turns')]).toEqual([0, 0]);
@@ -655,7 +658,7 @@ describe('sendAgentMessage', () => {
 });
 
 describe('memories', () => {
-  const teach = (content: string, more: object = {}) =>
+  const scriptRemember = (content: string, more: object = {}) =>
     model.script(({ messages }) =>
       messages.at(-1)?.role === 'tool'
         ? { text: 'Noted.' }
@@ -663,48 +666,48 @@ describe('memories', () => {
     );
   const list = async (path: string, as = token) =>
     (await world.call('GET', `${path.replace(/\/conversations.*/, '')}/memory`, { as })).body;
-  const forget = (path: string, id: string, as = token) =>
+  const deleteMemory = (path: string, id: string, as = token) =>
     world.call('DELETE', `${path.replace(/\/conversations.*/, '')}/memory/${id}`, { as });
 
-  it('hold no byte that the database refuses, however the agent was talked into one', async () => {
-    teach('likes\0 coffee');
-    const path = await talk();
+  it('contain no characters that the database can’t store', async () => {
+    scriptRemember('likes\0 coffee');
+    const path = await createChat();
     expect((await send(path, 'Remember a zero')).status).toBe(200);
     expect((await list(path)).items).toMatchObject([{ content: 'likes coffee' }]);
   });
 
-  it('are made by the agent, told to it from then on, read by whom they are of, and deleted by them', async () => {
-    teach('likes tea');
-    const path = await talk();
+  it('are created by the agent, sent to it with later messages, and listed and deleted by their person', async () => {
+    scriptRemember('likes tea');
+    const path = await createChat();
     await send(path, 'I like tea');
     const { items } = await list(path);
     expect(items).toMatchObject([{ kind: 'user', content: 'likes tea' }]);
     model.script(() => ({ text: 'Tea?' }));
     await send(path, 'What do I like?');
     expect(model.requests.at(-1)?.messages[0]?.content).toContain(`${items[0].id}: likes tea`);
-    expect((await forget(path, items[0].id)).body).toEqual({ success: true });
-    expect(await forget(path, items[0].id)).toMatchObject({ status: 404, body: { code: 'memory_not_found' } });
+    expect((await deleteMemory(path, items[0].id)).body).toEqual({ success: true });
+    expect(await deleteMemory(path, items[0].id)).toMatchObject({ status: 404, body: { code: 'memory_not_found' } });
     expect((await list(path)).items).toEqual([]);
   });
 
-  it('for everybody are made by those who may change the agent, and deleted by nobody here', async () => {
-    teach('the shop closes at six', { for_everyone: true });
-    const path = await talk();
+  it('that are global are created in conversations of the agent’s editors, and can’t be deleted', async () => {
+    scriptRemember('the shop closes at six', { for_everyone: true });
+    const path = await createChat();
     await send(path, 'We close at six');
     const viewer = await world.member(workspace, 'viewer', 'memory-viewer@example.com');
     const as = await world.token(viewer, workspace);
     const { items } = await list(path, as);
     expect(items).toMatchObject([{ kind: 'global', content: 'the shop closes at six' }]);
-    expect(await forget(path, items[0].id)).toMatchObject({ status: 403, body: { code: 'role_required' } });
-    teach('the shop is mine', { for_everyone: true });
-    const own = path.replace(/[^/]+$/, await begin(path.split('/')[3] as string, as));
+    expect(await deleteMemory(path, items[0].id)).toMatchObject({ status: 403, body: { code: 'role_required' } });
+    scriptRemember('the shop is mine', { for_everyone: true });
+    const own = path.replace(/[^/]+$/, await createConversation(path.split('/')[3] as string, as));
     expect((await send(own, 'It is mine', { as })).status).toBe(200);
     expect((await list(own, as)).items).toMatchObject([{ kind: 'user' }, { kind: 'global' }]);
     expect((await list(path)).items).toMatchObject([{ kind: 'global' }]);
   });
 
-  it('can be forgotten by the agent, and are at most fifty', async () => {
-    const path = await talk();
+  it('can be deleted by the agent, and are at most fifty', async () => {
+    const path = await createChat();
     const note = { workspace_id: workspace, app_id: path.split('/')[3] as string, user_id: owner.id };
     const rows = Array.from({ length: 50 }, (_, n) => ({
       ...note,
@@ -713,7 +716,7 @@ describe('memories', () => {
       created_date: new Date(),
     }));
     await world.db.insertInto('agent_memories').values(rows).execute();
-    teach('one more');
+    scriptRemember('one more');
     const { tool_calls } = (await send(path, 'Remember this')).body;
     expect(tool_calls).toMatchObject([{ status: 'error', results: expect.stringContaining('forget something') }]);
     model.script(({ messages }) =>
@@ -730,14 +733,14 @@ describe('memories', () => {
     expect(broken).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
   });
 
-  it('are not made by a reply that failed', async () => {
+  it('are not created by a reply that failed', async () => {
     model.script(({ messages }) => {
       if (messages.at(-1)?.role === 'tool') model.behave('cut');
       return messages.at(-1)?.role === 'tool'
         ? { text: 'one two three four' }
         : { tool_calls: [{ name: 'remember', arguments: { content: 'x' } }] };
     });
-    const path = await talk();
+    const path = await createChat();
     expect((await send(path, 'Remember x')).status).toBe(503);
     expect((await list(path)).items).toEqual([]);
   });

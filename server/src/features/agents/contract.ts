@@ -1,4 +1,4 @@
-// Owns the shapes of agents, conversations, messages and memories as a caller sees them (docs/contract.md §4.1, §4.2).
+// Owns the shapes of agents, conversations, messages and memories (docs/api/agents.md).
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -29,7 +29,7 @@ export type MemoryRow = Selectable<Tables['agent_memories']>;
 
 export const Agent = answer('Agent', { ...appFields, instructions: z.string(), model: z.string().nullable() });
 
-const description = optional(text(0, 4_000)).meta({ description: 'shown as `user_description`' });
+const description = optional(text(0, 4_000)).meta({ description: 'returned as `user_description`' });
 const instructions = optional(text(0, 20_000));
 const model = text(1, 200);
 
@@ -54,12 +54,12 @@ export type AgentChange = z.output<typeof AgentChange>;
 export const AgentQuery = query(appList);
 export type AgentQuery = z.output<typeof AgentQuery>;
 
-export interface AgentOwn {
+export interface AgentSettings {
   readonly instructions: string;
   readonly model: string | null;
 }
 
-export const presentAgent = (app: AppRow, { instructions, model }: AgentOwn): z.input<typeof Agent> => ({
+export const presentAgent = (app: AppRow, { instructions, model }: AgentSettings): z.input<typeof Agent> => ({
   ...presentApp(app),
   instructions,
   model,
@@ -122,11 +122,11 @@ export const ListedConversation = answer('ListedConversation', conversationField
 export const NewConversation = body({ metadata: optional(freeObject(8 * 1024)) });
 export const ConversationQuery = query({
   limit: queryInteger(1, 500).default(100),
-  before: z.string().optional().meta({ description: 'a message id: the page before it' }),
+  before: z.string().optional().meta({ description: 'a message id: return the messages before it' }),
 });
 export type ConversationQuery = z.output<typeof ConversationQuery>;
 
-export const presentListed = (row: ConversationRow): z.input<typeof ListedConversation> => ({
+export const presentListedConversation = (row: ConversationRow): z.input<typeof ListedConversation> => ({
   id: row.id,
   agent_id: row.app_id,
   user_id: row.user_id,
@@ -138,7 +138,7 @@ export const presentListed = (row: ConversationRow): z.input<typeof ListedConver
 export const presentConversation = (
   row: ConversationRow,
   messages: readonly MessageRow[],
-): z.input<typeof Conversation> => ({ ...presentListed(row), messages: messages.map(presentMessage) });
+): z.input<typeof Conversation> => ({ ...presentListedConversation(row), messages: messages.map(presentMessage) });
 
 export const Memory = answer('AgentMemory', {
   id: z.string(),

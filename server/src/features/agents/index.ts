@@ -1,9 +1,9 @@
-// The door of agents: apps that answer, the conversations people have with them, and what they remember.
-import { turnJobs, turns } from './background.ts';
+// The entry point of agents: apps that hold conversations, with their messages and memories.
+import { createTurnQueue, turnJobs } from './background.ts';
 import { type AgentDeps, agentRoutes } from './routes.ts';
 
 export const agents = (deps: AgentDeps) => ({
   routes: agentRoutes(deps),
-  queues: [turns(deps)],
+  queues: [createTurnQueue(deps)],
   jobs: turnJobs,
 });

@@ -1,5 +1,5 @@
-// Owns what agents remember: of each person, and for everybody. The model writes memories by tools; a person reads them,
-// and deletes their own (docs/contract.md §4.1).
+// Owns what agents remember, about one person or globally. The model changes memories with tools; people read them and
+// delete those about themselves (docs/api/agents.md#memories).
 import { z } from 'zod';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { roleRequired } from '../../core/auth/resource-guards.ts';
@@ -8,9 +8,9 @@ import { newId } from '../../kit/ids.ts';
 import { toStorableText } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { ConversationRow, MemoryRow } from './contract.ts';
-import { insertMemories, removeMemories } from './store.ts';
+import { insertMemories, removeMemories } from './store/memories.ts';
 
-const maxEach = 50; // all of them are told to the model at every turn
+const maxMemories = 50; // all of them are sent to the model with every message
 
 export async function deleteMemory(db: Db, { app, memory }: AppAccess & { memory: MemoryRow }) {
   if (memory.user_id === null) throw roleRequired('owner');
@@ -18,63 +18,68 @@ export async function deleteMemory(db: Db, { app, memory }: AppAccess & { memory
   return { success: true } as const;
 }
 
-export interface Notebook {
+export interface MemoryTools {
   readonly tools: readonly Tool[];
-  /** Writes what changed. Nothing is written before: a reply that fails has taught nothing, one run again teaches once. */
+  /** Writes the changes. Called when the reply is stored, so that a failed reply changes no memory. */
   save(db: Db, now: Date): Promise<void>;
 }
 
-/** The memories of one turn, as the model may change them. `mayTeach`: also those for everybody. */
-export function openNotebook(conversation: ConversationRow, known: readonly MemoryRow[], mayTeach: boolean): Notebook {
-  const kept = new Map(known.map((memory) => [memory.id, memory]));
+/** Creates the tools with which the model changes memories during one turn. */
+export function createMemoryTools(
+  conversation: ConversationRow,
+  existing: readonly MemoryRow[],
+  maySaveGlobal: boolean,
+): MemoryTools {
+  const current = new Map(existing.map((memory) => [memory.id, memory]));
   const { workspace_id, app_id } = conversation;
 
-  const remember = async (told: { content: string; for_everyone?: boolean }) => {
-    const { for_everyone = false } = told;
-    const content = toStorableText(told.content).trim(); // a model may say what no text can hold
-    if (content === '') throw new Error('There is nothing to remember.');
-    const user_id = for_everyone && mayTeach ? null : conversation.user_id;
-    const alike = [...kept.values()].filter((memory) => memory.user_id === user_id);
-    if (alike.length >= maxEach) throw new Error('Nothing more can be remembered; forget something first.');
+  const remember = async (input: { content: string; for_everyone?: boolean }) => {
+    const { for_everyone = false } = input;
+    const content = toStorableText(input.content).trim(); // a model may send characters that can't be stored
+    if (content === '') throw new Error('The content is empty.');
+    const user_id = for_everyone && maySaveGlobal ? null : conversation.user_id;
+    const ofSameKind = [...current.values()].filter((memory) => memory.user_id === user_id);
+    if (ofSameKind.length >= maxMemories) throw new Error('The limit of memories is reached; forget something first.');
     const memory = { workspace_id, app_id, id: newId(), user_id, content, created_date: conversation.created_date };
-    kept.set(memory.id, memory);
-    return `Remembered, as ${memory.id}.`;
+    current.set(memory.id, memory);
+    return `Remembered with the id ${memory.id}.`;
   };
   const forget = async ({ memory_id }: { memory_id: string }) => {
-    const memory = kept.get(memory_id);
-    if (memory === undefined || (memory.user_id === null && !mayTeach)) throw new Error('There is no such memory.');
-    kept.delete(memory_id);
+    const memory = current.get(memory_id);
+    if (memory === undefined || (memory.user_id === null && !maySaveGlobal))
+      throw new Error('There is no such memory.');
+    current.delete(memory_id);
     return 'Forgotten.';
   };
 
   const content = z.string().trim().min(1).max(500);
-  const teaching = mayTeach ? { for_everyone: z.boolean().optional() } : {};
+  const globalOption = maySaveGlobal ? { for_everyone: z.boolean().optional() } : {};
   return {
     tools: [
       {
         name: 'remember',
-        description: mayTeach
-          ? 'Keeps a fact for later conversations with this person, or with everybody'
-          : 'Keeps a fact for later conversations with this person',
-        parameters: z.object({ content, ...teaching }),
+        description: maySaveGlobal
+          ? 'Saves a fact for later conversations with this person, or with everyone'
+          : 'Saves a fact for later conversations with this person',
+        parameters: z.object({ content, ...globalOption }),
         run: remember,
       },
       {
         name: 'forget',
-        description: 'Forgets what was remembered under an id',
+        description: 'Deletes the memory with this id',
         parameters: z.object({ memory_id: z.string() }),
         run: forget,
       },
     ],
     async save(db, now) {
-      const had = new Set(known.map((memory) => memory.id));
-      const added = [...kept.values()].filter((memory) => !had.has(memory.id));
+      const existingIds = new Set(existing.map((memory) => memory.id));
+      const added = [...current.values()].filter((memory) => !existingIds.has(memory.id));
       await insertMemories(
         db,
         added.map((memory) => ({ ...memory, created_date: now })),
       );
-      const gone = known.filter((memory) => !kept.has(memory.id)).map((memory) => memory.id);
-      await removeMemories(db, workspace_id, gone);
+      const removed = existing.filter((memory) => !current.has(memory.id)).map((memory) => memory.id);
+      await removeMemories(db, workspace_id, removed);
     },
   };
 }

@@ -1,6 +1,7 @@
-// Owns what a caller gets of a turn, from whichever process they ask: the reply once it is whole, or its events as they
-// come. The turn does not know who watches; who leaves, or is too late, misses nothing that is not kept.
+// Owns answering with a reply: once it is complete, or as a stream of events while a worker writes it. Any process can
+// follow any turn, and the turn does not depend on being followed.
 import { Readable } from 'node:stream';
+import type { ReplyDelta } from '../../gateways/language-model/index.ts';
 import { WakeableSleep } from '../../kit/background/workers/wake.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { AnyDb } from '../../kit/db/database.ts';
@@ -10,172 +11,208 @@ import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type Message, type NewMessage, presentMessage } from './contract.ts';
-import { messageGone, modelUnavailable, type TurnDeps } from './conversation.ts';
-import { type ConversationAccess, findMessage, findProgress, findTurn, type Place, type TurnRow } from './store.ts';
+import { messageDeleted, modelUnavailable, type TurnDeps } from './conversation.ts';
+import type { ConversationAccess } from './store/conversations.ts';
+import { findProgress, type StreamPosition } from './store/deltas.ts';
+import { findMessage } from './store/messages.ts';
+import { findTurn, type TurnRow } from './store/turns.ts';
 
-export interface WatchingDeps extends TurnDeps {
+export interface ReplyDeps extends TurnDeps {
   readonly clock: Clock;
-  /** This process ends: who watches is sent elsewhere. */
+  /** Aborted when this process shuts down: open answers end, and callers retry at another process. */
   readonly ending: AbortSignal;
 }
 
-/** What those who watch a turn are woken by. */
+/** The wake-up topic of a turn. */
 export const topicOf = (turnId: string): string => `turn:${turnId}`;
 
-const holdMs = 5 * 60 * 1000;
+const maxWaitMs = 5 * 60 * 1000;
 const pingMs = 15 * 1000;
-const resumeMs = 10 * 60 * 1000;
+const resumableMs = 10 * 60 * 1000;
 
-export interface Watched {
+export interface FollowedTurn {
   readonly turn: TurnRow;
-  /** Where the caller left off; undefined: from the start. */
-  readonly from?: Place;
+  /** The last event the caller has seen; undefined: none. */
+  readonly from?: StreamPosition;
   readonly access: ConversationAccess;
-  /** Whether sending the same again begins nothing new. */
-  readonly keyed: boolean;
+  /** With a key, sending the same request again resumes the turn instead of starting another. */
+  readonly hasIdempotencyKey: boolean;
 }
 
-/** The answer in the form the caller asked for. */
-export const answerTo = (db: AnyDb, accept: unknown, watched: Watched, deps: WatchingDeps): Promise<Answer<Message>> =>
-  String(accept ?? '').includes('text/event-stream') ? streamed(db, watched, deps) : held(db, watched, deps);
+/** Answers with a stream if the request accepts one. */
+export const answerWithReply = (
+  db: AnyDb,
+  accept: unknown,
+  followed: FollowedTurn,
+  deps: ReplyDeps,
+): Promise<Answer<Message>> =>
+  String(accept ?? '').includes('text/event-stream')
+    ? answerWithStream(db, followed, deps)
+    : answerWhenComplete(db, followed, deps);
 
-async function held(db: AnyDb, watched: Watched, deps: WatchingDeps): Promise<Answer<Message>> {
-  for await (const told of follow(db, watched, deps, new AbortController().signal)) {
-    if ('problem' in told) throw told.problem;
-    if (told.event === 'message.completed') return new Answer(told.data as Message);
+async function answerWhenComplete(db: AnyDb, followed: FollowedTurn, deps: ReplyDeps): Promise<Answer<Message>> {
+  for await (const event of followTurn(db, followed, deps, new AbortController().signal)) {
+    if ('problem' in event) throw event.problem;
+    if (event.event === 'message.completed') return new Answer(event.data);
   }
-  throw new Error('a turn ended without an end');
+  throw new Error('the turn ended without a reply or a problem');
 }
 
-async function streamed(db: AnyDb, watched: Watched, deps: WatchingDeps): Promise<Answer<Message>> {
-  const gone = new AbortController();
-  const body = Readable.from(written(follow(db, watched, deps, gone.signal), watched), { objectMode: false });
-  body.once('close', () => gone.abort());
+async function answerWithStream(db: AnyDb, followed: FollowedTurn, deps: ReplyDeps): Promise<Answer<Message>> {
+  const closed = new AbortController();
+  const body = Readable.from(writeEventStream(followTurn(db, followed, deps, closed.signal), followed), {
+    objectMode: false,
+  });
+  body.once('close', () => closed.abort());
   return eventStream(body);
 }
 
-async function* written(events: AsyncIterable<Told | Failed>, { turn, access }: Watched): AsyncGenerator<string> {
-  for await (const told of events) {
-    if ('problem' in told) {
-      const problem = told.problem.body(access.caller.request_id);
+async function* writeEventStream(
+  events: AsyncIterable<StreamEvent | StreamFailure>,
+  { turn, access }: FollowedTurn,
+): AsyncGenerator<string> {
+  for await (const event of events) {
+    if ('problem' in event) {
+      const problem = event.problem.body(access.caller.request_id);
       yield `event: error\ndata: ${JSON.stringify(problem)}\n\n`;
-    } else if (told.event === 'ping') yield ': ping\n\n';
+    } else if (event.event === 'ping') yield ': ping\n\n';
     else {
-      const id = `${turn.id}:${told.at.claim}:${told.at.seq}`;
-      yield `id: ${id}\nevent: ${told.event}\ndata: ${JSON.stringify(told.data)}\n\n`;
+      const id = `${turn.id}:${event.position.claim}:${event.position.seq}`;
+      yield `id: ${id}\nevent: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`;
     }
   }
 }
 
-interface Told {
-  readonly event: 'message.created' | 'message.delta' | 'message.reset' | 'tool_call' | 'message.completed' | 'ping';
-  readonly at: Place;
-  readonly data: unknown;
-}
-interface Failed {
+/** Its id on the wire is `turn:claim:seq`, which a caller sends back as `Last-Event-ID` to continue after it. */
+type StreamEvent = { readonly position: StreamPosition } & (
+  | { readonly event: 'message.created' | 'message.completed'; readonly data: Message }
+  | { readonly event: 'message.delta' | 'message.reset' | 'tool_call'; readonly data: object }
+  | { readonly event: 'ping' }
+);
+interface StreamFailure {
   readonly problem: Problem;
 }
 
-const start: Place = { claim: 0, seq: 0 };
+const startPosition: StreamPosition = { claim: 0, seq: 0 };
 
-/** A turn's events from a place on, until it ends or has been watched for long enough. */
-async function* follow(
+/**
+ * Yields the events of a turn after `from`, until it has ended or the caller has waited five minutes. Example: a worker
+ * crashes after two deltas, and another runs the turn again. The positions (claim:seq) that a caller sees:
+ *
+ *   message.created 0:0 · message.delta 1:1 · message.delta 1:2 · message.reset 2:0 · message.delta 2:1 · … ·
+ *   message.completed 2:9
+ */
+async function* followTurn(
   db: Db,
-  { turn, from, access, keyed }: Watched,
-  { wake, clock, ending }: WatchingDeps,
-  gone: AbortSignal,
-): AsyncGenerator<Told | Failed> {
-  const rest = new WakeableSleep();
-  const unlisten = wake.listen(topicOf(turn.id), rest.wake);
+  { turn, from, access, hasIdempotencyKey }: FollowedTurn,
+  { wake, clock, ending }: ReplyDeps,
+  closed: AbortSignal,
+): AsyncGenerator<StreamEvent | StreamFailure> {
+  const idle = new WakeableSleep();
+  const unlisten = wake.listen(topicOf(turn.id), idle.wake);
   const startedAt = clock.now().getTime();
-  const stop = AbortSignal.any([gone, ending]);
-  let at = from ?? start;
-  let quietSince = startedAt;
+  const stop = AbortSignal.any([closed, ending]);
+  let position = from ?? startPosition;
+  let lastEventAt = startedAt;
   try {
-    if (from === undefined) yield* created(db, turn, access);
-    while (!gone.aborted) {
-      const progress = await findProgress(db, turn, at).catch(unlessPassing);
-      if (progress === undefined) return yield { problem: messageGone() };
-      if (progress !== 'unknown' && progress.claims !== at.claim) {
-        // Another run than the one followed so far: what that one said is void.
-        const begun = at.claim !== 0 && at.seq > 0;
-        at = { claim: progress.claims, seq: 0 };
-        if (begun) yield { event: 'message.reset', at, data: {} };
+    if (from === undefined) yield* createdEvent(db, turn, access);
+    while (!closed.aborted) {
+      const progress = await findProgress(db, turn, position).catch(toUnknownProgress);
+      if (progress === undefined) return yield { problem: messageDeleted() };
+      if (progress !== 'unknown' && progress.claims !== position.claim) {
+        // The turn is being run again: the deltas that the caller has seen are void.
+        const hasSentDeltas = position.claim !== 0 && position.seq > 0;
+        position = { claim: progress.claims, seq: 0 };
+        if (hasSentDeltas) yield { event: 'message.reset', position, data: {} };
       }
-      for (const { seq, piece } of progress === 'unknown' ? [] : progress.pieces) {
-        at = { ...at, seq };
-        yield pieceOf(at, piece as object);
-        quietSince = clock.now().getTime();
+      for (const { seq, delta } of progress === 'unknown' ? [] : progress.deltas) {
+        position = { ...position, seq };
+        yield toStreamEvent(position, delta);
+        lastEventAt = clock.now().getTime();
       }
-      if (progress !== 'unknown' && !progress.running)
-        return yield await ended(db, turn, access, progress.reply_id, at, keyed);
-      if (ending.aborted) return yield { problem: processEnds(keyed) };
+      if (progress !== 'unknown' && !progress.is_running)
+        return yield await finalEvent(db, turn, access, progress.reply_id, position, hasIdempotencyKey);
+      if (ending.aborted) return yield { problem: serverRestarting(hasIdempotencyKey) };
       const now = clock.now().getTime();
-      if (now - startedAt >= holdMs) return yield { problem: tooLong(turn, keyed) };
-      if (now - quietSince >= pingMs) {
-        yield { event: 'ping', at, data: null };
-        quietSince = now;
+      if (now - startedAt >= maxWaitMs) return yield { problem: replyTimeout(turn, hasIdempotencyKey) };
+      if (now - lastEventAt >= pingMs) {
+        yield { event: 'ping', position };
+        lastEventAt = now;
       }
-      await rest.sleep(Math.min(wake.pollMs(), startedAt + holdMs - now), stop);
+      await idle.sleep(Math.min(wake.pollMs(), startedAt + maxWaitMs - now), stop);
     }
   } finally {
     unlisten();
   }
 }
 
-/** A database that is away for a moment has not lost the turn: who watches goes on watching. */
-function unlessPassing(error: unknown): 'unknown' {
+/** While the database is unavailable, the progress of the turn is unknown and the caller keeps waiting. */
+function toUnknownProgress(error: unknown): 'unknown' {
   if (classifyFailure(error) === undefined) throw error;
   return 'unknown';
 }
 
-async function* created(db: Db, turn: TurnRow, { conversation }: ConversationAccess): AsyncGenerator<Told> {
+async function* createdEvent(db: Db, turn: TurnRow, { conversation }: ConversationAccess): AsyncGenerator<StreamEvent> {
   const message = await findMessage(db, conversation, turn.message_id);
-  if (message !== undefined) yield { event: 'message.created', at: start, data: presentMessage(message) };
+  if (message !== undefined) yield { event: 'message.created', position: startPosition, data: presentMessage(message) };
 }
 
-const pieceOf = (at: Place, piece: object): Told =>
-  'tool_call' in piece
-    ? { event: 'tool_call', at, data: piece.tool_call }
-    : { event: 'message.delta', at, data: piece };
+const toStreamEvent = (position: StreamPosition, delta: ReplyDelta): StreamEvent =>
+  'tool_call' in delta
+    ? { event: 'tool_call', position, data: delta.tool_call }
+    : { event: 'message.delta', position, data: delta };
 
-async function ended(
+async function finalEvent(
   db: Db,
   turn: TurnRow,
   { conversation }: ConversationAccess,
   replyId: string | null,
-  at: Place,
-  keyed: boolean,
-): Promise<Told | Failed> {
+  position: StreamPosition,
+  hasIdempotencyKey: boolean,
+): Promise<StreamEvent | StreamFailure> {
   const message = await findMessage(db, conversation, replyId ?? turn.message_id);
-  if (message === undefined) return { problem: messageGone() };
-  if (replyId === null) return { problem: modelUnavailable(keyed) };
-  return { event: 'message.completed', at: { ...at, seq: at.seq + 1 }, data: presentMessage(message) };
+  if (message === undefined) return { problem: messageDeleted() };
+  if (replyId === null) return { problem: modelUnavailable(hasIdempotencyKey) };
+  const last = { ...position, seq: position.seq + 1 };
+  return { event: 'message.completed', position: last, data: presentMessage(message) };
 }
 
-const tooLong = ({ conversation_id }: TurnRow, retrySafe: boolean) =>
-  new Problem('timeout', 'reply_timeout', 'The reply takes long. It goes on, and will be in the conversation.', {
-    retrySafe,
-    members: { conversation_id },
-  });
+const replyTimeout = ({ conversation_id }: TurnRow, retrySafe: boolean) =>
+  new Problem(
+    'timeout',
+    'reply_timeout',
+    'The reply timed out but is still being generated; it will appear in the conversation.',
+    {
+      retrySafe,
+      members: { conversation_id },
+    },
+  );
 
-const processEnds = (retrySafe: boolean) =>
-  new Problem('unavailable', 'service_unavailable', 'This process ends. The reply goes on; ask again for it.', {
-    retrySafe,
-    headers: { 'retry-after': '1' },
-  });
+const serverRestarting = (retrySafe: boolean) =>
+  new Problem(
+    'unavailable',
+    'service_unavailable',
+    'The server is restarting. Your reply is still being generated; retry to resume.',
+    {
+      retrySafe,
+      headers: { 'retry-after': '1' },
+    },
+  );
 
-const placeForm = /^([0-9a-f-]{36}):(\d{1,9}):(\d{1,9})$/;
+const lastEventIdPattern = /^([0-9a-f-]{36}):(\d{1,9}):(\d{1,9})$/;
 
-/** Where a `Last-Event-ID` says the caller left off; of this turn, where it can only be of this one. */
-export function placeOf(header: unknown, only?: string): { turnId: string; place: Place } | undefined {
+/** Parses `turn:claim:seq`. With `expectedTurnId`, an id of another turn is refused. */
+export function parseLastEventId(
+  header: unknown,
+  expectedTurnId?: string,
+): { turnId: string; position: StreamPosition } | undefined {
   if (header === undefined) return undefined;
-  const [, turnId, claim, seq] = placeForm.exec(String(header)) ?? [];
-  if (turnId === undefined || (only !== undefined && turnId !== only)) throw notOurs();
-  return { turnId, place: { claim: Number(claim), seq: Number(seq) } };
+  const [, turnId, claim, seq] = lastEventIdPattern.exec(String(header)) ?? [];
+  if (turnId === undefined || (expectedTurnId !== undefined && turnId !== expectedTurnId)) throw invalidLastEventId();
+  return { turnId, position: { claim: Number(claim), seq: Number(seq) } };
 }
 
-/** The turn a `Last-Event-ID` is of: of this conversation and this message, running or ended a few minutes ago. */
+/** Finds the turn of a `Last-Event-ID`. It must be a reply to the same content, running or ended in the last ten minutes. */
 export async function rejoinTurn(
   db: Db,
   { conversation }: ConversationAccess,
@@ -185,17 +222,17 @@ export async function rejoinTurn(
 ): Promise<TurnRow> {
   const turn = await findTurn(db, conversation, turnId);
   const message = turn && (await findMessage(db, conversation, turn.message_id));
-  const isRecent = turn?.due_at || (turn?.ended_date && now.getTime() - turn.ended_date.getTime() < resumeMs);
-  // Anything else would be answered by adding a message, which who only reconnects does not want.
-  if (turn === undefined || !isRecent || message?.content !== sent.content) throw notOurs();
+  const isRecent = turn?.due_at || (turn?.ended_date && now.getTime() - turn.ended_date.getTime() < resumableMs);
+  // Refused, because sending the content as a new message is not what a caller who reconnects wants.
+  if (turn === undefined || !isRecent || message?.content !== sent.content) throw invalidLastEventId();
   return turn;
 }
 
-const notOurs = () =>
+const invalidLastEventId = () =>
   new ValidationError([
     {
       loc: ['header', 'Last-Event-ID'],
-      msg: 'must be of a reply to this message in the last ten minutes',
+      msg: 'must be the id of an event of a reply to this message in the last ten minutes',
       type: 'value_error',
     },
   ]);

@@ -24,59 +24,54 @@ import {
   NewConversation,
   NewMessage,
   presentAgent,
-  presentListed,
+  presentListedConversation,
   presentMemory,
 } from './contract.ts';
 import {
-  beginTurn,
   createConversation,
   deleteMessage,
   getConversation,
+  resumeTurn,
   type SendAccess,
-  takeUpTurn,
+  startTurn,
 } from './conversation.ts';
 import { deleteMemory } from './memory.ts';
-import { answerTo, placeOf, rejoinTurn, type WatchingDeps } from './reply.ts';
-import {
-  type ConversationAccess,
-  findConversation,
-  findMemory,
-  listAgents,
-  listConversations,
-  listMemories,
-  type Place,
-  type TurnRow,
-} from './store.ts';
+import { answerWithReply, parseLastEventId, type ReplyDeps, rejoinTurn } from './reply.ts';
+import { listAgents } from './store/agents.ts';
+import { type ConversationAccess, findConversation, listConversations } from './store/conversations.ts';
+import type { StreamPosition } from './store/deltas.ts';
+import { findMemory, listMemories } from './store/memories.ts';
+import type { TurnRow } from './store/turns.ts';
 
-export interface AgentDeps extends WatchingDeps {
+export interface AgentDeps extends ReplyDeps {
   readonly cursors: Cursors;
   readonly model: LanguageModel;
 }
 
 export const agentRoutes = (deps: AgentDeps): Route[] => [
-  ...lives(deps.cursors),
-  ...conversations(deps),
-  ...memories(deps.cursors),
+  ...crudRoutes(deps.cursors),
+  ...conversationRoutes(deps),
+  ...memoryRoutes(deps.cursors),
 ];
 
-const own = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs: 'app viewer, own only' });
-const ownConversation = own(nestedResource(agentAs('viewer'), 'conversation', findConversation));
-const ownMemory = own(nestedResource(agentAs('viewer'), 'memory', findMemory));
+const ownOnly = <Proof>(guard: Guard<Proof>): Guard<Proof> => ({ ...guard, needs: 'app viewer, own only' });
+const ownConversation = ownOnly(nestedResource(agentAs('viewer'), 'conversation', findConversation));
+const ownMemory = ownOnly(nestedResource(agentAs('viewer'), 'memory', findMemory));
 
-/** Asked here, after every guard and before any transaction: a model that is away must not hold one open. */
-const knowingTheModel = (guard: Guard<ConversationAccess>, model: LanguageModel): Guard<SendAccess> => ({
+/** Checks the model after all guards and before any transaction, so that a slow model does not keep one open. */
+const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel): Guard<SendAccess> => ({
   ...guard,
   decide: (found, exchange) => guard.decide(found, exchange) as SendAccess,
   loadNested: async (db, proof, exchange) => {
     const access = (await guard.loadNested?.(db, proof, exchange)) ?? proof;
-    return { ...access, model_answers: await model.check() };
+    return { ...access, is_model_available: await model.check() };
   },
 });
 
-// A row that went to the trash after the caller was let in.
-const gone = { status: 404, code: 'app_not_found' } as const;
+// The agent was deleted after the guard had found it.
+const deletedSince = { status: 404, code: 'app_not_found' } as const;
 
-const lives = (cursors: Cursors): Route[] => [
+const crudRoutes = (cursors: Cursors): Route[] => [
   route({
     name: 'listAgents',
     method: 'GET',
@@ -126,40 +121,40 @@ const lives = (cursors: Cursors): Route[] => [
     name: 'updateAgent',
     method: 'PATCH',
     path: '/api/agents/{agent_id}',
-    summary: 'Change an agent; what is left out stays',
-    description: 'What an agent has as any app does (slug, visibility, owner, …) is changed by `updateApp`.',
+    summary: 'Change an agent. Fields that are left out keep their values',
+    description: 'The fields it shares with all apps (slug, visibility, owner, …) are changed by `updateApp`.',
     credentials: writeCredentials,
     access: agentAs('editor'),
     limit: perMinute(60, 'caller'),
     body: AgentChange,
     audits: ['app.updated'],
     answers: { 200: Agent },
-    refusals: [gone],
+    refusals: [deletedSince],
     handle: ({ db, access, body, now }) => changeAgent(db, access, body, now),
   }),
   route({
     name: 'deleteAgent',
     method: 'DELETE',
     path: '/api/agents/{agent_id}',
-    summary: 'Put an agent in the trash; it can be restored for 30 days',
+    summary: 'Move an agent to the trash. It can be restored for 30 days',
     credentials: writeCredentials,
     access: agentAs('owner'),
     limit: perMinute(30, 'caller'),
     audits: ['app.deleted'],
     answers: { 200: Success },
-    refusals: [gone],
+    refusals: [deletedSince],
     handle: ({ db, access, now }) => deleteAgent(db, access, now),
   }),
 ];
 
-const conversations = (deps: AgentDeps): Route[] => [
+const conversationRoutes = (deps: AgentDeps): Route[] => [
   route({
     name: 'createConversation',
     method: 'POST',
     path: '/api/agents/{agent_id}/conversations',
-    summary: 'Begin the caller’s conversation with an agent',
+    summary: 'Create the caller’s conversation with an agent',
     description:
-      'There is one per person and agent: a repeat gives it as it is (`X-Changed: false`), with the metadata of the first call.',
+      'There is one per person and agent. A repeated call returns it unchanged (`X-Changed: false`), with the metadata of the first call.',
     credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
@@ -177,13 +172,13 @@ const conversations = (deps: AgentDeps): Route[] => [
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
     answers: { 200: z.array(ListedConversation) },
-    handle: async ({ db, access }) => (await listConversations(db, access)).map(presentListed),
+    handle: async ({ db, access }) => (await listConversations(db, access)).map(presentListedConversation),
   }),
   route({
     name: 'getConversation',
     method: 'GET',
     path: '/api/agents/{agent_id}/conversations/{conversation_id}',
-    summary: 'Read the caller’s own conversation: its newest messages, or those before one, oldest first',
+    summary: 'Read the caller’s own conversation with its newest messages, or those before a given one, oldest first',
     credentials: readCredentials,
     access: ownConversation,
     limit: perMinute(120, 'caller'),
@@ -208,21 +203,21 @@ const conversations = (deps: AgentDeps): Route[] => [
 
 function sendAgentMessage(deps: AgentDeps): Route {
   type Headers = Readonly<Record<string, string | string[] | undefined>>;
-  const watching = (turn: TurnRow, access: SendAccess, headers: Headers, from: Place | undefined) => {
-    const keyed = headers['idempotency-key'] !== undefined;
+  const answer = (turn: TurnRow, access: SendAccess, headers: Headers, from: StreamPosition | undefined) => {
+    const hasIdempotencyKey = headers['idempotency-key'] !== undefined;
     return resumableAnswer({ turn_id: turn.id }, (db) =>
-      answerTo(db, headers.accept, { turn, from, access, keyed }, deps),
+      answerWithReply(db, headers.accept, { turn, from, access, hasIdempotencyKey }, deps),
     );
   };
   return route({
     name: 'sendAgentMessage',
     method: 'POST',
     path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages',
-    summary: 'Say something to an agent, and get its reply',
+    summary: 'Send a message to an agent and get its reply',
     description:
-      'Held open until the reply is whole, at most 5 minutes. With `Accept: text/event-stream` the reply is streamed: `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply begins again: forget what came), `message.completed` or `error`. Cut off, send the same again with `Last-Event-ID`, or with the same `Idempotency-Key`: nothing is said twice.',
+      'Answers when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply starts again: discard the deltas so far) and `message.completed` or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
     credentials: writeCredentials,
-    access: knowingTheModel(ownConversation, deps.model),
+    access: withModelCheck(ownConversation, deps.model),
     limit: perMinute(20, 'caller'),
     idempotency: 'optional',
     body: NewMessage,
@@ -237,27 +232,27 @@ function sendAgentMessage(deps: AgentDeps): Route {
       { status: 504, code: 'reply_timeout' },
     ],
     handle: async ({ db, access, body, headers, now }) => {
-      const left = placeOf(headers['last-event-id']);
+      const left = parseLastEventId(headers['last-event-id']);
       const turn =
         left === undefined
-          ? await beginTurn(db, access, body, deps, now)
+          ? await startTurn(db, access, body, deps, now)
           : await rejoinTurn(db, access, left.turnId, body, now);
-      return watching(turn, access, headers, left?.place);
+      return answer(turn, access, headers, left?.position);
     },
     resume: async ({ db, access, headers, now }, begun) => {
       const { turn_id } = begun as { turn_id: string };
-      const left = placeOf(headers['last-event-id'], turn_id); // before anything is taken up, and paid for, again
-      return watching(await takeUpTurn(db, access, turn_id, deps, now), access, headers, left?.place);
+      const left = parseLastEventId(headers['last-event-id'], turn_id); // checked before the turn is run, and paid for, again
+      return answer(await resumeTurn(db, access, turn_id, deps, now), access, headers, left?.position);
     },
   });
 }
 
-const memories = (cursors: Cursors): Route[] => [
+const memoryRoutes = (cursors: Cursors): Route[] => [
   route({
     name: 'listMemories',
     method: 'GET',
     path: '/api/agents/{agent_id}/memory',
-    summary: 'List what an agent remembers of the caller, and for everybody',
+    summary: 'List an agent’s memories about the caller and its global ones',
     credentials: writeCredentials,
     access: agentAs('viewer'),
     limit: perMinute(60, 'caller'),
@@ -274,7 +269,7 @@ const memories = (cursors: Cursors): Route[] => [
     name: 'deleteMemory',
     method: 'DELETE',
     path: '/api/agents/{agent_id}/memory/{memory_id}',
-    summary: 'Have an agent forget something about the caller',
+    summary: 'Delete a memory about the caller',
     credentials: writeCredentials,
     access: ownMemory,
     limit: perMinute(60, 'caller'),

@@ -1,5 +1,5 @@
-// Owns the language model: any server that speaks the OpenAI chat completions protocol, by the address and key the
-// operator sets. That it cannot answer is a value of the answer, not an exception.
+// Owns the client for language models: any server with the OpenAI chat completions protocol, at the address and with the
+// key that the operator sets. A model that can't answer is a return value, not an exception.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, stepCountIs, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
 import type { z } from 'zod';
@@ -8,7 +8,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly parameters: z.ZodType;
-  /** Gives what the model is told of it. What it throws, the model is told as an error, and goes on. */
+  /** Returns the result for the model. An error it throws is passed to the model, which continues. */
   run(input: never): Promise<string>;
 }
 
@@ -21,7 +21,7 @@ export interface ToolCall {
 }
 
 export interface ReplyRequest {
-  /** Null: the installation's default. */
+  /** Null: the installation's default model. */
   readonly model: string | null;
   readonly instructions: string;
   readonly messages: readonly { role: 'user' | 'assistant'; content: string }[];
@@ -29,7 +29,7 @@ export interface ReplyRequest {
   readonly signal: AbortSignal;
 }
 
-/** A piece of a reply on its way: the texts in a row are its content; a tool call comes when it begins and when it ends. */
+/** A part of a reply. The texts in order are its content. A tool call is sent when it starts and when it ends. */
 export type ReplyDelta = { readonly text: string } | { readonly tool_call: ToolCall };
 
 export interface Usage {
@@ -41,22 +41,22 @@ export interface CompletedReply {
   readonly outcome: 'completed';
   readonly content: string;
   readonly tool_calls: readonly ToolCall[];
-  /** Null where the server does not tell. */
+  /** Null if the server does not report it. */
   readonly usage: Usage | null;
   readonly model: string;
 }
 
 export interface UnavailableReply {
   readonly outcome: 'unavailable';
-  /** `off`: none is set up. `cut`: it ended before it had finished. */
+  /** `off`: no model is configured. `cut`: the connection ended before the reply was complete. */
   readonly reason: 'off' | 'unreachable' | 'refused' | 'cut' | 'malformed' | 'timeout' | 'cancelled';
 }
 
 export interface LanguageModel {
   readonly configured: boolean;
-  /** Whether a reply can be asked for now: a cheap question, whose answer is good for a moment. */
+  /** Whether the model is available. Cheap: the result is cached for a few seconds. */
   check(): Promise<boolean>;
-  reply(asked: ReplyRequest, onPiece: (piece: ReplyDelta) => void): Promise<CompletedReply | UnavailableReply>;
+  reply(request: ReplyRequest, onDelta: (delta: ReplyDelta) => void): Promise<CompletedReply | UnavailableReply>;
 }
 
 export interface ModelSettings {
@@ -65,33 +65,37 @@ export interface ModelSettings {
   readonly name: string;
 }
 
-const checkMs = 2_000;
-const freshMs = { reachable: 5_000, unreachable: 500 };
+const checkTimeoutMs = 2_000;
+const cacheMs = { reachable: 5_000, unreachable: 500 };
 const maxSteps = 8;
 const maxOutputTokens = 8_192;
-const patience = { totalMs: 9 * 60_000, chunkMs: 60_000 };
+const replyTimeout = { totalMs: 9 * 60_000, chunkMs: 60_000 };
 
-const off: LanguageModel = {
+const notConfigured: LanguageModel = {
   configured: false,
   check: async () => false,
   reply: async () => ({ outcome: 'unavailable', reason: 'off' }),
 };
 
 export function openLanguageModel({ url, apiKey, name }: ModelSettings): LanguageModel {
-  if (url === undefined) return off;
+  if (url === undefined) return notConfigured;
   const provider = createOpenAICompatible({ name: 'model', baseURL: url, apiKey, includeUsage: true });
   return {
     configured: true,
-    check: remembered(() => isReachable(url, apiKey)),
-    reply: (asked, onPiece) => reply(provider(asked.model ?? name), asked, onPiece),
+    check: cache(() => isReachable(url, apiKey)),
+    reply: (request, onDelta) => reply(provider(request.model ?? name), request, onDelta),
   };
 }
 
-/** Any answer will do but one that says that no request will be served. */
+/** Any answer counts, except those that mean that no request will be served. */
 async function isReachable(url: string, apiKey: string | undefined): Promise<boolean> {
   try {
     const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-    const answer = await fetch(`${url}/models`, { headers, signal: AbortSignal.timeout(checkMs), redirect: 'error' });
+    const answer = await fetch(`${url}/models`, {
+      headers,
+      signal: AbortSignal.timeout(checkTimeoutMs),
+      redirect: 'error',
+    });
     await answer.body?.cancel();
     return answer.status < 500 && answer.status !== 401 && answer.status !== 403;
   } catch {
@@ -99,91 +103,92 @@ async function isReachable(url: string, apiKey: string | undefined): Promise<boo
   }
 }
 
-/** One question at a time, however many ask. */
-function remembered(ask: () => Promise<boolean>): () => Promise<boolean> {
-  let asking: Promise<boolean> | undefined;
-  let known = { reachable: false, until: 0 };
+/** Caches the result, and runs one check at a time for all callers. */
+function cache(check: () => Promise<boolean>): () => Promise<boolean> {
+  let checking: Promise<boolean> | undefined;
+  let cached = { reachable: false, until: 0 };
   return async () => {
-    if (performance.now() < known.until) return known.reachable;
-    asking ??= ask().finally(() => {
-      asking = undefined;
+    if (performance.now() < cached.until) return cached.reachable;
+    checking ??= check().finally(() => {
+      checking = undefined;
     });
-    const reachable = await asking;
-    known = { reachable, until: performance.now() + (reachable ? freshMs.reachable : freshMs.unreachable) };
+    const reachable = await checking;
+    cached = { reachable, until: performance.now() + (reachable ? cacheMs.reachable : cacheMs.unreachable) };
     return reachable;
   };
 }
 
 async function reply(
   model: Parameters<typeof streamText>[0]['model'],
-  asked: ReplyRequest,
-  onPiece: (piece: ReplyDelta) => void,
+  request: ReplyRequest,
+  onDelta: (delta: ReplyDelta) => void,
 ): Promise<CompletedReply | UnavailableReply> {
-  const draft = new Draft(onPiece);
+  const builder = new ReplyBuilder(onDelta);
   const { fullStream } = streamText({
     model,
-    system: asked.instructions,
-    messages: asked.messages.map(({ role, content }) => ({ role, content })),
-    tools: Object.fromEntries(asked.tools.map((each) => [each.name, asTool(each)])) as ToolSet,
+    system: request.instructions,
+    messages: request.messages.map(({ role, content }) => ({ role, content })),
+    tools: Object.fromEntries(request.tools.map((each) => [each.name, toSdkTool(each)])) as ToolSet,
     stopWhen: stepCountIs(maxSteps),
     maxOutputTokens,
-    maxRetries: 0, // whoever asked decides whether to ask again
-    abortSignal: asked.signal,
-    timeout: patience,
-    onError: () => {}, // told below, as a part of the stream
+    maxRetries: 0, // the caller decides whether to retry
+    abortSignal: request.signal,
+    timeout: replyTimeout,
+    onError: () => {}, // errors are handled below, as parts of the stream
   });
   try {
     for await (const part of fullStream) {
-      const failed = draft.take(part);
-      if (failed !== undefined) return { outcome: 'unavailable', reason: asked.signal.aborted ? 'cancelled' : failed };
+      const failed = builder.add(part);
+      if (failed !== undefined)
+        return { outcome: 'unavailable', reason: request.signal.aborted ? 'cancelled' : failed };
     }
   } catch (error) {
-    return { outcome: 'unavailable', reason: asked.signal.aborted ? 'cancelled' : reasonOf(error) };
+    return { outcome: 'unavailable', reason: request.signal.aborted ? 'cancelled' : classifyError(error) };
   }
-  return draft.completed();
+  return builder.finish();
 }
 
-const asTool = ({ description, parameters, run }: Tool) =>
+const toSdkTool = ({ description, parameters, run }: Tool) =>
   tool({ description, inputSchema: parameters, execute: (input: unknown) => run(input as never) });
 
-/** A reply as it grows. */
-class Draft {
+/** Collects a reply from the parts of its stream. */
+class ReplyBuilder {
   #content = '';
-  #begun = false;
+  #hasTextInStep = false;
   #model = '';
   #finished = false;
   #usage: Usage | null = null;
-  readonly #calls = new Map<string, ToolCall>();
-  readonly #onPiece: (piece: ReplyDelta) => void;
+  readonly #toolCalls = new Map<string, ToolCall>();
+  readonly #onDelta: (delta: ReplyDelta) => void;
 
-  constructor(onPiece: (piece: ReplyDelta) => void) {
-    this.#onPiece = onPiece;
+  constructor(onDelta: (delta: ReplyDelta) => void) {
+    this.#onDelta = onDelta;
   }
 
-  /** Gives why the reply has failed, once it has. */
-  take(part: TextStreamPart<ToolSet>): UnavailableReply['reason'] | undefined {
+  /** Returns the reason if this part means that the reply has failed. */
+  add(part: TextStreamPart<ToolSet>): UnavailableReply['reason'] | undefined {
     switch (part.type) {
       case 'start-step':
-        this.#begun = false;
+        this.#hasTextInStep = false;
         return undefined;
       case 'text-delta':
-        return this.#write(part.text);
+        return this.#addText(part.text);
       case 'tool-call':
-        return this.#call(part.toolCallId, part.toolName, textOf(part.input), 'running', null);
+        return this.#addToolCall(part.toolCallId, part.toolName, toText(part.input), 'running', null);
       case 'tool-result':
-        return this.#call(part.toolCallId, part.toolName, textOf(part.input), 'success', textOf(part.output));
+        return this.#addToolCall(part.toolCallId, part.toolName, toText(part.input), 'success', toText(part.output));
       case 'tool-error':
-        return this.#call(part.toolCallId, part.toolName, textOf(part.input), 'error', messageOf(part.error));
+        return this.#addToolCall(part.toolCallId, part.toolName, toText(part.input), 'error', toMessage(part.error));
       case 'finish-step':
         this.#model = part.response.modelId;
-        // A server that ends without saying why it ends has not finished.
+        // Without a finish reason the server has not completed the reply.
         return part.rawFinishReason === undefined ? 'cut' : undefined;
       case 'finish':
         this.#finished = true;
-        this.#usage = usageOf(part.totalUsage);
+        this.#usage = toUsage(part.totalUsage);
         return undefined;
       case 'error':
-        return reasonOf(part.error);
+        return classifyError(part.error);
       case 'abort':
         return 'timeout';
       default:
@@ -191,22 +196,22 @@ class Draft {
     }
   }
 
-  completed(): CompletedReply | UnavailableReply {
+  finish(): CompletedReply | UnavailableReply {
     if (!this.#finished) return { outcome: 'unavailable', reason: 'cut' };
-    const tool_calls = [...this.#calls.values()];
+    const tool_calls = [...this.#toolCalls.values()];
     return { outcome: 'completed', content: this.#content, tool_calls, usage: this.#usage, model: this.#model };
   }
 
-  /** What it says after a tool call is a paragraph of its own. */
-  #write(text: string): undefined {
+  /** Text after a tool call starts a new paragraph. */
+  #addText(text: string): undefined {
     if (text === '') return;
-    const more = !this.#begun && this.#content !== '' ? `\n\n${text}` : text;
-    this.#begun = true;
+    const more = !this.#hasTextInStep && this.#content !== '' ? `\n\n${text}` : text;
+    this.#hasTextInStep = true;
     this.#content += more;
-    this.#onPiece({ text: more });
+    this.#onDelta({ text: more });
   }
 
-  #call(
+  #addToolCall(
     id: string,
     name: string,
     arguments_string: string,
@@ -214,23 +219,23 @@ class Draft {
     results: string | null,
   ): undefined {
     const tool_call = { id, name, arguments_string, status, results };
-    this.#calls.set(id, tool_call);
-    this.#onPiece({ tool_call });
+    this.#toolCalls.set(id, tool_call);
+    this.#onDelta({ tool_call });
   }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 1_000);
+const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 1_000);
 
-function usageOf(usage: { inputTokens: number | undefined; outputTokens: number | undefined }): Usage | null {
+function toUsage(usage: { inputTokens: number | undefined; outputTokens: number | undefined }): Usage | null {
   const { inputTokens, outputTokens } = usage;
   if (inputTokens === undefined || outputTokens === undefined) return null;
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens };
 }
 
-/** Only the kind of failure: what a vendor writes may repeat what it was sent. */
-function reasonOf(error: unknown): UnavailableReply['reason'] {
+/** Only the kind of failure: a vendor's message may repeat what it was sent. */
+function classifyError(error: unknown): UnavailableReply['reason'] {
   if (APICallError.isInstance(error)) {
     if (error.statusCode === undefined) return 'unreachable';
     return error.statusCode < 400 ? 'cut' : 'refused';

@@ -1,4 +1,4 @@
-// The gateway against a server that speaks the real protocol, well and badly.
+// The gateway against a sandbox with the real protocol, with good and bad answers.
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Behaviour, startModelSandbox } from '../../../../sandbox/src/model.ts';
@@ -12,19 +12,19 @@ beforeEach(() => {
   sandbox.script(() => ({ text: 'One two three.', usage: { prompt_tokens: 7, completion_tokens: 3 } }));
 });
 
-const asked = (more: Partial<ReplyRequest> = {}): ReplyRequest => ({
+const request = (fields: Partial<ReplyRequest> = {}): ReplyRequest => ({
   model: null,
   instructions: 'Be brief.',
   messages: [{ role: 'user', content: 'Hello' }],
   tools: [],
   signal: new AbortController().signal,
-  ...more,
+  ...fields,
 });
 
 describe('a reply', () => {
-  it('streams, adds up to its content, and tells its tokens and model', async () => {
-    const pieces: ReplyDelta[] = [];
-    const got = await model.reply(asked(), (piece) => pieces.push(piece));
+  it('is streamed, and completed with its content, tokens and model', async () => {
+    const deltas: ReplyDelta[] = [];
+    const got = await model.reply(request(), (delta) => deltas.push(delta));
     expect(got).toEqual({
       outcome: 'completed',
       content: 'One two three.',
@@ -32,7 +32,7 @@ describe('a reply', () => {
       usage: { prompt_tokens: 7, completion_tokens: 3 },
       model: 'default-model',
     });
-    expect(pieces).toEqual([{ text: 'One' }, { text: ' two' }, { text: ' three.' }]);
+    expect(deltas).toEqual([{ text: 'One' }, { text: ' two' }, { text: ' three.' }]);
     expect(sandbox.requests.at(-1)).toMatchObject({
       model: 'default-model',
       messages: [
@@ -42,7 +42,7 @@ describe('a reply', () => {
     });
   });
 
-  it('calls tools with checked arguments, hears their results and goes on', async () => {
+  it('calls tools with validated arguments and continues with their results', async () => {
     sandbox.script(({ messages }) =>
       messages.at(-1)?.role === 'tool'
         ? { text: 'Done.', usage: { prompt_tokens: 5, completion_tokens: 1 } }
@@ -61,8 +61,8 @@ describe('a reply', () => {
       parameters: z.object({ a: z.number(), b: z.number() }),
       run: async ({ a, b }: { a: number; b: number }) => String(a + b),
     };
-    const pieces: ReplyDelta[] = [];
-    const got = await model.reply(asked({ tools: [add] }), (piece) => pieces.push(piece));
+    const deltas: ReplyDelta[] = [];
+    const got = await model.reply(request({ tools: [add] }), (delta) => deltas.push(delta));
     expect(got).toMatchObject({
       outcome: 'completed',
       content: 'A moment.\n\nDone.',
@@ -72,18 +72,18 @@ describe('a reply', () => {
       ],
       usage: { prompt_tokens: 9, completion_tokens: 3 },
     });
-    const told = pieces.map((piece) => ('text' in piece ? piece.text : piece.tool_call.status));
-    expect(told.join('|')).toContain('running');
-    expect(told.filter((text) => !/^(running|success|error)$/.test(text)).join('')).toBe('A moment.\n\nDone.');
+    const parts = deltas.map((delta) => ('text' in delta ? delta.text : delta.tool_call.status));
+    expect(parts.join('|')).toContain('running');
+    expect(parts.filter((text) => !/^(running|success|error)$/.test(text)).join('')).toBe('A moment.\n\nDone.');
   });
 
-  it('has no usage where the server tells none', async () => {
+  it('has no usage if the server reports none', async () => {
     sandbox.script(() => ({ text: 'Hi', usage: null }));
-    expect(await model.reply(asked(), () => {})).toMatchObject({ outcome: 'completed', usage: null });
+    expect(await model.reply(request(), () => {})).toMatchObject({ outcome: 'completed', usage: null });
   });
 });
 
-describe('a model that cannot answer is a value', () => {
+describe('a model that can’t answer returns a reason', () => {
   it.each<[Behaviour, string]>([
     [401, 'refused'],
     [429, 'refused'],
@@ -92,27 +92,27 @@ describe('a model that cannot answer is a value', () => {
     ['malformed', 'malformed'],
   ])('%s: %s', async (how, reason) => {
     sandbox.behave(how);
-    expect(await model.reply(asked(), () => {})).toEqual({ outcome: 'unavailable', reason });
+    expect(await model.reply(request(), () => {})).toEqual({ outcome: 'unavailable', reason });
   });
 
-  it('cancelled: nothing more is read', async () => {
+  it('cancelled: stops reading', async () => {
     sandbox.behave('slow');
     const cancel = new AbortController();
-    const replying = model.reply(asked({ signal: cancel.signal }), () => cancel.abort());
+    const replying = model.reply(request({ signal: cancel.signal }), () => cancel.abort());
     expect(await replying).toEqual({ outcome: 'unavailable', reason: 'cancelled' });
   });
 
-  it('unreachable, and not set up at all', async () => {
+  it('unreachable, or not configured', async () => {
     const nowhere = openLanguageModel({ url: 'http://127.0.0.1:1/v1', apiKey: undefined, name: 'x' });
-    expect(await nowhere.reply(asked(), () => {})).toEqual({ outcome: 'unavailable', reason: 'unreachable' });
+    expect(await nowhere.reply(request(), () => {})).toEqual({ outcome: 'unavailable', reason: 'unreachable' });
     expect(await nowhere.check()).toBe(false);
     const none = openLanguageModel({ url: undefined, apiKey: undefined, name: 'x' });
-    expect(await none.reply(asked(), () => {})).toEqual({ outcome: 'unavailable', reason: 'off' });
+    expect(await none.reply(request(), () => {})).toEqual({ outcome: 'unavailable', reason: 'off' });
     expect(await none.check()).toBe(false);
   });
 });
 
-it('knows whether it would be answered: asks once for many, and again after a moment', async () => {
+it('check runs once for concurrent callers, and again when its cached result has expired', async () => {
   const fresh = openLanguageModel({ url: sandbox.url, apiKey: undefined, name: 'x' });
   sandbox.behave(500);
   expect(await Promise.all([fresh.check(), fresh.check()])).toEqual([false, false]);

@@ -1,0 +1,36 @@
+// Owns the queries on the table `agents`: the settings that an agent has beyond those of any app.
+import { sql } from 'kysely';
+import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import { selectAppList } from '../../../core/identity/app-list.ts';
+import type { Position } from '../../../kit/http/cursor.ts';
+import type { Db } from '../../../tables.ts';
+import type { AgentQuery, AgentSettings } from '../contract.ts';
+import type { RowKey } from './row-key.ts';
+
+export const findAgent = (db: Db, { workspace_id, id }: RowKey): Promise<AgentSettings | undefined> =>
+  db
+    .selectFrom('agents')
+    .where('workspace_id', '=', workspace_id)
+    .where('app_id', '=', id)
+    .select(['instructions', 'model'])
+    .executeTakeFirst();
+
+export async function saveAgent(db: Db, { workspace_id, id }: RowKey, own: AgentSettings): Promise<void> {
+  await db
+    .insertInto('agents')
+    .values({ workspace_id, app_id: id, ...own })
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'app_id']).doUpdateSet(own))
+    .execute();
+}
+
+export const listAgents = (db: Db, access: WorkspaceAccess, query: AgentQuery, after: Position | undefined) =>
+  selectAppList(db, access, query, after)
+    .where('apps.app_type', '=', 'user_agent')
+    .leftJoin('agents', (join) =>
+      join
+        .onRef('agents.workspace_id', '=', 'apps.workspace_id')
+        .onRef('agents.app_id', '=', 'apps.id')
+        .on('agents.workspace_id', '=', access.workspace_id),
+    )
+    .select((is) => [is.fn.coalesce('agents.instructions', sql<string>`''`).as('instructions'), 'agents.model'])
+    .execute();

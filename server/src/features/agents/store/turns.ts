@@ -1,0 +1,88 @@
+// Owns the queries on turns, the queue table of replies.
+import { type Selectable, sql } from 'kysely';
+import type { QueueRow } from '../../../kit/background/queues/queue.ts';
+import { idOrNull, newId } from '../../../kit/ids.ts';
+import type { Db, Tables } from '../../../tables.ts';
+import type { RowKey } from './row-key.ts';
+
+export type TurnRow = Selectable<Tables['agent_turns']> & QueueRow;
+
+const selectTurns = (db: Db, { workspace_id, id }: RowKey) =>
+  db.selectFrom('agent_turns').where('workspace_id', '=', workspace_id).where('conversation_id', '=', id);
+
+export const findTurn = (db: Db, conversation: RowKey, id: string) =>
+  selectTurns(db, conversation).where('id', '=', idOrNull(id)).selectAll().executeTakeFirst();
+
+export const findRunningTurn = (db: Db, conversation: RowKey) =>
+  selectTurns(db, conversation).where('due_at', 'is not', null).select('id').executeTakeFirst();
+
+// Queues use the database's clock.
+const dueNow = sql<Date>`clock_timestamp()`;
+
+export const insertTurn = (
+  db: Db,
+  conversation: RowKey,
+  turn: { message_id: string; reservation_id: string; may_save_memories: boolean },
+  now: Date,
+) =>
+  db
+    .insertInto('agent_turns')
+    .values({
+      ...turn,
+      id: newId(),
+      workspace_id: conversation.workspace_id,
+      conversation_id: conversation.id,
+      created_date: now,
+      due_at: dueNow,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+
+/** Makes a failed turn due again, as if it had never run. */
+export async function restartTurn(
+  db: Db,
+  turn: TurnRow,
+  fields: { reservation_id: string; may_save_memories: boolean },
+) {
+  await db
+    .deleteFrom('agent_deltas')
+    .where('workspace_id', '=', turn.workspace_id)
+    .where('turn_id', '=', turn.id)
+    .execute();
+  return db
+    .updateTable('agent_turns')
+    .set({
+      ...fields,
+      due_at: dueNow,
+      ended_date: null,
+      failed_at: null,
+      last_error: null,
+      failures: 0,
+      crash_count: 0,
+    })
+    .where('workspace_id', '=', turn.workspace_id)
+    .where('id', '=', turn.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function saveTurnEnd(db: Db, { workspace_id, id }: RowKey, reply_id: string | null, now: Date) {
+  await db
+    .updateTable('agent_turns')
+    .set({ reply_id, ended_date: now })
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .execute();
+}
+
+const turnsKeptMs = 2 * 24 * 60 * 60 * 1000;
+
+const maxRemovedAtOnce = 5_000;
+
+/** Removes turns that no Idempotency-Key can refer to any more. Returns how many. */
+export async function removeOldTurns(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from agent_turns where id in (
+    select id from agent_turns where due_at is null and created_date < ${new Date(now.getTime() - turnsKeptMs)}
+    limit ${maxRemovedAtOnce} for update skip locked)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
