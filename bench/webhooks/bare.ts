@@ -2,7 +2,7 @@
 // and does nothing else.
 
 import { sendAttempt } from '../../server/src/features/webhooks/attempt.ts';
-import { newSecret, secretLocation, signerWith } from '../../server/src/features/webhooks/signing.ts';
+import { createSigner, newSecret, secretLocation } from '../../server/src/features/webhooks/signing.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { parseAllowList } from '../../server/src/kit/outbound/address.ts';
 import { openOutbound } from '../../server/src/kit/outbound/outbound.ts';
@@ -21,7 +21,7 @@ type Webhook = Parameters<typeof sendAttempt>[1];
 
 const outbound = openOutbound({ allow: parseAllowList('127.20.0.0/16') });
 const secrets = createSecrets([{ id: 'one', key: Buffer.alloc(32, 1) }]);
-const parts = { outbound, signer: signerWith(secrets) };
+const parts = { outbound, signer: createSigner(secrets) };
 const none = { previous_secret: null, previous_secret_expires_at: null };
 let owners: Webhook[][] = [];
 

@@ -1,4 +1,4 @@
-// Owns one attempt to deliver: what is sent, and what came back (docs/contract.md §4.4, §4.5).
+// Owns one attempt: the request that is sent, and what is kept of the response (docs/api/webhooks.md#deliveries).
 import type { Outbound } from '../../kit/outbound/outbound.ts';
 import { errorType, type Outcome } from '../../kit/outbound/outcome.ts';
 import { toStorableText } from '../../kit/text.ts';
@@ -8,7 +8,7 @@ import type { Signer } from './signing.ts';
 export interface DeliveryRequest {
   readonly delivery_id: string;
   readonly event_type: string;
-  /** Undefined for a test: it is no part of the sequence. */
+  /** Undefined for a test, which has no sequence number. */
   readonly sequence?: number;
   readonly attempt: number;
   readonly body: string;
@@ -21,7 +21,7 @@ export interface DeliveryAttempt {
   readonly status_code: number | null;
   readonly error_type: string | null;
   readonly response_body: string | null;
-  /** How long the other side asks to be left alone. */
+  /** From the `Retry-After` of a 429 or 503; otherwise 0. */
   readonly retryAfterMs: number;
 }
 
@@ -30,8 +30,8 @@ export interface AttemptDeps {
   readonly signer: Signer;
 }
 
-const longestMs = 10_000;
-const bodyBytes = 512;
+const timeoutMs = 10_000;
+const maxResponseBytes = 512;
 
 export async function sendAttempt(
   { outbound, signer }: AttemptDeps,
@@ -39,11 +39,11 @@ export async function sendAttempt(
     WebhookRow,
     'id' | 'workspace_id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at'
   >,
-  sending: DeliveryRequest,
+  request: DeliveryRequest,
   now: Date,
   signal?: AbortSignal,
 ): Promise<DeliveryAttempt> {
-  const { delivery_id, event_type, sequence, attempt, body } = sending;
+  const { delivery_id, event_type, sequence, attempt, body } = request;
   const outcome = await outbound.send({
     owner: webhook.workspace_id,
     method: 'POST',
@@ -58,58 +58,62 @@ export async function sendAttempt(
       ...signer.headersFor(webhook, delivery_id, body, now),
     },
     body,
-    maxBodyBytes: bodyBytes,
-    timeoutMs: longestMs,
+    maxBodyBytes: maxResponseBytes,
+    timeoutMs,
     signal,
   });
   return readOutcome(outcome, now);
 }
 
 function readOutcome(outcome: Outcome, now: Date): DeliveryAttempt {
-  const made = { attempted_at: now, duration_ms: outcome.ms, error_type: errorType(outcome) };
+  const common = { attempted_at: now, duration_ms: outcome.ms, error_type: errorType(outcome) };
   if (outcome.outcome !== 'answered')
-    return { ...made, ok: false, status_code: null, response_body: null, retryAfterMs: 0 };
-  const { status, headers, body, truncated: cut } = outcome;
+    return { ...common, ok: false, status_code: null, response_body: null, retryAfterMs: 0 };
+  const { status, headers, body, truncated } = outcome;
   return {
-    ...made,
+    ...common,
     ok: status >= 200 && status < 300,
     status_code: status,
-    response_body: truncateBody(body, cut),
+    response_body: truncateBody(body, truncated),
     retryAfterMs: status === 429 || status === 503 ? parseRetryAfter(headers['retry-after'], now) : 0,
   };
 }
 
-/** At most 512 bytes, cut between characters; what is no text becomes a replacement character. */
-function truncateBody(body: Buffer, cut: boolean): string {
+/** At most 512 bytes, cut between characters. Invalid UTF-8 becomes U+FFFD. */
+function truncateBody(body: Buffer, truncated: boolean): string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  // Told that more will come, the decoder keeps back the part of a character at the end.
-  let text = toStorableText(decoder.decode(body.subarray(0, bodyBytes), { stream: cut || body.length > bodyBytes }));
-  while (Buffer.byteLength(text) > bodyBytes) text = text.slice(0, -1).replace(/[\ud800-\udbff]$/, '');
+  // With `stream`, the decoder leaves out an incomplete character at the end instead of replacing it.
+  let text = toStorableText(
+    decoder.decode(body.subarray(0, maxResponseBytes), { stream: truncated || body.length > maxResponseBytes }),
+  );
+  while (Buffer.byteLength(text) > maxResponseBytes) text = text.slice(0, -1).replace(/[\ud800-\udbff]$/, '');
   return text;
 }
 
-const longestWaitMs = 12 * 60 * 60 * 1000;
+const maxRetryAfterMs = 12 * 60 * 60 * 1000;
 
-/** Seconds, or a date; anything else asks for nothing. */
+/** The header is a number of seconds or a date. Anything else is ignored. */
 function parseRetryAfter(header: string | undefined, now: Date): number {
   if (header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime();
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestWaitMs);
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }
 
 const messages: Readonly<Record<string, string>> = {
   timeout: 'The endpoint did not answer within 10 seconds.',
-  dns_error: 'The name of the endpoint could not be resolved.',
+  dns_error: 'The host name of the endpoint could not be resolved.',
   connection_refused: 'The endpoint refused the connection.',
-  connection_reset: 'The connection to the endpoint was cut.',
-  tls_error: 'No secure connection to the endpoint could be made.',
-  address_not_allowed: 'The endpoint is not at a public address.',
-  protocol_error: 'The endpoint did not answer in HTTP.',
+  connection_reset: 'The endpoint closed the connection before it answered.',
+  tls_error: 'No TLS connection could be made. Check the certificate of the endpoint.',
+  address_not_allowed: 'The endpoint does not resolve to a public address.',
+  protocol_error: 'The endpoint did not send a valid HTTP response.',
 };
 
-/** What the webhook says about an attempt that failed. */
+/** The webhook's `last_error` after a failed attempt. */
 export function errorOf({ attempted_at, status_code, error_type, response_body }: DeliveryAttempt): LastError {
   const message =
-    status_code === null ? (messages[error_type ?? ''] ?? 'No answer came.') : `The endpoint answered ${status_code}.`;
+    status_code === null
+      ? (messages[error_type ?? ''] ?? 'The endpoint did not answer.')
+      : `The endpoint answered ${status_code}.`;
   return { message, attempted_at: attempted_at.toISOString(), status_code, response_body, error_type };
 }

@@ -1,5 +1,5 @@
-// What webhooks do later: deliveries are attempted and what came of them is noted on their webhook; people are warned of a
-// webhook that fails; what is old or without a webhook is removed.
+// Owns the background work of webhooks: attempting deliveries and recording the result on the webhook, warning mails, and
+// the jobs that resync, remove and rewrap.
 import { auditService } from '../../core/audit/audit.ts';
 import { listResponsibleEmails } from '../../core/identity/members.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
@@ -15,33 +15,21 @@ import { applyAttempt, attemptColumns, deliveryQueue } from './delivery.ts';
 import { concurrencyKeyOf } from './fan-out.ts';
 import { type AttemptSummary, applyAttempts, type HealthUpdate, turnOffThreshold } from './health.ts';
 import { secretLocation } from './signing.ts';
-import {
-  failDelivery,
-  forgetOld,
-  forgetOldSecrets,
-  holdDeliveries,
-  holdWebhooks,
-  insertWarnings,
-  listBodies,
-  listSealedElsewhere,
-  listTargets,
-  saveSealed,
-  saveStandings,
-  sweepDeleted,
-  type Target,
-  type Warning,
-} from './store.ts';
+import { type DeliveryTarget, failDelivery, holdDeliveries, listBodies, listTargets } from './store/delivery-queue.ts';
+import { removeDeletedLogs, removeOldDeliveries } from './store/removal.ts';
+import { listSecretsUnderOldKeys, removeExpiredSecrets, saveRewrapped } from './store/secrets.ts';
+import { insertWarnings, type Warning } from './store/warnings.ts';
+import { lockWebhooks, saveHealth } from './store/webhooks.ts';
 import { resyncNext } from './webhook.ts';
 
 interface LoadedDelivery extends QueueRow, DeliveryRow {
   readonly due_at: Date | null;
   readonly claimed_slot: number | null;
-  /** Undefined when the webhook is gone. */
-  readonly target?: Target;
+  /** Undefined if the webhook was deleted. */
+  readonly target?: DeliveryTarget;
   readonly body?: string;
 }
 
-/** What an attempt means for its webhook. */
 interface WebhookAttempt extends AttemptSummary {
   readonly webhook_id: string;
 }
@@ -51,13 +39,13 @@ const minuteMs = 60 * 1000;
 export const deliveryQueueOf = (deps: AttemptDeps & { mail: Mail }): Queue<LoadedDelivery> => ({
   name: deliveryQueue,
   owner: 'webhook_id',
-  concurrency: 1_024, // endpoints that hang hold their places for ten seconds: there must be some for others
+  concurrency: 1_024, // an endpoint that never answers occupies a place for 10 s, so there must be many
   perOwner: 4,
   globalLimits: { concurrencyKey: 'concurrency_key', perKey: 16 },
   asyncCommit: true,
   timeoutMs: 15_000,
   outcomeColumns: attemptColumns,
-  // Only what goes wrong on our side: an endpoint that fails has the schedule of its delivery.
+  // For errors on our side only. The schedule for an endpoint that fails is in delivery.ts.
   retryMs: retries(1_000, 10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 60 * minuteMs),
   async load(db, rows) {
     const [targets, bodies] = await Promise.all([
@@ -69,25 +57,22 @@ export const deliveryQueueOf = (deps: AttemptDeps & { mail: Mail }): Queue<Loade
   async run(delivery, { now, signal }) {
     const { target, body } = delivery;
     if (target === undefined) return {};
-    if (target.app_deleted) return { runAgainInMs: 60 * minuteMs }; // until it is restored, or gone for good
+    if (target.app_deleted) return { runAgainInMs: 60 * minuteMs }; // until the app is restored or purged
     if (target.disabled_at !== null) return { runAgainInMs: 0, record: (db) => holdIfOff(db, target.id) };
     const concurrency_key = concurrencyKeyOf(target);
     if (concurrency_key !== delivery.concurrency_key)
-      return { runAgainInMs: 0, columns: { ...columnsOf(delivery), concurrency_key } }; // its URL was changed
-    if (body === undefined) throw new Error('what was to be told is no longer kept');
+      return { runAgainInMs: 0, columns: { ...columnsOf(delivery), concurrency_key } }; // the URL has changed
+    if (body === undefined) throw new Error('webhook body has expired');
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
-    const sending = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
-    const made = await sendAttempt(deps, target, sending, now, signal);
-    const { set, againInMs } = applyAttempt(delivery, made, now);
-    const error = made.ok ? null : errorOf(made);
-    const counts = !made.ok && !delivery.failure_counted;
+    const request = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
+    const attempt = await sendAttempt(deps, target, request, now, signal);
     const result: WebhookAttempt = {
       webhook_id: target.id,
-      attempted_at: made.attempted_at,
-      error,
-      isFirstFailure: counts,
+      attempted_at: attempt.attempted_at,
+      error: attempt.ok ? null : errorOf(attempt),
+      isFirstFailure: !attempt.ok && !delivery.failure_counted,
     };
-    return { columns: set, runAgainInMs: againInMs, result };
+    return { ...applyAttempt(delivery, attempt, now), result };
   },
   recordAll: (db, results: readonly WebhookAttempt[]) => recordAttempts(db, results, deps.mail),
   onDeadLetter: (db, { id }) => failDelivery(db, id),
@@ -96,37 +81,38 @@ export const deliveryQueueOf = (deps: AttemptDeps & { mail: Mail }): Queue<Loade
 const columnsOf = (delivery: DeliveryRow) =>
   Object.fromEntries(Object.keys(attemptColumns).map((name) => [name, delivery[name as keyof DeliveryRow]]));
 
-/** Under the webhook's lock: if it was turned on meanwhile, what goes on has gone on already, and this does too. */
+/** Checks again under the webhook's lock: if it was turned on meanwhile, the claimed delivery simply runs again. */
 async function holdIfOff(db: Db, webhook_id: string): Promise<void> {
-  const [webhook] = await holdWebhooks(db, [webhook_id]);
+  const [webhook] = await lockWebhooks(db, [webhook_id]);
   if (webhook?.disabled_at != null) await holdDeliveries(db, [webhook_id]);
 }
 
-/** Notes attempts that ended about the same time on their webhooks; warns of those that fail, and turns some off. */
+/** Updates the health of the webhooks whose attempts are being completed, in the transaction that completes them. */
 async function recordAttempts(db: Db, results: readonly WebhookAttempt[], mail: Mail): Promise<void> {
   const byWebhook = Map.groupBy(results, (result) => result.webhook_id);
   const now = new Date(Math.max(...results.map((result) => result.attempted_at.getTime())));
-  const webhooks = await holdWebhooks(db, [...byWebhook.keys()]);
-  const judged = webhooks.map((webhook) => ({
+  const webhooks = await lockWebhooks(db, [...byWebhook.keys()]);
+  const updates = webhooks.map((webhook) => ({
     webhook,
-    standing: applyAttempts(webhook, inOrder(byWebhook.get(webhook.id) ?? []), now),
+    health: applyAttempts(webhook, byTime(byWebhook.get(webhook.id) ?? []), now),
   }));
-  await saveStandings(
+  await saveHealth(
     db,
-    judged.map(({ webhook, standing }) => ({ id: webhook.id, ...standing })),
+    updates.map(({ webhook, health }) => ({ id: webhook.id, ...health })),
   );
-  const off = judged.filter(({ standing }) => standing.disabled_at !== null);
+  const off = updates.filter(({ health }) => health.disabled_at !== null);
   if (off.length > 0)
     await holdDeliveries(
       db,
       off.map(({ webhook }) => webhook.id),
     );
-  for (const { webhook, standing } of judged) await warn(db, webhook, standing, mail, now);
+  for (const { webhook, health } of updates) await warn(db, webhook, health, mail, now);
 }
 
-const inOrder = (results: readonly WebhookAttempt[]): WebhookAttempt[] =>
+const byTime = (results: readonly WebhookAttempt[]): WebhookAttempt[] =>
   results.toSorted((a, b) => a.attempted_at.getTime() - b.attempted_at.getTime());
 
+/** Audits each warning, and queues a mail to the app's owner and to the workspace's owner and admins. */
 async function warn(db: Db, webhook: WebhookRow, { warnings }: HealthUpdate, mail: Mail, now: Date): Promise<void> {
   const { workspace_id, id: webhook_id, app_id } = webhook;
   for (const consecutive_failures of warnings) {
@@ -161,16 +147,21 @@ export const warningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string })
     const sent = await mail.send({
       to: email,
       subject: isOff ? `A webhook to ${host} was turned off` : `A webhook to ${host} is failing`,
-      text: `${isOff ? wordsOff : wordsFailing(consecutive_failures)}\n\nWebhook ${webhook_id}, to ${host}, at ${baseUrl}.\nIts delivery log says what went wrong.\n`,
+      text: `${isOff ? turnedOffText : failingText(consecutive_failures)}\n\nWebhook: ${webhook_id}\nEndpoint: ${host}\nInstallation: ${baseUrl}\n`,
     });
-    if (sent === 'failed') throw new Error('the mail server did not take it');
+    if (sent === 'failed') throw new Error('mail server did not accept the warning');
     return {};
   },
 });
 
-const wordsFailing = (failures: number): string =>
-  `${failures} deliveries in a row have failed. At ${turnOffThreshold} the webhook is turned off.`;
-const wordsOff = `${turnOffThreshold} deliveries in a row have failed, so the webhook was turned off. Nothing is lost: what waits is held for 7 days, what happens from now on is kept as missed for 30. Turn it on again ({"enabled": true}) once the endpoint works, and replay what it missed.`;
+const failingText = (failures: number): string =>
+  `The last ${failures} deliveries of this webhook have failed. After ${turnOffThreshold} failures in a row the webhook is turned off. Its delivery log shows the error of every attempt.`;
+const turnedOffText = `The last ${turnOffThreshold} deliveries of this webhook have failed, so it was turned off. No event is lost: deliveries that were waiting are held for 7 days, and new events are kept as missed for 30 days.
+
+What to do:
+1. Find the error in the webhook's delivery log and fix the endpoint.
+2. Turn the webhook on by updating it with {"enabled": true}. Held deliveries are then sent.
+3. Replay the webhook to send the missed ones.`;
 
 export interface WebhookJobDeps {
   readonly wake: Pick<WakeUps, 'notify'>;
@@ -179,20 +170,20 @@ export interface WebhookJobDeps {
 }
 
 export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobDeps): Job[] => [
-  { name: 'settle webhooks turned on or off', everyMs: 1_000, run: (db, now) => resyncNext(db, wake, now) },
-  { name: 'forget old webhook secrets', everyMs: 60_000, run: forgetOldSecrets },
-  { name: 'remove logs of deleted webhooks', everyMs: 10_000, run: sweepDeleted },
-  { name: 'forget old deliveries', everyMs: 60_000, run: forgetOld },
+  { name: 'resync webhooks turned on or off', everyMs: 1_000, run: (db, now) => resyncNext(db, wake, now) },
+  { name: 'remove expired webhook secrets', everyMs: 60_000, run: removeExpiredSecrets },
+  { name: 'remove logs of deleted webhooks', everyMs: 10_000, run: removeDeletedLogs },
+  { name: 'remove old deliveries', everyMs: 60_000, run: removeOldDeliveries },
   {
     name: 'rewrap webhook secrets',
     everyMs: 60_000,
     run: async (db) =>
-      rewrapEach('webhook secrets', await listSealedElsewhere(db, masterKeyId, 500), (row) => {
-        const moved = (column: 'secret' | 'previous_secret') => {
+      rewrapEach('webhook secrets', await listSecretsUnderOldKeys(db, masterKeyId, 500), (row) => {
+        const rewrapped = (column: 'secret' | 'previous_secret') => {
           const sealed = row[column];
           return sealed === null ? null : (secrets.rewrap(sealed, secretLocation(row.id, column)) ?? sealed);
         };
-        return saveSealed(db, row, moved('secret'), moved('previous_secret'));
+        return saveRewrapped(db, row, rewrapped('secret'), rewrapped('previous_secret'));
       }),
   },
 ];

@@ -1,4 +1,4 @@
-// Owns the shapes of webhooks and deliveries as a caller sees them (docs/contract.md §4.3, §5.10).
+// Owns the shapes of webhooks and deliveries that a caller sees (docs/api/webhooks.md).
 import { z } from 'zod';
 import {
   answer,
@@ -28,12 +28,12 @@ const LastError = answer('WebhookError', {
   message: z.string(),
   attempted_at: timestamp,
   status_code: count.nullable(),
-  response_body: z.string().nullable().meta({ description: 'the start of the answer, up to 512 bytes' }),
+  response_body: z.string().nullable().meta({ description: 'the first 512 bytes of the response body' }),
   error_type: z.string().nullable(),
 });
 export type LastError = z.input<typeof LastError>;
 
-const shared = {
+const commonFields = {
   description: z.string().nullable(),
   has_secret: z.boolean(),
   last_trigger_time: timestamp.nullable(),
@@ -46,22 +46,25 @@ const shared = {
     .string()
     .nullable()
     .optional()
-    .meta({ description: 'the signing secret: only in the answer that makes it, never shown again' }),
+    .meta({ description: 'the signing secret; only in the response that creates it' }),
 };
 
 export const Webhook = answer('Webhook', {
   id: z.string(),
   target_url: z.string(),
   events: z.array(oneOf(...webhookEvents.agent)),
-  ...shared,
+  ...commonFields,
 });
 
 export const AppWebhook = answer('AppWebhook', {
   id: z.string(),
   target_url: z.string(),
   events: z.array(oneOf(...webhookEvents.app)),
-  entity_names: z.array(z.string()).nullable().meta({ description: 'the entities it hears of; null: all' }),
-  ...shared,
+  entity_names: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'the entities whose events it receives; null: all' }),
+  ...commonFields,
 });
 
 const eventList = <const Names extends readonly [string, ...string[]]>(names: Names) =>
@@ -114,7 +117,7 @@ export interface WebhookRow {
   readonly updated_date: Date;
 }
 
-/** `secret`: its text, in the one answer that shows it. */
+/** `secret`: the plain text of the secret, for the one response that shows it. */
 export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<typeof Webhook> =>
   ({
     id: webhook.id,
@@ -176,7 +179,7 @@ export type Attempt = z.input<typeof Attempt>;
 export const DeliveryDetail = answer('WebhookDeliveryInFull', {
   ...deliveryFields,
   payload: z.record(z.string(), z.unknown()),
-  attempts: z.array(Attempt).meta({ description: 'the newest hundred' }),
+  attempts: z.array(Attempt).meta({ description: 'the newest 100 attempts' }),
 });
 
 const sequence = queryInteger(0, Number.MAX_SAFE_INTEGER);
@@ -194,14 +197,14 @@ export type DeliveryQuery = z.output<typeof DeliveryQuery>;
 
 export const Redelivered = answer('Redelivered', { delivery_id: z.string(), queued: z.literal(true) });
 
-const place = optional(integer(0, Number.MAX_SAFE_INTEGER));
+const sequenceBound = optional(integer(0, Number.MAX_SAFE_INTEGER));
 
 export const Replay = body({
   statuses: optional(list(oneOf('delivered', 'failed', 'missed', 'expired'), 1, 4)),
   from: optional(queryTime),
   to: optional(queryTime),
-  after_seq: place,
-  to_seq: place,
+  after_seq: sequenceBound,
+  to_seq: sequenceBound,
   limit: optional(integer(1, 10_000)),
 });
 export type Replay = z.output<typeof Replay>;

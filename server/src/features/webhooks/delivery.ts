@@ -1,5 +1,5 @@
-// Owns deliveries: the schedule of their attempts, what an attempt makes of one, and those asked for by hand
-// (docs/contract.md §4.3, §4.5).
+// Owns deliveries: the retry schedule, what an attempt changes, and the operations redeliver and replay
+// (docs/api/webhooks.md#deliveries).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
@@ -8,25 +8,26 @@ import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { DeliveryAttempt } from './attempt.ts';
 import type { DeliveryRow, Replay, WebhookRow } from './contract.ts';
-import { holdWebhook, queueNow, queueReplay, saveWebhook } from './store.ts';
+import { queueRedelivery, queueReplay } from './store/delivery-queue.ts';
+import { lockWebhook, saveWebhook } from './store/webhooks.ts';
 
-/** The queue of deliveries, and what wakes it. */
+/** The queue table of deliveries. Also the name of its wake-up. */
 export const deliveryQueue = 'webhook_deliveries';
 
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
-// The waits between eight attempts.
+// The delays between the eight attempts.
 const retryDelaysMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs];
 
-/** Within a tenth of the schedule's wait, so that what failed together does not come back together. */
+/** ±10 %, so that deliveries that failed together are not all retried together. */
 const withJitter = (ms: number): number => Math.round(ms * (0.9 + Math.random() * 0.2));
 
 const maxAttemptsKept = 100;
 
-/** The columns an attempt changes, and when the next one is made. */
+/** The columns that an attempt changes, and when to attempt again. Undefined: the delivery is finished. */
 export interface DeliveryUpdate {
-  readonly set: Pick<
+  readonly columns: Pick<
     DeliveryRow,
     | 'status'
     | 'kind'
@@ -39,7 +40,7 @@ export interface DeliveryUpdate {
     | 'delivered_at'
     | 'concurrency_key'
   >;
-  readonly againInMs?: number;
+  readonly runAgainInMs?: number;
 }
 
 export const attemptColumns = {
@@ -55,10 +56,10 @@ export const attemptColumns = {
   concurrency_key: 'text',
 } as const;
 
-export function applyAttempt(delivery: DeliveryRow, made: DeliveryAttempt, now: Date): DeliveryUpdate {
-  const { ok, attempted_at, duration_ms, status_code, error_type, response_body } = made;
+export function applyAttempt(delivery: DeliveryRow, attempt: DeliveryAttempt, now: Date): DeliveryUpdate {
+  const { ok, attempted_at, duration_ms, status_code, error_type, response_body } = attempt;
   const number = delivery.attempts_made + 1;
-  const attempt = {
+  const entry = {
     number,
     attempted_at: attempted_at.toISOString(),
     duration_ms,
@@ -73,16 +74,16 @@ export function applyAttempt(delivery: DeliveryRow, made: DeliveryAttempt, now: 
     resume_at: null,
     failure_counted: delivery.failure_counted || !ok,
     attempts_made: number,
-    attempts: [...delivery.attempts, attempt].slice(-maxAttemptsKept),
+    attempts: [...delivery.attempts, entry].slice(-maxAttemptsKept),
     last_status_code: status_code,
     delivered_at: ok ? attempted_at : delivery.delivered_at,
     concurrency_key: delivery.concurrency_key,
   } as const;
-  if (ok) return { set: { ...common, status: 'delivered' } };
-  const againInMs = nextDelayMs(delivery, common.scheduled_attempts, made.retryAfterMs, now);
-  if (againInMs !== undefined) return { set: { ...common, status: 'pending' }, againInMs };
-  // What once arrived has arrived, whatever became of sending it again.
-  return { set: { ...common, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
+  if (ok) return { columns: { ...common, status: 'delivered' } };
+  const runAgainInMs = nextDelayMs(delivery, common.scheduled_attempts, attempt.retryAfterMs, now);
+  if (runAgainInMs !== undefined) return { columns: { ...common, status: 'pending' }, runAgainInMs };
+  // A delivery that succeeded once stays `delivered`, even if sending it again did not succeed.
+  return { columns: { ...common, status: delivery.delivered_at === null ? 'failed' : 'delivered' } };
 }
 
 function nextDelayMs(
@@ -91,34 +92,42 @@ function nextDelayMs(
   retryAfterMs: number,
   now: Date,
 ): number | undefined {
-  // Outside of the schedule: it goes on as if nothing had been.
+  // A redelivery is outside the schedule, which continues where it was.
   if (kind === 'manual') return resume_at === null ? undefined : Math.max(0, resume_at.getTime() - now.getTime());
-  const wait = retryDelaysMs[attempts - 1];
-  return wait === undefined ? undefined : Math.max(withJitter(wait), retryAfterMs);
+  const delayMs = retryDelaysMs[attempts - 1];
+  return delayMs === undefined ? undefined : Math.max(withJitter(delayMs), retryAfterMs);
 }
 
-// ---- by hand
+// ---- redeliver and replay
 
 type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 type Notifier = Pick<WakeUps, 'notify'>;
 
 const webhookOff = () =>
-  new Problem('conflict', 'webhook_off', 'This webhook is off. Turn it on first: {"enabled": true}.');
+  new Problem(
+    'conflict',
+    'webhook_off',
+    'The webhook is off. Turn it on first, by updating it with {"enabled": true}.',
+  );
 
-/** Holds the webhook's row, so that it is not turned off meanwhile. */
+/** Keeps the webhook from being turned off until the transaction ends. */
 async function lockEnabledWebhook(db: Db, webhook: WebhookRow): Promise<WebhookRow> {
-  const held = await holdWebhook(db, webhook);
-  if (held === undefined) throw notFound('webhook_not_found');
-  if (held.disabled_at !== null) throw webhookOff();
-  return held;
+  const locked = await lockWebhook(db, webhook);
+  if (locked === undefined) throw notFound('webhook_not_found');
+  if (locked.disabled_at !== null) throw webhookOff();
+  return locked;
 }
 
 export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRow }, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
     const { webhook, delivery, app } = access;
     await lockEnabledWebhook(db, webhook);
-    if (!(await queueNow(db, delivery)))
-      throw new Problem('conflict', 'delivery_in_progress', 'An attempt of this delivery is running.');
+    if (!(await queueRedelivery(db, delivery)))
+      throw new Problem(
+        'conflict',
+        'delivery_in_progress',
+        'An attempt of this delivery is running. Retry when it has finished.',
+      );
     const target = { kind: 'webhook', id: webhook.id };
     const after = { delivery_id: delivery.id, sequence: delivery.sequence };
     await audit(db, access, { type: 'webhook.redelivered', target, app_id: app.id, after }, now);
@@ -128,14 +137,14 @@ export const redeliver = (db: Db, access: WebhookAccess & { delivery: DeliveryRo
 
 const replayIntervalMs = 100;
 
-/** Begins behind a replay that is still going on, so that together they stay within ten a second. */
-export const replay = (db: Db, access: WebhookAccess, asked: Replay, wake: Notifier, now: Date) =>
+/** Starts after a replay that is still being sent, so that together they stay within ten deliveries per second. */
+export const replay = (db: Db, access: WebhookAccess, filter: Replay, wake: Notifier, now: Date) =>
   transaction(db, async (db) => {
     const webhook = await lockEnabledWebhook(db, access.webhook);
-    const from = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
-    const queued = await queueReplay(db, webhook, asked, from, replayIntervalMs);
+    const startAt = new Date(Math.max(now.getTime(), webhook.replay_until?.getTime() ?? 0));
+    const queued = await queueReplay(db, webhook, filter, startAt, replayIntervalMs);
     if (queued.length > 0) {
-      await saveWebhook(db, webhook, { replay_until: new Date(from.getTime() + queued.length * replayIntervalMs) });
+      await saveWebhook(db, webhook, { replay_until: new Date(startAt.getTime() + queued.length * replayIntervalMs) });
       afterCommit(db, () => wake.notify(deliveryQueue));
     }
     const answer = { queued: queued.length, first_seq: queued[0] ?? null, last_seq: queued.at(-1) ?? null };

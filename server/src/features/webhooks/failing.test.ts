@@ -61,7 +61,7 @@ describe('last_error', () => {
     await sql`update webhooks set target_url = 'https://inner.outside.test/' where id = ${inside.id}`.execute(world.db);
     const failures: [TestWebhook, object][] = [
       [silent, { error_type: 'timeout', message: 'The endpoint did not answer within 10 seconds.' }],
-      [cut, { error_type: 'connection_reset', message: 'The connection to the endpoint was cut.' }],
+      [cut, { error_type: 'connection_reset', message: 'The endpoint closed the connection before it answered.' }],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${await freePort()}/` }),
         { error_type: 'connection_refused', message: 'The endpoint refused the connection.' },
@@ -72,17 +72,17 @@ describe('last_error', () => {
       ],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${babbler.port}/` }),
-        { error_type: 'protocol_error', message: 'The endpoint did not answer in HTTP.' },
+        { error_type: 'protocol_error', message: 'The endpoint did not send a valid HTTP response.' },
       ],
       [
         await createWebhook({ target_url: url('/', 'gone') }),
-        { error_type: 'dns_error', message: 'The name of the endpoint could not be resolved.' },
+        { error_type: 'dns_error', message: 'The host name of the endpoint could not be resolved.' },
       ],
       [
         await createWebhook({ target_url: url('/', 'broken') }),
-        { error_type: 'dns_error', message: 'The name of the endpoint could not be resolved.' },
+        { error_type: 'dns_error', message: 'The host name of the endpoint could not be resolved.' },
       ],
-      [inside, { error_type: 'address_not_allowed', message: 'The endpoint is not at a public address.' }],
+      [inside, { error_type: 'address_not_allowed', message: 'The endpoint does not resolve to a public address.' }],
       [moved, { status_code: 302, response_body: 'over there', message: 'The endpoint answered 302.' }],
       [broken, { status_code: 500, response_body: 'x'.repeat(256), message: 'The endpoint answered 500.' }],
       [gone, { status_code: 410, response_body: '', message: 'The endpoint answered 410.' }],
@@ -347,7 +347,7 @@ it('what goes wrong on our side is tried again, says so where operators look, an
       await sql<{ failures: number; last_error: string }>`select failures, last_error, due_at is null as over
       from webhook_deliveries where webhook_id = ${webhook.id}`.execute(world.db)
     ).rows[0];
-  await expect.poll(row).toMatchObject({ last_error: 'what was to be told is no longer kept', over: false });
+  await expect.poll(row).toMatchObject({ last_error: 'webhook body has expired', over: false });
   expect(await webhook.get()).toMatchObject({ consecutive_failures: 0, last_error: null, last_trigger_time: null });
   await sql`update webhook_deliveries set failures = 6 where webhook_id = ${webhook.id}`.execute(world.db);
   await webhook.makeDueNow();

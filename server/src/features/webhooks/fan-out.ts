@@ -1,56 +1,62 @@
-// Owns the way from an event to deliveries: the body as every receiver sees it, which webhooks it concerns, and its place
-// in the sequence of each (docs/contract.md §4.4, §5.10).
+// Owns the fan-out: one event becomes one body and a numbered delivery for each webhook that subscribes to it
+// (docs/api/webhooks.md#events).
 import type { MessageEvent, RecordEvent } from '../../events.ts';
 import type { Event } from '../../kit/background/events/dispatch.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { WebhookRow } from './contract.ts';
-import { insertBodies, insertDeliveries, listSubscribed, type Subscriber, takeSequences } from './store.ts';
+import {
+  insertBodies,
+  insertDeliveries,
+  listSubscribedWebhooks,
+  type SubscribedWebhook,
+  takeSequences,
+} from './store/fan-out.ts';
 
-type Told = Event<MessageEvent | RecordEvent>;
+type WebhookEvent = Event<MessageEvent | RecordEvent>;
 
-const appOf = ({ payload }: Told): string => ('agent_id' in payload ? payload.agent_id : payload.app_id);
+const appIdOf = ({ payload }: WebhookEvent): string => ('agent_id' in payload ? payload.agent_id : payload.app_id);
 
-/** Byte by byte what is sent. The keys are in the contract's order: the event log keeps none. */
-function bodyOf({ id, name, occurred_at, payload }: Told): string {
-  const told = { id, type: name, created_at: occurred_at.toISOString() };
-  return JSON.stringify({ ...told, ...('agent_id' in payload ? messageOf(payload) : recordOf(payload)) });
+/** The exact bytes that are sent. The event log is `jsonb`, which loses the order of keys, so it is set here. */
+function bodyOf({ id, name, occurred_at, payload }: WebhookEvent): string {
+  const common = { id, type: name, created_at: occurred_at.toISOString() };
+  return JSON.stringify({ ...common, ...('agent_id' in payload ? messageBody(payload) : recordBody(payload)) });
 }
 
-function messageOf({ agent_id, conversation_id, data }: MessageEvent) {
+function messageBody({ agent_id, conversation_id, data }: MessageEvent) {
   const { id, role, content, content_truncated, file_urls, created_date, updated_date } = data.message;
   const message = { id, role, content, content_truncated, file_urls, created_date, updated_date };
   return { agent_id, conversation_id, data: { message, user: { id: data.user.id, email: data.user.email } } };
 }
 
-function recordOf(told: RecordEvent) {
-  const { app_id, entity_name, entity_id, data, old_data, changed_fields, depth, payload_too_large } = told;
-  const actor = told.actor && { id: told.actor.id, email: told.actor.email };
+function recordBody(event: RecordEvent) {
+  const { app_id, entity_name, entity_id, data, old_data, changed_fields, depth, payload_too_large } = event;
+  const actor = event.actor && { id: event.actor.id, email: event.actor.email };
   return { app_id, entity_name, entity_id, data, old_data, changed_fields, actor, depth, payload_too_large };
 }
 
-/** What happened before there was a webhook is none of its business, however late it is heard. */
-const concerns = (webhook: Subscriber, { name, occurred_at, payload }: Told): boolean =>
+/** A webhook never receives an event from before it was created, even if that event is dispatched later. */
+const isSubscribed = (webhook: SubscribedWebhook, { name, occurred_at, payload }: WebhookEvent): boolean =>
   webhook.events.includes(name) &&
   occurred_at >= webhook.created_date &&
   ('agent_id' in payload || webhook.entity_names === null || webhook.entity_names.includes(payload.entity_name));
 
-/** The workspace and the host a delivery goes to: what may run at once there is bounded. */
+/** Deliveries of a workspace to the same host share a limit on how many run at once. */
 export const concurrencyKeyOf = ({
   workspace_id,
   target_url,
 }: Pick<WebhookRow, 'workspace_id' | 'target_url'>): string =>
   `${workspace_id} ${new URL(target_url).hostname.replace(/\.$/, '')}`;
 
-/** One batch of events, in the order of the log; gives how many deliveries are to be made now. */
-export async function fanOut(db: Db, events: readonly Told[], now: Date): Promise<number> {
+/** Handles one batch of events, in log order. Returns how many deliveries are due now. */
+export async function fanOut(db: Db, events: readonly WebhookEvent[], now: Date): Promise<number> {
   const subscribers = Map.groupBy(
-    await listSubscribed(db, [...new Set(events.map(appOf))]),
+    await listSubscribedWebhooks(db, [...new Set(events.map(appIdOf))]),
     (webhook) => webhook.app_id,
   );
   const pairs = events.flatMap((event) =>
-    (subscribers.get(appOf(event)) ?? [])
-      .filter((webhook) => concerns(webhook, event))
+    (subscribers.get(appIdOf(event)) ?? [])
+      .filter((webhook) => isSubscribed(webhook, event))
       .map((webhook) => ({ webhook, event })),
   );
   if (pairs.length === 0) return 0;
@@ -60,14 +66,18 @@ export async function fanOut(db: Db, events: readonly Told[], now: Date): Promis
   );
   const deliveries = pairs.flatMap(({ webhook, event }) => {
     const sequence = next.get(webhook.id);
-    if (sequence === undefined) return []; // deleted meanwhile
+    if (sequence === undefined) return []; // the webhook was deleted meanwhile
     next.set(webhook.id, sequence + 1);
     return { id: newId(), webhook, event, sequence, concurrency_key: concurrencyKeyOf(webhook) };
   });
-  const told = new Set(deliveries.map(({ event }) => event));
+  const delivered = new Set(deliveries.map(({ event }) => event));
   await insertBodies(
     db,
-    [...told].map((event) => ({ workspace_id: event.payload.workspace_id, event_id: event.id, body: bodyOf(event) })),
+    [...delivered].map((event) => ({
+      workspace_id: event.payload.workspace_id,
+      event_id: event.id,
+      body: bodyOf(event),
+    })),
   );
   await insertDeliveries(db, deliveries, now);
   return deliveries.filter(({ webhook }) => webhook.disabled_at === null).length;

@@ -108,7 +108,7 @@ describe('the schedule', () => {
     'after attempt %i the next is made in %i seconds, give or take a tenth',
     (attempt, seconds) => {
       const waits = Array.from({ length: 200 }, () =>
-        Number(applyAttempt({ ...delivery, scheduled_attempts: attempt - 1 }, made, at(1)).againInMs),
+        Number(applyAttempt({ ...delivery, scheduled_attempts: attempt - 1 }, made, at(1)).runAgainInMs),
       );
       expect(Math.min(...waits)).toBeGreaterThanOrEqual(seconds * 900);
       expect(Math.max(...waits)).toBeLessThanOrEqual(seconds * 1100);
@@ -117,48 +117,48 @@ describe('the schedule', () => {
   );
 
   it('ends with the eighth attempt', () => {
-    const { set, againInMs } = applyAttempt({ ...delivery, scheduled_attempts: 7 }, made, at(1));
-    expect(set).toMatchObject({ status: 'failed', scheduled_attempts: 8 });
-    expect(againInMs).toBeUndefined();
+    const { columns, runAgainInMs } = applyAttempt({ ...delivery, scheduled_attempts: 7 }, made, at(1));
+    expect(columns).toMatchObject({ status: 'failed', scheduled_attempts: 8 });
+    expect(runAgainInMs).toBeUndefined();
   });
 
   it.each([
     ['longer than the schedule: what was asked for', 0, 600_000, [600_000, 600_000]],
     ['shorter than the schedule: the schedule', 1, 1_000, [270_000, 330_000]],
   ])('a wait asked for, %s', (_case, scheduled_attempts, retryAfterMs, [least, most]) => {
-    const { againInMs } = applyAttempt({ ...delivery, scheduled_attempts }, { ...made, retryAfterMs }, at(1));
-    expect(againInMs).toBeGreaterThanOrEqual(least as number);
-    expect(againInMs).toBeLessThanOrEqual(most as number);
+    const { runAgainInMs } = applyAttempt({ ...delivery, scheduled_attempts }, { ...made, retryAfterMs }, at(1));
+    expect(runAgainInMs).toBeGreaterThanOrEqual(least as number);
+    expect(runAgainInMs).toBeLessThanOrEqual(most as number);
   });
 });
 
 describe('an attempt', () => {
   it('that succeeds ends the delivery, and keeps nothing of the answer', () => {
-    const { set, againInMs } = applyAttempt(
+    const { columns, runAgainInMs } = applyAttempt(
       { ...delivery, scheduled_attempts: 3 },
       { ...made, ok: true, status_code: 204 },
       at(1),
     );
-    expect(set).toMatchObject({
+    expect(columns).toMatchObject({
       status: 'delivered',
       delivered_at: at(1),
       last_status_code: 204,
       failure_counted: false,
     });
-    expect(set.attempts).toMatchObject([{ status_code: 204, response_body: null }]);
-    expect(againInMs).toBeUndefined();
+    expect(columns.attempts).toMatchObject([{ status_code: 204, response_body: null }]);
+    expect(runAgainInMs).toBeUndefined();
   });
 
   it('by hand is outside of the schedule, which goes on where it was', () => {
     const resume_at = at(61);
-    const { set, againInMs } = applyAttempt(
+    const { columns, runAgainInMs } = applyAttempt(
       { ...delivery, kind: 'manual', scheduled_attempts: 2, resume_at },
       made,
       at(1),
     );
-    expect(againInMs).toBe(60_000);
-    expect(set).toMatchObject({ status: 'pending', kind: 'scheduled', scheduled_attempts: 2, resume_at: null });
-    expect(set.attempts).toMatchObject([{ kind: 'manual', number: 1 }]);
+    expect(runAgainInMs).toBe(60_000);
+    expect(columns).toMatchObject({ status: 'pending', kind: 'scheduled', scheduled_attempts: 2, resume_at: null });
+    expect(columns.attempts).toMatchObject([{ kind: 'manual', number: 1 }]);
   });
 
   it.each([
@@ -168,8 +168,8 @@ describe('an attempt', () => {
     '%s, that fails leaves what once arrived delivered, and what never did failed',
     (_case, kind, scheduled_attempts) => {
       const again = { ...delivery, kind, scheduled_attempts };
-      expect(applyAttempt(again, made, at(1)).set.status).toBe('failed');
-      expect(applyAttempt({ ...again, delivered_at: at(0) }, made, at(1)).set).toMatchObject({
+      expect(applyAttempt(again, made, at(1)).columns.status).toBe('failed');
+      expect(applyAttempt({ ...again, delivered_at: at(0) }, made, at(1)).columns).toMatchObject({
         status: 'delivered',
         delivered_at: at(0),
       });
@@ -178,7 +178,7 @@ describe('an attempt', () => {
 
   it('is kept among the newest hundred, under its own number', () => {
     let row = delivery;
-    for (let n = 0; n < 103; n += 1) row = { ...row, ...applyAttempt(row, made, at(n)).set };
+    for (let n = 0; n < 103; n += 1) row = { ...row, ...applyAttempt(row, made, at(n)).columns };
     expect(row.attempts_made).toBe(103);
     expect(row.attempts).toHaveLength(100);
     expect([row.attempts[0]?.number, row.attempts.at(-1)?.number]).toEqual([4, 103]);

@@ -1,5 +1,5 @@
-// Owns what a webhook's deliveries say about it: its failures in a row, when people are warned, and when it is turned off
-// (docs/contract.md §4.5). Pure.
+// Owns the health of a webhook: its consecutive failures, when people are warned, and when it is turned off
+// (docs/api/webhooks.md#failing-webhooks). Pure.
 import type { LastError } from './contract.ts';
 
 export interface WebhookHealth {
@@ -11,9 +11,9 @@ export interface WebhookHealth {
 
 export interface AttemptSummary {
   readonly attempted_at: Date;
-  /** Null: it succeeded. */
+  /** Null: the attempt succeeded. */
   readonly error: LastError | null;
-  /** The first failure of its delivery. Deliveries are counted, not attempts. */
+  /** The first failed attempt of its delivery. Failed deliveries are counted, not failed attempts. */
   readonly isFirstFailure: boolean;
 }
 
@@ -21,14 +21,17 @@ export const turnOffThreshold = 20;
 const warningThresholds = [10, 15, 18];
 
 export interface HealthUpdate extends WebhookHealth {
-  /** The figures at which people are told; the last of them turns it off. */
+  /** The numbers of consecutive failures at which people are warned. 20 turns the webhook off. */
   readonly warnings: readonly number[];
 }
 
-/** The webhook's standing after these attempts, in the order they were made. */
-export function applyAttempts(standing: WebhookHealth, attempts: readonly AttemptSummary[], now: Date): HealthUpdate {
+/**
+ * Applies attempts in the order they were made. Example: 9 consecutive failures, then two deliveries fail for the first
+ * time and one of them fails again: 9 → 10 (warning) → 11 → 11. A success then sets 0.
+ */
+export function applyAttempts(health: WebhookHealth, attempts: readonly AttemptSummary[], now: Date): HealthUpdate {
   const warnings: number[] = [];
-  let { last_trigger_time, last_error, consecutive_failures, disabled_at } = standing;
+  let { last_trigger_time, last_error, consecutive_failures, disabled_at } = health;
   for (const { attempted_at, error, isFirstFailure: counts } of attempts) {
     if (last_trigger_time === null || attempted_at > last_trigger_time) last_trigger_time = attempted_at;
     last_error = error;

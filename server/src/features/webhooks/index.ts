@@ -1,4 +1,4 @@
-// The door of webhooks: whom agents and apps tell what happened, and every delivery of it.
+// The entry point of webhooks: endpoints that receive the events of agents and apps, and the log of every delivery.
 import { listenAfterCommit } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { Queue } from '../../kit/background/queues/queue.ts';
@@ -8,12 +8,13 @@ import { webhookEvents } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
 import { fanOut } from './fan-out.ts';
 import { type WebhookDeps, webhookRoutes } from './routes.ts';
-import { signerWith } from './signing.ts';
+import { createSigner } from './signing.ts';
 
-type Parts = Omit<WebhookDeps, 'signer'> & WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string };
+type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> &
+  WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string };
 
-export function webhooks(given: Parts) {
-  const deps = { ...given, signer: signerWith(given.secrets) };
+export function webhooks(external: WebhookFeatureDeps) {
+  const deps = { ...external, signer: createSigner(external.secrets) };
   return {
     routes: webhookRoutes(deps),
     listeners: [

@@ -129,7 +129,7 @@ it('an old secret is not kept past its day', async () => {
     world.db,
   );
   await world.app.background.jobs
-    .find((job) => job.name === 'forget old webhook secrets')
+    .find((job) => job.name === 'remove expired webhook secrets')
     ?.run(world.app.database.db, new Date());
   expect(await old()).toBe(0);
 });

@@ -231,7 +231,7 @@ it.each(['agent', 'app'] as const)('a cursor that is not of this log of an %s is
 
 it('what is older than 30 days is forgotten: the log first, then what was told', async () => {
   const webhook = await logged(1);
-  const forget = world.app.background.jobs.find(({ name }) => name === 'forget old deliveries');
+  const forget = world.app.background.jobs.find(({ name }) => name === 'remove old deliveries');
   const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
   const [{ event_id }] = await webhook.listDeliveries();
   await forget?.run(world.app.database.db, inDays(29));

@@ -1,4 +1,4 @@
-// Owns the HTTP contract of webhooks: ten operations on those of an agent, and the same ten on those of an app.
+// Owns the HTTP contract of webhooks: ten operations for the webhooks of agents, and the same ten for those of apps.
 
 import { z } from 'zod';
 import { writeCredentials } from '../../core/auth/credentials.ts';
@@ -31,7 +31,8 @@ import {
   WebhookTest,
 } from './contract.ts';
 import { redeliver, replay } from './delivery.ts';
-import { findDelivery, findWebhook, getBody, listDeliveries, listWebhooks } from './store.ts';
+import { findDelivery, getBody, listDeliveries } from './store/deliveries.ts';
+import { findWebhook, listWebhooks } from './store/webhooks.ts';
 import { changeWebhook, checkTarget, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
 
 export interface WebhookDeps extends AttemptDeps {
@@ -40,7 +41,7 @@ export interface WebhookDeps extends AttemptDeps {
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-/** What differs between the two. */
+/** What differs between webhooks of agents and of apps. */
 interface Variant {
   readonly scope: Scope;
   readonly noun: 'Agent' | 'App';
@@ -74,12 +75,12 @@ const appVariant: Variant = {
   base: '/api/apps/{app_id}/webhooks',
   guard: appAs('editor'),
   updateLimit: perMinute(100, 'caller'),
-  // Beside what an agent's has: the entities it hears of.
+  // These shapes have one more field, `entity_names`.
   shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Variant['shapes'],
 };
 
 export const webhookRoutes = (deps: WebhookDeps): Route[] =>
-  [agentVariant, appVariant].flatMap((side) => [...crudRoutes(side, deps), ...deliveryRoutes(side, deps)]);
+  [agentVariant, appVariant].flatMap((variant) => [...crudRoutes(variant, deps), ...deliveryRoutes(variant, deps)]);
 
 const webhookGuard = ({ guard, scope }: Variant) =>
   nestedResource(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));
@@ -88,90 +89,90 @@ const notFound = { status: 404, code: 'webhook_not_found' } as const;
 const webhookOff = { status: 409, code: 'webhook_off' } as const;
 const writeLimit = perMinute(20, 'caller', { group: 'hook' });
 
-const crudRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
+const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
   route({
-    name: `list${side.noun}Webhooks`,
+    name: `list${variant.noun}Webhooks`,
     method: 'GET',
-    path: side.base,
-    summary: `List the webhooks of ${side.owner}, newest first`,
+    path: variant.base,
+    summary: `List the webhooks of ${variant.owner}, newest first`,
     credentials: writeCredentials,
-    access: side.guard,
+    access: variant.guard,
     limit: perMinute(100, 'caller'),
-    answers: { 200: z.array(side.shapes.webhook) },
+    answers: { 200: z.array(variant.shapes.webhook) },
     handle: async ({ db, access }) =>
-      (await listWebhooks(db, access, side.scope)).map((webhook) => presentWebhook(webhook)),
+      (await listWebhooks(db, access, variant.scope)).map((webhook) => presentWebhook(webhook)),
   }),
   route({
-    name: `create${side.noun}Webhook`,
+    name: `create${variant.noun}Webhook`,
     method: 'POST',
-    path: side.base,
-    summary: `Create a webhook on ${side.owner}`,
+    path: variant.base,
+    summary: `Create a webhook on ${variant.owner}`,
     description:
-      'Deliveries are signed unless `generate_secret` is false; `secret` is in this answer and never shown again.',
+      'Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.',
     credentials: writeCredentials,
-    access: side.guard,
-    plan: side.plan,
+    access: variant.guard,
+    plan: variant.plan,
     limit: writeLimit,
     idempotency: 'optional',
     shownOnce: ['secret'],
-    body: side.shapes.created,
+    body: variant.shapes.created,
     audits: ['webhook.created'],
-    answers: { 200: side.shapes.webhook },
+    answers: { 200: variant.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
     precheck: ({ body }) => checkTarget(deps.outbound, body.target_url),
-    handle: ({ db, access, body, now }) => createWebhook(db, access, side.scope, body, deps.secrets, now),
+    handle: ({ db, access, body, now }) => createWebhook(db, access, variant.scope, body, deps.secrets, now),
   }),
   route({
-    name: `get${side.noun}Webhook`,
+    name: `get${variant.noun}Webhook`,
     method: 'GET',
-    path: `${side.base}/{webhook_id}`,
+    path: `${variant.base}/{webhook_id}`,
     summary: 'Read one webhook',
     credentials: writeCredentials,
-    access: webhookGuard(side),
+    access: webhookGuard(variant),
     limit: perMinute(100, 'caller'),
-    answers: { 200: side.shapes.webhook },
+    answers: { 200: variant.shapes.webhook },
     handle: ({ access }) => presentWebhook(access.webhook),
   }),
   route({
-    name: `update${side.noun}Webhook`,
+    name: `update${variant.noun}Webhook`,
     method: 'PATCH',
-    path: `${side.base}/{webhook_id}`,
-    summary: 'Change a webhook; what is left out stays',
+    path: `${variant.base}/{webhook_id}`,
+    summary: 'Change a webhook; fields that are left out stay as they are',
     description:
-      '`enabled: true` turns it on, resets `consecutive_failures` and sends what was held; `X-Webhook-Held` and `X-Webhook-Missed` say how many deliveries go on and how many were missed while it was off (send those with a replay). `signing: rotate` makes a new secret, shown once in `secret`; the old one signs beside it for 24 hours. All of a body is applied, or nothing.',
+      '`enabled: true` turns the webhook on, resets `consecutive_failures` and sends held deliveries. The header `X-Webhook-Held` is the number of held deliveries that are sent, `X-Webhook-Missed` the number of missed ones; a replay sends those. `signing: rotate` creates a new secret, shown once in `secret`; the previous one still signs for 24 hours. The whole body is applied, or nothing.',
     credentials: writeCredentials,
-    access: webhookGuard(side),
-    plan: side.plan,
-    limit: side.updateLimit,
+    access: webhookGuard(variant),
+    plan: variant.plan,
+    limit: variant.updateLimit,
     shownOnce: ['secret'],
-    body: side.shapes.changed,
+    body: variant.shapes.changed,
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
-    answers: { 200: side.shapes.webhook },
+    answers: { 200: variant.shapes.webhook },
     refusals: [notFound],
     precheck: ({ body }) => checkTarget(deps.outbound, body.target_url),
     handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
   }),
   route({
-    name: `delete${side.noun}Webhook`,
+    name: `delete${variant.noun}Webhook`,
     method: 'DELETE',
-    path: `${side.base}/{webhook_id}`,
-    summary: 'Delete a webhook; its events stop at once, its log goes with it',
+    path: `${variant.base}/{webhook_id}`,
+    summary: 'Delete a webhook and its delivery log; deliveries stop at once',
     credentials: writeCredentials,
-    access: webhookGuard(side),
+    access: webhookGuard(variant),
     limit: writeLimit,
     audits: ['webhook.deleted'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteWebhook(db, access, now),
   }),
   route({
-    name: `test${side.noun}Webhook`,
+    name: `test${variant.noun}Webhook`,
     method: 'POST',
-    path: `${side.base}/{webhook_id}/test`,
-    summary: 'Send a sample now, and say what came back',
-    description: 'Works while the webhook is off, takes no number in its sequence, and changes nothing on it.',
+    path: `${variant.base}/{webhook_id}/test`,
+    summary: 'Send a sample event now and return the response',
+    description: 'Works while the webhook is off, uses no sequence number, and changes nothing on the webhook.',
     credentials: writeCredentials,
-    access: webhookGuard(side),
-    plan: side.plan,
+    access: webhookGuard(variant),
+    plan: variant.plan,
     limit: perMinute(10, 'caller'),
     audits: 'nothing',
     answers: { 200: WebhookTest },
@@ -179,16 +180,15 @@ const crudRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
   }),
 ];
 
-const deliveryRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
+const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
   route({
-    name: `list${side.noun}Deliveries`,
+    name: `list${variant.noun}Deliveries`,
     method: 'GET',
-    path: `${side.base}/{webhook_id}/deliveries`,
+    path: `${variant.base}/{webhook_id}/deliveries`,
     summary: 'List the deliveries of a webhook',
-    description:
-      'By their number in the sequence, newest first; oldest first when `after_seq` is sent. Kept for 30 days.',
+    description: 'Ordered by sequence number, newest first; oldest first if `after_seq` is sent. Kept for 30 days.',
     credentials: writeCredentials,
-    access: webhookGuard(side),
+    access: webhookGuard(variant),
     limit: perMinute(100, 'caller'),
     query: DeliveryQuery,
     answers: { 200: items(Delivery) },
@@ -201,12 +201,12 @@ const deliveryRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
     },
   }),
   route({
-    name: `get${side.noun}Delivery`,
+    name: `get${variant.noun}Delivery`,
     method: 'GET',
-    path: `${side.base}/{webhook_id}/deliveries/{delivery_id}`,
-    summary: 'Read one delivery, with what was sent and every attempt',
+    path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}`,
+    summary: 'Read one delivery, with its payload and its attempts',
     credentials: writeCredentials,
-    access: nestedResource(webhookGuard(side), 'delivery', findDelivery),
+    access: nestedResource(webhookGuard(variant), 'delivery', findDelivery),
     limit: perMinute(100, 'caller'),
     answers: { 200: DeliveryDetail },
     handle: async ({ db, access: { delivery } }) => ({
@@ -216,14 +216,14 @@ const deliveryRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
     }),
   }),
   route({
-    name: `redeliver${side.noun}Delivery`,
+    name: `redeliver${variant.noun}Delivery`,
     method: 'POST',
-    path: `${side.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
-    summary: 'Attempt a delivery again at once, outside of its schedule',
-    description: 'Same delivery id, sequence and body.',
+    path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
+    summary: 'Attempt a delivery again at once, outside its schedule',
+    description: 'The delivery id, sequence number and body stay the same.',
     credentials: writeCredentials,
-    access: nestedResource(webhookGuard(side), 'delivery', findDelivery),
-    plan: side.plan,
+    access: nestedResource(webhookGuard(variant), 'delivery', findDelivery),
+    plan: variant.plan,
     limit: perMinute(60, 'caller'),
     idempotency: 'optional',
     audits: ['webhook.redelivered'],
@@ -232,15 +232,15 @@ const deliveryRoutes = (side: Variant, deps: WebhookDeps): Route[] => [
     handle: ({ db, access, now }) => redeliver(db, access, deps.wake, now),
   }),
   route({
-    name: `replay${side.noun}Webhook`,
+    name: `replay${variant.noun}Webhook`,
     method: 'POST',
-    path: `${side.base}/{webhook_id}/replay`,
-    summary: 'Send failed and missed deliveries again, in their order',
+    path: `${variant.base}/{webhook_id}/replay`,
+    summary: 'Send failed and missed deliveries again, in sequence order',
     description:
-      'At most ten a second; same delivery ids, sequence numbers and bodies. Each begins its schedule anew. `statuses` may also name delivered and expired ones.',
+      'At most ten per second. Delivery ids, sequence numbers and bodies stay the same; each delivery starts a new retry schedule. `statuses` may also contain `delivered` and `expired`.',
     credentials: writeCredentials,
-    access: webhookGuard(side),
-    plan: side.plan,
+    access: webhookGuard(variant),
+    plan: variant.plan,
     limit: perMinute(6, 'caller'),
     idempotency: 'optional',
     body: Replay,

@@ -2,10 +2,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createSecrets } from '../../kit/secrets.ts';
-import { newSecret, overlapMs, secretLocation, signerWith } from './signing.ts';
+import { createSigner, newSecret, overlapMs, secretLocation } from './signing.ts';
 
 const secrets = createSecrets([{ id: 'one', key: randomBytes(32) }]);
-const signer = signerWith(secrets);
+const signer = createSigner(secrets);
 const now = new Date(1614265330 * 1000);
 const day = 24 * 60 * 60 * 1000;
 const unsigned = { id: 'webhook', secret: null, previous_secret: null, previous_secret_expires_at: null };
@@ -72,12 +72,12 @@ describe('secrets', () => {
 
   it('do not open in another row or column', () => {
     const webhook = signed(newSecret());
-    expect(() => signerWith(secrets).headersFor({ ...webhook, id: 'another' }, 'id', 'body', now)).toThrow();
+    expect(() => createSigner(secrets).headersFor({ ...webhook, id: 'another' }, 'id', 'body', now)).toThrow();
     const moved = {
       ...webhook,
       previous_secret: webhook.secret,
       previous_secret_expires_at: new Date(now.getTime() + 1),
     };
-    expect(() => signerWith(secrets).headersFor(moved, 'id', 'body', now)).toThrow();
+    expect(() => createSigner(secrets).headersFor(moved, 'id', 'body', now)).toThrow();
   });
 });

@@ -1,4 +1,4 @@
-// Owns the life of a webhook: made, changed, turned on and off, tried, deleted (docs/contract.md §4.3).
+// Owns the operations on webhooks: create, change, turn on and off, test, delete (docs/api/webhooks.md).
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
@@ -22,21 +22,20 @@ import {
 } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
 import { newSecret, overlapMs, secretLocation } from './signing.ts';
+import { countDeliveries } from './store/deliveries.ts';
+import { holdDeliveries, resumeDeliveries } from './store/delivery-queue.ts';
 import {
-  countOpen,
-  holdDeliveries,
-  holdUnsettled,
-  holdWebhook,
   insertWebhook,
   listWebhooks,
+  lockNextPendingResync,
+  lockWebhook,
   removeWebhook,
-  resumeHeld,
   saveWebhook,
-} from './store.ts';
+} from './store/webhooks.ts';
 
 export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 
-/** Asked before any transaction: does the URL lead to where a delivery may go? */
+/** Refuses a URL that deliveries may not go to. Resolves names, so it runs before the transaction. */
 export async function checkTarget(outbound: Outbound, target_url: string | undefined): Promise<void> {
   if (target_url === undefined) return;
   const verdict = await outbound.vet(target_url);
@@ -47,23 +46,27 @@ export async function checkTarget(outbound: Outbound, target_url: string | undef
 
 const maxWebhooks = 20;
 
-export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: NewWebhook, secrets: Secrets, now: Date) {
+export function createWebhook(db: Db, access: AppAccess, scope: Scope, input: NewWebhook, secrets: Secrets, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `webhooks of ${app.id}`);
     if ((await listWebhooks(db, access, scope)).length >= maxWebhooks)
-      throw limitReached(maxWebhooks, 'webhooks', `At most ${maxWebhooks} webhooks at once.`);
+      throw limitReached(
+        maxWebhooks,
+        'webhooks',
+        `At most ${maxWebhooks} webhooks are possible here. Delete one first.`,
+      );
     const id = newId();
-    const secret = asked.generate_secret === false ? undefined : newSecret();
+    const secret = input.generate_secret === false ? undefined : newSecret();
     const webhook: WebhookRow = {
       workspace_id: app.workspace_id,
       id,
       app_id: app.id,
       scope,
-      target_url: asked.target_url,
-      events: asked.events,
-      entity_names: asked.entity_names ?? null,
-      description: asked.description ?? null,
+      target_url: input.target_url,
+      events: input.events,
+      entity_names: input.entity_names ?? null,
+      description: input.description ?? null,
       secret: secret === undefined ? null : secrets.seal(secret, secretLocation(id, 'secret')),
       previous_secret: null,
       previous_secret_expires_at: null,
@@ -83,54 +86,54 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, asked: Ne
   });
 }
 
-/** Everything together or nothing. What is left out stays as it is. */
+/** Applies the whole body or nothing. Fields that are left out stay as they are. */
 export function changeWebhook(
   db: Db,
   access: WebhookAccess,
-  asked: WebhookChange,
+  input: WebhookChange,
   { secrets, wake }: { secrets: Secrets; wake: Pick<WakeUps, 'notify'> },
   now: Date,
 ) {
   return transaction(db, async (db) => {
-    const before = await holdWebhook(db, access.webhook);
+    const before = await lockWebhook(db, access.webhook);
     if (before === undefined) throw notFound('webhook_not_found');
-    const secret = asked.signing === 'rotate' ? newSecret() : undefined;
+    const secret = input.signing === 'rotate' ? newSecret() : undefined;
     const change = {
-      ...plainChange(asked),
-      ...(asked.enabled === true && {
+      ...settingsChange(input),
+      ...(input.enabled === true && {
         disabled_at: null,
         consecutive_failures: 0,
         replay_until: null,
         resync_pending: true,
       }),
-      ...(asked.enabled === false && { disabled_at: before.disabled_at ?? now, resync_pending: true }),
-      ...signingChange(asked, before, secret, secrets, now),
+      ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, resync_pending: true }),
+      ...signingChange(input, before, secret, secrets, now),
     };
     if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
     const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
     const target = { kind: 'webhook', id: webhook.id };
     const [was, is] = [
       auditedFields(before),
-      { ...auditedFields(webhook), ...(asked.signing && { secret: redacted }) },
+      { ...auditedFields(webhook), ...(input.signing && { secret: redacted }) },
     ];
-    for (const type of auditTypes(asked, before))
+    for (const type of auditTypes(input, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
     const shown = presentWebhook(webhook, secret);
-    if (asked.enabled === undefined) return shown;
-    const headers = asked.enabled ? await countWaiting(db, webhook, now) : {};
+    if (input.enabled === undefined) return shown;
+    const headers = input.enabled ? await countWaiting(db, webhook, now) : {};
     await resyncDeliveries(db, webhook, now);
     afterCommit(db, () => wake.notify(deliveryQueue));
     return withNotes(shown, { headers });
   });
 }
 
-/** How many deliveries go on now that it is on, and how many it would have to ask for. */
+/** How many held deliveries are resumed, and how many missed ones a replay could send. */
 const countWaiting = async (db: Db, webhook: WebhookRow, now: Date) => ({
-  'x-webhook-held': String(await countOpen(db, webhook, 'held', oldestHeld(now))),
-  'x-webhook-missed': String(await countOpen(db, webhook, 'missed', new Date(0))),
+  'x-webhook-held': String(await countDeliveries(db, webhook, 'held', oldestHeld(now))),
+  'x-webhook-missed': String(await countDeliveries(db, webhook, 'missed', new Date(0))),
 });
 
-/** What the audit log calls a change: what matters most to whoever reads it has a name of its own. */
+/** Turning on, turning off and rotating have audit types of their own; other changes are `webhook.updated`. */
 function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): string[] {
   const isOff = before.disabled_at !== null;
   const types = [
@@ -144,33 +147,33 @@ function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): st
 const heldMs = 7 * 24 * 60 * 60 * 1000;
 const oldestHeld = (now: Date): Date => new Date(now.getTime() - heldMs);
 
-/** Holds what waits for a webhook that is off, sends on its way what was held for one that is on: the next few thousand. */
+/** Brings a batch of deliveries in line with the webhook: resumes held ones if it is on, holds queued ones if it is off. */
 async function resyncDeliveries(db: Db, webhook: WebhookRow, now: Date): Promise<void> {
-  const more =
+  const hasMore =
     webhook.disabled_at === null
-      ? await resumeHeld(db, webhook, oldestHeld(now))
+      ? await resumeDeliveries(db, webhook, oldestHeld(now))
       : await holdDeliveries(db, [webhook.id]);
-  if (webhook.resync_pending !== more) await saveWebhook(db, webhook, { resync_pending: more });
+  if (webhook.resync_pending !== hasMore) await saveWebhook(db, webhook, { resync_pending: hasMore });
 }
 
-/** Goes on with one webhook that was turned on or off; gives 1 when there was one. */
+/** Resyncs the next batch of one webhook that was turned on or off. Returns 0 if there is none. */
 export const resyncNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
   transaction(db, async (db) => {
-    const webhook = await holdUnsettled(db);
+    const webhook = await lockNextPendingResync(db);
     if (webhook === undefined) return 0;
     await resyncDeliveries(db, webhook, now);
     afterCommit(db, () => wake.notify(deliveryQueue));
     return 1;
   });
 
-const plainChange = ({ target_url, events, description, entity_names }: WebhookChange) => ({
+const settingsChange = ({ target_url, events, description, entity_names }: WebhookChange) => ({
   ...(target_url !== undefined && { target_url }),
   ...(events !== undefined && { events }),
   ...(description !== undefined && { description }),
   ...(entity_names !== undefined && { entity_names }),
 });
 
-/** The old secret still signs beside the new one for a day; to stop signing drops both at once. */
+/** After a rotation the previous secret still signs for 24 hours. `disable` drops both at once. */
 function signingChange(
   { signing }: WebhookChange,
   before: WebhookRow,
@@ -180,15 +183,15 @@ function signingChange(
 ) {
   if (signing === 'disable') return { secret: null, previous_secret: null, previous_secret_expires_at: null };
   if (secret === undefined) return {};
-  const was = openOrNull(before, secrets);
+  const previous = openOrNull(before, secrets);
   return {
     secret: secrets.seal(secret, secretLocation(before.id, 'secret')),
-    previous_secret: was === null ? null : secrets.seal(was, secretLocation(before.id, 'previous_secret')),
-    previous_secret_expires_at: was === null ? null : new Date(now.getTime() + overlapMs),
+    previous_secret: previous === null ? null : secrets.seal(previous, secretLocation(before.id, 'previous_secret')),
+    previous_secret_expires_at: previous === null ? null : new Date(now.getTime() + overlapMs),
   };
 }
 
-/** One that cannot be opened any more signs nothing: all the more reason to make a new one. */
+/** A secret that can't be opened any more must not prevent its rotation. */
 function openOrNull({ id, secret }: WebhookRow, secrets: Secrets): string | null {
   try {
     return secret === null ? null : secrets.open(secret, secretLocation(id, 'secret'));
@@ -197,7 +200,7 @@ function openOrNull({ id, secret }: WebhookRow, secrets: Secrets): string | null
   }
 }
 
-/** What the audit log says of a webhook: never its secret. */
+/** The fields of a webhook that are in the audit log. Never its secret. */
 const auditedFields = ({ target_url, events, entity_names, description, disabled_at, secret }: WebhookRow) => ({
   target_url,
   events,
@@ -207,7 +210,7 @@ const auditedFields = ({ target_url, events, entity_names, description, disabled
   has_secret: secret !== null,
 });
 
-/** Its events stop at once. Its log is removed by a sweep. */
+/** No event is delivered from now on. A job removes the delivery log. */
 export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
   transaction(db, async (db) => {
     const { webhook } = access;
@@ -218,23 +221,23 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
     return { success: true } as const;
   });
 
-/** One sample, sent at once, also while the webhook is off. It leaves no trace on the webhook. */
+/** Sends one sample at once, also while the webhook is off. Changes nothing on the webhook. */
 export async function testWebhook({ webhook }: WebhookAccess, deps: AttemptDeps, now: Date) {
   const delivery_id = newId();
   const event_type = webhook.scope === 'agent' ? 'message.completed' : (webhook.events[0] ?? webhookEvents.app[0]);
   const body = JSON.stringify(sampleEvent(webhook, event_type, now));
-  const sending = { delivery_id, event_type, attempt: 1, body };
-  const { ok, status_code, error_type, response_body, duration_ms } = await sendAttempt(deps, webhook, sending, now);
+  const request = { delivery_id, event_type, attempt: 1, body };
+  const { ok, status_code, error_type, response_body, duration_ms } = await sendAttempt(deps, webhook, request, now);
   return { ok, delivery_id, status_code, error_type, response_body, duration_ms };
 }
 
 function sampleEvent(webhook: WebhookRow, type: string, now: Date) {
   const at = now.toISOString();
-  const told = { id: newId(), type, created_at: at };
+  const common = { id: newId(), type, created_at: at };
   if (webhook.scope === 'app') {
     const entity_name = webhook.entity_names?.[0] ?? 'Example';
     const rest = { old_data: null, changed_fields: [], actor: null, depth: 0, payload_too_large: false };
-    return { ...told, app_id: webhook.app_id, entity_name, entity_id: newId(), data: { test: true }, ...rest };
+    return { ...common, app_id: webhook.app_id, entity_name, entity_id: newId(), data: { test: true }, ...rest };
   }
   const message = {
     id: newId(),
@@ -245,5 +248,5 @@ function sampleEvent(webhook: WebhookRow, type: string, now: Date) {
     updated_date: at,
   };
   const user = { id: newId(), email: 'test@example.com' };
-  return { ...told, agent_id: webhook.app_id, conversation_id: newId(), data: { test: true, message, user } };
+  return { ...common, agent_id: webhook.app_id, conversation_id: newId(), data: { test: true, message, user } };
 }

@@ -7,7 +7,7 @@ import { startSecondApp } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 import { createSecrets } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';
-import { signerWith } from './signing.ts';
+import { createSigner } from './signing.ts';
 
 const { world, url, owner, workspace, token, createWebhook } = await startWebhookScene();
 const as = { as: token };
@@ -172,7 +172,7 @@ describe('the secret', () => {
     expect(await job?.run(rotated.app.database.db, new Date())).toBeGreaterThan(0);
     expect(await job?.run(rotated.app.database.db, new Date())).toBe(0);
     const { rows } = await sql<WebhookRow>`select * from webhooks where id = ${webhook.id}`.execute(world.db);
-    const onlyNew = signerWith(createSecrets([{ id: 'new', key }]));
+    const onlyNew = createSigner(createSecrets([{ id: 'new', key }]));
     const headers = onlyNew.headersFor(rows[0] as WebhookRow, 'id', 'body', new Date());
     const signed = `id.${headers['webhook-timestamp']}.body`;
     const standard = (secret: string) =>

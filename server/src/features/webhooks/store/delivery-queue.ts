@@ -1,0 +1,155 @@
+// Owns the queries that move a delivery through its queue: what an attempt needs, and holding, resuming, redelivering,
+// replaying and failing deliveries. kit/background/queues claims rows and completes them.
+//
+// `webhook_deliveries` is the delivery log and the queue in one table. A row is queued while `due_at` is set, and being
+// attempted while `claimed_slot` is set (callers then see the status `delivering`). Example: event e7 for a webhook that
+// fails, is turned off, and is turned on again:
+//
+//   step                                     status     due_at    claimed_slot  attempts_made  scheduled_attempts
+//   fan-out (insertDeliveries)               pending    12:00:00  -             0              0
+//   a worker in slot 2 claims it             pending    12:00:00  2             0              0
+//   the endpoint answers 500; completed      pending    12:00:06  -             1              1
+//   claimed again, answers 500; completed    pending    12:05:20  -             2              2
+//   webhook turned off (holdDeliveries)      held       -         -             2              2
+//   webhook turned on (resumeDeliveries)     pending    13:00:00  -             2              2
+//   claimed, answers 200; completed          delivered  -         -             3              3
+//
+// If it had been held for more than 7 days, resumeDeliveries would have set `expired`. If the eighth scheduled attempt
+// fails, completing it sets `failed`. A redelivery (queueRedelivery) of the row in line 4 keeps its schedule aside:
+//
+//   queueRedelivery at 12:01:00              pending    12:01:00  -             2              2   resume_at 12:05:20
+//   claimed, answers 500; completed          pending    12:05:20  -             3              2   resume_at -
+import { type RawBuilder, sql } from 'kysely';
+import { prepared } from '../../../kit/db/database.ts';
+import type { Db } from '../../../tables.ts';
+import type { DeliveryRow, Replay, WebhookRow } from '../contract.ts';
+import { findFirstSequenceSince } from './deliveries.ts';
+import type { WebhookKey } from './webhooks.ts';
+
+// ---- what an attempt needs
+
+/** The columns of a webhook that an attempt needs. `app_deleted`: its app is in the trash. */
+export type DeliveryTarget = Pick<
+  WebhookRow,
+  'workspace_id' | 'id' | 'target_url' | 'secret' | 'previous_secret' | 'previous_secret_expires_at' | 'disabled_at'
+> & { readonly app_deleted: boolean };
+
+/** By webhook id. A webhook that was deleted is left out. */
+export async function listTargets(db: Db, webhook_ids: readonly string[]): Promise<Map<string, DeliveryTarget>> {
+  return new Map((await selectTargets(db, webhook_ids)).map((row) => [row.id, row]));
+}
+
+const selectTargets = prepared<DeliveryTarget, [readonly string[]]>(
+  'list targets of deliveries',
+  `/* service */ select w.workspace_id, w.id, w.target_url, w.secret, w.previous_secret, w.previous_secret_expires_at, w.disabled_at,
+     a.deleted_date is not null as app_deleted
+   from webhooks w join apps a on a.workspace_id = w.workspace_id and a.id = w.app_id where w.id = any($1::uuid[])`,
+);
+
+/** By event id. */
+export async function listBodies(db: Db, event_ids: readonly string[]): Promise<Map<string, string>> {
+  return new Map((await selectBodies(db, event_ids)).map((row) => [row.event_id, row.body]));
+}
+
+const selectBodies = prepared<{ event_id: string; body: string }, [readonly string[]]>(
+  'list bodies of deliveries',
+  '/* service */ select event_id, body from webhook_bodies where event_id = any($1::uuid[])',
+);
+
+// ---- hold and resume
+
+/** How many rows one statement changes. Longer backlogs take several, each in its own transaction. */
+const batchSize = 5_000;
+
+/**
+ * Holds the next batch of queued deliveries of webhooks that are off. Running attempts are held when they complete.
+ * Returns whether there may be more.
+ */
+export async function holdDeliveries(db: Db, webhook_ids: readonly string[]): Promise<boolean> {
+  const { numAffectedRows } = await sql`/* service */ update webhook_deliveries set status = 'held', due_at = null
+    where id in (
+      select id from webhook_deliveries where webhook_id = any(${webhook_ids}::uuid[]) and due_at is not null
+        and claimed_slot is null order by due_at limit ${batchSize})
+      and due_at is not null and claimed_slot is null`.execute(db);
+  return Number(numAffectedRows ?? 0) === batchSize;
+}
+
+/**
+ * Queues the next batch of held deliveries in sequence order, one microsecond apart. Those created before `oldest` expire.
+ * Returns whether there may be more.
+ */
+export async function resumeDeliveries(db: Db, { workspace_id, id }: WebhookKey, oldest: Date): Promise<boolean> {
+  const { numAffectedRows } = await sql`update webhook_deliveries d
+    set status = case when held.created_date >= ${oldest} then 'pending' else ${endStatus('expired')} end,
+      due_at = case when held.created_date >= ${oldest}
+        then statement_timestamp() + held.place * interval '1 microsecond' end
+    from (select id, created_date, row_number() over (order by sequence) as place from (
+        select id, created_date, sequence from webhook_deliveries
+        where workspace_id = ${workspace_id} and webhook_id = ${id} and status = 'held'
+        order by sequence limit ${batchSize}) next) held
+    where d.workspace_id = ${workspace_id} and d.id = held.id`.execute(db);
+  return Number(numAffectedRows ?? 0) === batchSize;
+}
+
+// ---- redeliver and replay
+
+/**
+ * Makes the delivery due before all others of its webhook. Its schedule continues after the attempt: see the example above.
+ * Returns false if an attempt is running.
+ */
+export async function queueRedelivery(db: Db, { workspace_id, webhook_id, id }: DeliveryRow): Promise<boolean> {
+  const { rows } = await sql`update webhook_deliveries set status = 'pending', kind = 'manual', failed_at = null,
+      resume_at = case when due_at is null then null when kind = 'manual' then resume_at else due_at end,
+      due_at = least(clock_timestamp(), (select min(due_at) - interval '1 ms' from webhook_deliveries first
+        where workspace_id = ${workspace_id} and first.webhook_id = ${webhook_id} and first.claimed_slot is null
+          and first.due_at is not null))
+    where workspace_id = ${workspace_id} and id = ${id} and claimed_slot is null returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+/**
+ * Queues finished deliveries again with a new schedule, in sequence order, the first at `startAt` and then one per
+ * `intervalMs`. Returns their sequence numbers, ascending.
+ */
+export async function queueReplay(
+  db: Db,
+  webhook: WebhookKey,
+  filter: Replay,
+  startAt: Date,
+  intervalMs: number,
+): Promise<number[]> {
+  const { workspace_id, id } = webhook;
+  const { statuses = ['failed', 'missed'], limit = 1_000 } = filter;
+  const { rows } = await sql<{ sequence: number }>`with chosen as (
+      select id, sequence from webhook_deliveries
+      where workspace_id = ${workspace_id} and webhook_id = ${id} and status = any(${statuses}::text[])
+        and due_at is null and claimed_slot is null ${sql.join(await replayBounds(db, webhook, filter), sql` `)}
+      order by sequence limit ${limit} for update),
+    placed as (select id, row_number() over (order by sequence) - 1 as place from chosen)
+    update webhook_deliveries d set status = 'pending', kind = 'replay', scheduled_attempts = 0, resume_at = null,
+      failures = 0, failed_at = null, due_at = ${startAt}::timestamptz + placed.place * ${intervalMs} * interval '1 ms'
+    from placed where d.workspace_id = ${workspace_id} and d.id = placed.id returning d.sequence`.execute(db);
+  return rows.map((row) => row.sequence).sort((a, b) => a - b);
+}
+
+async function replayBounds(db: Db, webhook: WebhookKey, filter: Replay): Promise<RawBuilder<unknown>[]> {
+  const bounds: RawBuilder<unknown>[] = [];
+  if (filter.from !== undefined)
+    bounds.push(sql`and sequence >= ${await findFirstSequenceSince(db, webhook, filter.from)}`);
+  if (filter.to !== undefined)
+    bounds.push(sql`and sequence < ${await findFirstSequenceSince(db, webhook, new Date(filter.to.getTime() + 1))}`);
+  if (filter.after_seq !== undefined) bounds.push(sql`and sequence > ${filter.after_seq}`);
+  if (filter.to_seq !== undefined) bounds.push(sql`and sequence <= ${filter.to_seq}`);
+  return bounds;
+}
+
+// ---- end without success
+
+/** For a delivery that could not be attempted because of an error on our side. */
+export async function failDelivery(db: Db, id: string): Promise<void> {
+  await sql`/* service */ update webhook_deliveries set status = ${endStatus('failed')} where id = ${id}`.execute(db);
+}
+
+/** A delivery that succeeded once stays `delivered`, even if sending it again did not succeed. */
+const endStatus = (status: 'failed' | 'expired') =>
+  sql`case when delivered_at is null then ${status} else 'delivered' end`;
