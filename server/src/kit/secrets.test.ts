@@ -1,4 +1,4 @@
-// Sealed secrets: opened only where they belong, under keys that can be changed at any time.
+// Encrypted secrets: they can be decrypted only in their own location, and master keys can be rotated at any time.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,39 +6,39 @@ import { createSecrets } from './secrets.ts';
 
 const key = (id: string) => ({ id, key: randomBytes(32) });
 const [first, second] = [key('a'), key('b')];
-const place = ['app_secrets', 'app/NAME', 'sealed'] as const;
+const location = ['app_secrets', 'app/NAME', 'sealed'] as const;
 
 describe('a sealed secret', () => {
   const secrets = createSecrets([first]);
 
-  it('opens to what was sealed, whatever that was', () => {
+  it('decrypts to the original text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 200 }),
-        (plain) => secrets.open(secrets.seal(plain, place), place) === plain,
+        (plain) => secrets.open(secrets.seal(plain, location), location) === plain,
       ),
     );
   });
 
-  it('never looks the same twice, and does not show what it holds', () => {
-    const [one, two] = [secrets.seal('hunter2 hunter2', place), secrets.seal('hunter2 hunter2', place)];
+  it('differs each time and does not contain the plain text', () => {
+    const [one, two] = [secrets.seal('hunter2 hunter2', location), secrets.seal('hunter2 hunter2', location)];
     expect(one).not.toBe(two);
     expect(Buffer.from(one, 'base64url').includes('hunter2')).toBe(false);
   });
 
-  it('does not open in another table, row or column', () => {
-    const sealed = secrets.seal('x', place);
+  it('cannot be decrypted in another table, row or column', () => {
+    const sealed = secrets.seal('x', location);
     for (const other of [
-      ['other', place[1], place[2]],
-      [place[0], 'other', place[2]],
-      [place[0], place[1], 'other'],
+      ['other', location[1], location[2]],
+      [location[0], 'other', location[2]],
+      [location[0], location[1], 'other'],
     ] as const) {
       expect(() => secrets.open(sealed, other)).toThrow();
     }
   });
 
-  it('does not open after a single character was changed', () => {
-    const sealed = secrets.seal('a secret', place);
+  it('cannot be decrypted after any character was changed', () => {
+    const sealed = secrets.seal('a secret', location);
     for (let at = 5; at < sealed.length; at += 1) {
       if (sealed[at] === '.') continue;
       const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
@@ -57,7 +57,7 @@ describe('a sealed secret', () => {
         changed.split('.')[3] === sealed.split('.')[3]
       )
         continue;
-      expect(() => secrets.open(changed, place)).toThrow();
+      expect(() => secrets.open(changed, location)).toThrow();
     }
   });
 });
@@ -67,12 +67,12 @@ describe('rotating the master key', () => {
   const during = createSecrets([second, first]);
   const after = createSecrets([second]);
 
-  it('old secrets open under both keys; rewrapped they need only the new one', () => {
-    const sealed = before.seal('kept', place);
-    expect(during.open(sealed, place)).toBe('kept');
-    const rewrapped = during.rewrap(sealed, place) as string;
-    expect(after.open(rewrapped, place)).toBe('kept');
-    expect(during.rewrap(rewrapped, place)).toBeUndefined();
-    expect(() => after.open(sealed, place)).toThrow('master key a');
+  it('keeps old secrets readable with both keys; after a rewrap only the new key is needed', () => {
+    const sealed = before.seal('kept', location);
+    expect(during.open(sealed, location)).toBe('kept');
+    const rewrapped = during.rewrap(sealed, location) as string;
+    expect(after.open(rewrapped, location)).toBe('kept');
+    expect(during.rewrap(rewrapped, location)).toBeUndefined();
+    expect(() => after.open(sealed, location)).toThrow('master key a');
   });
 });

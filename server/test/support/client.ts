@@ -1,10 +1,10 @@
-// Owns the caller's side: plain HTTP on loopback, with nothing tidied up on the way.
+// Owns the HTTP client of the tests: plain requests on loopback, options exactly as the test says.
 import { Agent, request } from 'node:http';
 
 export interface CallOptions {
-  /** A token's text, sent as a bearer. */
+  /** A token, options as `Authorization: Bearer`. */
   readonly as?: string;
-  /** Sent as JSON unless it is already text or bytes. */
+  /** Sent as JSON, unless it is text or bytes. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -13,31 +13,34 @@ export interface CallResult {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers freely.
   readonly body: any;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-export function call(base: string, method: string, path: string, sent: CallOptions = {}): Promise<CallResult> {
+export function call(base: string, method: string, path: string, options: CallOptions = {}): Promise<CallResult> {
   const { promise, resolve, reject } = Promise.withResolvers<CallResult>();
-  const payload = payloadOf(sent.body);
+  const payload = toPayload(options.body);
   const { hostname, port } = new URL(base);
-  const outgoing = request({ agent, method, hostname, port, path, headers: headersOf(sent, payload) }, (incoming) => {
-    const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8');
-      const headers = incoming.headers as Record<string, string | undefined>;
-      resolve({
-        status: incoming.statusCode ?? 0,
-        headers,
-        text,
-        body: isJson(headers) && text ? JSON.parse(text) : undefined,
+  const outgoing = request(
+    { agent, method, hostname, port, path, headers: toHeaders(options, payload) },
+    (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        const headers = incoming.headers as Record<string, string | undefined>;
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers,
+          text,
+          body: isJson(headers) && text ? JSON.parse(text) : undefined,
+        });
       });
-    });
-    incoming.on('error', reject);
-  });
+      incoming.on('error', reject);
+    },
+  );
   outgoing.on('error', reject);
   outgoing.end(payload);
   return promise;
@@ -52,57 +55,56 @@ export interface StreamedEvent {
 
 export interface EventStream {
   readonly status: number;
-  /** What came so far: events, and comments as events named `:`. */
+  /** What was received so far. Comments are events named `:`. */
   readonly events: readonly StreamedEvent[];
   /** Waits for the first event of this name. */
   until(event: string): Promise<StreamedEvent>;
   readonly ended: Promise<void>;
-  /** Hangs up. */
+  /** Closes the connection. */
   close(): void;
 }
 
-/** Asks for a stream of events, and reads it as it comes. */
-export function stream(base: string, path: string, sent: CallOptions): Promise<EventStream> {
+/** Requests a stream of events and reads it as it arrives. */
+export function stream(base: string, path: string, options: CallOptions): Promise<EventStream> {
   const { promise, resolve, reject } = Promise.withResolvers<EventStream>();
-  const payload = payloadOf(sent.body);
-  const headers = { accept: 'text/event-stream', ...headersOf(sent, payload) };
+  const payload = toPayload(options.body);
+  const headers = { accept: 'text/event-stream', ...toHeaders(options, payload) };
   const { hostname, port } = new URL(base);
   const outgoing = request({ method: 'POST', hostname, port, path, headers }, (incoming) => {
     const events: StreamedEvent[] = [];
-    const came = new Set<() => void>();
+    const waiters = new Set<() => void>();
     const ended = Promise.withResolvers<void>();
     let text = '';
     incoming.on('data', (chunk: Buffer) => {
       const blocks = (text + chunk.toString('utf8')).split('\n\n');
       text = blocks.pop() ?? '';
-      events.push(...blocks.map(eventOf));
-      for (const look of came) look();
+      events.push(...blocks.map(parseEvent));
+      for (const check of waiters) check();
     });
     incoming.on('close', () => {
       ended.resolve();
-      for (const look of came) look();
+      for (const check of waiters) check();
     });
-    incoming.on('error', () => {}); // told by the close that follows
+    incoming.on('error', () => {}); // `close` follows
     const until = (name: string) => {
       const found = Promise.withResolvers<StreamedEvent>();
-      const look = () => {
+      const check = () => {
         const event = events.find((each) => each.event === name);
         if (event !== undefined) found.resolve(event);
         else if (incoming.closed) found.reject(new Error(`the stream ended without ${name}`));
       };
-      came.add(look);
-      look();
+      waiters.add(check);
+      check();
       return found.promise;
     };
-    const leave = () => outgoing.destroy();
-    resolve({ status: incoming.statusCode ?? 0, events, until, ended: ended.promise, close: leave });
+    resolve({ status: incoming.statusCode ?? 0, events, until, ended: ended.promise, close: () => outgoing.destroy() });
   });
   outgoing.on('error', reject);
   outgoing.end(payload);
   return promise;
 }
 
-function eventOf(block: string): StreamedEvent {
+function parseEvent(block: string): StreamedEvent {
   const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(block)?.[1];
   return { event: field('event') ?? ':', id: field('id'), data: JSON.parse(field('data') ?? 'null') };
 }
@@ -110,16 +112,16 @@ function eventOf(block: string): StreamedEvent {
 const isJson = (headers: Record<string, string | undefined>): boolean =>
   /^application\/(problem\+)?json/.test(headers['content-type'] ?? '');
 
-function payloadOf(body: unknown): Buffer | undefined {
+function toPayload(body: unknown): Buffer | undefined {
   if (body === undefined) return undefined;
   if (Buffer.isBuffer(body)) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-function headersOf(sent: CallOptions, payload: Buffer | undefined): Record<string, string | number> {
+function toHeaders(options: CallOptions, payload: Buffer | undefined): Record<string, string | number> {
   return {
-    ...(sent.as && { authorization: `Bearer ${sent.as}` }),
+    ...(options.as && { authorization: `Bearer ${options.as}` }),
     ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
-    ...sent.headers,
+    ...options.headers,
   };
 }

@@ -1,5 +1,5 @@
-// Owns the record of what the tests saw the API answer. Run after the tests, it fails when an operation declares a
-// status that no test ever observed, or answered with a status or code that it does not declare.
+// Owns the record of the answers that the tests received. Run as a program after the tests, it fails if an operation
+// declares a status that no test observed, or answered with a status or code that it does not declare.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,12 +9,12 @@ import { listRefusals } from '../../src/openapi.ts';
 
 export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', import.meta.url));
 
-/** Notes every answer of this server. */
-export function observe(server: FastifyInstance): void {
+/** Appends each kind of answer of this server to a file. */
+export function recordAnswers(server: FastifyInstance): void {
   const seen = new Set<string>();
   server.addHook('onSend', async (request, reply, payload) => {
     const operation = (request.routeOptions.config as { operation?: string }).operation;
-    const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? codeOf(payload) : '';
+    const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? readCode(payload) : '';
     if (operation === undefined || code === 'guards_passed') return;
     const line = `${operation} ${reply.statusCode} ${code}`;
     if (!seen.has(line)) appendFileSync(join(observedFolder, `${process.pid}.txt`), `${line}\n`);
@@ -28,8 +28,8 @@ export interface Change {
   readonly audits: readonly string[];
 }
 
-/** Requests that said they changed something; each must have left an audit entry. */
-export function changesOf(server: FastifyInstance, routes: readonly Route[]): Change[] {
+/** Collects the requests that changed something. Each must have written an audit entry. */
+export function recordChanges(server: FastifyInstance, routes: readonly Route[]): Change[] {
   const audited = new Map(routes.map((route) => [route.name, route.audits]));
   const changes: Change[] = [];
   server.addHook('onSend', async (request, reply) => {
@@ -42,19 +42,19 @@ export function changesOf(server: FastifyInstance, routes: readonly Route[]): Ch
   return changes;
 }
 
-const codeOf = (payload: unknown): string => (/"code":"(\w+)"/.exec(String(payload)) ?? [])[1] ?? '';
+const readCode = (payload: unknown): string => (/"code":"(\w+)"/.exec(String(payload)) ?? [])[1] ?? '';
 
-function faultsOf(routes: readonly Route[], observed: ReadonlySet<string>): string[] {
+function findFaults(routes: readonly Route[], observed: ReadonlySet<string>): string[] {
   return routes.flatMap((route) => {
-    const mine = [...observed].filter((line) => line.startsWith(`${route.name} `)).map((line) => line.split(' '));
-    const statuses = new Set(mine.map(([, status]) => Number(status)));
+    const answers = [...observed].filter((line) => line.startsWith(`${route.name} `)).map((line) => line.split(' '));
+    const statuses = new Set(answers.map(([, status]) => Number(status)));
     const declared = [
       ...Object.keys(route.answers).map(Number),
       ...listRefusals(route).map((refusal) => refusal.status),
     ];
     const codes = new Set(listRefusals(route).map((refusal) => `${refusal.status} ${refusal.code}`));
     const unseen = [...new Set(declared)].filter((status) => !statuses.has(status));
-    const undeclared = mine.filter(
+    const undeclared = answers.filter(
       ([, status, code]) =>
         !(Number(status) in route.answers) &&
         status !== '422' &&
@@ -71,11 +71,11 @@ function faultsOf(routes: readonly Route[], observed: ReadonlySet<string>): stri
   });
 }
 
-// May be the answer of any operation, and is described once for all.
+// Any operation may answer these. They are not declared per operation.
 const always = new Set([
   '500 internal_error',
   '503 service_unavailable',
-  '404 route_not_found', // a parameter left empty is another path
+  '404 route_not_found', // an empty path parameter
   '413 payload_too_large',
   '415 unsupported_media_type',
 ]);
@@ -86,7 +86,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     readFileSync(join(observedFolder, file), 'utf8').trim().split('\n'),
   );
   const routes = await listRoutes();
-  const faults = faultsOf(routes, new Set(lines));
+  const faults = findFaults(routes, new Set(lines));
   for (const fault of faults) console.error(fault);
   console.log(`${routes.length} operations, ${new Set(lines).size} kinds of answers observed, ${faults.length} faults`);
   process.exitCode = faults.length > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
-// Owns the template database: migrated once per run, cloned by every test file in about 40 ms. Also clears the record of
-// observed answers (see observed.ts).
+// Owns the template database: migrated once per run and cloned by every test file in about 40 ms. Also clears the record of
+// observed answers (observed.ts).
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
@@ -50,17 +50,17 @@ function isRunning(pid: number): boolean {
   }
 }
 
-let cloned = 0;
+let cloneCount = 0;
 
 /** Creates a database for one test file. */
 export async function cloneTemplate(): Promise<{ url: string; drop(): Promise<void> }> {
   const migrations = await readMigrations(migrationsFolder);
   const template = templateName(migrations.map((migration) => migration.checksum));
-  cloned += 1;
-  const name = `${runPrefix}${process.pid}_${cloned}`;
+  cloneCount += 1;
+  const name = `${runPrefix}${process.pid}_${cloneCount}`;
   await asAdmin(async (client) => {
     await client.query(`create database ${name} template ${template}`);
-    // No test crashes this PostgreSQL server (drills do, with one of their own), so no commit has to wait for the disk.
+    // Tests never crash this PostgreSQL server, so commits need not wait for the disk. Drills use a server of their own.
     await client.query(`alter database ${name} set synchronous_commit = off`);
   });
   return {

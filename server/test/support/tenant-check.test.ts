@@ -1,12 +1,13 @@
-// Owns the proof that the tenant check itself bites: statements that stay in one tenant, and planted ones that do not.
+// Owns the tests of the tenant check: statements that it must accept, and statements that it must refuse.
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate, readMigrations } from '../../src/kit/db/migrate.ts';
-import { tenantCheck } from './tenant-check.ts';
+import { serverUrl } from './template.ts';
+import { createTenantCheck } from './tenant-check.ts';
 
-const admin = 'postgres://postgres@127.0.0.1:5432/postgres';
+const admin = `${serverUrl}/postgres`;
 const name = `tenant_check_${randomBytes(6).toString('hex')}`;
 const migrations = fileURLToPath(new URL('../../migrations', import.meta.url));
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await migrate(url, await readMigrations(migrations));
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  check = await tenantCheck(client).finally(() => client.end());
+  check = await createTenantCheck(client).finally(() => client.end());
 });
 
 afterAll(() => asAdmin(`drop database if exists ${name} with (force)`));

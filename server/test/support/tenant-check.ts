@@ -1,5 +1,14 @@
-// Owns the tests' proof that every statement the product sends stays inside one tenant: a tenant table that is read,
-// updated or deleted without a predicate on its tenant key is refused. Sees only the text, so it fails closed.
+// Owns the check that every statement of the app stays inside one tenant. It parses the SQL and throws if a tenant table is
+// read, updated or deleted without an equality on its tenant key:
+//
+//   select * from folders where workspace_id = $1                                       passes
+//   select * from folders where id = $1                                                 throws: folders is not bound
+//   select * from folders f join folder_items i on i.folder_id = f.id
+//     where f.workspace_id = $1                                                         throws: i is not bound
+//   … join folder_items i on i.workspace_id = f.workspace_id where f.workspace_id = $1  passes: i is bound through f
+//
+// A table is *bound* if its key equals a value or the key of another bound table. What the check cannot resolve counts as
+// not bound.
 import {
   type ColumnRef,
   type DeleteStmt,
@@ -18,33 +27,33 @@ import type pg from 'pg';
 
 const tenantColumns = ['workspace_id', 'app_id'];
 
-// Where a table's keys are not just the tenant columns it has. An empty list: not a tenant table, whatever its columns.
+// Tables whose keys are not simply their tenant columns. An empty list: not a tenant table, whatever its columns.
 const specialKeys = new Map<string, readonly string[]>([
-  ['workspaces', ['id']], // it is the tenant
-  ['apps', ['workspace_id', 'id']], // it is the tenant of what an app holds
-  ['memberships', ['workspace_id', 'user_id']], // a person may read their own
-  ['credentials', ['workspace_id', 'user_id', 'id', 'hash']], // found before it is known who asks, and where
+  ['workspaces', ['id']], // the tenant itself
+  ['apps', ['workspace_id', 'id']], // the tenant of an app's contents
+  ['memberships', ['workspace_id', 'user_id']], // a person may read their own memberships
+  ['credentials', ['workspace_id', 'user_id', 'id', 'hash']], // looked up before the caller is known
   ['users', []],
   ['idempotency_keys', []],
   ['migrations', []],
 ]);
 
-// People are nobody's tenant, but a table joined to them is only as narrow as they are: by these they are one person.
-const narrowing = new Map([['users', ['id', 'email']]]);
+// `users` is not a tenant table. But a table that is joined to it is bound only if `users` is bound to one person by these.
+const singlePersonKeys = new Map([['users', ['id', 'email']]]);
 
-// reach: access finds by global id in its one look-up, and decides in code. service: a background job serves every tenant
-// in turn. operator: who runs the installation sees all of it. Nothing else that answers a request may say any of these.
+// Exempt statements say so in a leading comment. lookup: core/auth reads by global id and decides in code. service: a
+// background job works for all tenants. operator: an operator sees the whole installation.
 const exemption = /^\s*(\/\* (reach|service) \*\/|select \/\* operator \*\/)/;
 
-/** Reads the tenant tables of a migrated database. What it gives throws at the first statement that is not bound. */
-export async function tenantCheck(client: pg.ClientBase | pg.Pool): Promise<(text: string) => void> {
+/** Reads the tables of a migrated database. The returned function throws if a statement has an unbound tenant table. */
+export async function createTenantCheck(client: pg.ClientBase | pg.Pool): Promise<(text: string) => void> {
   await loadModule();
   const tables = await readTables(client);
   const verdicts = new Map<string, string | null>();
   return (text) => {
     let verdict = verdicts.get(text);
     if (verdict === undefined) {
-      verdict = verdictOn(text, tables);
+      verdict = checkStatement(text, tables);
       verdicts.set(text, verdict);
     }
     if (verdict !== null) throw new Error(`tenant check: ${verdict}: ${text.slice(0, 300)}`);
@@ -54,9 +63,9 @@ export async function tenantCheck(client: pg.ClientBase | pg.Pool): Promise<(tex
 interface Table {
   readonly name: string;
   readonly columns: ReadonlySet<string>;
-  /** An equality on any of these binds the table. */
+  /** An equality on one of these binds the table. */
   readonly keys: readonly string[];
-  /** False where the keys only matter to what is joined to it. */
+  /** False if the table need not be bound itself (`users`). */
   readonly mustBind: boolean;
 }
 
@@ -69,77 +78,83 @@ async function readTables(client: pg.ClientBase | pg.Pool): Promise<Tables> {
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
       and a.attnum > 0 and not a.attisdropped
     group by c.relname`);
-  return new Map(rows.map(({ name, columns }) => [name, tableOf(name, columns)]));
+  return new Map(rows.map(({ name, columns }) => [name, describeTable(name, columns)]));
 }
 
-function tableOf(name: string, columns: readonly string[]): Table {
+function describeTable(name: string, columns: readonly string[]): Table {
   const tenantKeys = specialKeys.get(name) ?? tenantColumns.filter((column) => columns.includes(column));
   const mustBind = tenantKeys.length > 0;
-  return { name, columns: new Set(columns), keys: mustBind ? tenantKeys : (narrowing.get(name) ?? []), mustBind };
+  return {
+    name,
+    columns: new Set(columns),
+    keys: mustBind ? tenantKeys : (singlePersonKeys.get(name) ?? []),
+    mustBind,
+  };
 }
 
-/** What is wrong with the statement, or null. */
-function verdictOn(text: string, tables: Tables): string | null {
+/** The reason to refuse the statement, or null. */
+function checkStatement(text: string, tables: Tables): string | null {
   if (exemption.test(text)) return null;
-  const reading = new Reading(tables);
+  const reader = new StatementReader(tables);
   try {
-    for (const { stmt } of parseSync(text).stmts ?? []) if (stmt !== undefined) reading.topLevel(stmt);
+    for (const { stmt } of parseSync(text).stmts ?? []) if (stmt !== undefined) reader.readStatement(stmt);
   } catch (error) {
     return `cannot be parsed (${(error as Error).message})`;
   }
-  const loose = reading.firstUnbound();
-  if (loose?.table === undefined) return null;
-  const { name, keys } = loose.table;
-  const alias = loose.name === name ? '' : ` (as ${loose.name})`;
+  const unbound = reader.findUnbound();
+  if (unbound?.table === undefined) return null;
+  const { name, keys } = unbound.table;
+  const alias = unbound.name === name ? '' : ` (as ${unbound.name})`;
   return `${name}${alias} has no predicate on its tenant key ${keys.join(' or ')}`;
 }
 
+/** An item of a FROM clause. */
 interface Source {
   readonly name: string;
-  /** None for a CTE, sub-select or function, whose inside is checked by itself, and for other schemas. */
+  /** Undefined for a CTE, sub-select or function, whose contents are checked separately, and for other schemas. */
   readonly table?: Table;
   bound: boolean;
 }
 
 interface Condition {
   readonly node: Node;
-  /** The sources whose rows this condition takes away: not the kept side of an outer join. */
+  /** The sources whose rows the condition filters: not the preserved side of an outer join. */
   readonly binds: readonly Source[];
 }
 
-/** Says that `source` is bound as soon as all of `by` are. */
-interface Claim {
+/** `source` is bound if all of `by` are bound. */
+interface Implication {
   readonly source: Source;
   readonly by: readonly Source[];
 }
 
-/** One query's names: what it selects from, and what surrounds it. */
+/** The names that are visible in one query. */
 interface Scope {
   readonly outer?: Scope;
   readonly ctes: Set<string>;
   readonly sources: Source[];
   readonly conditions: Condition[];
-  readonly claims: Claim[];
+  readonly implications: Implication[];
 }
 
-// These hold a query that runs. Beside them and what `topLevel` names there is DDL, settings, transaction control.
-const carriers = new Set(['ExplainStmt', 'DeclareCursorStmt', 'PrepareStmt']);
+// Statements that contain a query. All others, except those named in `readStatement`, are DDL, settings or transaction control.
+const statementsWithQuery = new Set(['ExplainStmt', 'DeclareCursorStmt', 'PrepareStmt']);
 
-/** One text, read in two steps: every query's scope first, then, outside in, which of its tables are bound. */
-class Reading {
+/** Reads one text in two steps: first the scope of every query, then, from the outermost in, which tables are bound. */
+class StatementReader {
   readonly #tables: Tables;
   readonly #scopes: Scope[] = [];
-  /** Where each column reference stands, so that one inside a sub-select is resolved from there. */
-  readonly #places = new Map<ColumnRef, Scope>();
+  /** The scope of each column reference, from which its name is resolved. */
+  readonly #scopeOfRef = new Map<ColumnRef, Scope>();
 
   constructor(tables: Tables) {
     this.#tables = tables;
   }
 
-  topLevel(node: Node): void {
+  readStatement(node: Node): void {
     const [kind = ''] = Object.keys(node);
     if (this.#statement(node, undefined)) return;
-    if (carriers.has(kind)) this.#walk(node, this.#open(undefined));
+    if (statementsWithQuery.has(kind)) this.#walk(node, this.#open(undefined));
     if ('TruncateStmt' in node) this.#enterAll(node.TruncateStmt.relations, this.#open(undefined));
     if ('CopyStmt' in node && !node.CopyStmt.is_from) {
       const scope = this.#open(undefined);
@@ -148,12 +163,12 @@ class Reading {
     }
   }
 
-  firstUnbound(): Source | undefined {
-    for (const scope of this.#scopes) this.#settle(scope);
+  findUnbound(): Source | undefined {
+    for (const scope of this.#scopes) this.#bindSources(scope);
     return this.#scopes.flatMap((scope) => scope.sources).find((source) => source.table?.mustBind && !source.bound);
   }
 
-  /** True when the node is a statement, which has been read then. */
+  /** Reads the node if it is a statement. Returns whether it was. */
   #statement(node: Node, outer: Scope | undefined): boolean {
     if ('SelectStmt' in node) this.#select(node.SelectStmt, outer);
     else if ('InsertStmt' in node) this.#insert(node.InsertStmt, outer);
@@ -188,7 +203,7 @@ class Reading {
     this.#walk(rest, scope);
   }
 
-  /** A merge also acts on rows its condition does not match, so nothing binds its tables. */
+  /** A merge also acts on rows that do not match its condition, so its condition binds nothing. */
   #merge(merge: MergeStmt, outer: Scope | undefined): void {
     this.#change(merge, merge.sourceRelation ? [merge.sourceRelation] : [], outer);
   }
@@ -196,13 +211,13 @@ class Reading {
   #insert(insert: InsertStmt, outer: Scope | undefined): void {
     const { withClause, relation, ...rest } = insert;
     const scope = this.#open(this.#names(withClause, outer));
-    // A new row brings its key along, and ON CONFLICT meets only the row that equals it.
+    // A new row contains its key, and ON CONFLICT affects only a row with the same key.
     if (relation) this.#enterTable(relation, scope).bound = true;
     scope.sources.push({ name: 'excluded', bound: true });
     this.#walk(rest, scope);
   }
 
-  /** A scope with the statement's CTEs. Without RECURSIVE a CTE sees only those before it, and never itself. */
+  /** A scope with the statement's CTEs. Without RECURSIVE, a CTE sees only those before it. */
   #names(clause: WithClause | undefined, outer: Scope | undefined): Scope {
     const scope = this.#open(outer);
     const ctes = (clause?.ctes ?? []).flatMap((node) => ('CommonTableExpr' in node ? [node.CommonTableExpr] : []));
@@ -215,17 +230,17 @@ class Reading {
   }
 
   #open(outer: Scope | undefined): Scope {
-    const scope: Scope = { outer, ctes: new Set(outer?.ctes), sources: [], conditions: [], claims: [] };
+    const scope: Scope = { outer, ctes: new Set(outer?.ctes), sources: [], conditions: [], implications: [] };
     this.#scopes.push(scope);
     return scope;
   }
 
-  /** Notes every column reference below, and reads every statement. */
+  /** Records the scope of every column reference in the node, and reads nested statements. */
   #walk(value: unknown, scope: Scope): void {
     if (Array.isArray(value)) for (const item of value) this.#walk(item, scope);
     else if (typeof value === 'object' && value !== null) {
       if (this.#statement(value as Node, scope)) return;
-      if ('ColumnRef' in value) this.#places.set(value.ColumnRef as ColumnRef, scope);
+      if ('ColumnRef' in value) this.#scopeOfRef.set(value.ColumnRef as ColumnRef, scope);
       else for (const child of Object.values(value)) this.#walk(child, scope);
     }
   }
@@ -238,7 +253,7 @@ class Reading {
     for (const node of nodes ?? []) this.#enter(node, scope);
   }
 
-  /** Adds what a FROM item brings to the scope, and gives it. */
+  /** Adds the sources of a FROM item to the scope, and returns them. */
   #enter(node: Node | undefined, scope: Scope): Source[] {
     if (node === undefined) return [];
     if ('RangeVar' in node) return [this.#enterTable(node.RangeVar, scope)];
@@ -253,7 +268,7 @@ class Reading {
   #enterTable({ schemaname, relname = '', alias }: RangeVar, scope: Scope): Source {
     const isTable = schemaname === 'public' || (schemaname === undefined && !scope.ctes.has(relname));
     const known = isTable ? this.#tables.get(relname) : undefined;
-    // An alias that renames columns, `folders f(id, workspace_id)`, leaves none to go by.
+    // An alias that renames columns, `folders f(id, workspace_id)`, hides which column is the key.
     const table = known && alias?.colnames ? { ...known, columns: new Set<string>() } : known;
     const source: Source = { name: alias?.aliasname ?? relname, table, bound: (table?.keys.length ?? 0) === 0 };
     scope.sources.push(source);
@@ -267,38 +282,44 @@ class Reading {
     if (join.jointype === 'JOIN_INNER' || join.jointype === 'JOIN_RIGHT') binds.push(...left);
     if (join.jointype === 'JOIN_INNER' || join.jointype === 'JOIN_LEFT') binds.push(...right);
     if (join.quals) scope.conditions.push({ node: join.quals, binds });
-    for (const column of (join.usingClause ?? []).map(textOf)) {
-      const claims = [...claimsOfUsing(column, left, right), ...claimsOfUsing(column, right, left)];
-      scope.claims.push(...claims.filter(({ source }) => binds.includes(source)));
+    for (const column of (join.usingClause ?? []).map(readName)) {
+      const implications = [
+        ...listUsingImplications(column, left, right),
+        ...listUsingImplications(column, right, left),
+      ];
+      scope.implications.push(...implications.filter(({ source }) => binds.includes(source)));
     }
     return [...left, ...right];
   }
 
-  /** Binds what the claims allow, until no more follows: a join passes on what one side has, and makes nothing. */
-  #settle(scope: Scope): void {
-    const claims = [...scope.claims, ...scope.conditions.flatMap((condition) => this.#claims(condition, scope))];
-    const next = () => claims.find(({ source, by }) => !source.bound && by.every((other) => other.bound));
-    for (let claim = next(); claim !== undefined; claim = next()) claim.source.bound = true;
+  /** Applies the implications until no more source becomes bound. */
+  #bindSources(scope: Scope): void {
+    const implications = [
+      ...scope.implications,
+      ...scope.conditions.flatMap((condition) => this.#implications(condition, scope)),
+    ];
+    const next = () => implications.find(({ source, by }) => !source.bound && by.every((other) => other.bound));
+    for (let implication = next(); implication !== undefined; implication = next()) implication.source.bound = true;
   }
 
-  #claims({ node, binds }: Condition, scope: Scope): Claim[] {
-    return conjuncts(node)
-      .flatMap(equalities)
+  #implications({ node, binds }: Condition, scope: Scope): Implication[] {
+    return listConjuncts(node)
+      .flatMap(listEqualities)
       .flatMap(([left, right]) => {
         if (left === undefined || !('ColumnRef' in left)) return [];
         const found = resolve(left.ColumnRef, scope);
         if (found === undefined || !binds.includes(found.source)) return [];
-        const by = isKey(found) ? this.#mentioned(right, scope) : undefined;
+        const by = isKey(found) ? this.#listSources(right, scope) : undefined;
         return by === undefined ? [] : [{ source: found.source, by }];
       });
   }
 
-  /** The sources of this scope and those around it that an expression is made from; undefined when one is unknown. */
-  #mentioned(value: unknown, scope: Scope): Source[] | undefined {
+  /** The visible sources that an expression uses; undefined if one cannot be resolved. */
+  #listSources(value: unknown, scope: Scope): Source[] | undefined {
     const visible = new Set<Source>();
     for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) for (const s of at.sources) visible.add(s);
-    const refs = columnRefs(value).filter((ref) => !isBareStar(ref));
-    const found = refs.map((ref) => resolve(ref, this.#places.get(ref) ?? scope)?.source);
+    const refs = listColumnRefs(value).filter((ref) => !isBareStar(ref));
+    const found = refs.map((ref) => resolve(ref, this.#scopeOfRef.get(ref) ?? scope)?.source);
     if (found.includes(undefined)) return undefined;
     return (found as Source[]).filter((source) => visible.has(source));
   }
@@ -307,58 +328,62 @@ class Reading {
 const isKey = ({ source: { table }, column }: { source: Source; column: string }): boolean =>
   table?.keys.includes(column) === true && table.columns.has(column);
 
-/** Only what every row must meet: nothing inside an OR or a NOT. */
-const conjuncts = (node: Node): Node[] =>
-  'BoolExpr' in node && node.BoolExpr.boolop === 'AND_EXPR' ? (node.BoolExpr.args ?? []).flatMap(conjuncts) : [node];
+/** The conditions that every row must meet: nothing inside OR or NOT. */
+const listConjuncts = (node: Node): Node[] =>
+  'BoolExpr' in node && node.BoolExpr.boolop === 'AND_EXPR'
+    ? (node.BoolExpr.args ?? []).flatMap(listConjuncts)
+    : [node];
 
 type Equality = readonly [left: Node | undefined, right: Node | undefined];
 
 /** `a = b`, `a = any(b)`, `a in (b)` and `a in (select b)`, of single values and of rows. */
-function equalities(node: Node): Equality[] {
+function listEqualities(node: Node): Equality[] {
   if ('SubLink' in node) {
     const { subLinkType, operName = [], testexpr, subselect } = node.SubLink;
-    const isEqual = subLinkType === 'ANY_SUBLINK' && operName.every((name) => textOf(name) === '=');
-    return isEqual ? parts(testexpr).map((part) => [part, subselect]) : [];
+    const isEqual = subLinkType === 'ANY_SUBLINK' && operName.every((name) => readName(name) === '=');
+    return isEqual ? listParts(testexpr).map((part) => [part, subselect]) : [];
   }
-  if (!('A_Expr' in node) || textOf(node.A_Expr.name?.at(-1)) !== '=') return [];
+  if (!('A_Expr' in node) || readName(node.A_Expr.name?.at(-1)) !== '=') return [];
   const { kind, lexpr, rexpr } = node.A_Expr;
-  if (kind === 'AEXPR_OP') return [...paired(lexpr, rexpr), ...paired(rexpr, lexpr)];
-  return kind === 'AEXPR_IN' || kind === 'AEXPR_OP_ANY' ? parts(lexpr).map((part) => [part, rexpr]) : [];
+  if (kind === 'AEXPR_OP') return [...pairParts(lexpr, rexpr), ...pairParts(rexpr, lexpr)];
+  return kind === 'AEXPR_IN' || kind === 'AEXPR_OP_ANY' ? listParts(lexpr).map((part) => [part, rexpr]) : [];
 }
 
-function paired(left: Node | undefined, right: Node | undefined): Equality[] {
-  const [lefts, rights] = [parts(left), parts(right)];
+function pairParts(left: Node | undefined, right: Node | undefined): Equality[] {
+  const [lefts, rights] = [listParts(left), listParts(right)];
   return lefts.map((part, index) => [part, lefts.length === rights.length ? rights[index] : right]);
 }
 
-const parts = (node: Node | undefined): readonly (Node | undefined)[] =>
+const listParts = (node: Node | undefined): readonly (Node | undefined)[] =>
   node !== undefined && 'RowExpr' in node ? (node.RowExpr.args ?? []) : [node];
 
-const textOf = (node: Node | undefined): string =>
+const readName = (node: Node | undefined): string =>
   node !== undefined && 'String' in node ? (node.String.sval ?? '') : '*';
 
 /** USING: the column is equal on both sides. */
-const claimsOfUsing = (column: string, to: readonly Source[], from: readonly Source[]): Claim[] =>
+const listUsingImplications = (column: string, to: readonly Source[], from: readonly Source[]): Implication[] =>
   to
     .filter((source) => isKey({ source, column }))
-    .flatMap((source) => holders(from, column).map((other) => ({ source, by: [other] })));
+    .flatMap((source) => findOwners(from, column).map((other) => ({ source, by: [other] })));
 
-function columnRefs(value: unknown): ColumnRef[] {
-  if (Array.isArray(value)) return value.flatMap(columnRefs);
+function listColumnRefs(value: unknown): ColumnRef[] {
+  if (Array.isArray(value)) return value.flatMap(listColumnRefs);
   if (typeof value !== 'object' || value === null) return [];
-  return 'ColumnRef' in value ? [value.ColumnRef as ColumnRef] : Object.values(value).flatMap(columnRefs);
+  return 'ColumnRef' in value ? [value.ColumnRef as ColumnRef] : Object.values(value).flatMap(listColumnRefs);
 }
 
-const isBareStar = (ref: ColumnRef): boolean => ref.fields?.length === 1 && textOf(ref.fields[0]) === '*';
+const isBareStar = (ref: ColumnRef): boolean => ref.fields?.length === 1 && readName(ref.fields[0]) === '*';
 
-/** The source a column reference belongs to, from its scope outwards. Undefined when that cannot be told. */
+/** The source of a column reference, searched from its scope outwards. Undefined if it is ambiguous or unknown. */
 function resolve(ref: ColumnRef, scope: Scope): { source: Source; column: string } | undefined {
-  const names = (ref.fields ?? []).map(textOf);
+  const names = (ref.fields ?? []).map(readName);
   const column = names.at(-1) ?? '';
   const qualifier = names.at(-2);
   for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
     const found =
-      qualifier === undefined ? holders(at.sources, column) : at.sources.filter((source) => source.name === qualifier);
+      qualifier === undefined
+        ? findOwners(at.sources, column)
+        : at.sources.filter((source) => source.name === qualifier);
     const [source] = found;
     if (source !== undefined) return found.length === 1 ? { source, column } : undefined;
   }
@@ -366,10 +391,10 @@ function resolve(ref: ColumnRef, scope: Scope): { source: Source; column: string
 }
 
 /**
- * Who an unqualified column may belong to. PostgreSQL refuses an ambiguous one, so a table known to have it is the
- * one; else it is of a source whose columns are not known here.
+ * The sources that an unqualified column may belong to. PostgreSQL refuses an ambiguous column, so a table that has it is the
+ * one. Otherwise it belongs to a source whose columns are not known here.
  */
-function holders(sources: readonly Source[], column: string): Source[] {
+function findOwners(sources: readonly Source[], column: string): Source[] {
   const known = sources.filter((source) => source.table?.columns.has(column));
   if (known.length > 0) return known;
   return sources.filter((source) => source.table === undefined).slice(0, 1);

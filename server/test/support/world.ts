@@ -1,5 +1,5 @@
-// Owns the world a test file lives in: the real app on a database of its own and real Redis, a clock that can be
-// moved, and builders for the people, workspaces and credentials in it.
+// Owns the World of a test file: the real app on its own database and real Redis, a clock that tests can move, and builders
+// for people, workspaces, apps and credentials.
 import { randomBytes } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { Writable } from 'node:stream';
@@ -30,9 +30,9 @@ import { newId } from '../../src/kit/ids.ts';
 import { createLog } from '../../src/kit/log.ts';
 import type { Db, Tables } from '../../src/tables.ts';
 import { type CallOptions, type CallResult, call } from './client.ts';
-import { type Change, changesOf, observe } from './observed.ts';
+import { type Change, recordAnswers, recordChanges } from './observed.ts';
 import { cloneTemplate } from './template.ts';
-import { tenantCheck } from './tenant-check.ts';
+import { createTenantCheck } from './tenant-check.ts';
 
 type NewAppUser = Insertable<Tables['app_users']>;
 
@@ -44,15 +44,15 @@ export interface Person {
 export interface WorldOptions {
   readonly environment?: Record<string, string>;
   readonly routes?: AppDeps['routes'];
-  /** Where the app looks for its database, when not at the world's own. */
+  /** The app's database, if it is not the World's own. */
   readonly databaseUrl?: string;
-  /** What names outside lead to. Otherwise example.com and what is under it is public, and nothing else exists. */
+  /** DNS for outbound requests. Default: example.com and its subdomains resolve to a public address; nothing else does. */
   readonly zone?: DnsZone;
-  /** Certificates that endpoints of this world may be signed by. */
+  /** A certificate authority that outbound requests trust. */
   readonly extraCa?: string;
-  /** Sees the text of every statement the app sends. */
+  /** Receives the text of every statement that the app sends. */
   readonly onStatement?: (text: string) => void;
-  /** The tests of this file take entries out of the audit log on purpose. */
+  /** The tests of this file remove audit entries on purpose, so the final check of the audit log is skipped. */
   readonly tampersWithAuditLog?: true;
 }
 
@@ -61,10 +61,10 @@ export class World {
   readonly config: Config;
   readonly url: string;
   readonly logLines: string[];
-  /** Added to the real time; tests move it instead of waiting. */
+  /** `aheadMs` is added to the real time. Tests change it instead of waiting. */
   readonly clock: { aheadMs: number; now(): Date };
 
-  /** The tests' own way to the tables, beside the app's, which is checked. */
+  /** The tests' own connection. Its statements are not checked for tenant predicates, unlike the app's. */
   readonly db: Db;
 
   constructor(app: App, db: Db, config: Config, url: string, logged: string[], clock: World['clock']) {
@@ -76,17 +76,17 @@ export class World {
     this.clock = clock;
   }
 
-  /** Stops the app, and checks what must hold over everything the tests of this file did. */
+  /** Stops the app, then checks the audit log and tenant predicates over everything that the tests did. */
   end: () => Promise<void> = async () => {};
 
   call(method: string, path: string, sent?: CallOptions): Promise<CallResult> {
     return call(this.url, method, path, sent);
   }
 
-  /** Starts a worker in this process, on this world's app; it stops with the world. Once per file: the engine is one. */
+  /** Starts a worker in this process; it stops with the World. At most once per file: DBOS allows one engine per process. */
   async startWorker(): Promise<void> {
     const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
-    const working = await startWorker(this.app.background, slot as WorkerSlot, {
+    const worker = await startWorker(this.app.background, slot as WorkerSlot, {
       url: this.config.DATABASE_URL,
       db: this.app.database.db,
       clock: this.clock,
@@ -97,12 +97,12 @@ export class World {
     });
     const end = this.end;
     this.end = async () => {
-      await working.stop();
+      await worker.stop();
       await end();
     };
   }
 
-  /** Nobody has asked for anything yet. */
+  /** Removes all rate-limit counters. */
   async resetRateLimits(): Promise<void> {
     const redis = new Redis(this.config.REDIS_URL);
     const keys = await redis.keys(`${this.config.REDIS_PREFIX}*`);
@@ -137,7 +137,7 @@ export class World {
     );
   }
 
-  /** The text of a full-access token of this person in this workspace. */
+  /** A new full-access token of this person in this workspace. */
   async token(person: Person, workspace_id: string, more: Partial<NewCredential> = {}): Promise<string> {
     const { token } = await this.credential({
       kind: 'personal_token',
@@ -167,7 +167,7 @@ export class World {
     return insertApp(this.db, access, app, this.clock.now());
   }
 
-  /** Someone who uses an app. */
+  /** A new app user. */
   async appUser(app: AppRow, email: string, more: Partial<NewAppUser> = {}): Promise<Person> {
     const now = this.clock.now();
     const user = { id: newId(), app_id: app.id, email, ...more, created_date: now, updated_date: now };
@@ -175,7 +175,7 @@ export class World {
     return { id: user.id, email };
   }
 
-  /** The text of a token under which an app's own user calls. */
+  /** A new token of an app user, valid for an hour. */
   async appUserToken(app: AppRow, user: Person, more: Partial<NewCredential> = {}): Promise<string> {
     const { token } = await this.credential({
       kind: 'app_user_token',
@@ -201,10 +201,10 @@ export class World {
   }
 }
 
-/** Starts a world for this test file and ends it after. */
+/** Starts a World for this test file. It ends after the file's tests. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = await cloneTemplate();
-  const world = await startOn(database.url, options);
+  const world = await startWorldOn(database.url, options);
   afterAll(async () => {
     await world.end();
     await database.drop();
@@ -212,32 +212,32 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return world;
 }
 
-/** One more process's worth of app on the same database. */
+/** Starts a second app on the database and keys of the first, as a second process would be. */
 export async function startSecondApp(world: World, options: WorldOptions = {}): Promise<World> {
-  const beside = await startOn(world.config.DATABASE_URL, {
+  const beside = await startWorldOn(world.config.DATABASE_URL, {
     ...options,
-    environment: { ...keysOf(world), ...options.environment },
+    environment: { ...getEnvironment(world), ...options.environment },
   });
   afterAll(() => beside.end());
   return beside;
 }
 
 const environments = new WeakMap<World, Record<string, string>>();
-const keysOf = (world: World): Record<string, string> => environments.get(world) ?? {};
+const getEnvironment = (world: World): Record<string, string> => environments.get(world) ?? {};
 
-async function expectAudited(db: Db, changes: readonly Change[]): Promise<void> {
+async function expectAuditEntries(db: Db, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
   const { rows } = await sql<{ request_id: string; type: string; actor: string | null }>`
     select entry->>'request_id' as request_id, entry->>'type' as type, entry->'actor'->>'kind' as actor
     from (select entry from audit_pending union all select entry from audit_entries) entries`.execute(db);
   const entries = Map.groupBy(rows, (row) => row.request_id);
-  const silent = changes.filter(
+  const withoutEntry = changes.filter(
     ({ requestId, audits }) => !entries.get(requestId)?.some((entry) => entry.actor && audits.includes(entry.type)),
   );
-  expect(silent, 'changes that left no audit entry').toEqual([]);
+  expect(withoutEntry, 'changes without an audit entry').toEqual([]);
 }
 
-async function startOn(url: string, options: WorldOptions): Promise<World> {
+async function startWorldOn(url: string, options: WorldOptions): Promise<World> {
   const environment = { ...newKeys(), REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:`, ...options.environment };
   const config = readConfig({
     ...environment,
@@ -251,12 +251,12 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
   const clock = { aheadMs: 0, now: () => new Date(Date.now() + clock.aheadMs) };
   const check = { run: (_text: string) => {} };
   const refused: unknown[] = [];
-  const dns = await startDnsSandbox(options.zone ?? examplesOnly);
+  const dns = await startDnsSandbox(options.zone ?? defaultZone);
   const app = createApp(config, {
     clock,
     log: createLog('debug', sink),
     migrations: await readMigrations(migrationsFolder),
-    // Noted as well as thrown: some callers of the database carry on after an error.
+    // Recorded as well as thrown, because some code continues after a database error.
     onStatement: (text) => {
       options.onStatement?.(text);
       try {
@@ -276,25 +276,25 @@ async function startOn(url: string, options: WorldOptions): Promise<World> {
       extraCa: options.extraCa,
     },
   });
-  observe(app.server);
-  const changes = changesOf(app.server, app.routes);
+  recordAnswers(app.server);
+  const changes = recordChanges(app.server, app.routes);
   const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
   const { db, pool, close } = openDatabase<Tables>({ url, poolSize: 2 });
   const world = new World(app, db, config, address, logged, clock);
-  check.run = await tenantCheck(pool);
+  check.run = await createTenantCheck(pool);
   environments.set(world, environment);
   world.end = async () => {
     await app.close();
     dns.close();
-    // Every change that any test made has left its entry, with who did it (contract §2.8).
-    if (!options.tampersWithAuditLog) await expectAudited(db, changes);
+    // Every change of the tests must have an audit entry with its actor.
+    if (!options.tampersWithAuditLog) await expectAuditEntries(db, changes);
     await close();
-    expect(refused, 'statements that left their tenant').toEqual([]);
+    expect(refused, 'statements without a tenant predicate').toEqual([]);
   };
   return world;
 }
 
-const examplesOnly: DnsZone = (name, type) => {
+const defaultZone: DnsZone = (name, type) => {
   if (!/(^|\.)example\.com$/.test(name)) return { code: 3 };
   return type === 'A' ? { addresses: ['93.184.215.14'] } : {};
 };

@@ -1,4 +1,4 @@
-// The guard of an app's data, on a small operation of its own: whom the rules then see, who is refused and how.
+// The guard of an app's data, tested with two operations of its own: the principal, refusals, limits, idempotency, CORS.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { CallOptions } from '../../../test/support/client.ts';
@@ -11,7 +11,7 @@ import { perMinute } from './limits.ts';
 import type { DataAccess } from './proofs.ts';
 import { type Route, route } from './route.ts';
 
-const shown = ({ principal, app_role, app, caller, workspace_id, plan }: DataAccess) => ({
+const presentAccess = ({ principal, app_role, app, caller, workspace_id, plan }: DataAccess) => ({
   principal,
   app_role,
   app_id: app.id,
@@ -19,25 +19,25 @@ const shown = ({ principal, app_role, app, caller, workspace_id, plan }: DataAcc
   workspace_id,
   plan,
 });
-let handled = 0;
+let handledCount = 0;
 
 const probes: Route[] = [
   route({
     name: 'lookAround',
     method: 'GET',
     path: '/api/apps/{app_id}/around',
-    summary: 'Says who is asking',
+    summary: 'Returns the caller’s access',
     credentials: { ...readCredentials, appUser: true },
     access: appData(),
     limit: perMinute(7, 'caller+app'),
     answers: { 200: z.unknown() },
-    handle: ({ access }) => shown(access),
+    handle: ({ access }) => presentAccess(access),
   }),
   route({
     name: 'leaveTrace',
     method: 'POST',
     path: '/api/apps/{app_id}/around',
-    summary: 'Leaves an entry in the audit log',
+    summary: 'Writes an audit entry',
     credentials: { ...writeCredentials, appUser: true },
     access: appData(),
     limit: perMinute(7, 'caller+app'),
@@ -46,9 +46,9 @@ const probes: Route[] = [
     audits: ['trace.left'],
     answers: { 200: z.unknown() },
     handle: async ({ db, access, now }) => {
-      handled += 1;
+      handledCount += 1;
       await audit(db, access, { type: 'trace.left', target: { kind: 'app', id: access.app.id } }, now);
-      return { handled };
+      return { handled: handledCount };
     },
   }),
 ];
@@ -63,7 +63,7 @@ const workspace = await world.workspace(owner, 'free');
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
 const app = await world.appOf(owner, workspace);
 const other = await world.appOf(owner, workspace);
-const opened = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
+const openApp = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
 const user = await world.appUser(app, 'ann@customers.example', {
   full_name: 'Ann',
   role: 'admin',
@@ -71,12 +71,12 @@ const user = await world.appUser(app, 'ann@customers.example', {
 });
 const token = await world.appUserToken(app, user);
 
-const look = (at: { id: string }, sent?: CallOptions) => world.call('GET', `/api/apps/${at.id}/around`, sent);
-const trace = (at: { id: string }, sent?: CallOptions) => world.call('POST', `/api/apps/${at.id}/around`, sent);
+const callRead = (at: { id: string }, sent?: CallOptions) => world.call('GET', `/api/apps/${at.id}/around`, sent);
+const callWrite = (at: { id: string }, sent?: CallOptions) => world.call('POST', `/api/apps/${at.id}/around`, sent);
 
-describe('whom the rules see', () => {
-  it('an app’s own user, as the app knows them', async () => {
-    expect((await look(app, { as: token })).body).toEqual({
+describe('the principal', () => {
+  it('is the app user, for an app user token', async () => {
+    expect((await callRead(app, { as: token })).body).toEqual({
       principal: {
         kind: 'signed_in',
         id: user.id,
@@ -93,11 +93,11 @@ describe('whom the rules see', () => {
     });
   });
 
-  it('a person by their role over the app: owners and editors as admins, viewers as users', async () => {
+  it('is a member with the role admin if they may edit the app, and user if they may view it', async () => {
     const seen: Record<string, unknown> = {};
     for (const role of ['owner', 'admin', 'editor', 'viewer'] as const) {
       const person = role === 'owner' ? owner : await world.member(workspace, role, `${role}@members.example`);
-      const got = await look(app, { as: await world.token(person, workspace) });
+      const got = await callRead(app, { as: await world.token(person, workspace) });
       expect(got.body.principal).toMatchObject({ id: person.id, email: person.email, data: {} });
       seen[role] = [got.body.app_role, got.body.principal.role];
     }
@@ -109,13 +109,13 @@ describe('whom the rules see', () => {
     });
   });
 
-  it('a person with the data of the app’s user of the same e-mail, and nothing else of them', async () => {
+  it('takes only the data of an app user with the same e-mail address as the member', async () => {
     const alike = await world.appUser(app, owner.email, {
       full_name: 'Someone else',
       role: 'user',
       data: JSON.stringify({ team: 'red' }),
     });
-    const got = await look(app, { as: await world.token(owner, workspace) });
+    const got = await callRead(app, { as: await world.token(owner, workspace) });
     expect(alike.id).not.toBe(owner.id);
     expect(got.body.principal).toEqual({
       kind: 'signed_in',
@@ -125,62 +125,62 @@ describe('whom the rules see', () => {
       role: 'admin',
       data: { team: 'red' },
     });
-    expect((await look(other, { as: await world.token(owner, workspace) })).body.principal.data).toEqual({});
+    expect((await callRead(other, { as: await world.token(owner, workspace) })).body.principal.data).toEqual({});
   });
 
-  it('nobody, where the app is open without login and no credentials are sent', async () => {
-    expect(await look(opened)).toMatchObject({
+  it('is anonymous without credentials, if the app is open without login', async () => {
+    expect(await callRead(openApp)).toMatchObject({
       status: 200,
-      body: { principal: { kind: 'anonymous' }, app_role: null, app_id: opened.id, kind: 'anonymous', plan: 'free' },
+      body: { principal: { kind: 'anonymous' }, app_role: null, app_id: openApp.id, kind: 'anonymous', plan: 'free' },
     });
   });
 });
 
-describe('who is refused', () => {
-  it('without credentials: 401, and a closed app cannot be told from one that never was', async () => {
+describe('the guard of an app’s data', () => {
+  it('refuses a caller without credentials with the same 401 at a closed and at an unknown app', async () => {
     const answers = [];
     for (const id of [app.id, other.id, '00000000-0000-0000-0000-000000000001', 'nonsense']) {
-      const { status, headers, body } = await look({ id });
+      const { status, headers, body } = await callRead({ id });
       answers.push({ status, body: { ...body, request_id: '' }, limits: headers.ratelimit });
     }
     expect(answers[0]).toMatchObject({ status: 401, body: { code: 'credentials_missing' }, limits: undefined });
     for (const answer of answers) expect(answer).toEqual(answers[0]);
   });
 
-  it('broken credentials are not taken for none, at an app that is open without login', async () => {
-    expect(await look(opened, { as: 'nonsense' })).toMatchObject({
+  it('refuses malformed credentials also at an app that is open without login', async () => {
+    expect(await callRead(openApp, { as: 'nonsense' })).toMatchObject({
       status: 401,
       body: { code: 'credentials_invalid' },
     });
   });
 
-  it('a token of another app: 404, also where anybody could look', async () => {
-    for (const at of [other, opened, { id: 'nonsense' }]) {
-      expect(await look(at, { as: token })).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+  it('answers 404 to a token of another app, also at an app that is open without login', async () => {
+    for (const at of [other, openApp, { id: 'nonsense' }]) {
+      expect(await callRead(at, { as: token })).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
     }
   });
 
-  it('a token past its time: 401, and says so', async () => {
+  it('refuses an expired token with 401 credentials_expired', async () => {
     const old = await world.appUserToken(app, user, { expires_at: new Date(Date.now() - 1000) });
-    expect(await look(app, { as: old })).toMatchObject({ status: 401, body: { code: 'credentials_expired' } });
+    expect(await callRead(app, { as: old })).toMatchObject({ status: 401, body: { code: 'credentials_expired' } });
   });
 
-  it('a token in the api_key header: 401', async () => {
-    const got = await look(app, { headers: { api_key: token } });
+  it('refuses an app user token in the api_key header with 401', async () => {
+    const got = await callRead(app, { headers: { api_key: token } });
     expect(got).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
   });
 
-  it('a token at an operation that is not for those who use apps: 403', async () => {
+  it('refuses an app user token with 403 at operations that are not for app users', async () => {
     for (const path of [`/api/apps/${app.id}`, '/api/apps', '/api/auth/me']) {
       const got = await world.call('GET', path, { as: token });
       expect(got).toMatchObject({ status: 403, body: { code: 'credential_kind_not_allowed' } });
     }
   });
 
-  it('a stranger’s token, a blocked member’s and a workspace key', async () => {
+  it('refuses strangers, blocked members and workspace keys', async () => {
     const stranger = await world.person('stranger@example.com');
     const strangers = await world.token(stranger, await world.workspace(stranger));
-    expect(await look(opened, { as: strangers })).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+    expect(await callRead(openApp, { as: strangers })).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
     const blocked = await world.member(workspace, 'editor', 'blocked@example.com');
     await world.db
       .updateTable('memberships')
@@ -188,7 +188,7 @@ describe('who is refused', () => {
       .where('workspace_id', '=', workspace)
       .where('user_id', '=', blocked.id)
       .execute();
-    const got = await look(app, { as: await world.token(blocked, workspace) });
+    const got = await callRead(app, { as: await world.token(blocked, workspace) });
     expect(got).toMatchObject({ status: 403, body: { code: 'member_blocked' } });
     const key = await world.credential({
       kind: 'workspace_key',
@@ -197,63 +197,65 @@ describe('who is refused', () => {
       permission: 'full_access',
       scopes: ['apps:read'],
     });
-    expect((await look(app, { as: key.token })).body.code).toBe('workspace_key_not_allowed');
+    expect((await callRead(app, { as: key.token })).body.code).toBe('workspace_key_not_allowed');
   });
 
-  it('everybody, once the app is in the trash; its tokens do not come back with it', async () => {
+  it('refuses everybody at an app in the trash, and old tokens also after it is restored', async () => {
     const doomed = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
     const member = await world.appUser(doomed, 'bo@customers.example');
     const held = await world.appUserToken(doomed, member);
     const asOwner = await world.token(owner, workspace);
-    expect((await look(doomed, { as: held })).status).toBe(200);
+    expect((await callRead(doomed, { as: held })).status).toBe(200);
     await world.call('DELETE', `/api/apps/${doomed.id}`, { as: asOwner });
-    expect((await look(doomed)).status).toBe(401);
-    expect((await look(doomed, { as: held })).status).toBe(404);
+    expect((await callRead(doomed)).status).toBe(401);
+    expect((await callRead(doomed, { as: held })).status).toBe(404);
     await world.call('POST', `/api/apps/${doomed.id}/restore`, { as: asOwner });
-    expect((await look(doomed)).status).toBe(200);
-    expect((await look(doomed, { as: held })).status).toBe(401);
-    expect((await look(doomed, { as: await world.appUserToken(doomed, member) })).status).toBe(200);
+    expect((await callRead(doomed)).status).toBe(200);
+    expect((await callRead(doomed, { as: held })).status).toBe(401);
+    expect((await callRead(doomed, { as: await world.appUserToken(doomed, member) })).status).toBe(200);
   });
 });
 
-describe('what they are counted by', () => {
+describe('rate limits', () => {
   const policies = (got: { headers: Readonly<Record<string, string | undefined>> }) => [
     got.headers['ratelimit-policy'],
     Number(/r=(\d+)/.exec(got.headers.ratelimit ?? '')?.[1]),
   ];
 
-  it('an app’s user by themselves: 600 a minute over all operations and tokens, whatever the plan', async () => {
+  it('allow an app user 600 requests a minute over all operations and tokens, on every plan', async () => {
     const cy = await world.appUser(app, 'cy@customers.example');
     const [first, second] = [await world.appUserToken(app, cy), await world.appUserToken(app, cy)];
-    expect(policies(await look(app, { as: first }))).toEqual(['"runtime";q=600;w=60', 599]);
-    expect(policies(await trace(app, { as: second }))).toEqual(['"runtime";q=600;w=60', 598]);
-    // Known by now, so counted beside the read; and counted before the app is looked at.
-    expect(policies(await look(other, { as: first }))).toEqual(['"runtime";q=600;w=60', 597]);
-    expect(policies(await look(app, { as: await world.token(owner, workspace) }))[0]).toBe('"lookAround";q=7000;w=60');
+    expect(policies(await callRead(app, { as: first }))).toEqual(['"runtime";q=600;w=60', 599]);
+    expect(policies(await callWrite(app, { as: second }))).toEqual(['"runtime";q=600;w=60', 598]);
+    // The token has a hint by now. A refused request counts too.
+    expect(policies(await callRead(other, { as: first }))).toEqual(['"runtime";q=600;w=60', 597]);
+    expect(policies(await callRead(app, { as: await world.token(owner, workspace) }))[0]).toBe(
+      '"lookAround";q=7000;w=60',
+    );
   });
 
-  it('nobody by address and app: 120 a minute, then 429', async () => {
+  it('allow anonymous callers 120 requests a minute per address and app', async () => {
     const quiet = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
-    expect(policies(await look(quiet))).toEqual(['"runtime";q=120;w=60', 119]);
-    expect(policies(await trace(quiet))).toEqual(['"runtime";q=120;w=60', 118]);
-    const all = await Promise.all(Array.from({ length: 119 }, () => look(quiet)));
+    expect(policies(await callRead(quiet))).toEqual(['"runtime";q=120;w=60', 119]);
+    expect(policies(await callWrite(quiet))).toEqual(['"runtime";q=120;w=60', 118]);
+    const all = await Promise.all(Array.from({ length: 119 }, () => callRead(quiet)));
     expect(all.filter(({ status }) => status === 429)).toHaveLength(1);
-    expect((await look(opened)).status).toBe(200);
+    expect((await callRead(openApp)).status).toBe(200);
   });
 });
 
 describe('an Idempotency-Key', () => {
   beforeEach(() => {
-    handled = 0;
+    handledCount = 0;
   });
 
-  it('is an app user’s own, over their tokens', async () => {
+  it('belongs to the app user, whichever of their tokens they use', async () => {
     const [di, ed] = [
       await world.appUser(app, 'di@customers.example'),
       await world.appUser(app, 'ed@customers.example'),
     ];
     const keyed = async (person: typeof di) =>
-      trace(app, { as: await world.appUserToken(app, person), headers: { 'idempotency-key': 'once' } });
+      callWrite(app, { as: await world.appUserToken(app, person), headers: { 'idempotency-key': 'once' } });
     const first = await keyed(di);
     const again = await keyed(di);
     expect([first.body, again.body]).toEqual([{ handled: 1 }, { handled: 1 }]);
@@ -261,11 +263,11 @@ describe('an Idempotency-Key', () => {
     expect((await keyed(ed)).body).toEqual({ handled: 2 });
   });
 
-  it('of nobody is ignored, whatever it holds', async () => {
+  it('of an anonymous caller is ignored, even if it is malformed', async () => {
     for (const key of ['once', 'once', 'not well-formed']) {
-      expect((await trace(opened, { headers: { 'idempotency-key': key } })).status).toBe(200);
+      expect((await callWrite(openApp, { headers: { 'idempotency-key': key } })).status).toBe(200);
     }
-    expect(handled).toBe(3);
+    expect(handledCount).toBe(3);
   });
 });
 
@@ -277,8 +279,8 @@ describe('pages of other origins', () => {
     world.call('OPTIONS', path, { headers: { origin, 'access-control-request-method': 'POST' } });
   const listed = world.db.updateTable('apps').set({ public_origins: [page, 'https://other.example'] });
 
-  it('may call what those who use the app may, where the app names them', async () => {
-    await listed.where('id', 'in', [app.id, opened.id]).execute();
+  it('may call operations for app users if the app lists their origin', async () => {
+    await listed.where('id', 'in', [app.id, openApp.id]).execute();
     const got = await preflight(`/api/apps/${app.id}/around`);
     expect(got).toMatchObject({
       status: 204,
@@ -292,9 +294,9 @@ describe('pages of other origins', () => {
     });
     for (const [at, as] of [
       [app, token],
-      [opened, undefined],
+      [openApp, undefined],
     ] as const) {
-      const answer = await look(at, { as, headers: { origin: page } });
+      const answer = await callRead(at, { as, headers: { origin: page } });
       expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': page, vary: 'Origin' } });
       const readable = answer.headers['access-control-expose-headers']?.toLowerCase().split(', ') ?? [];
       const own = Object.keys(answer.headers).filter((name) => /^(x-|ratelimit)/.test(name));
@@ -303,28 +305,28 @@ describe('pages of other origins', () => {
     }
   });
 
-  it('may read how they were refused', async () => {
+  it('may read refusals', async () => {
     const old = await world.appUserToken(app, user, { expires_at: new Date(Date.now() - 1000) });
     const headers = { origin: page };
     const refusals = [
-      await look(app, { headers }),
-      await look(app, { as: old, headers }),
-      await look(app, {
+      await callRead(app, { headers }),
+      await callRead(app, { as: old, headers }),
+      await callRead(app, {
         as: await world.appUserToken(other, await world.appUser(other, 'fi@customers.example')),
         headers,
       }),
-      await trace(app, { as: token, headers, body: { note: 1 } }),
-      await trace(app, { as: token, headers, body: Buffer.alloc(1024 * 1024 + 1, 0x20) }),
+      await callWrite(app, { as: token, headers, body: { note: 1 } }),
+      await callWrite(app, { as: token, headers, body: Buffer.alloc(1024 * 1024 + 1, 0x20) }),
     ];
     expect(refusals.map(({ status }) => status)).toEqual([401, 401, 404, 422, 413]);
     for (const refusal of refusals) expect(allowed(refusal)).toBe(page);
   });
 
-  it('are told nothing where the app does not name them, as where there is no app; and never that cookies are good', async () => {
+  it('get no CORS headers if the app does not list them or does not exist, and may never send cookies', async () => {
     const strange = 'https://strange.example';
     for (const origin of [strange, 'null', `${page}.evil.example`, 'http://shop.example']) {
       expect(allowed(await preflight(`/api/apps/${app.id}/around`, origin))).toBeUndefined();
-      expect(allowed(await look(app, { as: token, headers: { origin } }))).toBeUndefined();
+      expect(allowed(await callRead(app, { as: token, headers: { origin } }))).toBeUndefined();
     }
     const [closed, none] = [
       await preflight(`/api/apps/${other.id}/around`),
@@ -334,11 +336,11 @@ describe('pages of other origins', () => {
       expect(got.status).toBe(204);
       expect(Object.keys(got.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
-    const got = await look(app, { as: token, headers: { origin: page } });
+    const got = await callRead(app, { as: token, headers: { origin: page } });
     expect(got.headers).not.toHaveProperty('access-control-allow-credentials');
   });
 
-  it('may call nothing that manages', async () => {
+  it('may not call management operations', async () => {
     const path = `/api/apps/${app.id}`;
     expect(await preflight(path)).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
     const got = await world.call('GET', path, { as: await world.token(owner, workspace), headers: { origin: page } });
@@ -346,16 +348,16 @@ describe('pages of other origins', () => {
     expect(Object.keys(got.headers).filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual([]);
   });
 
-  it('cost no second statement', async () => {
+  it('need no second statement', async () => {
     statements.length = 0;
-    expect(allowed(await look(app, { as: token, headers: { origin: page } }))).toBe(page);
+    expect(allowed(await callRead(app, { as: token, headers: { origin: page } }))).toBe(page);
     expect(statements.filter((text) => text.startsWith('/* lookup */'))).toHaveLength(1);
   });
 });
 
-it('the audit log names an app’s user, and nobody', async () => {
-  await trace(app, { as: token, headers: { 'x-request-id': 'by-ann' } });
-  await trace(opened, { headers: { 'x-request-id': 'by-nobody' } });
+it('the audit log names app users, and anonymous callers as such', async () => {
+  await callWrite(app, { as: token, headers: { 'x-request-id': 'by-ann' } });
+  await callWrite(openApp, { headers: { 'x-request-id': 'by-nobody' } });
   const { items } = (
     await world.call('GET', '/api/workspace/audit-log?type=trace.left', { as: await world.token(owner, workspace) })
   ).body;
@@ -365,20 +367,20 @@ it('the audit log names an app’s user, and nobody', async () => {
   expect(of('by-nobody')).toMatchObject({ actor: { kind: 'anonymous', id: null, email: null }, credential_id: null });
 });
 
-it('takes one statement, whoever asks', async () => {
+it('the guard needs one statement for every kind of caller', async () => {
   const { id, token: asOwner } = await world.credential({
     kind: 'personal_token',
     user_id: owner.id,
     workspace_id: workspace,
     permission: 'full_access',
   });
-  await look(app, { as: asOwner });
+  await callRead(app, { as: asOwner });
   // The first use of a credential is noted beside the answer; the next is not.
   const noted = () => world.db.selectFrom('credentials').where('id', '=', id).select('last_used_at').executeTakeFirst();
   await expect.poll(async () => (await noted())?.last_used_at).not.toBeNull();
-  for (const { at, as } of [{ at: app, as: token }, { at: app, as: asOwner }, { at: opened }]) {
+  for (const { at, as } of [{ at: app, as: token }, { at: app, as: asOwner }, { at: openApp }]) {
     statements.length = 0;
-    expect((await look(at, { as })).status).toBe(200);
+    expect((await callRead(at, { as })).status).toBe(200);
     expect(statements.filter((text) => !text.includes('member_activity'))).toHaveLength(1);
   }
 });

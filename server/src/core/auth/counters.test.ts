@@ -1,4 +1,5 @@
-// Limits without Redis: requests go on, each process counts for itself and says so, and sharing comes back by itself.
+// Rate limits without Redis: requests are served, each process counts on its own, and counts are shared again once Redis is
+// back.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
@@ -11,8 +12,8 @@ afterAll(() => void redis.kill('SIGKILL'));
 const world = await startWorld({ environment: { REDIS_URL: `redis://127.0.0.1:${port}` } });
 const owner = await world.person('owner@example.com');
 const token = await world.token(owner, await world.workspace(owner, 'free'));
-const ask = () => world.call('GET', '/api/apps', { as: token });
-const askedSharing = async () => (await ask()).headers['x-partial-result'];
+const listApps = () => world.call('GET', '/api/apps', { as: token });
+const readPartialResult = async () => (await listApps()).headers['x-partial-result'];
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -34,45 +35,45 @@ async function startRedis(): Promise<ChildProcess> {
   return child;
 }
 
-/** Asks without pause while `during` happens, and gives every answer. */
-async function underLoad(during: () => Promise<void>): Promise<Awaited<ReturnType<typeof ask>>[]> {
-  const answers: Awaited<ReturnType<typeof ask>>[] = [];
-  let going = true;
-  const asking = Promise.all(
+/** Sends requests continuously while `during` runs. Returns all answers. */
+async function callRepeatedlyDuring(during: () => Promise<void>): Promise<Awaited<ReturnType<typeof listApps>>[]> {
+  const answers: Awaited<ReturnType<typeof listApps>>[] = [];
+  let isRunning = true;
+  const calling = Promise.all(
     Array.from({ length: 4 }, async () => {
-      while (going && answers.length < 5_000) answers.push(await ask());
+      while (isRunning && answers.length < 5_000) answers.push(await listApps());
     }),
   );
   await during();
-  going = false;
-  await asking;
+  isRunning = false;
+  await calling;
   return answers;
 }
 
-const sharedAgain = () => expect.poll(askedSharing, { timeout: 10_000, interval: 50 }).toBeUndefined();
-const alone = () => expect.poll(askedSharing, { timeout: 10_000, interval: 50 }).toBe('rate_limit');
+const expectSharedCounts = () => expect.poll(readPartialResult, { timeout: 10_000, interval: 50 }).toBeUndefined();
+const expectLocalCounts = () => expect.poll(readPartialResult, { timeout: 10_000, interval: 50 }).toBe('rate_limit');
 
-it('stopped in the middle of load: no 5xx, limits counted per process and marked, shared again when it is back', async () => {
-  await sharedAgain();
-  const answers = await underLoad(async () => {
+it('a crash of Redis under load causes no 5xx; counts are local and marked, then shared again', async () => {
+  await expectSharedCounts();
+  const answers = await callRepeatedlyDuring(async () => {
     redis.kill('SIGKILL');
-    await alone();
+    await expectLocalCounts();
     redis = await startRedis();
-    await sharedAgain();
+    await expectSharedCounts();
   });
   expect(answers.filter((got) => ![200, 429].includes(got.status))).toEqual([]);
   expect(answers.some((got) => got.headers['x-partial-result'] === 'rate_limit')).toBe(true);
-  // Alone, too, a limit is a limit.
+  // Local counts have the same quota.
   expect(answers.every((got) => got.headers['ratelimit-policy'] === '"listApps";q=300;w=60')).toBe(true);
 });
 
-it('hanging: a request waits a moment, not for ever, and the next ones not at all', async () => {
-  await sharedAgain();
+it('a Redis that hangs delays only the requests that are under way', async () => {
+  await expectSharedCounts();
   redis.kill('SIGSTOP');
   const startedAt = performance.now();
-  expect([200, 429]).toContain((await ask()).status);
+  expect([200, 429]).toContain((await listApps()).status);
   expect(performance.now() - startedAt).toBeLessThan(5_000);
-  await alone();
+  await expectLocalCounts();
   redis.kill('SIGCONT');
-  await sharedAgain();
+  await expectSharedCounts();
 });

@@ -1,4 +1,4 @@
-// The guard over time and over processes: what is taken away is gone on the next request, everywhere.
+// The guard with two processes: changes of access take effect in both on the next request; limits, addresses, keys, peppers.
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
@@ -11,8 +11,8 @@ const workspace = await world.workspace(owner);
 await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
 const list = (at: typeof world, as: string) => at.call('GET', '/api/apps', { as });
 
-describe('a change made through one process', () => {
-  it('a revoke is seen by the other on its next request', async () => {
+describe('two processes', () => {
+  it('both refuse a revoked token on the next request', async () => {
     const { id, token } = await world.credential({
       kind: 'personal_token',
       user_id: owner.id,
@@ -26,7 +26,7 @@ describe('a change made through one process', () => {
     }
   });
 
-  it('a block and a role change are seen by the other on its next request', async () => {
+  it('both apply a block and a role change on the next request', async () => {
     const member = await world.member(workspace, 'editor', 'member@example.com');
     const token = await world.token(member, workspace);
     const create = (at: typeof world) =>
@@ -47,7 +47,7 @@ describe('a change made through one process', () => {
     expect((await create(other)).status).toBe(200);
   });
 
-  it('a limit is counted over both', async () => {
+  it('share the counter of a limit', async () => {
     const person = await world.person('counted@example.com');
     const token = await world.token(person, await world.workspace(person, 'free'));
     const left = async (at: typeof world) =>
@@ -55,28 +55,28 @@ describe('a change made through one process', () => {
     expect([await left(world), await left(other), await left(world)]).toEqual([299, 298, 297]);
   });
 
-  it('a new plan scales the limit on the next request', async () => {
+  it('apply a new plan’s limit on the next request', async () => {
     const person = await world.person('plans@example.com');
-    const place = await world.workspace(person, 'free');
-    const token = await world.token(person, place);
+    const workspaceId = await world.workspace(person, 'free');
+    const token = await world.token(person, workspaceId);
     const policy = async () => (await list(other, token)).headers['ratelimit-policy'];
     expect(await policy()).toBe('"listApps";q=300;w=60');
-    await world.db.updateTable('workspaces').set({ plan: 'business' }).where('id', '=', place).execute();
+    await world.db.updateTable('workspaces').set({ plan: 'business' }).where('id', '=', workspaceId).execute();
     expect(await policy()).toBe('"listApps";q=1500;w=60');
-    await world.db.updateTable('workspaces').set({ rate_multiplier: 0.1 }).where('id', '=', place).execute();
+    await world.db.updateTable('workspaces').set({ rate_multiplier: 0.1 }).where('id', '=', workspaceId).execute();
     expect(await policy()).toBe('"listApps";q=30;w=60');
   });
 });
 
-describe('whose counter a request falls into', () => {
+describe('the counter of a request', () => {
   const left = async (headers: Record<string, string>) =>
     Number(/r=(\d+)/.exec((await world.call('GET', '/api/apps', { headers })).headers.ratelimit ?? '')?.[1]);
 
-  it('all personal tokens and keys of a workspace share one; a session has its own, and a workspace key', async () => {
+  it('is shared by all personal tokens and keys of a workspace, but not by sessions and workspace keys', async () => {
     const person = await world.person('shared@example.com');
-    const place = await world.workspace(person, 'free');
-    const colleague = await world.member(place, 'viewer', 'shared2@example.com');
-    const bearer = async (who: typeof person) => ({ authorization: `Bearer ${await world.token(who, place)}` });
+    const workspaceId = await world.workspace(person, 'free');
+    const colleague = await world.member(workspaceId, 'viewer', 'shared2@example.com');
+    const bearer = async (who: typeof person) => ({ authorization: `Bearer ${await world.token(who, workspaceId)}` });
     const key = await world.credential({
       kind: 'personal_key',
       user_id: person.id,
@@ -92,7 +92,7 @@ describe('whose counter a request falls into', () => {
     const wsKey = await world.credential({
       kind: 'workspace_key',
       user_id: null,
-      workspace_id: place,
+      workspace_id: workspaceId,
       permission: 'full_access',
       scopes: ['apps:read'],
     });
@@ -103,18 +103,18 @@ describe('whose counter a request falls into', () => {
     expect(await left({ api_key: wsKey.token })).toBe(299);
   });
 
-  it('does not count what is refused before the limit', async () => {
+  it('does not count requests that are refused before the limit', async () => {
     const person = await world.person('refused@example.com');
-    const place = await world.workspace(person, 'free');
-    const readOnly = await world.token(person, place, { permission: 'read_only' });
-    const full = await world.token(person, place);
+    const workspaceId = await world.workspace(person, 'free');
+    const readOnly = await world.token(person, workspaceId, { permission: 'read_only' });
+    const full = await world.token(person, workspaceId);
     const create = (as: string) => world.call('POST', '/api/apps', { as });
     for (let i = 0; i < 8; i += 1) expect((await create(readOnly)).status).toBe(403);
     expect((await create(full)).headers.ratelimit).toContain('r=4;');
   });
 });
 
-describe('client addresses', () => {
+describe('the client address', () => {
   const left = async (at: typeof world, forwarded: string) =>
     Number(
       /r=(\d+)/.exec(
@@ -122,7 +122,7 @@ describe('client addresses', () => {
       )?.[1],
     );
 
-  it('believes X-Forwarded-For only of a trusted proxy, and then its last untrusted entry', async () => {
+  it('comes from X-Forwarded-For only behind a trusted proxy, as its last untrusted entry', async () => {
     const trusting = await startSecondApp(world, {
       environment: { TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8', REDIS_PREFIX: `trusting:${process.pid}:` },
     });
@@ -135,7 +135,7 @@ describe('client addresses', () => {
 });
 
 describe('personal API keys', () => {
-  it('are announced as deprecated on the api_key header, and end on the operator’s date', async () => {
+  it('get a Deprecation header in the api_key header, and are refused from the operator’s date on', async () => {
     const { token } = await world.credential({
       kind: 'personal_key',
       user_id: owner.id,
@@ -149,20 +149,20 @@ describe('personal API keys', () => {
     expect((await soon.call('GET', '/api/apps', { headers: { api_key: token } })).headers.sunset).toBe(
       'Tue, 01 Jan 2999 00:00:00 GMT',
     );
-    const over = await startSecondApp(world, { environment: { PERSONAL_API_KEYS_UNTIL: '2020-01-01' } });
-    expect(await over.call('GET', '/api/apps', { headers: { api_key: token } })).toMatchObject({
+    const past = await startSecondApp(world, { environment: { PERSONAL_API_KEYS_UNTIL: '2020-01-01' } });
+    expect(await past.call('GET', '/api/apps', { headers: { api_key: token } })).toMatchObject({
       status: 401,
       body: { code: 'credentials_expired' },
     });
   });
 
-  it('a token in the api_key header is a token, without the announcement', async () => {
+  it('do not affect tokens in the api_key header, which get no Deprecation header', async () => {
     const got = await world.call('GET', '/api/apps', { headers: { api_key: await world.token(owner, workspace) } });
     expect(got.status).toBe(200);
     expect(got.headers.deprecation).toBeUndefined();
   });
 
-  it('Authorization beats api_key beats the cookie', async () => {
+  it('are used before the cookie and after Authorization', async () => {
     const good = await world.token(owner, workspace);
     expect(
       (await world.call('GET', '/api/apps', { as: good, headers: { api_key: 'bad', cookie: 'plinth_session=bad' } }))
@@ -176,7 +176,7 @@ describe('personal API keys', () => {
 });
 
 describe('peppers', () => {
-  it('a credential hashed under an older pepper still works, and is hashed anew on use', async () => {
+  it('that are older still verify a credential, whose hash is then replaced', async () => {
     const { id, token } = await world.credential({
       kind: 'personal_token',
       user_id: owner.id,
@@ -198,8 +198,8 @@ describe('peppers', () => {
   });
 });
 
-describe('last use', () => {
-  it('is written on use, and at most once a minute', async () => {
+describe('the time of last use', () => {
+  it('is written at most once a minute', async () => {
     const { id, token } = await world.credential({
       kind: 'personal_token',
       user_id: owner.id,

@@ -1,5 +1,5 @@
-// The pool under many spenders, killed ones and any sequence of movements: nothing is over-spent, nothing is lost, and
-// the ledger always adds up to the balance (docs/contract.md §2.5).
+// Credits under concurrency, crashes and random sequences of movements: nothing is overspent or lost, and the ledger always
+// sums to the balance (docs/api/credits.md).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -20,20 +20,20 @@ import {
 } from './reservations.ts';
 
 const world = await startWorld();
-const db = world.app.database.db; // the app's own way, whose statements are checked
+const db = world.app.database.db; // the app's connection, whose statements are checked
 const owner = await world.person('owner@example.com');
 const day = 24 * 60 * 60 * 1000;
 
-const poolOf = async (monthly_limit: number | null): Promise<string> => {
+const createWorkspaceWithLimit = async (monthly_limit: number | null): Promise<string> => {
   const id = await world.workspace(owner, 'business');
-  await limitTo(id, monthly_limit);
+  await setWorkspaceLimit(id, monthly_limit);
   return id;
 };
-const limitTo = (id: string, monthly_limit: number | null) =>
+const setWorkspaceLimit = (id: string, monthly_limit: number | null) =>
   world.db.updateTable('workspaces').set({ monthly_limit }).where('id', '=', id).execute();
-const limitMembers = (id: string, default_member_credit_limit: number | null) =>
+const setMemberLimit = (id: string, default_member_credit_limit: number | null) =>
   world.db.updateTable('workspaces').set({ default_member_credit_limit }).where('id', '=', id).execute();
-const act = (workspace_id: string, amount: number, person: Person | null = null) => ({
+const spend = (workspace_id: string, amount: number, person: Person | null = null) => ({
   workspace_id,
   user_id: person?.id ?? null,
   app_id: null,
@@ -42,23 +42,24 @@ const act = (workspace_id: string, amount: number, person: Person | null = null)
   amount,
   leaseMs: 60_000,
 });
-const standing = (workspace: string, person: Person | null = null, now = new Date()) =>
+const getBalance = (workspace: string, person: Person | null = null, now = new Date()) =>
   getPoolBalance(db, workspace, person?.id ?? null, startOfMonth(now));
-const ledger = (workspace_id: string) =>
+const listLedger = (workspace_id: string) =>
   world.db.selectFrom('credit_ledger').where('workspace_id', '=', workspace_id).orderBy('id').selectAll().execute();
-const kinds = async (workspace: string) => (await ledger(workspace)).map(({ kind, amount }) => `${kind} ${amount}`);
+const listMovements = async (workspace: string) =>
+  (await listLedger(workspace)).map(({ kind, amount }) => `${kind} ${amount}`);
 
-/** Tries each act at once; gives what was reserved and the codes of what was not. */
-async function all(acts: Promise<Reservation>[]) {
-  const tried = await Promise.allSettled(acts);
+/** Waits for all. Returns the reservations, and the codes of the refusals. */
+async function reserveAll(reserving: Promise<Reservation>[]) {
+  const results = await Promise.allSettled(reserving);
   return {
-    reserved: tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
-    refused: tried.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : [])),
+    reserved: results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
+    refused: results.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : [])),
   };
 }
 
-/** Each row's balance is the one before it moved by the row; the last is the pool's. */
-async function expectSummed(workspace: string, period: Date, balance: number | null) {
+/** The ledger sums to the pool's balance, which is also the `balance_after` of its last row. */
+async function expectLedgerSum(workspace: string, period: Date, balance: number | null) {
   const { rows } = await sql<{ sum: string; balance: string }>`
     select sum(case when kind in ('use', 'reserve') then -amount else amount end) as sum,
       coalesce(p.monthly_limit, 0) + p.granted - p.used - p.reserved as balance
@@ -66,57 +67,59 @@ async function expectSummed(workspace: string, period: Date, balance: number | n
     where p.workspace_id = ${workspace} and p.period_start = ${period}
     group by p.workspace_id, p.period_start`.execute(world.db);
   expect(rows[0]?.sum).toBe(rows[0]?.balance);
-  const last = (await ledger(workspace)).filter((row) => row.period_start.getTime() === period.getTime()).at(-1);
+  const last = (await listLedger(workspace)).filter((row) => row.period_start.getTime() === period.getTime()).at(-1);
   expect(last?.balance_after).toBe(balance);
 }
 
-describe('fifty spenders at once', () => {
-  it('on a pool for thirty: thirty succeed, and nothing is over-spent', async () => {
-    const workspace = await poolOf(60.3);
+describe('fifty reservations at once', () => {
+  it('succeed thirty times if the pool covers thirty', async () => {
+    const workspace = await createWorkspaceWithLimit(60.3);
     const now = new Date();
-    const { reserved, refused } = await all(Array.from({ length: 50 }, () => reserve(db, act(workspace, 2.01), now)));
+    const { reserved, refused } = await reserveAll(
+      Array.from({ length: 50 }, () => reserve(db, spend(workspace, 2.01), now)),
+    );
     expect(reserved).toHaveLength(30);
     expect(refused).toEqual(Array(20).fill('credits_exhausted'));
-    expect(await standing(workspace)).toMatchObject({ reserved: 60.3, used: 0, remaining: 0 });
+    expect(await getBalance(workspace)).toMatchObject({ reserved: 60.3, used: 0, remaining: 0 });
     await Promise.all(reserved.map((one) => settle(db, one, 2.01, now)));
-    expect(await standing(workspace)).toMatchObject({ reserved: 0, used: 60.3, remaining: 0 });
-    await expectSummed(workspace, startOfMonth(now), 0);
+    expect(await getBalance(workspace)).toMatchObject({ reserved: 0, used: 60.3, remaining: 0 });
+    await expectLedgerSum(workspace, startOfMonth(now), 0);
   });
 
-  it('by one member with a limit for ten: ten succeed; another member is not in their way', async () => {
-    const workspace = await poolOf(1000);
+  it('by one member succeed ten times if their limit covers ten, and do not affect another member', async () => {
+    const workspace = await createWorkspaceWithLimit(1000);
     const editor = await world.member(workspace, 'editor', 'limited@example.com');
     const other = await world.member(workspace, 'editor', 'other@example.com');
-    await limitMembers(workspace, 10);
+    await setMemberLimit(workspace, 10);
     const now = new Date();
-    const { reserved, refused } = await all([
-      ...Array.from({ length: 50 }, () => reserve(db, act(workspace, 1, editor), now)),
-      ...Array.from({ length: 5 }, () => reserve(db, act(workspace, 2, other), now)),
+    const { reserved, refused } = await reserveAll([
+      ...Array.from({ length: 50 }, () => reserve(db, spend(workspace, 1, editor), now)),
+      ...Array.from({ length: 5 }, () => reserve(db, spend(workspace, 2, other), now)),
     ]);
     expect(reserved).toHaveLength(15);
     expect(refused).toEqual(Array(40).fill('credit_limit_reached'));
-    expect(await standing(workspace, editor)).toMatchObject({
+    expect(await getBalance(workspace, editor)).toMatchObject({
       member_remaining: 0,
       credit_limit: 10,
       is_default_limit: true,
     });
   });
 
-  it('settling and giving back the same reservation: one of them counts', async () => {
-    const workspace = await poolOf(10);
+  it('are settled or refunded once, if both happen concurrently', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const now = new Date();
-    const one = await reserve(db, act(workspace, 5), now);
+    const one = await reserve(db, spend(workspace, 5), now);
     await Promise.all(Array.from({ length: 20 }, () => settle(db, one, 3, now)));
-    expect(await standing(workspace)).toMatchObject({ used: 3, reserved: 0 });
+    expect(await getBalance(workspace)).toMatchObject({ used: 3, reserved: 0 });
     await Promise.all(Array.from({ length: 20 }, () => refund(db, one, now)));
-    expect(await kinds(workspace)).toEqual(['reset 10', 'reserve 5', 'release 5', 'use 3', 'refund 3']);
-    expect(await standing(workspace)).toMatchObject({ used: 0, reserved: 0, remaining: 10 });
+    expect(await listMovements(workspace)).toEqual(['reset 10', 'reserve 5', 'release 5', 'use 3', 'refund 3']);
+    expect(await getBalance(workspace)).toMatchObject({ used: 0, reserved: 0, remaining: 10 });
   });
 });
 
-describe('a spender that is killed', () => {
-  it('between reserving and settling gets its credits back after the lease, not before', async () => {
-    const workspace = await poolOf(10);
+describe('a crash', () => {
+  it('between reserve and settle releases the credits after the lease, not before', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const editor = await world.member(workspace, 'editor', 'killed@example.com');
     const script = fileURLToPath(new URL('../../../test/support/spender.ts', import.meta.url));
     const args = [script, world.config.DATABASE_URL, workspace, editor.id, '60000'];
@@ -126,10 +129,10 @@ describe('a spender that is killed', () => {
     await once(child, 'exit');
     const release = world.app.background.jobs.find((job) => job.name === 'release expired reservations');
     expect(await release?.run(db, new Date())).toBe(0);
-    expect(await standing(workspace, editor)).toMatchObject({ reserved: 7, remaining: 3 });
+    expect(await getBalance(workspace, editor)).toMatchObject({ reserved: 7, remaining: 3 });
     await release?.run(db, new Date(Date.now() + 61_000));
-    expect(await standing(workspace, editor)).toMatchObject({ reserved: 0, remaining: 10, member_used: 0 });
-    expect((await ledger(workspace)).at(-1)).toMatchObject({
+    expect(await getBalance(workspace, editor)).toMatchObject({ reserved: 0, remaining: 10, member_used: 0 });
+    expect((await listLedger(workspace)).at(-1)).toMatchObject({
       kind: 'release',
       amount: 7,
       user_id: editor.id,
@@ -137,41 +140,41 @@ describe('a spender that is killed', () => {
     });
   });
 
-  it('while it reserves leaves nothing behind, and holds up nobody', async () => {
-    const workspace = await poolOf(10);
+  it('during reserve leaves no reservation and blocks nobody', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const now = new Date();
     await expect(
       db.transaction().execute(async (tx) => {
-        await reserve(tx, act(workspace, 7), now);
+        await reserve(tx, spend(workspace, 7), now);
         await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx);
       }),
     ).rejects.toThrow();
-    await reserve(db, act(workspace, 10), now);
-    expect(await standing(workspace)).toMatchObject({ reserved: 10, remaining: 0 });
+    await reserve(db, spend(workspace, 10), now);
+    expect(await getBalance(workspace)).toMatchObject({ reserved: 10, remaining: 0 });
   });
 });
 
-it('a reservation that cannot be released is told, and holds up no other', async () => {
-  const [broken, sound] = [await poolOf(10), await poolOf(10)];
+it('an error with one reservation is reported and does not stop the release of others', async () => {
+  const [broken, sound] = [await createWorkspaceWithLimit(10), await createWorkspaceWithLimit(10)];
   const now = new Date();
-  for (const workspace of [broken, sound]) await reserve(db, act(workspace, 4), now);
+  for (const workspace of [broken, sound]) await reserve(db, spend(workspace, 4), now);
   await world.db.updateTable('credit_pools').set({ reserved: 0 }).where('workspace_id', '=', broken).execute();
   await expect(releaseExpired(db, new Date(now.getTime() + 61_000))).rejects.toThrow(
     '1 reservations were not released',
   );
-  expect(await standing(sound)).toMatchObject({ reserved: 0, remaining: 10 });
+  expect(await getBalance(sound)).toMatchObject({ reserved: 0, remaining: 10 });
   await world.db.deleteFrom('workspaces').where('id', '=', broken).execute();
 });
 
-describe('what an act costs in the end', () => {
-  it('is charged above the reservation as far as the pool covers it, and the row says what was not', async () => {
-    const workspace = await poolOf(10);
+describe('the true cost', () => {
+  it('above the reservation is charged as far as the pool covers it; the ledger row notes the rest', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const now = new Date();
-    const [first, second] = [await reserve(db, act(workspace, 2), now), await reserve(db, act(workspace, 2), now)];
+    const [first, second] = [await reserve(db, spend(workspace, 2), now), await reserve(db, spend(workspace, 2), now)];
     expect(await settle(db, first, 5.5, now)).toEqual({ cost: 5.5, charged: 5.5 });
     expect(await settle(db, second, 6, now)).toEqual({ cost: 6, charged: 4.5 });
     expect(await settle(db, second, 1, now)).toEqual({ cost: 6, charged: 4.5 });
-    expect((await ledger(workspace)).at(-1)).toMatchObject({
+    expect((await listLedger(workspace)).at(-1)).toMatchObject({
       kind: 'use',
       amount: 4.5,
       balance_after: 0,
@@ -179,41 +182,44 @@ describe('what an act costs in the end', () => {
     });
   });
 
-  it('is charged above the reservation only within the member’s limit', async () => {
-    const workspace = await poolOf(null);
+  it('above the reservation is charged only within the member’s limit', async () => {
+    const workspace = await createWorkspaceWithLimit(null);
     const editor = await world.member(workspace, 'editor', 'above@example.com');
-    await limitMembers(workspace, 3);
-    const one = await reserve(db, act(workspace, 1, editor), new Date());
+    await setMemberLimit(workspace, 3);
+    const one = await reserve(db, spend(workspace, 1, editor), new Date());
     expect(await settle(db, one, 4, new Date())).toEqual({ cost: 4, charged: 3 });
   });
 
-  it('is what was reserved at least, though the limit was lowered meanwhile', async () => {
-    const workspace = await poolOf(10);
+  it('is charged up to the reservation even if the limit was lowered in between', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const now = new Date();
-    const one = await reserve(db, act(workspace, 4), now);
-    await limitTo(workspace, 1);
+    const one = await reserve(db, spend(workspace, 4), now);
+    await setWorkspaceLimit(workspace, 1);
     await syncPoolLimit(db, workspace, now);
     expect(await settle(db, one, 6, now)).toEqual({ cost: 6, charged: 4 });
-    expect(await standing(workspace)).toMatchObject({ remaining: -3 });
-    await expectSummed(workspace, startOfMonth(now), -3);
+    expect(await getBalance(workspace)).toMatchObject({ remaining: -3 });
+    await expectLedgerSum(workspace, startOfMonth(now), -3);
   });
 
   it('is charged after the lease too, as far as the pool covers it', async () => {
-    const workspace = await poolOf(10);
+    const workspace = await createWorkspaceWithLimit(10);
     const now = new Date();
-    const one = await reserve(db, act(workspace, 4), now);
+    const one = await reserve(db, spend(workspace, 4), now);
     await releaseExpired(db, new Date(now.getTime() + 61_000));
-    await reserve(db, act(workspace, 7), now);
+    await reserve(db, spend(workspace, 7), now);
     expect(await settle(db, one, 4, now)).toEqual({ cost: 4, charged: 3 });
   });
 
-  it('may be nothing, or a computed number with many decimals, but not less', async () => {
-    const workspace = await poolOf(1);
+  it('may be 0 or have many decimals, but not be negative', async () => {
+    const workspace = await createWorkspaceWithLimit(1);
     const now = new Date();
-    const [first, second] = [await reserve(db, act(workspace, 0.1), now), await reserve(db, act(workspace, 0.9), now)];
+    const [first, second] = [
+      await reserve(db, spend(workspace, 0.1), now),
+      await reserve(db, spend(workspace, 0.9), now),
+    ];
     await settle(db, first, 0, now);
     await settle(db, second, 0.1 + 0.2, now);
-    expect(await kinds(workspace)).toEqual([
+    expect(await listMovements(workspace)).toEqual([
       'reset 1',
       'reserve 0.1',
       'reserve 0.9',
@@ -221,25 +227,25 @@ describe('what an act costs in the end', () => {
       'release 0.9',
       'use 0.3',
     ]);
-    const third = await reserve(db, act(workspace, 0.7), now);
+    const third = await reserve(db, spend(workspace, 0.7), now);
     await expect(async () => settle(db, third, -1, now)).rejects.toThrow(RangeError);
     await expect(async () => settle(db, third, Number.NaN, now)).rejects.toThrow(RangeError);
   });
 });
 
 describe('a member’s limit', () => {
-  it('is their own, else the default, which is not for owner, viewers and guests', async () => {
-    const workspace = await poolOf(1000);
-    await limitMembers(workspace, 5);
+  it('is their own or the default, which does not apply to owners, viewers and guests', async () => {
+    const workspace = await createWorkspaceWithLimit(1000);
+    await setMemberLimit(workspace, 5);
     const limits: Record<string, unknown> = {};
     for (const role of ['admin', 'editor', 'viewer', 'guest'] as const) {
       const person = await world.member(workspace, role, `${role}-limit@example.com`);
-      limits[role] = await reserve(db, act(workspace, 6, person), new Date()).then(
+      limits[role] = await reserve(db, spend(workspace, 6, person), new Date()).then(
         () => 'spends',
         (error) => error.code,
       );
     }
-    limits.owner = (await reserve(db, act(workspace, 6, owner), new Date())) && 'spends';
+    limits.owner = (await reserve(db, spend(workspace, 6, owner), new Date())) && 'spends';
     const own = await world.member(workspace, 'editor', 'own@example.com');
     await world.db
       .updateTable('memberships')
@@ -247,7 +253,7 @@ describe('a member’s limit', () => {
       .where('workspace_id', '=', workspace)
       .where('user_id', '=', own.id)
       .execute();
-    limits.own = (await reserve(db, act(workspace, 6, own), new Date())) && 'spends';
+    limits.own = (await reserve(db, spend(workspace, 6, own), new Date())) && 'spends';
     expect(limits).toEqual({
       owner: 'spends',
       admin: 'credit_limit_reached',
@@ -256,7 +262,7 @@ describe('a member’s limit', () => {
       guest: 'spends',
       own: 'spends',
     });
-    await expect(reserve(db, act(workspace, 1.0001, own), new Date())).rejects.toMatchObject({ status: 402 });
+    await expect(reserve(db, spend(workspace, 1.0001, own), new Date())).rejects.toMatchObject({ status: 402 });
   });
 });
 
@@ -264,19 +270,19 @@ describe('a new month', () => {
   const january = new Date('2031-01-31T23:59:59Z');
   const february = new Date('2031-02-01T00:00:01Z');
 
-  it('starts with the limit afresh, without what was granted; what was reserved before stays where it was', async () => {
-    const workspace = await poolOf(10);
+  it('starts with the full limit and no grants; earlier reservations stay in their month', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const editor = await world.member(workspace, 'editor', 'month@example.com');
     await grant(db, workspace, { amount: 5, note: 'once', user_id: null }, january);
-    const one = await reserve(db, act(workspace, 12, editor), january);
-    expect(await standing(workspace, editor, february)).toMatchObject({ remaining: 10, granted: 0, reserved: 0 });
-    await reserve(db, act(workspace, 10, editor), february);
+    const one = await reserve(db, spend(workspace, 12, editor), january);
+    expect(await getBalance(workspace, editor, february)).toMatchObject({ remaining: 10, granted: 0, reserved: 0 });
+    await reserve(db, spend(workspace, 10, editor), february);
     await settle(db, one, 11, february);
-    expect(await standing(workspace, editor, january)).toMatchObject({ used: 11, member_used: 11, remaining: 4 });
-    expect(await standing(workspace, editor, february)).toMatchObject({ used: 0, member_used: 0, reserved: 10 });
-    await expectSummed(workspace, startOfMonth(january), 4);
-    await expectSummed(workspace, startOfMonth(february), 0);
-    expect(await kinds(workspace)).toEqual([
+    expect(await getBalance(workspace, editor, january)).toMatchObject({ used: 11, member_used: 11, remaining: 4 });
+    expect(await getBalance(workspace, editor, february)).toMatchObject({ used: 0, member_used: 0, reserved: 10 });
+    await expectLedgerSum(workspace, startOfMonth(january), 4);
+    await expectLedgerSum(workspace, startOfMonth(february), 0);
+    expect(await listMovements(workspace)).toEqual([
       'reset 10',
       'grant 5',
       'reserve 12',
@@ -287,11 +293,11 @@ describe('a new month', () => {
     ]);
   });
 
-  it('forgets reservations that ended 90 days ago', async () => {
-    const workspace = await poolOf(10);
+  it('keeps no reservations that were closed 90 days ago', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
     const now = new Date();
-    await settle(db, await reserve(db, act(workspace, 1), now), 1, now);
-    const open = await reserve(db, act(workspace, 1), now);
+    await settle(db, await reserve(db, spend(workspace, 1), now), 1, now);
+    const open = await reserve(db, spend(workspace, 1), now);
     while ((await removeOldReservations(db, new Date(now.getTime() + 91 * day))) > 0);
     const left = world.db.selectFrom('credit_reservations').where('workspace_id', '=', workspace).select('id');
     expect(await left.execute()).toEqual([{ id: open.id }]);
@@ -299,20 +305,20 @@ describe('a new month', () => {
 });
 
 describe('the ledger', () => {
-  it('is changed by nobody, and goes with its workspace', async () => {
-    const workspace = await poolOf(10);
-    await reserve(db, act(workspace, 1), new Date());
+  it('cannot be changed, and is removed with its workspace', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
+    await reserve(db, spend(workspace, 1), new Date());
     const rows = world.db.updateTable('credit_ledger').set({ amount: 0 }).where('workspace_id', '=', workspace);
     await expect(rows.execute()).rejects.toThrow('cannot be changed');
     const removal = world.db.deleteFrom('credit_ledger').where('workspace_id', '=', workspace);
     await expect(removal.execute()).rejects.toThrow('cannot be changed');
     await expect(sql`truncate credit_ledger`.execute(world.db)).rejects.toThrow('cannot be changed');
     await world.db.deleteFrom('workspaces').where('id', '=', workspace).execute();
-    expect(await ledger(workspace)).toEqual([]);
+    expect(await listLedger(workspace)).toEqual([]);
   });
 });
 
-// ---- any sequence
+// ---- random sequences, compared with a model
 
 const unit = 10_000; // the model counts in ten-thousandths
 const amount = fc.integer({ min: 1, max: 8 * unit }).map((n) => n / unit);
@@ -336,7 +342,7 @@ interface ModelPool {
   mine: number;
   myReserved: number;
 }
-interface ModelAct {
+interface ModelReservation {
   key: Reservation;
   month: number;
   amount: number;
@@ -348,13 +354,13 @@ interface ModelAct {
 const inUnits = (credits: number) => Math.round(credits * unit);
 const left = (pool: ModelPool) => (pool.limit ?? Number.POSITIVE_INFINITY) + pool.granted - pool.used - pool.reserved;
 
-/** The rules of §2.5 over plain integers. */
+/** The rules of credits with plain integers. */
 class Model {
   limit: number | null = 20 * unit;
   memberLimit: number | null = null;
   month = 0;
   readonly pools = new Map<number, ModelPool>();
-  readonly acts: ModelAct[] = [];
+  readonly reservations: ModelReservation[] = [];
 
   pool(month = this.month): ModelPool {
     const empty = { limit: this.limit, granted: 0, used: 0, reserved: 0, mine: 0, myReserved: 0 };
@@ -369,33 +375,33 @@ class Model {
     if (left(this.pool()) < amount) return 'credits_exhausted';
     return byMember && this.memberLeft(this.pool()) < amount ? 'credit_limit_reached' : undefined;
   }
-  move(act: { month: number; byMember: boolean }, used: number, reserved: number) {
-    const pool = this.pool(act.month);
+  move(reservation: { month: number; byMember: boolean }, used: number, reserved: number) {
+    const pool = this.pool(reservation.month);
     pool.used += used;
     pool.reserved += reserved;
-    if (act.byMember) {
+    if (reservation.byMember) {
       pool.mine += used;
       pool.myReserved += reserved;
     }
   }
-  settle(act: ModelAct, cost: number): number {
-    if (act.state === 'settled' || act.state === 'refunded') return act.charged;
-    const own = act.state === 'open' ? act.amount : 0;
-    this.move(act, 0, -own);
-    const pool = this.pool(act.month);
-    const cover = Math.min(left(pool), act.byMember ? this.memberLeft(pool) : Number.POSITIVE_INFINITY);
-    act.charged = Math.min(cost, Math.max(own, cover, 0));
-    act.state = 'settled';
-    this.move(act, act.charged, 0);
-    return act.charged;
+  settle(reservation: ModelReservation, cost: number): number {
+    if (reservation.state === 'settled' || reservation.state === 'refunded') return reservation.charged;
+    const own = reservation.state === 'open' ? reservation.amount : 0;
+    this.move(reservation, 0, -own);
+    const pool = this.pool(reservation.month);
+    const cover = Math.min(left(pool), reservation.byMember ? this.memberLeft(pool) : Number.POSITIVE_INFINITY);
+    reservation.charged = Math.min(cost, Math.max(own, cover, 0));
+    reservation.state = 'settled';
+    this.move(reservation, reservation.charged, 0);
+    return reservation.charged;
   }
-  giveBack(act: ModelAct) {
-    if (act.state === 'open') {
-      this.move(act, 0, -act.amount);
-      act.state = 'released';
-    } else if (act.state === 'settled') {
-      this.move(act, -act.charged, 0);
-      act.state = 'refunded';
+  release(reservation: ModelReservation) {
+    if (reservation.state === 'open') {
+      this.move(reservation, 0, -reservation.amount);
+      reservation.state = 'released';
+    } else if (reservation.state === 'settled') {
+      this.move(reservation, -reservation.charged, 0);
+      reservation.state = 'refunded';
     }
   }
 }
@@ -403,17 +409,17 @@ class Model {
 const member = await world.person('model@example.com');
 const started = new Date('2031-03-10T00:00:00Z');
 
-async function run(model: Model, workspace: string, next: Step): Promise<void> {
+async function runStep(model: Model, workspace: string, next: Step): Promise<void> {
   const now = new Date(Date.UTC(2031, 2 + model.month, 10));
-  const chosen = 'which' in next ? model.acts[next.which % Math.max(1, model.acts.length)] : undefined;
+  const chosen = 'which' in next ? model.reservations[next.which % Math.max(1, model.reservations.length)] : undefined;
   switch (next.do) {
     case 'reserve': {
       const { byMember } = next;
       const refusal = model.refusal(inUnits(next.amount), byMember);
-      const trying = reserve(db, act(workspace, next.amount, byMember ? member : null), now);
+      const trying = reserve(db, spend(workspace, next.amount, byMember ? member : null), now);
       if (refusal !== undefined) return void (await expect(trying).rejects.toMatchObject({ code: refusal }));
       const made = { key: await trying, month: model.month, amount: inUnits(next.amount), byMember };
-      model.acts.push({ ...made, state: 'open', charged: 0 });
+      model.reservations.push({ ...made, state: 'open', charged: 0 });
       return model.move(made, 0, made.amount);
     }
     case 'settle':
@@ -425,10 +431,10 @@ async function run(model: Model, workspace: string, next: Step): Promise<void> {
     case 'refund':
       if (chosen === undefined) return;
       await refund(db, chosen.key, now);
-      return model.giveBack(chosen);
+      return model.release(chosen);
     case 'expire':
       await releaseExpired(db, new Date(now.getTime() + day));
-      for (const one of model.acts) if (one.state === 'open') model.giveBack(one);
+      for (const one of model.reservations) if (one.state === 'open') model.release(one);
       return;
     case 'grant': {
       const amount = next.back ? -next.amount : next.amount;
@@ -438,11 +444,11 @@ async function run(model: Model, workspace: string, next: Step): Promise<void> {
     case 'limit':
       model.limit = next.amount === null ? null : inUnits(next.amount);
       model.pool();
-      await limitTo(workspace, next.amount);
+      await setWorkspaceLimit(workspace, next.amount);
       return void (await syncPoolLimit(db, workspace, now));
     case 'memberLimit':
       model.memberLimit = next.amount === null ? null : inUnits(next.amount);
-      return void (await limitMembers(workspace, next.amount));
+      return void (await setMemberLimit(workspace, next.amount));
     case 'month':
       model.month += 1;
       model.pool();
@@ -450,25 +456,25 @@ async function run(model: Model, workspace: string, next: Step): Promise<void> {
   }
 }
 
-it('after any sequence the ledger adds up to the balance, and the balance is the model’s', async () => {
+it('after any sequence the ledger sums to the balance, and the balance equals the model’s', async () => {
   const sequence = async (steps: Step[]) => {
-    const workspace = await poolOf(20);
+    const workspace = await createWorkspaceWithLimit(20);
     const editor = { workspace_id: workspace, user_id: member.id, role: 'editor' as const };
     await world.db
       .insertInto('memberships')
       .values({ ...editor, created_date: started, updated_date: started })
       .execute();
     const model = new Model();
-    for (const next of steps) await run(model, workspace, next);
+    for (const next of steps) await runStep(model, workspace, next);
     for (const [month, pool] of model.pools) {
       const period = new Date(Date.UTC(2031, 2 + month, 1));
-      const got = await standing(workspace, member, period);
+      const got = await getBalance(workspace, member, period);
       const expected = [pool.used, pool.reserved, pool.granted, pool.mine];
       expect([got.used, got.reserved, got.granted, got.member_used].map(inUnits)).toEqual(expected);
       const balance = pool.limit === null ? null : left(pool) / unit;
       const { rows } = await sql`select 1 from credit_pools
         where workspace_id = ${workspace} and period_start = ${period}`.execute(world.db);
-      if (rows.length > 0) await expectSummed(workspace, period, balance);
+      if (rows.length > 0) await expectLedgerSum(workspace, period, balance);
     }
     const check = world.app.background.jobs.find((job) => job.name === 'reconcile credit pools');
     while (((await check?.run(db, new Date(Date.now() + day))) ?? 0) > 0);
