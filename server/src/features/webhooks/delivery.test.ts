@@ -331,9 +331,9 @@ describe('isolation', () => {
       await createWebhook({}, { on, as: await world.token(stranger, elsewhere) }),
     ];
     for (const each of Array(5).fill([mine, theirs]).flat()) {
-      const before = each.heard().length;
-      await each.tell();
-      await expect.poll(() => each.heard().length).toBe(before + 1);
+      const before = each.received().length;
+      await each.publishEvents();
+      await expect.poll(() => each.received().length).toBe(before + 1);
     }
     const ports = (each: typeof mine) => new Set(each.received().map((heard) => heard.from));
     expect(ports(theirs).size).toBeLessThan(5);

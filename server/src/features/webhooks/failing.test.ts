@@ -68,7 +68,7 @@ describe('last_error', () => {
       ],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${untrusted.port}/` }),
-        { error_type: 'tls_error', message: 'No secure connection to the endpoint could be webhook.' },
+        { error_type: 'tls_error', message: 'No TLS connection could be made. Check the certificate of the endpoint.' },
       ],
       [
         await createWebhook({ target_url: `https://hook.outside.test:${babbler.port}/` }),

@@ -1,18 +1,18 @@
-// Owns what is held about addresses: the contract's ranges, read from its text, are refused, and nothing beside them.
+// Compares the refused ranges with the table in docs/internals/outbound-requests.md#addresses.
 import { readFileSync } from 'node:fs';
 import { BlockList, type IPVersion } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isPublic, isSameAddress, mayConnect, mayUsePlainHttp, parseAllowList } from './address.ts';
 
-const contract = readFileSync(new URL('../../../../docs/contract.md', import.meta.url), 'utf8');
-const row = (name: string) => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(contract)?.[1] ?? '';
+const page = readFileSync(new URL('../../../../docs/internals/outbound-requests.md', import.meta.url), 'utf8');
+const row = (name: string) => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(page)?.[1] ?? '';
 
 /** `100.64/10` as `100.64.0.0/10`. */
-function listed(family: IPVersion, text: string): BlockList {
+function parseRanges(family: IPVersion, text: string): BlockList {
   const list = new BlockList();
-  const found = text.matchAll(family === 'ipv4' ? /([\d.]+)\/(\d+)/g : /([\da-f:]+::)\/(\d+)/g);
-  for (const [, base = '', bits] of found) {
+  const ranges = text.matchAll(family === 'ipv4' ? /([\d.]+)\/(\d+)/g : /([\da-f:]+::)\/(\d+)/g);
+  for (const [, base = '', bits] of ranges) {
     const whole = family === 'ipv4' ? [...base.split('.'), '0', '0', '0'].slice(0, 4).join('.') : base;
     list.addSubnet(whole, Number(bits), family);
   }
@@ -21,8 +21,8 @@ function listed(family: IPVersion, text: string): BlockList {
 }
 
 describe('public addresses', () => {
-  it('are those outside the contract’s list, IPv4', () => {
-    const refused = listed('ipv4', row('Refused addresses v4'));
+  it('are all IPv4 addresses outside the documented ranges', () => {
+    const refused = parseRanges('ipv4', row('IPv4'));
     const nearBorders = refused.rules.map((rule) => /(\d+)\./.exec(rule)?.[1] ?? '0').map(Number);
     const first = fc.oneof(fc.constantFrom(...nearBorders), fc.integer({ min: 0, max: 255 }));
     const byte = fc.oneof(
@@ -37,8 +37,8 @@ describe('public addresses', () => {
     );
   });
 
-  it('are those inside 2000::/3 and outside the contract’s list, IPv6', () => {
-    const refused = listed('ipv6', row('Refused addresses v6').replace('2000::/3', ''));
+  it('are all IPv6 addresses in 2000::/3 outside the documented ranges', () => {
+    const refused = parseRanges('ipv6', row('IPv6').replace('2000::/3', ''));
     const group = fc.oneof(
       fc.integer({ min: 0, max: 0xffff }),
       fc.constantFrom(
@@ -70,23 +70,23 @@ describe('public addresses', () => {
   });
 
   it.each(['', 'localhost', '127.1', '0x8.8.8.8', '010.8.8.8', '8.8.8', '134744072', '2600::1%eth0', '8.8.8.8 '])(
-    'are written in full: %j is none',
+    'must be written in full: %j is refused',
     (text) => expect(isPublic(text)).toBe(false),
   );
 
-  it('are the same whatever their spelling', () => {
+  it('are compared by value, not by spelling', () => {
     expect(isSameAddress('2600:0:0::1', '2600::1')).toBe(true);
     expect(isSameAddress('127.0.0.1', '::ffff:127.0.0.1')).toBe(false);
     expect(isSameAddress('', '')).toBe(false);
   });
 });
 
-describe('what the operator allows', () => {
+describe('an entry of OUTBOUND_ALLOW', () => {
   const allow = parseAllowList(
     ' 10.1.0.0/16, fd00:1::/32 , hooks.corp.internal:8443, http://[::1]:8080, http://127.0.0.0/8',
   );
 
-  it('is a range of addresses, for any name', () => {
+  it('may be a range, which allows its addresses for any name', () => {
     const at = { host: 'example.com', port: 443 };
     expect(mayConnect(allow, '10.1.255.255', at)).toBe(true);
     expect(mayConnect(allow, '10.2.0.0', at)).toBe(false);
@@ -95,13 +95,13 @@ describe('what the operator allows', () => {
     expect(mayConnect(allow, '::ffff:10.1.0.1', at)).toBe(false);
   });
 
-  it('is one host and port, wherever it resolves to', () => {
+  it('may be a host and port, whatever it resolves to', () => {
     expect(mayConnect(allow, '192.168.0.1', { host: 'hooks.corp.internal', port: 8443 })).toBe(true);
     expect(mayConnect(allow, '192.168.0.1', { host: 'hooks.corp.internal', port: 443 })).toBe(false);
     expect(mayConnect(allow, '192.168.0.1', { host: 'other.corp.internal', port: 8443 })).toBe(false);
   });
 
-  it('is plain http only where it says so', () => {
+  it('allows plain http only with http:// before it', () => {
     expect(mayUsePlainHttp(allow, { host: '::1', port: 8080 })).toBe(true);
     expect(mayUsePlainHttp(allow, { host: '::1', port: 8081 })).toBe(false);
     expect(mayUsePlainHttp(allow, { host: '127.4.4.4', port: 9 })).toBe(true);
@@ -121,9 +121,9 @@ describe('what the operator allows', () => {
     '10.1.0.0/',
     '2130706433:80',
     'EXAMPLE.com:443/x',
-  ])('is refused when it cannot be read: %j', (text) =>
+  ])('is refused if it can not be parsed: %j', (text) =>
     expect(() => parseAllowList(text)).toThrow('comma-separated list'),
   );
 
-  it('is nothing by default', () => expect(parseAllowList('')).toEqual([]));
+  it('may be missing: an empty list allows nothing', () => expect(parseAllowList('')).toEqual([]));
 });
