@@ -43,7 +43,7 @@ const singlePersonKeys = new Map([['users', ['id', 'email']]]);
 
 // Exempt statements say so in a leading comment. lookup: core/auth reads by global id and decides in code. service: a
 // background job works for all tenants. operator: an operator sees the whole installation.
-const exemption = /^\s*(\/\* (reach|service) \*\/|select \/\* operator \*\/)/;
+const exemption = /^\s*(\/\* (lookup|service) \*\/|select \/\* operator \*\/)/;
 
 /** Reads the tables of a migrated database. The returned function throws if a statement has an unbound tenant table. */
 export async function createTenantCheck(client: pg.ClientBase | pg.Pool): Promise<(text: string) => void> {
