@@ -4,7 +4,12 @@ import type { Principal } from '../server/src/core/auth/principal.ts';
 import { evaluate } from '../server/src/features/entities/rules/evaluate.ts';
 import { parseRule } from '../server/src/features/entities/rules/grammar.ts';
 import type { DataRecord, Rule } from '../server/src/features/entities/rules/rule.ts';
-import { type Agreement, compareQueries, compareRules, openStage } from '../server/test/support/rule-agreement.ts';
+import {
+  type Agreement,
+  compareQueries,
+  compareRules,
+  openAgreementDatabase,
+} from '../server/test/support/rule-agreement.ts';
 import type { Bench } from './lib/bench.ts';
 import { adminUrl } from './lib/services.ts';
 import { rounded } from './lib/statistics.ts';
@@ -17,12 +22,12 @@ export const rules: Bench = async ({ quick, progress }) => {
   const ruled = none();
   const asked = none();
   for (let seed = 1; seed <= bar.stages; seed += 1) {
-    const stage = await openStage(adminUrl.replace(/\/[^/]*$/, ''), seed);
+    const database = await openAgreementDatabase(adminUrl.replace(/\/[^/]*$/, ''), seed);
     try {
-      add(ruled, await compareRules(stage, seed, (bar.cases / bar.stages) * 0.8));
-      add(asked, await compareQueries(stage, seed, (bar.cases / bar.stages) * 0.2));
+      add(ruled, await compareRules(database, seed, (bar.cases / bar.stages) * 0.8));
+      add(asked, await compareQueries(database, seed, (bar.cases / bar.stages) * 0.2));
     } finally {
-      await stage.close();
+      await database.close();
     }
     progress(`${ruled.cases} rules, ${asked.cases} queries, ${disagreements(ruled, asked).length} disagreements`);
   }

@@ -1,4 +1,4 @@
-// Owns putting the two ways of deciding side by side: each case in the process, and as SQL on real PostgreSQL.
+// Owns comparing the two ways to evaluate rules on random cases: in the process, and as SQL on a real PostgreSQL.
 import pg from 'pg';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { decideCondition } from '../../src/features/entities/rules/decide.ts';
@@ -8,22 +8,32 @@ import { type Parsed, parseRule } from '../../src/features/entities/rules/gramma
 import { compileQuery, matchesQuery, parseQuery } from '../../src/features/entities/rules/query.ts';
 import type { DataRecord, Rule, Verdict } from '../../src/features/entities/rules/rule.ts';
 import { compileDecision, compileRule } from '../../src/features/entities/rules/sql.ts';
-import { type Chance, caller, chance, fields, pools, query, record, rule, ruledFields } from './rule-cases.ts';
+import {
+  createRandom,
+  pools,
+  properties,
+  type Random,
+  randomPrincipal,
+  randomPropertiesWithRules,
+  randomQuery,
+  randomRecord,
+  randomRule,
+} from './rule-cases.ts';
 
-/** The statement of many questions: values are bound across all of them. */
-function writer() {
+/** One statement evaluates many cases and binds the values of all of them. */
+function newParameters() {
   const values: unknown[] = [];
   return { values, bind: (value: unknown): string => `$${values.push(value)}` };
 }
 
-type Writer = ReturnType<typeof writer>;
+type SqlValues = ReturnType<typeof newParameters>;
 
-/** One rule or query, to be asked of a run of records. */
-interface Question {
-  readonly told: unknown;
-  inProcess(record: DataRecord): Verdict;
-  /** SQL that is true where the verdict is true, and where it is false. */
-  asSql(sql: Writer): readonly [met: string, refused: string];
+/** A random rule or query with a random principal, to be evaluated on a range of records. */
+interface RandomCase {
+  readonly description: object;
+  evaluate(record: DataRecord): Verdict;
+  /** SQL that is true where the verdict is true, and SQL that is true where it is false. */
+  compile(sql: SqlValues): readonly [met: string, refused: string];
 }
 
 export interface Agreement {
@@ -32,24 +42,24 @@ export interface Agreement {
   readonly disagreements: readonly string[];
 }
 
-const kept = 2_000;
-const recordsEach = 10;
-const questionsAtOnce = 25;
+const recordCount = 2_000;
+const recordsPerCase = 10;
+const casesPerStatement = 25;
 
-// Neighbours draw from the same values, and so does who asks about them.
-const poolOf = (n: number) => pools[Math.floor(n / recordsEach) % pools.length] ?? [];
+// The records of a case, its rule and its principal use values from the same pool, so that they often match.
+const choosePool = (n: number) => pools[Math.floor(n / recordsPerCase) % pools.length] ?? [];
 
-export interface Stage {
+export interface AgreementDatabase {
   readonly client: pg.Client;
   readonly records: readonly DataRecord[];
   close(): Promise<void>;
 }
 
 /**
- * Random records in a database that sorts texts by the rules of English, in a session with an odd time zone and odd
- * dates: an answer that hung on any of these would differ.
+ * A database with random records. Its collation is English, its session has an unusual time zone and date style: SQL that
+ * depended on one of them would disagree.
  */
-export async function openStage(serverUrl: string, seed: number): Promise<Stage> {
+export async function openAgreementDatabase(serverUrl: string, seed: number): Promise<AgreementDatabase> {
   const name = `plinth_run_${process.pid}_rules`;
   const admin = new pg.Client(`${serverUrl}/postgres`);
   await admin.connect();
@@ -69,10 +79,10 @@ export async function openStage(serverUrl: string, seed: number): Promise<Stage>
 }
 
 async function insertRecords(client: pg.Client, seed: number): Promise<DataRecord[]> {
-  const by = chance(seed);
-  const records = Array.from({ length: kept }, (_, n) => {
-    by.pool = poolOf(n);
-    return record(by);
+  const random = createRandom(seed);
+  const records = Array.from({ length: recordCount }, (_, n) => {
+    random.pool = choosePool(n);
+    return randomRecord(random);
   });
   await client.query(`set timezone = 'America/St_Johns'; set datestyle = 'SQL, DMY';
     create table records (n int primary key, id uuid not null, created_by text not null, created_by_id text not null,
@@ -88,93 +98,103 @@ async function insertRecords(client: pg.Client, seed: number): Promise<DataRecor
   return records;
 }
 
-export const compareRules = (stage: Stage, seed: number, cases: number) => compare(stage, seed, cases, ruleQuestion);
+export const compareRules = (database: AgreementDatabase, seed: number, cases: number) =>
+  compare(database, seed, cases, newRuleCase);
 
-export const compareQueries = (stage: Stage, seed: number, cases: number) => compare(stage, seed, cases, queryQuestion);
+export const compareQueries = (database: AgreementDatabase, seed: number, cases: number) =>
+  compare(database, seed, cases, newQueryCase);
 
-async function compare(stage: Stage, seed: number, cases: number, ask: (by: Chance) => Question): Promise<Agreement> {
-  const by = chance(seed);
+async function compare(
+  database: AgreementDatabase,
+  seed: number,
+  cases: number,
+  newCase: (random: Random) => RandomCase,
+): Promise<Agreement> {
+  const random = createRandom(seed);
   const verdicts = { true: 0, false: 0, unknown: 0 };
   const disagreements: string[] = [];
   let done = 0;
   while (done < cases) {
-    const asked = Array.from({ length: questionsAtOnce }, () => {
-      const from = by.upTo(kept / recordsEach - 1) * recordsEach;
-      by.pool = poolOf(from);
-      return { question: ask(by), from };
+    const batch = Array.from({ length: casesPerStatement }, () => {
+      const from = random.upTo(recordCount / recordsPerCase - 1) * recordsPerCase;
+      random.pool = choosePool(from);
+      return { randomCase: newCase(random), from };
     });
-    const answers = await askDatabase(stage, asked);
-    for (const [at, { question, from }] of asked.entries()) {
-      for (let n = from; n < from + recordsEach; n += 1) {
-        const subject = stage.records[n] as DataRecord;
-        const here = question.inProcess(subject);
-        const there = answers.get(`${at} ${n}`);
-        verdicts[here === null ? 'unknown' : here ? 'true' : 'false'] += 1;
+    const results = await evaluateInDatabase(database, batch);
+    for (const [at, { randomCase, from }] of batch.entries()) {
+      for (let n = from; n < from + recordsPerCase; n += 1) {
+        const record = database.records[n] as DataRecord;
+        const inProcess = randomCase.evaluate(record);
+        const inSql = results.get(`${at} ${n}`);
+        verdicts[inProcess === null ? 'unknown' : inProcess ? 'true' : 'false'] += 1;
         done += 1;
-        if (here === there) continue;
-        disagreements.push(JSON.stringify({ seed, here, there, ...(question.told as object), record: subject }));
+        if (inProcess === inSql) continue;
+        disagreements.push(JSON.stringify({ seed, inProcess, inSql, ...randomCase.description, record }));
       }
     }
   }
   return { cases: done, verdicts, disagreements };
 }
 
-async function askDatabase({ client }: Stage, asked: readonly { question: Question; from: number }[]) {
-  const sql = writer();
-  const selects = asked.map(({ question, from }, at) => {
-    const [met, refused] = question.asSql(sql);
+async function evaluateInDatabase(
+  { client }: AgreementDatabase,
+  batch: readonly { randomCase: RandomCase; from: number }[],
+) {
+  const sql = newParameters();
+  const selects = batch.map(({ randomCase, from }, at) => {
+    const [met, refused] = randomCase.compile(sql);
     return `(select ${at} as at, r.n, (${met}) is true as met, (${refused}) is true as refused
-      from records r where r.n >= ${from} and r.n < ${from + recordsEach})`;
+      from records r where r.n >= ${from} and r.n < ${from + recordsPerCase})`;
   });
   const { rows } = await client.query(selects.join(' union all '), sql.values);
-  // Both at once would be neither: it agrees with nothing.
+  // A result that is both met and refused becomes undefined, which agrees with no verdict.
   return new Map(
     rows.map(({ at, n, met, refused }) => [`${at} ${n}`, met && refused ? undefined : met || (refused ? false : null)]),
   );
 }
 
-function ruleQuestion(by: Chance): Question {
-  const [json, { rule: parsed }] = drawn(
-    () => rule(by),
-    (json) => parseRule(json, [], fields),
+function newRuleCase(random: Random): RandomCase {
+  const [json, { rule: parsed }] = drawValid(
+    () => randomRule(random),
+    (json) => parseRule(json, [], properties),
   );
-  const who = caller(by);
+  const principal = randomPrincipal(random);
   return {
-    told: { rule: json, who },
-    inProcess: (record) => evaluate(parsed, who, record),
-    asSql: (sql) => [compileRule(parsed, who, sql), refusal(parsed, who, sql)],
+    description: { rule: json, principal },
+    evaluate: (record) => evaluate(parsed, principal, record),
+    compile: (sql) => [compileRule(parsed, principal, sql), compileRefusal(parsed, principal, sql)],
   };
 }
 
-// A rule that ends unknown is neither met nor refused, which the SQL of a rule alone does not show.
-function refusal(rule: Rule, who: Principal, sql: Writer): string {
-  if (typeof rule === 'object' && who.kind === 'signed_in')
-    return compileDecision(decideCondition(rule, who, false), sql);
-  return `(${compileRule(rule, who, sql)}) is not true`;
+// The SQL of a rule does not tell unknown from false. This SQL is true only where the verdict is false.
+function compileRefusal(rule: Rule, principal: Principal, sql: SqlValues): string {
+  if (typeof rule === 'object' && principal.kind === 'signed_in')
+    return compileDecision(decideCondition(rule, principal, false), sql);
+  return `(${compileRule(rule, principal, sql)}) is not true`;
 }
 
-function queryQuestion(by: Chance): Question {
-  const [json, { query: parsed }] = drawn(
-    () => query(by),
-    (json) => parseQuery(json, [], fields),
+function newQueryCase(random: Random): RandomCase {
+  const [json, { query: parsed }] = drawValid(
+    () => randomQuery(random),
+    (json) => parseQuery(json, [], properties),
   );
-  const [ruled, { fieldRules }] = drawn(
-    () => ruledFields(by),
-    (ruled) => parseFieldRules(ruled, []),
+  const [propertiesWithRules, { fieldRules }] = drawValid(
+    () => randomPropertiesWithRules(random),
+    (propertiesWithRules) => parseFieldRules(propertiesWithRules, []),
   );
-  const who = caller(by);
+  const principal = randomPrincipal(random);
   return {
-    told: { query: json, who, fields: ruled },
-    inProcess: (record) => matchesQuery(parsed, { principal: who, fieldRules }, record),
-    asSql(sql) {
-      const met = compileQuery(parsed, { principal: who, fieldRules }, sql);
+    description: { query: json, principal, fields: propertiesWithRules },
+    evaluate: (record) => matchesQuery(parsed, { principal, fieldRules }, record),
+    compile(sql) {
+      const met = compileQuery(parsed, { principal, fieldRules }, sql);
       return [met, `(${met}) is not true`];
     },
   };
 }
 
-/** What has grown beyond a bound is drawn anew; nothing else may be refused. */
-function drawn<J, T extends object>(draw: () => J, parse: (json: J) => Parsed<T>): [J, T] {
+/** Draws again if a limit of the grammar is exceeded. Any other fault is an error in the generator. */
+function drawValid<J, T extends object>(draw: () => J, parse: (json: J) => Parsed<T>): [J, T] {
   for (;;) {
     const json = draw();
     const parsed = parse(json);

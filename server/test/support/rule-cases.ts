@@ -1,11 +1,11 @@
-// Owns random rules, queries, callers and records: seeded, small enough to meet each other, and odd where the two ways of
-// deciding could differ.
+// Owns generating random rules, queries, principals and records from a seed. Values come from small pools, so that they
+// often match, and include edge cases in which evaluation in the process and in SQL could differ.
 import type { Principal } from '../../src/core/auth/principal.ts';
 import type { SchemaProperties } from '../../src/features/entities/rules/properties.ts';
 import type { DataRecord } from '../../src/features/entities/rules/rule.ts';
 
-/** Numbers in [0, 1), the same ones for the same seed (mulberry32). */
-export function chance(seed: number) {
+/** A seeded random generator (mulberry32): the same numbers for the same seed. */
+export function createRandom(seed: number) {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -14,9 +14,9 @@ export function chance(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   return {
-    /** What most values of a case are drawn from: few enough that they meet. */
+    /** Most values of a case are drawn from this pool. */
     pool: common as readonly unknown[],
-    happens: (share: number): boolean => next() < share,
+    chance: (share: number): boolean => next() < share,
     upTo: (most: number): number => Math.floor(next() * (most + 1)),
     one: <T>(of: readonly T[]): T => of[Math.floor(next() * of.length)] as T,
     some: <T>(least: number, most: number, make: () => T): T[] =>
@@ -24,19 +24,19 @@ export function chance(seed: number) {
   };
 }
 
-export type Chance = ReturnType<typeof chance>;
+export type Random = ReturnType<typeof createRandom>;
 
 const names = ['a', 'b', 'c', 'constructor', '__proto__'];
 const open = { type: ['object', 'array', 'string', 'number', 'boolean', 'null'] };
 
-/** Every name may hold anything, so that no type is spared the wrong value. */
-export const fields: SchemaProperties = Object.fromEntries(names.map((name) => [name, open]));
+/** Every property may have any value, so that every operator meets every type. */
+export const properties: SchemaProperties = Object.fromEntries(names.map((name) => [name, open]));
 
 const common = [null, true, false, 0, 1, 2, 3, '', 'a', 'b', 'red', 'blue', '1'];
 const numbers = [-0, 0, -1, 0.1 + 0.2, 0.3, 1e21, 1e-7, 5e-324, 1e308, -1e308, 2 ** 53 - 1, 2 ** 53, 2 ** 53 + 2, '1'];
 const cases = ['A', 'a', 'é', 'É', 'e\u0301', 'ß', 'ẞ', 'SS', 'İ', 'i', 'I', 'ΑΣ', 'ας', 'ασ', 'Ꭰ', 'ǅ'];
 const planes = ['\u{1f600}', '\uff21', '\ud7ff', '\u{10ffff}', 'a\u0001', 'a', 'Z', '_', '-', ' a', 'ä', 'z'];
-const traps = ["'; drop table records; --", '$1', '\\', '"', '%', "'", 'true', 'null', '{}', '[]', '{x}', 'a.b'];
+const injections = ["'; drop table records; --", '$1', '\\', '"', '%', "'", 'true', 'null', '{}', '[]', '{x}', 'a.b'];
 const days = ['2026', '2026-03', '2026-03-01', '2026-03-01T12', '2026-03-01T12:00:00.000Z', '2026-03-02T00:00:00.001Z'];
 const oddDays = [
   '2026-02-30',
@@ -50,85 +50,97 @@ const oddDays = [
 const people = ['ann@example.com', 'bob@example.com'];
 const ids = ['01890000-0000-7000-8000-000000000001', '01890000-0000-7000-8000-00000000000a'];
 
-/** A case draws from one of these. */
+/** Each case uses one of these pools. */
 export const pools: readonly (readonly unknown[])[] = [common, numbers, cases, planes, days];
-const everything = [...pools.flat(), ...traps, ...people];
+const everything = [...pools.flat(), ...injections, ...people];
 
-const scalar = (by: Chance): unknown => (by.happens(0.7) ? by.one(by.pool) : by.one(everything));
+const randomScalar = (random: Random): unknown =>
+  random.chance(0.7) ? random.one(random.pool) : random.one(everything);
 
-function value(by: Chance, depth = 3): unknown {
-  if (depth === 0 || by.happens(0.5)) return scalar(by);
-  if (by.happens(0.4)) return by.some(0, 3, () => data(by, depth - 1));
-  if (by.happens(0.5)) return by.some(0, 3, () => value(by, depth - 1));
-  return data(by, depth - 1);
+function randomValue(random: Random, depth = 3): unknown {
+  if (depth === 0 || random.chance(0.5)) return randomScalar(random);
+  if (random.chance(0.4)) return random.some(0, 3, () => randomData(random, depth - 1));
+  if (random.chance(0.5)) return random.some(0, 3, () => randomValue(random, depth - 1));
+  return randomData(random, depth - 1);
 }
 
-// fromEntries makes even __proto__ a field like any other.
-function data(by: Chance, depth: number): Record<string, unknown> {
-  const entries = names.filter(() => by.happens(0.6)).map((name) => [name, value(by, depth)]);
+// Object.fromEntries makes even __proto__ an own property.
+function randomData(random: Random, depth: number): Record<string, unknown> {
+  const entries = names.filter(() => random.chance(0.6)).map((name) => [name, randomValue(random, depth)]);
   return Object.fromEntries(entries);
 }
 
-export const record = (by: Chance): DataRecord => ({
-  id: by.one(ids),
-  created_by: by.one([...people, 'anonymous']),
-  created_by_id: by.one(['u-1', 'u-2', '']),
-  created_date: by.one(['2026-03-01T12:00:00.000Z', '2026-02-28T23:59:59.999Z', '2026-03-02T00:00:00.001Z']),
-  updated_date: by.one(['2026-03-01T12:00:00.000Z', '1970-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z']),
-  is_sample: by.happens(0.5),
-  data: data(by, 3),
+export const randomRecord = (random: Random): DataRecord => ({
+  id: random.one(ids),
+  created_by: random.one([...people, 'anonymous']),
+  created_by_id: random.one(['u-1', 'u-2', '']),
+  created_date: random.one(['2026-03-01T12:00:00.000Z', '2026-02-28T23:59:59.999Z', '2026-03-02T00:00:00.001Z']),
+  updated_date: random.one(['2026-03-01T12:00:00.000Z', '1970-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z']),
+  is_sample: random.chance(0.5),
+  data: randomData(random, 3),
 });
 
 const attributes = ['team', 'level', 'teams', 'home', 'constructor'];
 
-export function caller(by: Chance): Principal {
-  if (by.happens(0.04)) return { kind: 'anonymous' };
+export function randomPrincipal(random: Random): Principal {
+  if (random.chance(0.04)) return { kind: 'anonymous' };
   return {
     kind: 'signed_in',
-    id: by.one(['u-1', 'u-2']),
-    email: by.one(people),
-    full_name: by.one(['a', 'red']),
-    role: by.one(['a', 'b', 'admin']),
-    data: Object.fromEntries(attributes.filter(() => by.happens(0.4)).map((name) => [name, value(by, 2)])),
+    id: random.one(['u-1', 'u-2']),
+    email: random.one(people),
+    full_name: random.one(['a', 'red']),
+    role: random.one(['a', 'b', 'admin']),
+    data: Object.fromEntries(attributes.filter(() => random.chance(0.4)).map((name) => [name, randomValue(random, 2)])),
   };
 }
 
 const templates = ['id', 'email', 'full_name', 'role', ...attributes.map((name) => `data.${name}`)];
 
-function operand(by: Chance): unknown {
-  if (by.happens(0.55)) return scalar(by);
-  const template = () => `{{user.${by.one(templates)}}}`;
-  return by.happens(0.75) ? template() : by.one(['x', '']) + template() + by.one(['', '-', template()]);
+function randomOperand(random: Random): unknown {
+  if (random.chance(0.55)) return randomScalar(random);
+  const template = () => `{{user.${random.one(templates)}}}`;
+  return random.chance(0.75) ? template() : random.one(['x', '']) + template() + random.one(['', '-', template()]);
 }
 
-type Way = 'rule' | 'query';
+type Dialect = 'rule' | 'query';
 
-/** How many conditions may still stand inside of one. */
+/** How deep conditions are nested. */
 const depths = [0, 0, 1, 1, 2, 3, 4];
 
-export function rule(by: Chance): unknown {
-  return by.happens(0.03) ? by.one([true, false, null, '', {}]) : condition(by, 'rule', by.one(depths), false);
+export function randomRule(random: Random): unknown {
+  return random.chance(0.03)
+    ? random.one([true, false, null, '', {}])
+    : randomCondition(random, 'rule', random.one(depths), false);
 }
 
-export const query = (by: Chance): unknown => (by.happens(0.01) ? {} : condition(by, 'query', by.one(depths), false));
+export const randomQuery = (random: Random): unknown =>
+  random.chance(0.01) ? {} : randomCondition(random, 'query', random.one(depths), false);
 
-function condition(by: Chance, way: Way, depth: number, inElement: boolean): object {
-  return Object.fromEntries(by.some(1, depth < 2 && by.happens(0.3) ? 3 : 1, () => entry(by, way, depth, inElement)));
+function randomCondition(random: Random, dialect: Dialect, depth: number, inElement: boolean): object {
+  return Object.fromEntries(
+    random.some(1, depth < 2 && random.chance(0.3) ? 3 : 1, () => randomEntry(random, dialect, depth, inElement)),
+  );
 }
 
-function entry(by: Chance, way: Way, depth: number, inElement: boolean): [string, unknown] {
-  if (depth > 0 && by.happens(0.7)) {
+function randomEntry(random: Random, dialect: Dialect, depth: number, inElement: boolean): [string, unknown] {
+  if (depth > 0 && random.chance(0.7)) {
     return [
-      by.one(['$and', '$or', '$nor', '$nor']),
-      by.some(1, depth > 1 ? 2 : 3, () => condition(by, way, depth - 1, inElement)),
+      random.one(['$and', '$or', '$nor', '$nor']),
+      random.some(1, depth > 1 ? 2 : 3, () => randomCondition(random, dialect, depth - 1, inElement)),
     ];
   }
-  if (way === 'rule' && by.happens(0.15)) {
-    return ['user_condition', Object.fromEntries(by.some(1, 2, () => [by.one(templates), operand(by)]))];
+  if (dialect === 'rule' && random.chance(0.15)) {
+    return [
+      'user_condition',
+      Object.fromEntries(random.some(1, 2, () => [random.one(templates), randomOperand(random)])),
+    ];
   }
-  if (!inElement && by.happens(0.3)) return column(by, way);
-  const path = by.some(1, by.happens(0.2) ? 3 : 1, () => by.one(names)).join('.');
-  return [inElement || (way === 'query' && by.happens(0.5)) ? path : `data.${path}`, test(by, way, depth)];
+  if (!inElement && random.chance(0.3)) return randomColumnTest(random, dialect);
+  const path = random.some(1, random.chance(0.2) ? 3 : 1, () => random.one(names)).join('.');
+  return [
+    inElement || (dialect === 'query' && random.chance(0.5)) ? path : `data.${path}`,
+    randomTests(random, dialect, depth),
+  ];
 }
 
 const columnValues: Readonly<Record<string, readonly unknown[]>> = {
@@ -140,38 +152,44 @@ const columnValues: Readonly<Record<string, readonly unknown[]>> = {
   is_sample: [true, false],
 };
 
-function column(by: Chance, way: Way): [string, unknown] {
-  const name = by.one(Object.keys(columnValues));
-  if (by.happens(0.2)) return [name, test(by, way, 0)];
-  const wanted = by.one(columnValues[name] ?? []);
-  if (by.happens(0.5)) return [name, way === 'rule' && by.happens(0.3) ? operand(by) : wanted];
-  return [name, by.one([{ $gt: wanted }, { $gte: wanted }, { $lt: wanted }, { $lte: wanted }, { $in: [wanted, 'a'] }])];
+function randomColumnTest(random: Random, dialect: Dialect): [string, unknown] {
+  const name = random.one(Object.keys(columnValues));
+  if (random.chance(0.2)) return [name, randomTests(random, dialect, 0)];
+  const wanted = random.one(columnValues[name] ?? []);
+  if (random.chance(0.5)) return [name, dialect === 'rule' && random.chance(0.3) ? randomOperand(random) : wanted];
+  return [
+    name,
+    random.one([{ $gt: wanted }, { $gte: wanted }, { $lt: wanted }, { $lte: wanted }, { $in: [wanted, 'a'] }]),
+  ];
 }
 
-function test(by: Chance, way: Way, depth: number): unknown {
-  const one = (): unknown => (way === 'rule' ? operand(by) : value(by, by.happens(0.2) ? 2 : 0));
-  if (by.happens(0.3)) return one();
-  return Object.fromEntries(by.some(1, by.happens(0.2) ? 3 : 1, () => single(by, way, depth, one)));
+function randomTests(random: Random, dialect: Dialect, depth: number): unknown {
+  const one = (): unknown =>
+    dialect === 'rule' ? randomOperand(random) : randomValue(random, random.chance(0.2) ? 2 : 0);
+  if (random.chance(0.3)) return one();
+  return Object.fromEntries(random.some(1, random.chance(0.2) ? 3 : 1, () => randomTest(random, dialect, depth, one)));
 }
 
-function single(by: Chance, way: Way, depth: number, one: () => unknown): [string, unknown] {
-  const op = by.one((way === 'rule' ? ruleTests : queryTests).filter((each) => depth > 0 || each !== '$elemMatch'));
+function randomTest(random: Random, dialect: Dialect, depth: number, one: () => unknown): [string, unknown] {
+  const op = random.one(
+    (dialect === 'rule' ? ruleTests : queryTests).filter((each) => depth > 0 || each !== '$elemMatch'),
+  );
   switch (op) {
     case '$in':
     case '$nin':
     case '$all':
-      return [op, by.some(1, op === '$all' ? 2 : 4, one)];
+      return [op, random.some(1, op === '$all' ? 2 : 4, one)];
     case '$exists':
-      return [op, by.happens(0.5)];
+      return [op, random.chance(0.5)];
     case '$size':
-      return [op, by.upTo(3)];
+      return [op, random.upTo(3)];
     case '$elemMatch':
-      return [op, condition(by, way, depth - 1, true)];
+      return [op, randomCondition(random, dialect, depth - 1, true)];
     case '$not':
-      return [op, Object.fromEntries([single(by, way, depth, one)])];
+      return [op, Object.fromEntries([randomTest(random, dialect, depth, one)])];
     case '$contains':
     case '$startsWith':
-      return [op, [...String(scalar(by))].slice(0, 1 + by.upTo(9)).join('')];
+      return [op, [...String(randomScalar(random))].slice(0, 1 + random.upTo(9)).join('')];
     default:
       return [op, one()];
   }
@@ -180,9 +198,9 @@ function single(by: Chance, way: Way, depth: number, one: () => unknown): [strin
 const ruleTests = '$eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch $elemMatch'.split(' ');
 const queryTests = [...ruleTests, '$contains', '$contains', '$startsWith', '$not'];
 
-/** Some of the fields of a schema with rules, of which some are about other fields. */
-export function ruledFields(by: Chance): SchemaProperties {
-  const ruled = () => (by.happens(0.5) ? { rls: { read: rule(by) } } : {});
-  const inner = () => Object.fromEntries(names.map((name) => [name, { ...open, ...(by.happens(0.2) && ruled()) }]));
+/** Properties of which some have rules, some of them about other fields. */
+export function randomPropertiesWithRules(random: Random): SchemaProperties {
+  const ruled = () => (random.chance(0.5) ? { rls: { read: randomRule(random) } } : {});
+  const inner = () => Object.fromEntries(names.map((name) => [name, { ...open, ...(random.chance(0.2) && ruled()) }]));
   return Object.fromEntries(names.map((name) => [name, { ...open, ...ruled(), properties: inner() }]));
 }

@@ -1,4 +1,4 @@
-// What happens to records by itself: keys built and swept, the trash emptied.
+// Tests of the jobs: building and removing keys, purging the trash.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { waitUntilBlocked } from '../../../test/support/waiting.ts';
@@ -46,7 +46,7 @@ const properties = { owner: {}, code: {} };
 const byOwner = { read: { 'data.owner': '{{user.email}}' } };
 
 describe('build entity keys', () => {
-  it('gives records from before a key theirs, once nobody writes without it any more', async () => {
+  it('adds the key rows of old records, after all writers use the new schema', async () => {
     const { define, records, keys, state } = await newApp();
     await define({ properties });
     await records(
@@ -74,7 +74,7 @@ describe('build entity keys', () => {
     expect(building_since).toBeNull();
   });
 
-  it('sweeps the keys that a schema gives up, and begins anew when it asks for them again', async () => {
+  it('removes the rows of removed keys, and builds a key that returns from scratch', async () => {
     const { define, records, keys, state } = await newApp();
     await define({ properties, rls: byOwner });
     const { id } = (await records('POST', 'Task', { owner: owner.email })).body;
@@ -93,7 +93,7 @@ describe('build entity keys', () => {
     expect(now?.value.equals(first?.value as Buffer)).toBe(false);
   });
 
-  it('a large entity keeps no other waiting', async () => {
+  it('does not let a large entity hold up the others', async () => {
     const [large, small] = [await newApp(), await newApp()];
     await large.define({ properties });
     await sql`insert into entity_records
@@ -110,7 +110,7 @@ describe('build entity keys', () => {
     expect(await large.keys()).toHaveLength(51_000);
   });
 
-  it('is put off by when a schema is saved, not by when whoever saves it began', async () => {
+  it('waits from the time of saving the schema, not from the start of that transaction', async () => {
     const { app, define, state } = await newApp();
     await define({ properties, rls: byOwner });
     await sql`update entity_schemas set updated_date = now() - interval '1 day' where app_id = ${app.id}`.execute(
@@ -120,7 +120,7 @@ describe('build entity keys', () => {
     expect((await state()).ready).toEqual([]);
   });
 
-  it('until a unique key is built, records from before it are looked at one by one', async () => {
+  it('until a unique key is built, compares new values with the data of old records', async () => {
     const { define, records, keys } = await newApp();
     await define({ properties });
     const [one, two] = (await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'B' }])).body;
@@ -133,7 +133,7 @@ describe('build entity keys', () => {
     expect(await records('POST', 'Task', { code: 'A' })).toMatchObject({ status: 409 });
   });
 
-  it('until a unique key is built, many writes are looked at together, and only their end must be unique', async () => {
+  it('until a unique key is built, requires uniqueness only of the result of a bulk write', async () => {
     const { define, records } = await newApp();
     await define({ properties });
     const [one, two] = (await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'B' }])).body;
@@ -151,7 +151,7 @@ describe('build entity keys', () => {
     expect((await records('POST', 'Task/bulk', [{ code: 'C' }, { code: 'C' }])).status).toBe(409);
   });
 
-  it('a record that is changed while it gets its key keeps only the key of its new value', async () => {
+  it('leaves only the row of the new value if a record changes while its key is built', async () => {
     const { app, define, records, keys, settle } = await newApp();
     await define({ properties });
     const { id } = (await records('POST', 'Task', { code: 'A' })).body;
@@ -177,7 +177,7 @@ describe('build entity keys', () => {
     expect((await records('POST', 'Task', { code: 'A' })).status).toBe(200);
   });
 
-  it('of records that were the same before they had to differ, all stay and are found by the value', async () => {
+  it('keeps records that were equal before the field was unique, and finds them all', async () => {
     const { define, records, keys, settle } = await newApp();
     await define({ properties });
     const twins = Array.from({ length: 3 }, () => ({ code: 'A' }));
@@ -205,7 +205,7 @@ describe('build entity keys', () => {
     expect(await records('POST', `Task/${third.id}/restore`)).toMatchObject({ status: 409 });
   });
 
-  it('a list from before a field had to hold one unique value is still found by its elements', async () => {
+  it('still finds an array from before its field was unique by its elements', async () => {
     const { define, records, settle } = await newApp();
     await define({ properties: { code: { type: 'array', items: {} } } });
     const { id } = (await records('POST', 'Task', { code: ['A', 'B'] })).body;
@@ -216,7 +216,7 @@ describe('build entity keys', () => {
     expect((await records('GET', 'Task?code=B')).body.items).toMatchObject([{ id }]);
   });
 
-  it('a record with more elements than keys are made for is found by each of them', async () => {
+  it('finds a record with more elements than are indexed by each of them', async () => {
     const { define, records, keys, settle } = await newApp();
     await define({ properties: { owner: { type: 'array', items: {} } }, rls: byOwner });
     const many = Array.from({ length: 1_001 }, (_, n) => (n === 1_000 ? owner.email : `x${n}`));
@@ -228,7 +228,7 @@ describe('build entity keys', () => {
 });
 
 describe('purge records', () => {
-  it('empties the trash after 30 days, and leaves the rest', async () => {
+  it('removes records after 30 days in the trash, and keeps the others', async () => {
     const { app, define, records } = await newApp();
     await define({ properties, unique: [['code']] });
     const [gone] = (await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'B' }])).body;
@@ -241,7 +241,7 @@ describe('purge records', () => {
     expect(await records('POST', `Task/${gone.id}/restore`)).toMatchObject({ status: 404 });
   });
 
-  it('leaves a record that is restored while it looks', async () => {
+  it('keeps a record that is restored at the same time', async () => {
     const { app, define, records } = await newApp();
     await define({ properties });
     const { id } = (await records('POST', 'Task', { code: 'A' })).body;
@@ -256,7 +256,7 @@ describe('purge records', () => {
     expect((await records('GET', `Task/${id}`)).status).toBe(200);
   });
 
-  it('takes the records of an app that is about to be purged, before the app', async () => {
+  it('removes the records of an expired app before the app', async () => {
     const { app, define, records, keys } = await newApp();
     await define({ properties, unique: [['code']] });
     await records('POST', 'Task/bulk', [{ code: 'A' }, { code: 'B' }]);

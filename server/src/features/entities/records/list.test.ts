@@ -1,4 +1,4 @@
-// Lists and counts of records: what a caller may see, in which order, page by page, and what drives the statement.
+// Tests of lists and counts: what a caller may read, sorting, pages, and the use of keys.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -57,13 +57,13 @@ const entity = async (name: string, properties: object) => {
 const q = (filter: object) => `q=${encodeURIComponent(JSON.stringify(filter))}`;
 
 describe('listRecords', () => {
-  it('shows the records that the caller may read, newest first', async () => {
+  it('returns the records that the caller may read, newest first', async () => {
     expect(await titles('')).toBe('edcba');
     expect(await titles('', ann)).toBe('dca');
     expect(await titles('', bob)).toBe('eb');
   });
 
-  it('filters by JSON and by single fields, together', async () => {
+  it('combines a JSON filter with query parameters', async () => {
     expect(await titles(`?${q({ rank: { $gte: 2 } })}`)).toBe('eca');
     expect(await titles('?rank=2&done=true')).toBe('a');
     expect(await titles(`?${q({ $or: [{ title: 'a' }, { title: 'b' }] })}&rank=2`)).toBe('a');
@@ -71,14 +71,14 @@ describe('listRecords', () => {
     expect(await titles(`?${q({ shared: 'z' })}`)).toBe('b');
   });
 
-  it('sorts by up to three fields, missing values first going up and last going down', async () => {
+  it('sorts by up to three fields, missing values first ascending and last descending', async () => {
     expect(await titles('?sort=rank,title')).toBe('dbace');
     expect(await titles('?sort=-rank,title')).toBe('eacbd');
     expect(await titles('?sort=%2Bowner,-rank,-title')).toBe('cadeb');
     expect(await titles('?sort=created_date')).toBe('abcde');
   });
 
-  it('refuses what it does not know, and all of it at once', async () => {
+  it('refuses unknown parameters and fields, with all faults at once', async () => {
     const got = await list(`?nope=1&sort=nothing&fields=title,lost&${q({ x: 1 })}&rank=much&limit=0`);
     expect(got.body).toMatchObject({ detail: [{ loc: ['query', 'limit'] }] });
     const rest = await list(`?nope=1&sort=nothing&fields=title,lost&${q({ x: 1 })}&rank=much`);
@@ -96,12 +96,12 @@ describe('listRecords', () => {
     expect((await list('?title=a&title=b')).status).toBe(422);
   });
 
-  it('shows only the fields asked for, and the id', async () => {
+  it('returns only the requested fields, and the id', async () => {
     const { items } = (await list('?fields=title,created_date&title=a')).body;
     expect(Object.keys(items[0]).sort()).toEqual(['created_date', 'id', 'title']);
   });
 
-  it('hides a field row by row, and lets neither filter nor order tell it', async () => {
+  it('hides a field record by record, also from filters and sorting', async () => {
     expect((await list('?title=a')).body.items[0].secret).toBe('x');
     const shown = (await list('', ann)).body.items;
     expect(shown.some((item: object) => 'secret' in item)).toBe(false);
@@ -111,7 +111,7 @@ describe('listRecords', () => {
     expect(await titles('?sort=secret,-title', ann)).toBe('dca');
   });
 
-  it('where authors are hidden, neither filter nor order tells them', async () => {
+  it('hides authors from filters and sorting if the app hides authorship', async () => {
     await world.db.updateTable('apps').set({ hide_authorship: true }).where('id', '=', app.id).execute();
     const got = await list('');
     const [byAuthor, without] = [
@@ -123,7 +123,7 @@ describe('listRecords', () => {
     expect([byAuthor, without]).toEqual(['', 'edcba']);
   });
 
-  it('a rule refuses an injection as an unknown field, and takes one in a value as a value', async () => {
+  it('refuses SQL injection in a name, and treats it in a value as text', async () => {
     const odd = "x' or '1'='1";
     expect((await list(`?${q({ [odd]: 1 })}`)).status).toBe(422);
     expect((await list(`?sort=${encodeURIComponent(odd)}`)).status).toBe(422);
@@ -133,8 +133,8 @@ describe('listRecords', () => {
   });
 });
 
-describe('pages', () => {
-  it('a cursor carries filter, order and fields to the next page', async () => {
+describe('pages of listRecords', () => {
+  it('keep filter, sort and fields in the cursor', async () => {
     const first = await list(`?sort=-rank,title&fields=title&limit=2&${q({ title: { $ne: 'd' } })}`);
     expect(first.body).toMatchObject({ items: [{ title: 'e' }, { title: 'a' }], has_more: true });
     const second = await list(`?cursor=${first.body.next_cursor}`);
@@ -142,7 +142,7 @@ describe('pages', () => {
     expect(Object.keys(second.body.items[0])).toEqual(['id', 'title']);
   });
 
-  it('walks every record once, in each order', async () => {
+  it('contain every record once, for each sort', async () => {
     for (const sort of ['', 'sort=title', 'sort=-rank', 'sort=done,-rank,title', 'sort=shared']) {
       let seen = '';
       let got = await list(`?limit=2&${sort}`);
@@ -156,7 +156,7 @@ describe('pages', () => {
     }
   });
 
-  it('a page ends after 8 MiB of data, says that there is more, and the next goes on there', async () => {
+  it('end after 8 MiB of data, and the next page continues there', async () => {
     const path = await entity('Large', { body: {} });
     const body = 'x'.repeat(250 * 1024);
     for (let n = 0; n < 36; n += 1) await world.call('POST', path, { as: token, body: { body } });
@@ -167,7 +167,7 @@ describe('pages', () => {
     expect(new Set([...first.items, ...rest.items].map(({ id }) => id)).size).toBe(36);
   });
 
-  it('a cursor stays short, however long the texts it sorts by', async () => {
+  it('have short cursors, however long the sorted text is', async () => {
     const path = await entity('Long', { a: {}, b: {}, c: {} });
     const long = (last: string) => ({ a: `${'ü'.repeat(9_000)}${last}`, b: '\u{1f600}'.repeat(9_000), c: last });
     for (const last of ['1', '2', '3']) await world.call('POST', path, { as: token, body: long(last) });
@@ -181,7 +181,7 @@ describe('pages', () => {
     expect(seen).toBe('321');
   });
 
-  it('refuses another value beside the cursor, another caller, another entity, and after a day', async () => {
+  it('refuse a cursor with other parameters, another caller or entity, or after a day', async () => {
     const { next_cursor } = (await list('?sort=title&limit=1')).body;
     expect((await list(`?cursor=${next_cursor}&sort=title&limit=3`)).body.items).toHaveLength(3);
     const refused = [
@@ -200,7 +200,7 @@ describe('pages', () => {
 });
 
 describe('countRecords', () => {
-  it('counts what the caller may read', async () => {
+  it('counts the records that the caller may read', async () => {
     const count = (query: string, as: string) => list(`/count${query}`, as).then((got) => got.body);
     expect(await count('', token)).toEqual({ count: 5 });
     expect(await count('', ann)).toEqual({ count: 3 });
@@ -219,7 +219,7 @@ describe('keys', () => {
     return [seen, statements.some((text) => text.includes('from entity_keys k'))];
   };
 
-  it('drive a list once every record has them, and give the same records', async () => {
+  it('are used by lists once every record has them, with the same result', async () => {
     expect(await driven('', ann)).toEqual(['dca', false]);
     const now = new Date(world.clock.now().getTime() + 61_000);
     await buildKeys(world.db, now);
@@ -233,7 +233,7 @@ describe('keys', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('follow a record through change, trash and restore, and elements of lists are keys too', async () => {
+  it('are updated by changes, trash and restore, and index the elements of arrays', async () => {
     world.clock.aheadMs = 11_000;
     const [b] = (await list('?title=b')).body.items;
     const path = `/api/apps/${app.id}/entities/Task/${b.id}`;
@@ -251,7 +251,7 @@ describe('keys', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('a list that takes more than five seconds is given up, as unavailable', async () => {
+  it('do not matter to the time limit: a list of more than five seconds answers 503', async () => {
     await sql`alter table entity_records rename to entity_records_kept`.execute(world.db);
     await sql`create view entity_records as
       select r.* from entity_records_kept r, lateral (select pg_sleep(4), r.id) slow`.execute(world.db);

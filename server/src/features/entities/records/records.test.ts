@@ -1,4 +1,4 @@
-// Records beside their update: made, read, changed in bulk, thrown away, fetched back, purged (docs/contract.md §5.3).
+// Tests of the record operations except updateRecord and lists (docs/api/entities.md#records).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
 import type { RecordEvent } from '../../../events.ts';
@@ -19,7 +19,7 @@ const define = (name: string, document: object) =>
 const at = (path: string) => `/api/apps/${app.id}/entities/${path}`;
 const ask = (method: string, path: string, body?: unknown, as: string | null = token) =>
   world.call(method, at(path), { ...(as !== null && { as }), ...(body !== undefined && { body }) });
-const toldOf = async (id: string) => {
+const listEventsOf = async (id: string) => {
   const rows = await world.db.selectFrom('events').selectAll().orderBy('id').execute();
   return rows.map((row) => ({ name: row.name, ...(row.payload as RecordEvent) })).filter((e) => e.entity_id === id);
 };
@@ -42,8 +42,8 @@ await define('Task', {
   },
 });
 
-describe('closed to strangers by default', () => {
-  it('no rule: signed-in callers may, nobody unknown may anything', async () => {
+describe('access without a rule', () => {
+  it('is open to signed-in callers and closed to anonymous ones', async () => {
     await define('Plain', { properties: { a: {} } });
     const { id } = (await ask('POST', 'Plain', { a: '1' }, ann)).body;
     expect((await ask('GET', `Plain/${id}`, undefined, ann)).body).toMatchObject({ a: '1', created_by: user.email });
@@ -60,16 +60,16 @@ describe('closed to strangers by default', () => {
     expect(await ask('DELETE', 'Plain', { all: true }, null)).toMatchObject({ status: 403 });
   });
 
-  it('an explicit true opens to everyone, and only what it names', async () => {
+  it('is open to everyone for exactly the operations whose rule is true', async () => {
     await define('Open', { properties: { a: {} }, rls: { create: true, read: true } });
     const made = await ask('POST', 'Open', { a: '1' }, null);
     expect(made).toMatchObject({ status: 200, body: { created_by: 'anonymous', created_by_id: 'anonymous' } });
     expect((await ask('GET', 'Open', undefined, null)).body.items).toHaveLength(1);
     expect(await ask('PUT', `Open/${made.body.id}`, { a: '2' }, null)).toMatchObject({ status: 403 });
-    expect((await toldOf(made.body.id))[0]).toMatchObject({ actor: null });
+    expect((await listEventsOf(made.body.id))[0]).toMatchObject({ actor: null });
   });
 
-  it('an app with login refuses callers without credentials, whatever its rules', async () => {
+  it('is refused to callers without credentials if the app requires login, whatever its rules', async () => {
     const closed = await world.appOf(owner, workspace);
     const path = `/api/apps/${closed.id}`;
     const body = { name: 'Open', properties: { a: {} }, rls: { create: true, read: true } };
@@ -80,7 +80,7 @@ describe('closed to strangers by default', () => {
 });
 
 describe('a field’s read rule', () => {
-  it('holds inside of objects, lists, and lists of lists', async () => {
+  it('applies inside objects, arrays, and arrays of arrays', async () => {
     const line = { type: 'object', properties: { name: {}, cost: { type: 'number', rls: { read: isAdmin } } } };
     const rows = { type: 'array', items: { type: 'array', items: line } };
     await define('Sheet', { properties: { line, lines: { type: 'array', items: line }, rows } });
@@ -93,7 +93,7 @@ describe('a field’s read rule', () => {
 });
 
 describe('createRecord', () => {
-  it('fills defaults, assigns what is automatic, and tells', async () => {
+  it('fills in defaults, assigns automatic fields, and publishes an event', async () => {
     const got = await ask('POST', 'Task', { title: 'a', is_sample: true, id: 'x', odd: 1, code: null });
     expect(got).toMatchObject({
       status: 200,
@@ -102,13 +102,13 @@ describe('createRecord', () => {
     expect(got.body).not.toHaveProperty('code');
     expect(got.body.created_date).toBe(got.body.updated_date);
     expect(got.headers['x-ignored-fields']).toBe('is_sample,id,odd');
-    expect(await toldOf(got.body.id)).toMatchObject([
+    expect(await listEventsOf(got.body.id)).toMatchObject([
       { name: 'entity.created', data: got.body, old_data: null, changed_fields: [], actor: { email: owner.email } },
     ]);
     expect((await ask('GET', `Task/${got.body.id}`)).body).toEqual(got.body);
   });
 
-  it('asks for what is required; null counts as missing', async () => {
+  it('requires required fields, and counts null as missing', async () => {
     for (const body of [{}, { title: null }]) {
       expect(await ask('POST', 'Task', body)).toMatchObject({
         status: 422,
@@ -117,7 +117,7 @@ describe('createRecord', () => {
     }
   });
 
-  it('asks the create rule of the record as it would be, and field rules of what was sent', async () => {
+  it('evaluates the create rule on the new record, and the field rules of the sent fields', async () => {
     expect(await ask('POST', 'Task', { title: 'a', owner: 'bob' }, ann)).toMatchObject({
       status: 403,
       body: { code: 'rule_denied' },
@@ -129,7 +129,7 @@ describe('createRecord', () => {
     expect(await ask('POST', 'Task', { title: 'a', owner: user.email }, ann)).toMatchObject({ status: 200 });
   });
 
-  it('makes one record for one Idempotency-Key', async () => {
+  it('creates one record for one Idempotency-Key', async () => {
     const send = () =>
       world.call('POST', at('Task'), {
         as: ann,
@@ -138,12 +138,12 @@ describe('createRecord', () => {
       });
     const [first, again] = [await send(), await send()];
     expect(again).toMatchObject({ status: 200, body: first.body, headers: { 'idempotent-replayed': 'true' } });
-    expect(await toldOf(first.body.id)).toHaveLength(1);
+    expect(await listEventsOf(first.body.id)).toHaveLength(1);
   });
 });
 
 describe('createRecords', () => {
-  it('answers in order, takes none, and one bad record refuses all', async () => {
+  it('returns records in order, accepts an empty list, and creates none if one is refused', async () => {
     const got = await ask('POST', 'Task/bulk', [{ title: 'b1' }, { title: 'b2', odd: 1 }]);
     expect(got.body.map(({ title }: { title: string }) => title)).toEqual(['b1', 'b2']);
     expect(got.headers['x-ignored-fields']).toBe('1.odd');
@@ -164,7 +164,7 @@ describe('createRecords', () => {
     expect((await ask('GET', 'Task/count')).body.count).toBe(before);
   });
 
-  it('takes at most 500', async () => {
+  it('accepts at most 500 records', async () => {
     const many = Array.from({ length: 501 }, () => ({ title: 'm' }));
     expect(await ask('POST', 'Task/bulk', many)).toMatchObject({
       status: 422,
@@ -173,7 +173,7 @@ describe('createRecords', () => {
     expect((await ask('POST', 'Task/bulk', many.slice(1))).body).toHaveLength(500);
   });
 
-  it('matches patterns up to a bound of work per request, and refuses beyond it', async () => {
+  it('refuses a request that exceeds the pattern budget', async () => {
     await define('Costly', { properties: { a: { type: 'string', pattern: '(a?){150}a{150}b' } } });
     const long = 'a'.repeat(1_000);
     expect(await ask('POST', 'Costly/bulk', [{ a: `${long}b` }, { a: long }])).toMatchObject({
@@ -186,7 +186,7 @@ describe('createRecords', () => {
     expect((await ask('POST', 'Costly/bulk', many.slice(2))).status).toBe(200);
   });
 
-  it('compiles patterns that are values up to the same bound', async () => {
+  it('counts compiling values of the format regex against the same budget', async () => {
     await define('Searches', { properties: { a: { type: 'string', format: 'regex' } } });
     const many = Array.from({ length: 20 }, () => ({ a: 'a{900}' }));
     const got = await ask('POST', 'Searches/bulk', many);
@@ -196,7 +196,7 @@ describe('createRecords', () => {
 });
 
 describe('updateRecords', () => {
-  it('changes all or nothing, and tells each like a single update', async () => {
+  it('updates all or nothing, and publishes an event for each record', async () => {
     const [one, two] = (await ask('POST', 'Task/bulk', [{ title: 'u1' }, { title: 'u2' }])).body;
     const got = await ask('PUT', 'Task/bulk', [
       { id: two.id, title: 'U2' },
@@ -207,8 +207,8 @@ describe('updateRecords', () => {
       { id: one.id, title: 'u1', state: 'done' },
     ]);
     expect(got.headers['x-ignored-fields']).toBe('1.odd');
-    expect((await toldOf(one.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['state'] });
-    expect((await toldOf(two.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['title'] });
+    expect((await listEventsOf(one.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['state'] });
+    expect((await listEventsOf(two.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['title'] });
 
     const refused = async (items: unknown[], status: number, as = token) => {
       expect(await ask('PUT', 'Task/bulk', items, as)).toMatchObject({ status });
@@ -245,8 +245,8 @@ describe('updateRecords', () => {
   });
 });
 
-describe('updateRecords, what it tells and what it takes', () => {
-  it('a record that is hidden cannot be told from one that is not there', async () => {
+describe('updateRecords on hidden and unique values', () => {
+  it('answers the same for a hidden record as for a missing one', async () => {
     const [hidden] = (await ask('POST', 'Task/bulk', [{ title: 'h' }])).body;
     const mine = (await ask('POST', 'Task', { title: 'm', owner: user.email }, ann)).body;
     const missing = async (id: string) => {
@@ -259,7 +259,7 @@ describe('updateRecords, what it tells and what it takes', () => {
     expect(JSON.stringify(first)).toContain('index 1');
   });
 
-  it('values may be swapped and handed on; only the end must be unique', async () => {
+  it('allows records to swap unique values; only the result must be unique', async () => {
     const [one, two] = (
       await ask('POST', 'Task/bulk', [
         { title: 's1', code: 'S1' },
@@ -281,7 +281,7 @@ describe('updateRecords, what it tells and what it takes', () => {
 });
 
 describe('upsertRecords', () => {
-  it('updates what has the key, creates the rest, in the order sent', async () => {
+  it('updates records whose key exists and creates the others, in the order sent', async () => {
     const known = (await ask('POST', 'Task', { title: 'known', code: 'K1' })).body;
     const records = [
       { title: 'new', code: 'K2', odd: 1 },
@@ -298,7 +298,7 @@ describe('upsertRecords', () => {
     expect(again.body).toMatchObject({ created: 0, updated: 2 });
   });
 
-  it('refuses a key that two stored records have, and keys that are none', async () => {
+  it('refuses a key that two stored records have, and invalid keys', async () => {
     await ask('POST', 'Task/bulk', [{ title: 'twin' }, { title: 'twin' }]);
     expect(await ask('POST', 'Task/upsert', { records: [{ title: 'twin' }], key: ['title'] })).toMatchObject({
       status: 409,
@@ -317,7 +317,7 @@ describe('upsertRecords', () => {
     expect(await types({ records: [{ code: 'a' }], key: [] })).toEqual(['too_short']);
   });
 
-  it('refuses who may not change a record that has the key', async () => {
+  it('refuses if the update rule does not allow a stored record', async () => {
     await ask('POST', 'Task', { title: 'hidden', code: 'H1' });
     const records = [{ title: 'mine', code: 'H1', owner: user.email }];
     expect(await ask('POST', 'Task/upsert', { records, key: ['code'] }, ann)).toMatchObject({
@@ -326,7 +326,7 @@ describe('upsertRecords', () => {
     });
   });
 
-  it('two at once make one record', async () => {
+  it('creates one record if two requests with the same key run at once', async () => {
     const send = () => ask('POST', 'Task/upsert', { records: [{ title: 'race', code: 'race' }], key: ['code'] });
     const got = await Promise.all([send(), send(), send()]);
     expect(got.map(({ body }) => body.created).sort()).toEqual([0, 0, 1]);
@@ -334,7 +334,7 @@ describe('upsertRecords', () => {
 });
 
 describe('deleteRecord, restoreRecord, purgeRecord', () => {
-  it('goes to the trash, comes back as it was, and goes for good; each is told', async () => {
+  it('move to the trash, restore as it was, and delete permanently, each with its event', async () => {
     const made = (await ask('POST', 'Task', { title: 'd', owner: user.email, code: 'D' }, ann)).body;
     expect(await ask('DELETE', `Task/${made.id}`)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
     expect(await ask('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ body: { success: true } });
@@ -346,8 +346,12 @@ describe('deleteRecord, restoreRecord, purgeRecord', () => {
     expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ body: { success: true } });
     expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 404 });
     expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
-    const told = (await toldOf(made.id)).map(({ name, data, old_data }) => [name, data !== null, old_data !== null]);
-    expect(told).toEqual([
+    const published = (await listEventsOf(made.id)).map(({ name, data, old_data }) => [
+      name,
+      data !== null,
+      old_data !== null,
+    ]);
+    expect(published).toEqual([
       ['entity.created', true, false],
       ['entity.deleted', false, true],
       ['entity.created', true, false],
@@ -355,7 +359,7 @@ describe('deleteRecord, restoreRecord, purgeRecord', () => {
     ]);
   });
 
-  it('in the trash a unique value is free; taken meanwhile, the record cannot come back', async () => {
+  it('free the unique value of a trashed record, and refuse to restore it if the value is taken', async () => {
     const made = (await ask('POST', 'Task', { title: 'd', owner: user.email, code: 'E' }, ann)).body;
     await ask('DELETE', `Task/${made.id}`, undefined, ann);
     expect(await ask('POST', 'Task', { title: 'e', code: 'E' })).toMatchObject({ status: 200 });
@@ -365,7 +369,7 @@ describe('deleteRecord, restoreRecord, purgeRecord', () => {
 });
 
 describe('deleteRecords', () => {
-  it('deletes what the query finds and the delete rule covers', async () => {
+  it('deletes the records that match the query and that the delete rule allows', async () => {
     const mine = { title: 'sweep', owner: user.email };
     await ask('POST', 'Task/bulk', [mine, mine, { ...mine, state: 'done' }], ann);
     await ask('POST', 'Task', { title: 'sweep', owner: 'bob' });
@@ -377,7 +381,7 @@ describe('deleteRecords', () => {
     expect(none).toMatchObject({ status: 200, body: { deleted: 0 }, headers: { 'x-changed': 'false' } });
   });
 
-  it('does not take an empty query unless all is meant', async () => {
+  it('refuses an empty query without all', async () => {
     for (const body of [undefined, {}, { query: {} }, { query: {}, all: false }]) {
       expect(await ask('DELETE', 'Task', body)).toMatchObject({
         status: 422,
@@ -390,7 +394,7 @@ describe('deleteRecords', () => {
     });
   });
 
-  it('stops at 5,000, says so, and goes on when asked again', async () => {
+  it('deletes at most 5,000 records per call, and says that there are more', async () => {
     await define('Heap', { properties: { n: { type: 'integer' } } });
     for (let start = 0; start < 5500; start += 500) {
       await ask(
@@ -406,7 +410,7 @@ describe('deleteRecords', () => {
     expect(rest.headers).not.toHaveProperty('x-truncated');
   });
 
-  it('is refused outright where the rule lets the caller delete nothing', async () => {
+  it('is refused if the rule allows the caller to delete no record', async () => {
     await define('Kept', { properties: { a: {} }, rls: { delete: false } });
     expect(await ask('DELETE', 'Kept', { all: true })).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
   });

@@ -1,4 +1,4 @@
-// The update of a record: the specification's six rules, the steps of docs/contract.md §5.5 and what happens at once.
+// Tests of updateRecord (docs/api/entities.md#update-a-record), including concurrent updates.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
 import type { RecordEvent } from '../../../events.ts';
@@ -28,7 +28,7 @@ const schema = {
     cost: { type: 'number', rls: { write: isAdmin } },
     secret: { type: 'string', rls: { read: isAdmin } },
     address: { type: 'object', properties: { zip: { type: 'string', rls: { write: isAdmin } }, city: {} } },
-    path: { type: 'object', properties: { city: {} } },
+    place: { type: 'object', properties: { city: {} } },
     team: { type: 'string' },
     code: { type: 'string' },
   },
@@ -51,10 +51,10 @@ const create = async (as: string, body: object, entity = 'Task') =>
 const put = (as: string, id: string, body: unknown, entity = 'Task') =>
   world.call('PUT', at(`/entities/${entity}/${id}`), { as, body });
 const read = async (id: string) => (await world.call('GET', at(`/entities/Task/${id}`), { as: token })).body;
-const toldOf = async (id: string) => {
+const listEventsOf = async (id: string) => {
   const rows = await world.db.selectFrom('events').selectAll().orderBy('id').execute();
-  const told = rows.map((row) => ({ name: row.name, ...(row.payload as RecordEvent) }));
-  return told.filter((event) => event.entity_id === id);
+  const events = rows.map((row) => ({ name: row.name, ...(row.payload as RecordEvent) }));
+  return events.filter((event) => event.entity_id === id);
 };
 
 await define(schema);
@@ -64,20 +64,20 @@ beforeEach(async () => {
   task = await create(ann, { title: 'One', note: 'kept', price: 3, team: 'red' });
 });
 
-describe('the six rules of the specification', () => {
-  it('1: a field left out keeps its value', async () => {
+describe('the six guarantees of updateRecord', () => {
+  it('1: a field that is not sent keeps its value', async () => {
     const got = await put(ann, task.id, { title: 'Two' });
     expect(got).toMatchObject({ status: 200, body: { title: 'Two', note: 'kept', price: 3, state: 'draft' } });
     expect(got.body).toEqual({ ...task, title: 'Two', updated_date: got.body.updated_date });
     expect(await read(task.id)).toEqual(got.body);
   });
 
-  it('2: only declared fields are stored; a misspelled name is dropped without error, and named in a header', async () => {
-    const got = await put(ann, task.id, { titel: 'lost', title: 'Two', path: { city: 'Rome', zpi: '1' } });
+  it('2: only declared fields are stored; other names are ignored and listed in a header', async () => {
+    const got = await put(ann, task.id, { titel: 'lost', title: 'Two', place: { city: 'Rome', zpi: '1' } });
     expect(got).toMatchObject({ status: 200, body: { title: 'Two' } });
     expect(got.body).not.toHaveProperty('titel');
-    expect(got.body.path).toEqual({ city: 'Rome' });
-    expect(got.headers['x-ignored-fields']?.split(',').sort()).toEqual(['path.zpi', 'titel']);
+    expect(got.body.place).toEqual({ city: 'Rome' });
+    expect(got.headers['x-ignored-fields']?.split(',').sort()).toEqual(['place.zpi', 'titel']);
     const row = await world.db.selectFrom('entity_records').select('data').where('id', '=', task.id).executeTakeFirst();
     expect(Object.keys(row?.data as object)).not.toContain('titel');
   });
@@ -99,7 +99,7 @@ describe('the six rules of the specification', () => {
     expect(Date.parse(got.body.updated_date)).toBeGreaterThan(Date.parse(task.updated_date));
   });
 
-  it('4: refused where the update rule does not cover the record: 403 who may read it, 404 who may not', async () => {
+  it('4: an update that the rule does not allow answers 403 to callers who may read the record, else 404', async () => {
     expect(await put(bob, task.id, { title: 'Bob' })).toMatchObject({
       status: 404,
       body: { code: 'record_not_found' },
@@ -110,25 +110,25 @@ describe('the six rules of the specification', () => {
   });
 
   it('4: a refused field rule updates nothing, not even the fields that are allowed', async () => {
-    const told = await toldOf(task.id);
+    const published = await listEventsOf(task.id);
     const got = await put(ann, task.id, { title: 'Two', cost: 5, note: 'new' });
     expect(got).toMatchObject({ status: 403, body: { code: 'field_rule_denied', fields: ['data.cost'] } });
     expect(await read(task.id)).toEqual(task);
-    expect(await toldOf(task.id)).toEqual(told);
+    expect(await listEventsOf(task.id)).toEqual(published);
     expect(await put(token, task.id, { cost: 5 })).toMatchObject({ status: 200, body: { cost: 5 } });
     expect(await put(ann, task.id, { cost: 5 })).toMatchObject({ status: 403 }); // sent counts, changed or not
   });
 
-  it('4: a field that holds one with a rule is refused with it', async () => {
+  it('4: a field that contains a field with a rule is refused with it', async () => {
     const got = await put(ann, task.id, { address: { city: 'Rome', zip: '1' } });
     expect(got).toMatchObject({ status: 403, body: { code: 'field_rule_denied', fields: ['data.address'] } });
     const byAdmin = await put(token, task.id, { address: { city: 'Rome', zip: '1' } });
     expect(byAdmin).toMatchObject({ status: 200, body: { address: { city: 'Rome', zip: '1' } } });
   });
 
-  it('5: tells what was and what is, who did it and what changed, in the same transaction', async () => {
+  it('5: an event with old and new data, actor and changed fields is published in the same transaction', async () => {
     await put(ann, task.id, { title: 'Two', note: null });
-    expect((await toldOf(task.id)).at(-1)).toMatchObject({
+    expect((await listEventsOf(task.id)).at(-1)).toMatchObject({
       name: 'entity.updated',
       workspace_id: workspace,
       app_id: app.id,
@@ -142,7 +142,7 @@ describe('the six rules of the specification', () => {
     });
   });
 
-  it('6: User does not fail: it is a set of its own, never the app’s users, says so, and is on record', async () => {
+  it('6: User has ordinary records, never the app’s users; answers warn, and writes are audited', async () => {
     const path = at('/entities/User');
     const made = await world.call('POST', path, { as: token, body: { email: 'x@example.com', role: 'admin', odd: 1 } });
     expect(made).toMatchObject({ status: 200, body: { email: 'x@example.com', role: 'admin' } });
@@ -160,7 +160,7 @@ describe('the six rules of the specification', () => {
 });
 
 describe('updateRecord', () => {
-  it('404s an unknown record, a malformed id, a trashed one, another entity’s, and an unknown entity', async () => {
+  it('answers 404 for an unknown, malformed, trashed or other entity’s id, and an unknown entity', async () => {
     await define({ name: 'Other' });
     const trashed = await create(ann, { title: 'Gone' });
     await world.call('DELETE', at(`/entities/Task/${trashed.id}`), { as: ann });
@@ -172,7 +172,7 @@ describe('updateRecord', () => {
     expect(await put(token, task.id, {}, 'task')).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
   });
 
-  it('lists every fault of the sent fields, at their path, and stores nothing', async () => {
+  it('returns every fault of the sent fields with its location, and stores nothing', async () => {
     const got = await put(ann, task.id, { title: 5, price: -1, state: 'lost', note: 'new' });
     expect(got.status).toBe(422);
     expect(got.body.detail.map(({ loc, type }: { loc: unknown; type: string }) => [loc, type])).toEqual([
@@ -184,7 +184,7 @@ describe('updateRecord', () => {
     expect(await put(ann, task.id, [])).toMatchObject({ status: 422, body: { detail: [{ type: 'dict_type' }] } });
   });
 
-  it('clears an optional field by null, and refuses to clear a required one', async () => {
+  it('clears an optional field sent as null, and refuses to clear a required one', async () => {
     const got = await put(ann, task.id, { note: null });
     expect(got.body).not.toHaveProperty('note');
     expect(await put(ann, task.id, { title: null })).toMatchObject({
@@ -193,15 +193,15 @@ describe('updateRecord', () => {
     });
   });
 
-  it('stores and tells an update that changes nothing, and says that nothing changed', async () => {
+  it('stores and publishes an update without changes, with X-Changed: false', async () => {
     const got = await put(ann, task.id, { title: 'One' });
     expect(got).toMatchObject({ status: 200, headers: { 'x-changed': 'false' } });
     expect(Date.parse(got.body.updated_date)).toBeGreaterThan(Date.parse(task.updated_date));
-    expect((await toldOf(task.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: [] });
+    expect((await listEventsOf(task.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: [] });
     expect((await put(ann, task.id, {})).headers['x-changed']).toBe('false');
   });
 
-  it('asks update_check of the record as it would be', async () => {
+  it('evaluates update_check on the record as it would be', async () => {
     expect(await put(ann, task.id, { title: 'forbidden' })).toMatchObject({
       status: 403,
       body: { code: 'rule_denied' },
@@ -209,14 +209,14 @@ describe('updateRecord', () => {
     expect(await read(task.id)).toEqual(task);
   });
 
-  it('answers without fields whose read rule fails, and keeps them', async () => {
+  it('leaves fields whose read rule fails out of the answer, and keeps their values', async () => {
     await put(token, task.id, { secret: 'hush' });
     const got = await put(ann, task.id, { note: 'new' });
     expect(got.body).not.toHaveProperty('secret');
     expect(await read(task.id)).toMatchObject({ secret: 'hush', note: 'new' });
   });
 
-  it('answers who may not read the record with what they sent and what every record has', async () => {
+  it('returns only the sent and automatic fields to a caller who may not read the record', async () => {
     await define({
       name: 'Blind',
       properties: { a: {}, b: {} },
@@ -229,7 +229,7 @@ describe('updateRecord', () => {
     expect(Object.keys(got.body).sort()).toEqual(['b', ...automatic]);
   });
 
-  it('refuses a value that is not unique, names the fields, and frees a value that is given up', async () => {
+  it('refuses a value that is not unique, with the fields, and frees a value that is replaced', async () => {
     await put(ann, task.id, { code: 'A' });
     const other = await create(ann, { title: 'Other' });
     expect(await put(ann, other.id, { code: 'A', note: 'lost' })).toMatchObject({
@@ -243,21 +243,21 @@ describe('updateRecord', () => {
     await put(ann, other.id, { code: null });
   });
 
-  it('leaves created_by out where the app hides authorship, also in what is told', async () => {
+  it('leaves created_by out of answers and events if the app hides authorship', async () => {
     await world.db.updateTable('apps').set({ hide_authorship: true }).where('id', '=', app.id).execute();
     const got = await put(ann, task.id, { note: 'new' });
     await world.db.updateTable('apps').set({ hide_authorship: false }).where('id', '=', app.id).execute();
     expect(got.body).not.toHaveProperty('created_by');
     expect(got.body.created_by_id).toBe(users.ann.id);
-    expect((await toldOf(task.id)).at(-1)?.data).not.toHaveProperty('created_by');
+    expect((await listEventsOf(task.id)).at(-1)?.data).not.toHaveProperty('created_by');
   });
 
-  it('tells a change that is too large without its data, and says so', async () => {
+  it('publishes a change that is too large without its data', async () => {
     const long = 'x'.repeat(120 * 1024);
     await put(ann, task.id, { note: long });
-    expect((await toldOf(task.id)).at(-1)).toMatchObject({ payload_too_large: false, data: { note: long } });
+    expect((await listEventsOf(task.id)).at(-1)).toMatchObject({ payload_too_large: false, data: { note: long } });
     await put(ann, task.id, { note: `${long}y` });
-    expect((await toldOf(task.id)).at(-1)).toMatchObject({
+    expect((await listEventsOf(task.id)).at(-1)).toMatchObject({
       payload_too_large: true,
       data: null,
       old_data: null,
@@ -267,7 +267,7 @@ describe('updateRecord', () => {
     expect(larger).toMatchObject({ status: 422, body: { detail: [{ loc: ['body'], type: 'value_error' }] } });
   });
 
-  it('takes names and values that look like SQL or like code as what they are', async () => {
+  it('treats names and values that look like SQL or code as plain data', async () => {
     const odd = `'); drop table entity_records; --`;
     const got = await put(ann, task.id, { note: odd, [odd]: 1, constructor: 2, __proto__: { price: 9 } });
     expect(got).toMatchObject({ status: 200, body: { note: odd, price: 3 } });
@@ -281,8 +281,8 @@ describe('updateRecord', () => {
   });
 });
 
-describe('at once', () => {
-  it('updates of different fields lose neither', async () => {
+describe('concurrent updates', () => {
+  it('of different fields all take effect', async () => {
     const fields = ['title', 'note', 'team', 'state'] as const;
     for (let round = 0; round < 5; round += 1) {
       const values = { title: `t${round}`, note: `n${round}`, team: `m${round}`, state: round % 2 ? 'open' : 'done' };
@@ -292,21 +292,21 @@ describe('at once', () => {
     }
   });
 
-  it('of updates of one field the one that is stored last stands, and each says what it replaced', async () => {
+  it('of one field leave the last committed value, and each event has the value that it replaced', async () => {
     const values = Array.from({ length: 12 }, (_, index) => `v${index}`);
     const got = await Promise.all(values.map((note) => put(ann, task.id, { note })));
     expect(got.every(({ status }) => status === 200)).toBe(true);
-    const told = (await toldOf(task.id)).filter(({ name }) => name === 'entity.updated');
-    expect(told).toHaveLength(values.length);
+    const published = (await listEventsOf(task.id)).filter(({ name }) => name === 'entity.updated');
+    expect(published).toHaveLength(values.length);
     // Each change began where another ended: a chain through all of them, whose end is what is stored.
-    const next = new Map(told.map(({ old_data, data }) => [old_data?.note, data?.note]));
+    const next = new Map(published.map(({ old_data, data }) => [old_data?.note, data?.note]));
     let note: unknown = 'kept';
     for (let step = 0; step < values.length; step += 1) note = next.get(note);
     expect((await read(task.id)).note).toBe(note);
   });
 
-  it('a rule is asked of the record as it is when the change is stored', async () => {
-    // While the record goes back and forth between states, nobody whom the rule refuses ever gets through.
+  it('evaluate rules on the version of the record that they replace', async () => {
+    // While the record alternates between its states, no update that the rule refuses is ever stored.
     await define({
       name: 'Gate',
       properties: { open: { type: 'boolean' }, passed: { type: 'boolean' } },
@@ -320,11 +320,11 @@ describe('at once', () => {
       for (let turn = 0; turn < 10; turn += 1) await put(bob, gate.id, { passed: true }, 'Gate');
     };
     await Promise.all([flips(), tries(), tries()]);
-    const passed = (await toldOf(gate.id)).filter(({ actor }) => actor?.email === 'bob@example.com');
+    const passed = (await listEventsOf(gate.id)).filter(({ actor }) => actor?.email === 'bob@example.com');
     expect(passed.every(({ old_data }) => old_data?.open === true)).toBe(true);
   });
 
-  it('two records cannot take one unique value', async () => {
+  it('cannot give two records the same unique value', async () => {
     const made = await Promise.all(Array.from({ length: 8 }, () => create(ann, { title: 'Race', code: 'R' })));
     expect(made.filter(({ id }) => id !== undefined)).toHaveLength(1);
   });

@@ -12,10 +12,9 @@ import { listIdsByFields } from './store/list.ts';
 import type { RecordWrite } from './store/records.ts';
 
 /** A record before and after a change. `before` is null for a new record, `after` for a deleted one. */
-export interface RecordChange {
-  readonly before: DataRecord | null;
-  readonly after: DataRecord | null;
-}
+export type RecordChange =
+  | { readonly before: DataRecord | null; readonly after: DataRecord }
+  | { readonly before: DataRecord; readonly after: null };
 
 export function prepareWrite(
   events: EventWriter,
@@ -28,7 +27,8 @@ export function prepareWrite(
   const changed = before && after ? listChangedFields(access.entity, before, after) : [];
   const { removed, added } = diffKeys(keys, before, after);
   const event = buildRecordEvent(events, access, name, { before, after, changed }, now);
-  return { record: (after ?? before) as DataRecord, removedKeys: removed, addedKeys: added, event, changed };
+  const record = after === null ? before : after;
+  return { record, removedKeys: removed, addedKeys: added, event, changed };
 }
 
 /** Runs the statements of a change. A violation of a unique key becomes 409 `unique_conflict` with the fields' names. */

@@ -24,9 +24,9 @@
 //   Bob, who has no team    created_by passes eq "bob@x.y"    SQL: (r.created_by = $1::text)
 //   anonymous               false: no record                  SQL: false
 //
-// Bob's third part is unknown, because a missing attribute makes a comparison unknown, and only true allows. A negation
-// of unknown is unknown too, so "not" can't be left to SQL: it would turn "not true" into true. Therefore decideCondition
-// is told which verdict to look for, true or false, and asks for the other one inside a "nor".
+// Bob's third part is unknown, because a missing attribute makes a comparison unknown, and only true allows. The negation
+// of unknown is unknown too, so a negation can't be written as SQL around its condition: "is not true" would turn unknown
+// into true. Instead decideCondition takes the verdict to look for, true or false, and a "nor" swaps it for its parts.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { evaluateUserCondition } from './evaluate.ts';
 import { resolveOperand } from './operand.ts';

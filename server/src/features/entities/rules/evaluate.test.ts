@@ -1,4 +1,4 @@
-// Tests of what a rule says (contract §5.7), a named group for each row.
+// Tests of the semantics of rules (docs/api/rules.md), one describe per section.
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../core/auth/principal.ts';
 import { evaluate } from './evaluate.ts';
@@ -36,10 +36,10 @@ function verdict(json: unknown, data: DataRecord['data'] = {}, principal = ann):
 const met = (test: unknown, f?: unknown) => verdict({ 'data.f': test }, f === undefined ? {} : { f });
 
 describe('true and false', () => {
-  it('true lets in everyone, anonymous too', () => {
+  it('true allows everyone, including anonymous callers', () => {
     expect([verdict(true), verdict(true, {}, anonymous)]).toEqual([true, true]);
   });
-  it('false lets in nobody', () => expect([verdict(false), verdict(false, {}, anonymous)]).toEqual([false, false]));
+  it('false allows nobody', () => expect([verdict(false), verdict(false, {}, anonymous)]).toEqual([false, false]));
 });
 
 describe('a condition', () => {
@@ -47,7 +47,7 @@ describe('a condition', () => {
     '%j is never met by an anonymous caller',
     (json) => expect(verdict(json, {}, anonymous)).toBe(false),
   );
-  it('sees the automatic columns', () => {
+  it('may use the automatic columns', () => {
     expect(verdict({ created_by: '{{user.email}}', created_by_id: '{{user.id}}', is_sample: false })).toBe(true);
     expect(verdict({ created_date: { $gt: '2026-03-01', $lt: '2026-03-02' } })).toBe(true);
     expect(verdict({ id: { $in: ['other'] } })).toBe(false);
@@ -55,7 +55,7 @@ describe('a condition', () => {
 });
 
 describe('a missing rule', () => {
-  it.each([[null], [''], [{}]])('%j lets in who is signed in', (json) => {
+  it.each([[null], [''], [{}]])('%j allows signed-in callers only', (json) => {
     expect([verdict(json), verdict(json, {}, anonymous)]).toEqual([true, false]);
   });
 });
@@ -73,7 +73,7 @@ describe('a missing field is null', () => {
     [{ $exists: true }, false, true],
     [{ $exists: true }, [null], true],
   ])('%j on %j is %s', (test, f, wanted) => expect(met(test, f)).toBe(wanted));
-  it('also where the way there is missing, or leads through what is no object', () => {
+  it('also if its parent is missing or is not an object', () => {
     const deep = { 'data.f.a.b': null };
     expect([{}, { f: 1 }, { f: { a: null } }, { f: [{ a: { b: 1 } }] }].map((data) => verdict(deep, data))).toEqual([
       true,

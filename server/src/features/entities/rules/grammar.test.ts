@@ -1,4 +1,4 @@
-// Tests of the language of rules (contract §5.6): every form, every bound, what is refused and where.
+// Tests of the grammar of rules (docs/api/rules.md#grammar): every form, every limit, and the location of each fault.
 import { describe, expect, it } from 'vitest';
 import { parseRule, parseRules } from './grammar.ts';
 import type { SchemaProperties } from './properties.ts';
@@ -22,14 +22,14 @@ const entries = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`data.extra.f${at}`, at] as const));
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
-describe('a rule', () => {
+describe('parseRule', () => {
   it.each([
     [true, 'everyone'],
     [false, 'nobody'],
     [null, 'missing'],
     ['', 'missing'],
     [{}, 'missing'],
-  ])('%j is %s', (json, rule) => expect(parseRule(json, [], fields)).toEqual({ rule }));
+  ])('parses %j as %s', (json, rule) => expect(parseRule(json, [], fields)).toEqual({ rule }));
 
   it.each([
     { created_by: '{{user.email}}' },
@@ -42,7 +42,7 @@ describe('a rule', () => {
       'data.lines': { $elemMatch: { sku: 'a', id: { $gt: 'b' }, $or: [{ sku: 'c' }], user_condition: { role: 'x' } } },
     },
     { 'data.address.zip': '1', 'data.extra.any.thing': 'x-{{user.id}}-{{user.full_name}}' },
-  ])('%j is in the grammar', (json) => expect(faultsOf(json)).toEqual([]));
+  ])('accepts %j', (json) => expect(faultsOf(json)).toEqual([]));
 
   it.each([
     ['a number', 5, ''],
@@ -87,7 +87,7 @@ describe('a rule', () => {
     expect(faultsOf(json)).toEqual([[path, 'unknown_field']]),
   );
 
-  it('names all faults, in the order of the document', () => {
+  it('returns all faults, in the order of the document', () => {
     expect(faultsOf({ a: 1, $and: [{ id: [] }, { 'data.b': 1 }], 'data.title': { $x: 1, $y: 2 } })).toEqual([
       ['a', 'rule_syntax'],
       ['$and/0/id', 'rule_syntax'],
@@ -98,7 +98,7 @@ describe('a rule', () => {
   });
 });
 
-describe('bounds of a rule', () => {
+describe('the limits of a rule', () => {
   const refused = [[expect.any(String), 'rule_syntax']];
   it.each<[string, unknown, unknown]>([
     ['conditions are at most 5 deep', nested(5), nested(6)],
@@ -121,7 +121,7 @@ describe('bounds of a rule', () => {
     expect(faultsOf(beyond)).toEqual(refused);
   });
 
-  it('a field has at most 8 tests', () => {
+  it('allow at most 8 tests of a field', () => {
     const eight = { $eq: 1, $ne: 1, $gt: 1, $gte: 1, $lt: 1, $lte: 1, $in: [1], $nin: [1] };
     expect(faultsOf({ id: eight })).toEqual([]);
     expect(faultsOf({ id: { ...eight, $all: [1] } })).toEqual(refused);
@@ -136,14 +136,14 @@ describe('bounds of a rule', () => {
   }
 });
 
-describe('rules of an entity or a field', () => {
-  it('write stands for create, update and delete where these are missing', () => {
+describe('parseRules', () => {
+  it('uses write as the default of create, update and delete', () => {
     expect(parseRules({ write: false, update: true, delete: '' }, [], fields, 'entity')).toEqual({
       rules: { create: 'nobody', read: 'missing', update: 'everyone', delete: 'nobody', update_check: 'missing' },
     });
   });
 
-  it('none are all missing', () => {
+  it('returns missing rules if there is no rls', () => {
     expect(parseRules(undefined, [], fields, 'field')).toMatchObject({ rules: { read: 'missing', update: 'missing' } });
   });
 

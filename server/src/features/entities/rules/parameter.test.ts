@@ -1,4 +1,4 @@
-// Tests of filters that are single parameters: the field's type says what the text means.
+// Tests of filters by query parameter: text is converted to the field's type.
 import { describe, expect, it } from 'vitest';
 import { parseParameter } from './parameter.ts';
 
@@ -20,7 +20,7 @@ function read(name: string, text: string): unknown {
   return { is: query.test.operand.value };
 }
 
-describe('a parameter', () => {
+describe('parseParameter', () => {
   it.each([
     ['title', '5', { is: '5' }],
     ['data.title', '', { is: '' }],
@@ -36,7 +36,7 @@ describe('a parameter', () => {
     ['is_sample', 'false', { is: false }],
     ['created_date', '2026-03-01T12:00:00', { is: '2026-03-01T12:00:00.000Z' }],
     ['updated_date', '2026-03-01T12:00:00.1239+02:00', { is: '2026-03-01T10:00:00.123Z' }],
-  ])('%s=%s is a value of the field', (name, text, wanted) => expect(read(name, text)).toEqual(wanted));
+  ])('converts %s=%s to the type of the field', (name, text, wanted) => expect(read(name, text)).toEqual(wanted));
 
   it.each([
     ['tilte', 'a', 'unknown_field'],
@@ -53,5 +53,5 @@ describe('a parameter', () => {
     ['created_date', '1969-12-31T23:59:59Z', 'datetime_parsing'],
     ['address', '{}', 'value_error'],
     ['title', 'a\0', 'value_error'],
-  ])('%s=%s is refused: %s', (name, text, type) => expect(read(name, text)).toBe(type));
+  ])('refuses %s=%s: %s', (name, text, type) => expect(read(name, text)).toBe(type));
 });

@@ -1,4 +1,4 @@
-// Tests of the language of queries (contract §5.4): every operator, every bound, and what the rules of fields hide.
+// Tests of the query language (docs/api/entities.md#query-language): every operator, every limit, and hidden fields.
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../core/auth/principal.ts';
 import { findGoverningRules, parseFieldRules } from './field-rules.ts';
@@ -48,19 +48,19 @@ function found(
   const query = parseQuery(json, [], ruled);
   const rules = parseFieldRules(ruled, []);
   if ('faults' in query || 'faults' in rules) throw new Error(JSON.stringify([query, rules]));
-  return matchesQuery(query.query, { principal: principal, fieldRules: rules.fieldRules }, record(data));
+  return matchesQuery(query.query, { principal, fieldRules: rules.fieldRules }, record(data));
 }
 
-describe('a query', () => {
+describe('a query matches', () => {
   it.each<[string, unknown, DataRecord['data'], boolean]>([
-    ['{} finds every record', {}, {}, true],
+    ['every record if it is {}', {}, {}, true],
     ['equality', { title: 'a' }, { title: 'a' }, true],
-    ['data. may stand in front', { 'data.title': 'a' }, { title: 'a' }, true],
+    ['a path with the prefix data.', { 'data.title': 'a' }, { title: 'a' }, true],
     ['a dotted path', { 'extra.a.b': 1 }, { extra: { a: { b: 1 } } }, true],
     ['an automatic column', { created_by: 'ann@example.com', is_sample: false }, {}, true],
-    ['entries are all to hold', { title: 'a', tags: 'b' }, { title: 'a', tags: ['c'] }, false],
-    ['an object is a value to be equal to', { extra: { a: 1, b: 2 } }, { extra: { b: 2, a: 1 } }, true],
-    ['equal is not containing', { extra: { a: 1 } }, { extra: { a: 1, b: 2 } }, false],
+    ['only if all entries are met', { title: 'a', tags: 'b' }, { title: 'a', tags: ['c'] }, false],
+    ['an equal object, whatever the order of its names', { extra: { a: 1, b: 2 } }, { extra: { b: 2, a: 1 } }, true],
+    ['no object that merely contains the value', { extra: { a: 1 } }, { extra: { a: 1, b: 2 } }, false],
     ['a whole array', { tags: ['a', 'b'] }, { tags: ['a', 'b'] }, true],
     ['a value as deep as a record can be', { extra: JSON.parse('['.repeat(10) + ']'.repeat(10)) }, {}, false],
     ['$eq', { title: { $eq: 'a' } }, { title: 'b' }, false],
@@ -110,7 +110,7 @@ describe('a query', () => {
   ])('refuses %s', (_, json, path, type) => expect(faultsOf(json)).toEqual([[path, type]]));
 });
 
-describe('bounds of a query', () => {
+describe('the limits of a query', () => {
   const nested = (depth: number): object => (depth === 1 ? { title: 'x' } : { $or: [nested(depth - 1)] });
   const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
   it.each<[string, unknown, unknown, string]>([
@@ -150,7 +150,7 @@ describe('a field whose read rule is not met', () => {
   const data = { title: 'mine', cost: 5, address: { zip: '1', street: 'x' }, parts: [{ price: 1 }], owned: 'yes' };
   const finds = (json: unknown, role: string) => found(json, data, as(role), ruled);
 
-  it('is missing in the record', () => {
+  it('counts as missing in the record', () => {
     expect(finds({ cost: 5 }, 'admin')).toBe(true);
     expect(finds({ cost: 5 }, 'user')).toBe(false);
     expect(finds({ cost: { $exists: false } }, 'user')).toBe(true);
@@ -159,25 +159,25 @@ describe('a field whose read rule is not met', () => {
     expect(found({ cost: null }, data, anonymous, ruled)).toBe(true);
   });
 
-  it('may depend on the record', () => {
+  it('is hidden in some records and visible in others', () => {
     expect(finds({ owned: 'yes' }, 'user')).toBe(true);
     expect(found({ owned: 'yes' }, { ...data, title: 'other' }, as('user'), ruled)).toBe(false);
   });
 
-  it('governs what is within, unless that has its own', () => {
+  it('hides the fields inside it that have no rule of their own', () => {
     expect(finds({ 'address.street': 'x' }, 'user')).toBe(false);
     expect(finds({ 'address.zip': '1' }, 'user')).toBe(true);
   });
 
-  it('hides the whole that it is part of', () => {
+  it('hides the value that contains it', () => {
     expect(finds({ parts: { $elemMatch: { price: 1 } } }, 'admin')).toBe(true);
     expect(finds({ parts: { $elemMatch: { price: 1 } } }, 'user')).toBe(false);
     expect(finds({ parts: { $size: 1 } }, 'user')).toBe(false);
   });
 });
 
-describe('rules of fields', () => {
-  it('are read wherever they stand, with their faults', () => {
+describe('field rules', () => {
+  it('are parsed at every level, with their faults', () => {
     const bad = { a: { properties: { b: { rls: { read: { nope: 1 } } } } }, c: { items: { rls: { list: true } } } };
     const parsed = parseFieldRules(bad, ['body', 'properties']);
     expect('faults' in parsed && parsed.faults.map(({ loc }) => loc.join('/'))).toEqual([
@@ -186,7 +186,7 @@ describe('rules of fields', () => {
     ]);
   });
 
-  it('write stands for create and update; the closest counts', () => {
+  it('use write as the default of create and update, and the closest rule', () => {
     const parsed = parseFieldRules({ a: { rls: { write: false }, properties: { b: { rls: { update: true } } } } }, []);
     if ('faults' in parsed) throw new Error('refused');
     expect(findGoverningRules(parsed.fieldRules, ['a', 'c'], 'create')).toEqual(['nobody']);

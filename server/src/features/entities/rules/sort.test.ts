@@ -1,6 +1,6 @@
-// Tests of the order of records on PostgreSQL: the stated order of kinds, and pages that neither skip nor repeat.
+// Tests of sorting on PostgreSQL: the order of types, and pages that neither skip nor repeat records.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openStage, type Stage } from '../../../../test/support/rule-agreement.ts';
+import { type AgreementDatabase, openAgreementDatabase } from '../../../../test/support/rule-agreement.ts';
 import { serverUrl } from '../../../../test/support/template.ts';
 import type { Principal } from '../../../core/auth/principal.ts';
 import { parseFieldRules } from './field-rules.ts';
@@ -11,18 +11,18 @@ const open = { type: 'object' };
 const fields: SchemaProperties = { a: open, b: open, c: { ...open, rls: { read: { is_sample: true } } } };
 const ann: Principal = { kind: 'signed_in', id: 'u', email: 'a@b.c', full_name: 'A', role: 'user', data: {} };
 
-let stage: Stage;
+let database: AgreementDatabase;
 
 beforeAll(async () => {
-  stage = await openStage(serverUrl, 5);
-  // Ids of their own, in no order.
-  await stage.client.query(
+  database = await openAgreementDatabase(serverUrl, 5);
+  // Distinct ids in random order.
+  await database.client.query(
     "update records set id = md5(n::text)::uuid, created_date = created_date + n % 3 * interval '1 ms'",
   );
 });
-afterAll(() => stage.close());
+afterAll(() => database.close());
 
-/** Pages through all records and answers their numbers, in order. */
+/** Pages through all records and returns their numbers, in order. */
 async function paged(text: string, size: number): Promise<number[]> {
   const sort = parseSort(text, [], fields);
   const rules = parseFieldRules(fields, []);
@@ -34,7 +34,7 @@ async function paged(text: string, size: number): Promise<number[]> {
     const order = compileSort(sort.sort, { principal: ann, fieldRules: rules.fieldRules }, writer);
     const after = position === undefined ? 'true' : order.after(position);
     const statement = `select r.n, ${order.position} as position from records r where ${after} order by ${order.by} limit ${size}`;
-    const { rows } = await stage.client.query<{ n: number; position: string[] }>(statement, values);
+    const { rows } = await database.client.query<{ n: number; position: string[] }>(statement, values);
     found.push(...rows.map(({ n }) => n));
     if (rows.length < size) return found;
     position = rows.at(-1)?.position;
@@ -43,30 +43,30 @@ async function paged(text: string, size: number): Promise<number[]> {
 
 describe('sort', () => {
   it.each(['a', '-a', 'created_date', '-created_date,-a', 'is_sample,-a,b', '-c,a', 'a.b,-created_by', 'id'])(
-    '%s: pages hold every record once, in the order of a single page',
+    '%s: pages contain every record once, in the order of a single page',
     async (text) => {
       const whole = await paged(text, 5_000);
-      expect(new Set(whole).size).toBe(stage.records.length);
+      expect(new Set(whole).size).toBe(database.records.length);
       expect(await paged(text, 333)).toEqual(whole);
     },
   );
 
-  it('ascending: missing and null, false, true, numbers, texts by code points, then the rest', async () => {
-    const seen = (await paged('a', 5_000)).map((n) => stage.records[n]?.data.a ?? null);
+  it('sorts ascending: missing and null, false, true, numbers, text by code points, then the rest', async () => {
+    const seen = (await paged('a', 5_000)).map((n) => database.records[n]?.data.a ?? null);
     expect(seen).toEqual([...seen].sort(compare));
     expect(new Set(seen.map(kindOf)).size).toBe(5);
   });
 
-  it('descending is the same backwards, so that missing comes last', async () => {
+  it('sorts descending in exactly the reverse order, with missing last', async () => {
     expect(await paged('-a', 5_000)).toEqual((await paged('a', 5_000)).reverse());
   });
 
-  it('does not tell apart what the caller may not read', async () => {
-    const hidden = (await paged('c', 5_000)).filter((n) => stage.records[n]?.is_sample === false);
-    const ids = await stage.client.query<{ n: number }>('select n from records where not is_sample order by id');
+  it('treats values that the caller may not read as equal', async () => {
+    const hidden = (await paged('c', 5_000)).filter((n) => database.records[n]?.is_sample === false);
+    const ids = await database.client.query<{ n: number }>('select n from records where not is_sample order by id');
     expect(hidden).toEqual(ids.rows.map(({ n }) => n));
     const first = (await paged('c', 5_000)).slice(0, hidden.length + 1);
-    expect(first.filter((n) => stage.records[n]?.is_sample === false).length).toBeGreaterThan(0);
+    expect(first.filter((n) => database.records[n]?.is_sample === false).length).toBeGreaterThan(0);
   });
 
   it.each([

@@ -3,14 +3,13 @@
 /** -0 equals 0. The order of an object's names does not matter. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((each, at) => isEqual(each, b[at]));
   }
-  if (Array.isArray(b)) return false;
+  if (!isObject(a) || !isObject(b)) return false;
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
-  return names.every((name) => Object.hasOwn(b, name) && isEqual(a[name as never], b[name as never]));
+  return names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
 }
 
 /** Whether the value, or an element if it is an array, is the wanted one. A missing value counts as null. */
@@ -38,10 +37,8 @@ const toSortRank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ?
 export function findValue(data: Readonly<Record<string, unknown>>, names: readonly string[]): unknown {
   let value: unknown = data;
   for (const name of names) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) {
-      return undefined;
-    }
-    value = value[name as never];
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
   }
   return value;
 }

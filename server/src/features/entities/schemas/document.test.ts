@@ -1,4 +1,4 @@
-// The schema document and the values it lets in (docs/contract.md §5.1), by table.
+// Tests of schema documents, the validation of values, and keys (docs/api/entities.md#schema-document).
 import { describe, expect, it } from 'vitest';
 import { parseSchema } from './document.ts';
 import type { Field } from './field.ts';
@@ -16,7 +16,7 @@ const nested = (levels: number): object =>
   levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(levels - 1) } };
 
 describe('patterns', () => {
-  it('one that would be too large is refused without being compiled', () => {
+  it('are refused without being compiled if they would be too large', () => {
     const large = ['(ab?){1000}', '(?:(?:ab){30}){30}x', 'a{1000}'.repeat(20), `(?:a{900}\\Q(\\E){900}`];
     const longest = `(${'ab?'.repeat(60)}){1000}`;
     const before = performance.now();
@@ -28,8 +28,8 @@ describe('patterns', () => {
   });
 });
 
-describe('a document', () => {
-  it('is taken with everything it may have', () => {
+describe('a schema document', () => {
+  it('is accepted with every keyword', () => {
     const document = {
       name: 'Task',
       type: 'object',
@@ -59,9 +59,9 @@ describe('a document', () => {
     ['a type that is not object', { name: 'T', type: 'array' }, [['type', 'schema_syntax']]],
     ['an automatic name', { name: 'T', properties: { id: {} } }, [['properties.id', 'schema_syntax']]],
     ['a reserved name', { name: 'T', properties: { is_deleted: {} } }, [['properties.is_deleted', 'schema_syntax']]],
-    ['a name that is none', { name: 'T', properties: { 'a b': {} } }, [['properties.a b', 'schema_syntax']]],
+    ['an invalid name', { name: 'T', properties: { 'a b': {} } }, [['properties.a b', 'schema_syntax']]],
     [
-      'a name of every object',
+      'the name __proto__',
       JSON.parse('{"name":"T","properties":{"__proto__":{}}}'),
       [['properties.__proto__', 'schema_syntax']],
     ],
@@ -74,7 +74,11 @@ describe('a document', () => {
       [['properties.a.maxLength', 'schema_syntax']],
     ],
     ['a pattern that does not compile', withProperty({ pattern: '(' }), [['properties.a.pattern', 'schema_syntax']]],
-    ['a pattern that looks back', withProperty({ pattern: '(a)\\1' }), [['properties.a.pattern', 'schema_syntax']]],
+    [
+      'a pattern with a back reference',
+      withProperty({ pattern: '(a)\\1' }),
+      [['properties.a.pattern', 'schema_syntax']],
+    ],
     [
       'patterns that are too large together',
       {
@@ -91,7 +95,7 @@ describe('a document', () => {
     ],
     ['an unknown format', withProperty({ format: 'toString' }), [['properties.a.format', 'schema_syntax']]],
     [
-      'bounds the wrong way round',
+      'minLength above maxLength',
       withProperty({ minLength: 5, maxLength: 4 }),
       [['properties.a.minLength', 'schema_syntax']],
     ],
@@ -108,8 +112,8 @@ describe('a document', () => {
       [['properties.a.enum', 'schema_syntax']],
     ],
     ['names for no choices', withProperty({ enumNames: ['a'] }), [['properties.a.enumNames', 'schema_syntax']]],
-    ['required of nothing', { name: 'T', required: ['a'] }, [['required.0', 'schema_syntax']]],
-    ['unique of nothing', { name: 'T', unique: [['a']] }, [['unique.0', 'schema_syntax']]],
+    ['required of an undeclared field', { name: 'T', required: ['a'] }, [['required.0', 'schema_syntax']]],
+    ['unique of an undeclared field', { name: 'T', unique: [['a']] }, [['unique.0', 'schema_syntax']]],
     [
       'unique of a list',
       { name: 'T', properties: { a: { type: 'array' } }, unique: [['a']] },
@@ -128,13 +132,13 @@ describe('a document', () => {
     ],
     ['a document over 128 KiB', { name: 'T', description: 'x'.repeat(128 * 1024) }, [['', 'schema_syntax']]],
     ['an unknown operation', { name: 'T', rls: { list: true } }, [['rls.list', 'rule_syntax']]],
-    ['a rule that is none', { name: 'T', rls: { read: { $where: 1 } } }, [['rls.read.$where', 'rule_syntax']]],
-    ['a rule of no field', { name: 'T', rls: { read: { 'data.x': 1 } } }, [['rls.read.data.x', 'unknown_field']]],
+    ['an invalid rule', { name: 'T', rls: { read: { $where: 1 } } }, [['rls.read.$where', 'rule_syntax']]],
     [
-      'a field rule that is none',
-      withProperty({ rls: { delete: true } }),
-      [['properties.a.rls.delete', 'rule_syntax']],
+      'a rule on an undeclared field',
+      { name: 'T', rls: { read: { 'data.x': 1 } } },
+      [['rls.read.data.x', 'unknown_field']],
     ],
+    ['an invalid field rule', withProperty({ rls: { delete: true } }), [['properties.a.rls.delete', 'rule_syntax']]],
     [
       'broken properties under a rule',
       { name: 'T', properties: { a: null }, rls: { read: { 'data.a': 1 } } },
@@ -144,7 +148,7 @@ describe('a document', () => {
     expect(faultsOf(document)).toEqual(faults);
   });
 
-  it('may be five levels deep', () => {
+  it('may be nested five levels deep', () => {
     expect(faultsOf(withProperty(nested(4)))).toEqual([]);
     expect(faultsOf(withProperty(nested(5)))).toHaveLength(1);
   });
@@ -207,17 +211,17 @@ describe('a value', () => {
     [{ format: 'uuid' }, 'x', ['string_pattern_mismatch']],
     [{ format: 'regex' }, '(', ['string_pattern_mismatch']],
     [{ format: 'richtext' }, '<b>', { result: '<b>' }],
-  ])('%j takes or refuses %j', (property, value, outcome) => {
+  ])('of %j is accepted or refused: %j', (property, value, outcome) => {
     expect(checked(property, value)).toEqual(outcome);
   });
 
-  it('may be ten levels deep', () => {
+  it('may be nested ten levels deep', () => {
     const deep = (levels: number): unknown => (levels === 0 ? 'x' : { a: deep(levels - 1) });
     expect(checked({ type: 'object' }, deep(9))).toEqual({ result: deep(9) });
     expect(checked({ type: 'object' }, deep(10))).toHaveLength(1);
   });
 
-  it('keeps a name that objects have by themselves as a name', () => {
+  it('may contain names that JavaScript objects inherit', () => {
     const value = JSON.parse('{"__proto__":{"x":1},"constructor":2}');
     const { result } = checked({ type: 'object' }, value) as { result: object };
     expect(JSON.stringify(result)).toBe('{"__proto__":{"x":1},"constructor":2}');
@@ -246,11 +250,11 @@ describe('keys', () => {
     data: data as Record<string, unknown>,
   });
 
-  it('are the unique lists and what rules compare with the caller; one that stays keeps its name', () => {
+  it('come from unique lists and from fields that rules compare with the caller, and keep their name', () => {
     expect(keys.map(({ name }) => name)).toEqual(['unique(a,b)#7', 'data.owner#3', 'data.tags#7', 'created_by_id#7']);
   });
 
-  it('a record has a row for each value, none for what is missing', () => {
+  it('have a row for each value of a record, and none for a missing field', () => {
     const names = (data: object) => buildKeyRows(keys, record(data)).map(({ key }) => key.split('#')[0]);
     expect(names({})).toEqual(['created_by_id']);
     expect(names({ a: 'x', owner: null })).toEqual(['created_by_id']);
@@ -258,15 +262,15 @@ describe('keys', () => {
     expect(names({ tags: ['x', 'y', 'x'] })).toEqual(['data.tags', 'data.tags', 'data.tags', 'created_by_id']);
   });
 
-  it('a change gives up and adds only what differs', () => {
+  it('change only in the rows that differ', () => {
     const changes = (before: object, after: object) => diffKeys(keys, record(before), record(after));
     const { removed, added } = changes({ owner: 'a', tags: ['x', 'y'] }, { owner: 'b', tags: ['y', 'x'] });
-    expect(removed.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']); // the whole list is a value too
+    expect(removed.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']); // the whole array has a row too
     expect(added.map(({ key }) => key)).toEqual(['data.owner#3', 'data.tags#7']);
     expect(changes({ owner: 'a' }, { owner: 'a', a: 'new' })).toEqual({ removed: [], added: [] });
   });
 
-  it('equal values have equal digests, whatever the order of names, and others have others', () => {
+  it('have equal digests for equal values, whatever the order of names, and different ones for others', () => {
     const digest = (a: unknown) => buildKeyRows(keys, record({ owner: a }))[0]?.value.toString('hex');
     expect(digest({ x: 1, y: 2 })).toBe(digest({ y: 2, x: 1 }));
     expect(digest(0)).toBe(digest(-0));

@@ -207,10 +207,9 @@ function parsePattern(json: unknown, loc: Loc, state: ParseState): Pattern | und
 
 function parseNumber(json: unknown, loc: Loc, state: ParseState, isCount: boolean): number | undefined {
   if (json === undefined) return undefined;
-  const holds = isCount ? Number.isSafeInteger(json) && (json as number) >= 0 : Number.isFinite(json);
-  return holds
-    ? (json as number)
-    : addFault(state, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
+  if (typeof json === 'number' && (isCount ? Number.isSafeInteger(json) && json >= 0 : Number.isFinite(json)))
+    return json;
+  return addFault(state, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
 }
 
 function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState): unknown[] | undefined {

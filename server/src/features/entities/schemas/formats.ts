@@ -14,9 +14,9 @@ const matchesPattern = (form: RegExp): Format => ({
   fault: 'string_pattern_mismatch',
   accepts: (text) => form.test(text),
 });
-const passesCheck = (holds: (text: string) => boolean): Format => ({
+const passesCheck = (accepts: (text: string) => boolean): Format => ({
   fault: 'string_pattern_mismatch',
-  accepts: holds,
+  accepts,
 });
 const anyText = passesCheck(() => true);
 

@@ -1,4 +1,4 @@
-// The operations on schemas (docs/contract.md §5.2): what a change means, all or nothing, seen at once everywhere.
+// Tests of the schema operations (docs/api/entities.md#schema-operations).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { waitUntilBlocked } from '../../../../test/support/waiting.ts';
@@ -27,7 +27,7 @@ async function newApp() {
 const all = (rule: unknown) => ({ create: rule, read: rule, update: rule, delete: rule });
 
 describe('putEntitySchema', () => {
-  it('creates and replaces, each a revision of the app, and gives the document back as it was sent', async () => {
+  it('creates and replaces, each in a new revision of the app, and returns the document as it was sent', async () => {
     const { schemas, revision } = await newApp();
     const document = { properties: { zeta: {}, alpha: { type: 'number' } }, name: 'Task', rls: all(true) };
     const before = await revision();
@@ -43,7 +43,7 @@ describe('putEntitySchema', () => {
     expect((await schemas('GET')).body).toEqual([got.body]);
   });
 
-  it('says when nothing changed, and moves no revision then', async () => {
+  it('answers X-Changed: false to an equal document, and keeps the revision', async () => {
     const { schemas, revision } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { a: {}, b: {} } });
     const before = await revision();
@@ -52,7 +52,7 @@ describe('putEntitySchema', () => {
     expect(await revision()).toBe(before);
   });
 
-  it('names the operations without a rule', async () => {
+  it('warns of the operations without a rule', async () => {
     const { schemas } = await newApp();
     const got = await schemas('PUT', '/Task', { name: 'Task', rls: { read: true, update: {} } });
     expect(got.headers['x-warning']).toBe('rule_missing:create+update+delete');
@@ -60,7 +60,7 @@ describe('putEntitySchema', () => {
     expect(closed.headers).not.toHaveProperty('x-warning');
   });
 
-  it('tries without doing', async () => {
+  it('saves nothing with dry_run', async () => {
     const { schemas, revision } = await newApp();
     const before = await revision();
     const got = await schemas('PUT', '/Task?dry_run=true', { name: 'Task' });
@@ -69,7 +69,7 @@ describe('putEntitySchema', () => {
     expect(await revision()).toBe(before);
   });
 
-  it('refuses who decided on another revision', async () => {
+  it('refuses another expected_revision than the stored one', async () => {
     const { schemas } = await newApp();
     expect((await schemas('PUT', '/Task?expected_revision=0', { name: 'Task' })).status).toBe(200);
     const { revision } = (await schemas('GET', '/Task')).body;
@@ -84,7 +84,7 @@ describe('putEntitySchema', () => {
     );
   });
 
-  it('refuses a document it does not understand, and a name that is not the path’s', async () => {
+  it('refuses an unknown keyword, and a name that differs from the path', async () => {
     const { schemas } = await newApp();
     expect(await schemas('PUT', '/Task', { name: 'Other', $ref: 1 })).toMatchObject({
       status: 422,
@@ -101,7 +101,7 @@ describe('putEntitySchema', () => {
     });
   });
 
-  it('says what a first schema of User opens, which was open to nobody unknown before', async () => {
+  it('compares the first schema of User with the implicit one', async () => {
     const { schemas, records } = await newApp();
     const { id } = (await records('POST', 'User', { email: 'x@example.com', role: 'admin' })).body;
     const properties = { email: {}, role: {} };
@@ -112,7 +112,7 @@ describe('putEntitySchema', () => {
     });
   });
 
-  it('tells what it means for the records that are there', async () => {
+  it('reports the impact on existing records', async () => {
     const { schemas, records } = await newApp();
     const properties = { a: { type: 'string' }, b: { type: 'string' } };
     await schemas('PUT', '/Task', { name: 'Task', properties, rls: all({ created_by: '{{user.email}}' }) });
@@ -139,7 +139,7 @@ describe('putEntitySchema', () => {
     });
   });
 
-  it('looks at the newest thousand, and says that there are more', async () => {
+  it('measures the newest 1,000 records, and marks the result as partial if there are more', async () => {
     const { schemas, records } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
     for (let n = 0; n < 3; n += 1)
@@ -153,7 +153,7 @@ describe('putEntitySchema', () => {
     expect(got.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
   });
 
-  it('matches patterns of all looked at up to one bound, and says when that was not all', async () => {
+  it('stops measuring when the pattern budget is spent, and marks the result as partial', async () => {
     const { schemas, records } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
     const long = { a: `${'a'.repeat(1_000)}b` };
@@ -165,7 +165,7 @@ describe('putEntitySchema', () => {
     expect((await costly('^a')).body.impact.violating_records).toBe(1);
   });
 
-  it('hides the values of a removed field until it returns, and checks old records when next written', async () => {
+  it('hides the values of a removed field until it returns, and validates old records when next written', async () => {
     const { schemas, records } = await newApp();
     const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
     await put({ a: {}, b: {} });
@@ -178,7 +178,7 @@ describe('putEntitySchema', () => {
     expect((await records('GET', `Task/${id}`)).body).toMatchObject({ a: 'long', b: 'kept' });
   });
 
-  it('hides a removed field inside of objects and lists too, and names it', async () => {
+  it('hides removed fields inside objects and arrays too, and lists them', async () => {
     const { schemas, records } = await newApp();
     const put = (properties: object) => schemas('PUT', '/Task', { name: 'Task', properties });
     const lines = (properties: object) => ({
@@ -207,7 +207,7 @@ describe('putEntitySchema', () => {
     expect((await records('GET', `Task/${id}`)).body).toMatchObject(whole);
   });
 
-  it('takes at most 100 entities', async () => {
+  it('allows at most 100 entities', async () => {
     const { schemas } = await newApp();
     const body = { schemas: Array.from({ length: 100 }, (_, n) => ({ name: `T${n}` })) };
     expect((await schemas('PUT', '', body)).status).toBe(200);
@@ -219,7 +219,7 @@ describe('putEntitySchema', () => {
     expect((await schemas('PUT', '/T1', { name: 'T1', title: 'x' })).status).toBe(200);
   });
 
-  it('holds for the next request of every process', async () => {
+  it('takes effect on the next request of every process', async () => {
     const beside = await startSecondApp(world);
     const { app, schemas, records } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} }, rls: all(true) });
@@ -233,7 +233,7 @@ describe('putEntitySchema', () => {
 });
 
 describe('syncEntitySchemas', () => {
-  it('makes the schemas what was sent, in one revision', async () => {
+  it('creates, updates and deletes in one revision', async () => {
     const { schemas, revision } = await newApp();
     await schemas('PUT', '', { schemas: [{ name: 'A' }, { name: 'B' }, { name: 'C' }] });
     const before = await revision();
@@ -251,7 +251,7 @@ describe('syncEntitySchemas', () => {
     expect((await schemas('GET')).body.map(({ name }: { name: string }) => name)).toEqual(['A', 'B', 'D']);
   });
 
-  it('one that is refused refuses all', async () => {
+  it('changes nothing if one schema is refused', async () => {
     const { schemas, records } = await newApp();
     await schemas('PUT', '/A', { name: 'A', properties: { a: {} } });
     await records('POST', 'A', { a: '1' });
@@ -277,8 +277,8 @@ describe('syncEntitySchemas', () => {
   });
 });
 
-describe('patterns of documents', () => {
-  it('are matched with the values of all that were sent up to one bound', async () => {
+describe('the pattern budget', () => {
+  it('is shared by all documents of a request', async () => {
     const { schemas } = await newApp();
     const costly = { pattern: '(a?){150}a{150}[bc]', default: `${'a'.repeat(1_000)}b` };
     const named = (n: number) => ({ name: `T${n}`, properties: { a: costly, b: costly } });
@@ -291,7 +291,7 @@ describe('patterns of documents', () => {
 });
 
 describe('deleteEntitySchema', () => {
-  it('is refused while there are records, unless they are to go too', async () => {
+  it('is refused while there are records, unless they are deleted too', async () => {
     const { schemas, records } = await newApp();
     const document = { name: 'Task', properties: { a: {} }, unique: [['a']] };
     await schemas('PUT', '/Task', document);
@@ -308,14 +308,14 @@ describe('deleteEntitySchema', () => {
     expect(await records('GET', `Task/${id}`)).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
     expect(await schemas('DELETE', '/Task')).toMatchObject({ status: 404, body: { code: 'entity_not_found' } });
     const events = await world.db.selectFrom('events').select(['name', 'payload']).execute();
-    const told = events.filter(({ payload }) => (payload as { entity_id: string }).entity_id === id);
-    expect(told.map(({ name }) => name).sort()).toEqual(['entity.created', 'entity.deleted']);
+    const published = events.filter(({ payload }) => (payload as { entity_id: string }).entity_id === id);
+    expect(published.map(({ name }) => name).sort()).toEqual(['entity.created', 'entity.deleted']);
     // The trash outlives the schema: with it back, so is the record.
     await schemas('PUT', '/Task', document);
     expect((await records('POST', `Task/${id}/restore`)).body).toMatchObject({ id, a: '1' });
   });
 
-  it('throws at most 5,000 records away, all of them or none', async () => {
+  it('moves at most 5,000 records to the trash, all of them or none', async () => {
     const { app, schemas, records } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { n: { type: 'integer' } } });
     await sql`insert into entity_records
@@ -336,7 +336,7 @@ describe('deleteEntitySchema', () => {
     expect(await inTrash()).toBe(5001);
   });
 
-  it('of two at once the second finds nothing, and moves no revision', async () => {
+  it('answers 404 to the second of two concurrent deletions, and keeps the revision', async () => {
     const { app, schemas, revision } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task' });
     const before = await revision();
@@ -351,7 +351,7 @@ describe('deleteEntitySchema', () => {
     expect(await revision()).toBe(before);
   });
 
-  it('a record that is made meanwhile is refused, and one made before is seen', async () => {
+  it('refuses a record that is created meanwhile, and counts one that was created before', async () => {
     const { app, schemas, records } = await newApp();
     await schemas('PUT', '/Task', { name: 'Task', properties: { a: {} } });
     let late: ReturnType<typeof records> | undefined;
