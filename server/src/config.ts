@@ -43,8 +43,9 @@ function wholeNumber(min: number, max: number) {
 
 function oneOf<const V extends string>(values: readonly V[]) {
   return (value: string): V => {
-    if (!values.includes(value as V)) throw new Error(`must be one of ${values.join(', ')}`);
-    return value as V;
+    const found = values.find((each) => each === value);
+    if (found === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return found;
   };
 }
 

@@ -61,10 +61,10 @@ describe('the command line', () => {
 
 describe('two API processes', () => {
   it('a token created at A works at B, and is refused by B on the next request after A revoked it', async () => {
-    const made = (await at(a, 'POST', '/api/auth/tokens', { body: { name: 'T', permission: 'full_access' } })).body;
-    const list = () => call(b.url, 'GET', '/api/apps', { as: made.token });
+    const created = (await at(a, 'POST', '/api/auth/tokens', { body: { name: 'T', permission: 'full_access' } })).body;
+    const list = () => call(b.url, 'GET', '/api/apps', { as: created.token });
     for (let i = 0; i < 3; i += 1) expect((await list()).status).toBe(200);
-    expect((await at(a, 'DELETE', `/api/auth/tokens/${made.id}`)).status).toBe(200);
+    expect((await at(a, 'DELETE', `/api/auth/tokens/${created.id}`)).status).toBe(200);
     expect(await list()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
   });
 

@@ -15,6 +15,12 @@ export const findUserByEmail = (db: Db, email: string) =>
 export const getUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
+/** The calling user. Every caller is one, except workspace keys, which routes that call this do not accept. */
+export function getCallingUser({ caller: { user_id, email } }: SelfAccess): { id: string; email: string } {
+  if (user_id === null || email === null) throw new Error('the caller is not a user');
+  return { id: user_id, email };
+}
+
 /** Creates a browser session. Returns the value of its cookie, which is not stored. */
 export async function createSession(db: Db, keys: TokenKeys, user_id: string, now: Date): Promise<string> {
   const expires_at = new Date(now.getTime() + sessionDays * 24 * 60 * 60 * 1000);

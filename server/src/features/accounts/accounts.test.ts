@@ -1,4 +1,4 @@
-// Accounts through the API: coming in, being someone, and the credentials one hands out (docs/contract.md §1.3, §1.4).
+// Tests accounts through the API: set-up, sign-in, passwords, profile, tokens and keys (docs/api/accounts.md).
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../sandbox/src/smtp.ts';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
@@ -7,7 +7,7 @@ import { newId } from '../../kit/ids.ts';
 
 const mail = await startMailSandbox();
 afterAll(() => mail.close());
-// Tests share one address: a trusted proxy lets each come from its own.
+// Trusting a proxy lets each test choose its own IP address.
 const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
 await world.startWorker();
 const password = 'a long enough password';
@@ -16,12 +16,12 @@ let address = 0;
 const fresh = () => ({ 'x-forwarded-for': `198.51.${Math.floor(++address / 250)}.${address % 250}` });
 const post = (path: string, body: object, headers: Record<string, string> = {}) =>
   world.call('POST', path, { body, headers: { ...fresh(), ...headers } });
-const signIn = (email: string, given = password, headers = {}) =>
-  post('/api/auth/sign-in', { email, password: given }, headers);
+const signIn = (email: string, attempted = password, headers = {}) =>
+  post('/api/auth/sign-in', { email, password: attempted }, headers);
 const cookieOf = (got: { headers: Readonly<Record<string, unknown>> }) =>
   String(got.headers['set-cookie']).split(';')[0] as string;
 
-// ---- the first set-up comes first: it can only happen once
+// ---- the set-up runs first, because it works only once
 const setupToken = (await createSetupToken(world.db, world.config.TOKEN_PEPPERS[0], new Date())) as string;
 const first = { email: 'First@Example.com', full_name: 'First', password, workspace_name: 'Ours' };
 const before = await world.call('GET', '/api/setup');
@@ -82,7 +82,7 @@ describe('signIn', () => {
       status: 200,
       body: { user: { id: ann.id }, workspaces: [{ id: ann.workspace, role: 'owner' }] },
     });
-    // Fixation: a cookie the browser already had is not taken over.
+    // Session fixation: a cookie that the browser already had is replaced.
     await new Promise((resolve) => setTimeout(resolve, 5_100));
     const again = await signIn('ann@example.com', password, { cookie: cookieOf(got) });
     expect(cookieOf(again)).not.toBe(cookieOf(got));
@@ -111,7 +111,7 @@ describe('signIn', () => {
     await world.app.counters.add('sign-in:guess@example.com:192.0.2.77', 900, 5);
     const closed = await signIn('guess@example.com', password, from);
     expect(closed).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 5, window_seconds: 900 } });
-    expect((await signIn('guess@example.com')).status).toBe(200); // from elsewhere the door is open
+    expect((await signIn('guess@example.com')).status).toBe(200); // another IP address is not affected
     const tooSoon = await signIn('guess@example.com');
     expect(tooSoon).toMatchObject({ status: 429, body: { limit: 1, window_seconds: 5 } });
     expect(Number(tooSoon.headers['retry-after'])).toBeLessThanOrEqual(5);
@@ -129,7 +129,7 @@ describe('signIn', () => {
       known.push(await timed(person.email));
       unknown.push(await timed(`ghost${i}@example.com`));
     }
-    // The lower quartile: what the rest of the machine does only ever adds time.
+    // The lower quartile, because other load on the machine only adds time.
     const quartile = (all: number[]) => all.sort((a, b) => a - b)[6] as number;
     expect(Math.abs(quartile(known) / quartile(unknown) - 1)).toBeLessThan(0.4);
   });
@@ -266,7 +266,7 @@ describe('passwords', () => {
     world.clock.aheadMs = 61 * 60 * 1000;
     expect(await reset(late)).toMatchObject({ status: 410 });
     world.clock.aheadMs = 0;
-    // A new password ends every link that is still under way.
+    // A new password invalidates all other reset links.
     const other = /#(\S+)/.exec(mail.inbox.at(-2)?.text ?? '')?.[1] ?? '';
     expect((await reset(late)).status).toBe(200);
     expect((await reset(other)).status).toBe(410);
@@ -293,23 +293,23 @@ describe('personal access tokens', () => {
     const person = await addPerson('once@example.com');
     const as = await world.token(person, person.workspace);
     const headers = { 'idempotency-key': 'token-1' };
-    const made = await create(as, { name: 'CI' }, headers);
-    expect(made.body).toMatchObject({
+    const created = await create(as, { name: 'CI' }, headers);
+    expect(created.body).toMatchObject({
       name: 'CI',
       permission: 'read_only',
       app_ids: null,
       workspace_id: person.workspace,
       last_used_at: null,
     });
-    expect(made.body.token).toMatch(/^plp_[0-9A-Za-z]{40}$/);
-    expect(new Date(made.body.expires_at).getTime()).toBeCloseTo(Date.now() + 90 * 24 * 60 * 60 * 1000, -5);
+    expect(created.body.token).toMatch(/^plp_[0-9A-Za-z]{40}$/);
+    expect(new Date(created.body.expires_at).getTime()).toBeCloseTo(Date.now() + 90 * 24 * 60 * 60 * 1000, -5);
     const replay = await create(as, { name: 'CI' }, headers);
-    expect(replay.body).toEqual({ ...made.body, token: null });
+    expect(replay.body).toEqual({ ...created.body, token: null });
     expect(replay.headers['x-warning']).toBe('secret_withheld');
     const listed = await world.call('GET', '/api/auth/tokens', { as });
     expect(listed.body[0]).not.toHaveProperty('token');
-    expect(listed.text).not.toContain(made.body.token);
-    expect((await world.call('GET', '/api/apps', { as: made.body.token })).status).toBe(200);
+    expect(listed.text).not.toContain(created.body.token);
+    expect((await world.call('GET', '/api/apps', { as: created.body.token })).status).toBe(200);
   });
 
   it('created with another token have no more rights, expire no later, and are revoked with it', async () => {
@@ -380,7 +380,7 @@ describe('personal access tokens', () => {
       status: 404,
       body: { code: 'app_not_found' },
     });
-    for (let made = 1; made < 50; made += 1) await world.token(person, person.workspace);
+    for (let created = 1; created < 50; created += 1) await world.token(person, person.workspace);
     expect(await create(as, { name: 'x' })).toMatchObject({ status: 409, body: { code: 'limit_reached', limit: 50 } });
   });
 
@@ -388,31 +388,33 @@ describe('personal access tokens', () => {
     const person = await addPerson('rename@example.com');
     const member = await world.member(person.workspace, 'editor', 'renamed-member@example.com');
     const [owner, editor] = [await world.token(person, person.workspace), await world.token(member, person.workspace)];
-    const made = (await create(editor, { name: 'Old' })).body;
-    const rename = (as: string, id = made.id) =>
+    const created = (await create(editor, { name: 'Old' })).body;
+    const rename = (as: string, id = created.id) =>
       world.call('PATCH', `/api/auth/tokens/${id}`, { as, body: { name: 'New' } });
-    expect((await rename(editor)).body).toMatchObject({ id: made.id, name: 'New' });
+    expect((await rename(editor)).body).toMatchObject({ id: created.id, name: 'New' });
     expect(await rename(owner)).toMatchObject({ status: 404, body: { code: 'token_not_found' } });
     expect(await rename(editor, 'nonsense')).toMatchObject({ status: 404 });
     expect(
-      (await world.call('PATCH', `/api/auth/tokens/${made.id}`, { as: editor, body: {} })).body.detail[0].type,
+      (await world.call('PATCH', `/api/auth/tokens/${created.id}`, { as: editor, body: {} })).body.detail[0].type,
     ).toBe('missing');
     const all = await world.call('GET', '/api/workspace/tokens', { as: owner });
-    expect(all.body.find((each: { id: string }) => each.id === made.id)).toMatchObject({ owner_email: member.email });
+    expect(all.body.find((each: { id: string }) => each.id === created.id)).toMatchObject({
+      owner_email: member.email,
+    });
     expect(await world.call('GET', '/api/workspace/tokens', { as: editor })).toMatchObject({
       status: 403,
       body: { code: 'role_required' },
     });
-    expect((await world.call('DELETE', `/api/workspace/tokens/${made.id}`, { as: owner })).status).toBe(200);
-    expect((await world.call('GET', '/api/apps', { as: made.token })).status).toBe(401);
-    expect(await world.call('DELETE', `/api/workspace/tokens/${made.id}`, { as: owner })).toMatchObject({
+    expect((await world.call('DELETE', `/api/workspace/tokens/${created.id}`, { as: owner })).status).toBe(200);
+    expect((await world.call('GET', '/api/apps', { as: created.token })).status).toBe(401);
+    expect(await world.call('DELETE', `/api/workspace/tokens/${created.id}`, { as: owner })).toMatchObject({
       status: 404,
       body: { code: 'token_not_found' },
     });
     const limited = await world.token(person, person.workspace, {
       app_ids: [(await world.appOf(person, person.workspace)).id],
     });
-    expect(await world.call('DELETE', `/api/workspace/tokens/${made.id}`, { as: limited })).toMatchObject({
+    expect(await world.call('DELETE', `/api/workspace/tokens/${created.id}`, { as: limited })).toMatchObject({
       status: 403,
       body: { code: 'token_app_limited' },
     });
@@ -457,15 +459,15 @@ describe('workspace keys', () => {
       await world.appOf(person, person.workspace),
       await world.appOf(person, person.workspace, { visibility: 'private' }),
     ];
-    const made = (await create(as, { name: 'K', scopes: ['apps:read', 'apps:read'], app_ids: [one.id] })).body;
-    expect(made).toMatchObject({ scopes: ['apps:read'], created_by: admin.email, description: '' });
+    const created = (await create(as, { name: 'K', scopes: ['apps:read', 'apps:read'], app_ids: [one.id] })).body;
+    expect(created).toMatchObject({ scopes: ['apps:read'], created_by: admin.email, description: '' });
     const read = async (id: string) =>
-      (await world.call('GET', `/api/apps/${id}`, { headers: { api_key: made.token } })).status;
+      (await world.call('GET', `/api/apps/${id}`, { headers: { api_key: created.token } })).status;
     expect([await read(one.id), await read(two.id)]).toEqual([200, 404]);
     await world.db.deleteFrom('memberships').where('user_id', '=', admin.id).execute();
     expect(await read(one.id)).toBe(200);
     const owner = await world.token(person, person.workspace);
-    const change = await world.call('PATCH', `/api/workspace/api-keys/${made.id}`, {
+    const change = await world.call('PATCH', `/api/workspace/api-keys/${created.id}`, {
       as: owner,
       body: { description: 'for CI', scopes: ['apps:write'] },
     });
@@ -475,9 +477,9 @@ describe('workspace keys', () => {
     });
     expect((await world.call('GET', '/api/workspace/api-keys', { as: owner })).body).toHaveLength(1);
     expect(
-      (await world.call('PATCH', `/api/workspace/api-keys/${made.id}`, { as: owner, body: { name: '' } })).status,
+      (await world.call('PATCH', `/api/workspace/api-keys/${created.id}`, { as: owner, body: { name: '' } })).status,
     ).toBe(422);
-    expect((await world.call('DELETE', `/api/workspace/api-keys/${made.id}`, { as: owner })).status).toBe(200);
+    expect((await world.call('DELETE', `/api/workspace/api-keys/${created.id}`, { as: owner })).status).toBe(200);
     expect(await read(one.id)).toBe(401);
   });
 
@@ -490,7 +492,7 @@ describe('workspace keys', () => {
       status: 404,
       body: { code: 'app_not_found' },
     });
-    for (let made = 0; made < 10; made += 1)
+    for (let created = 0; created < 10; created += 1)
       await world.credential({
         kind: 'workspace_key',
         user_id: null,

@@ -4,7 +4,13 @@ import { auditSelf, auditVisitor, redacted } from '../../core/audit/audit.ts';
 import type { Counters } from '../../core/auth/counters.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import type { Pepper } from '../../core/auth/tokens.ts';
-import { endSessions, findUserByEmail, getUser, hashOneTimeToken } from '../../core/identity/accounts.ts';
+import {
+  endSessions,
+  findUserByEmail,
+  getCallingUser,
+  getUser,
+  hashOneTimeToken,
+} from '../../core/identity/accounts.ts';
 import { findPassword, hashPassword, isMatchingPassword, savePassword } from '../../core/identity/passwords.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
@@ -32,7 +38,7 @@ export async function changePassword(
   input: { current_password: string; new_password: string },
   now: Date,
 ) {
-  const { user_id, email, credential_id } = access.caller as { user_id: string; email: string; credential_id: string };
+  const { id: user_id, email } = getCallingUser(access);
   const stored = await findPassword(db, email);
   if (!(await isMatchingPassword(input.current_password, stored?.hash))) {
     throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is wrong.');
@@ -40,7 +46,7 @@ export async function changePassword(
   const hash = await hashPassword(input.new_password);
   return transaction(db, async (db) => {
     await savePassword(db, user_id, hash, now);
-    await endSessions(db, user_id, credential_id);
+    await endSessions(db, user_id, access.caller.credential_id);
     await auditSelf(
       db,
       access,

@@ -6,7 +6,7 @@ import { perMinute } from '../../core/auth/limits.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
 import { anyone, self } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import { getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
+import { getCallingUser, getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
@@ -189,7 +189,7 @@ async function describeMe(db: Db, access: SelfAccess) {
   const { caller } = access;
   const workspaces = await listWorkspacesOf(db, access.caller);
   return {
-    user: presentUser(await getUser(db, caller.user_id as string)),
+    user: presentUser(await getUser(db, getCallingUser(access).id)),
     credential: {
       kind: caller.kind,
       id: caller.credential_id,
@@ -203,7 +203,7 @@ async function describeMe(db: Db, access: SelfAccess) {
 }
 
 async function updateMe(db: Db, access: SelfAccess, full_name: string | undefined, now: Date) {
-  const before = await getUser(db, access.caller.user_id as string);
+  const before = await getUser(db, getCallingUser(access).id);
   return transaction(db, async (db) => {
     const user = await saveName(db, access, full_name ?? before.full_name, now);
     const change = { before: { full_name: before.full_name }, after: { full_name: user.full_name } };

@@ -8,6 +8,7 @@ import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import {
   createSession,
   endSession,
+  getCallingUser,
   getUser,
   hashOneTimeToken,
   isInitialised,
@@ -144,7 +145,7 @@ export async function signOut(db: Db, access: SelfAccess, now: Date) {
     await auditSelf(
       db,
       access,
-      { type: 'auth.sign_out', target: { kind: 'user', id: access.caller.user_id as string } },
+      { type: 'auth.sign_out', target: { kind: 'user', id: getCallingUser(access).id } },
       now,
     );
     return withNotes({ success: true } as const, {

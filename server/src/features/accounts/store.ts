@@ -48,6 +48,11 @@ export const findWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
 export const findApiKey = (db: Db, access: SelfAccess, id: string) =>
   ownApiKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
 
+export const getToken = (db: Db, access: WorkspaceAccess, id: string) =>
+  ownTokens(db, access, new Date(0)).where('credentials.id', '=', id).executeTakeFirstOrThrow();
+export const getWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
+  workspaceKeys(db, access, new Date(0)).where('credentials.id', '=', id).executeTakeFirstOrThrow();
+
 export async function saveCredential(
   db: Db,
   access: WorkspaceAccess,

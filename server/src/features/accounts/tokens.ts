@@ -19,7 +19,8 @@ import {
 } from './contract.ts';
 import {
   findToken,
-  findWorkspaceKey,
+  getToken,
+  getWorkspaceKey,
   listTokens,
   listWorkspaceKeys,
   saveApiKeyRevoked,
@@ -60,7 +61,7 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
       },
       now,
     );
-    const created = presentToken((await findToken(db, access, id)) as CredentialRow);
+    const created = presentToken(await getToken(db, access, id));
     await audit(db, access, { type: 'token.created', target: { kind: 'token', id }, after: created }, now);
     return { ...created, token };
   });
@@ -170,7 +171,7 @@ export async function createWorkspaceKey(
       },
       now,
     );
-    const created = presentWorkspaceKey((await findWorkspaceKey(db, access, id)) as CredentialRow);
+    const created = presentWorkspaceKey(await getWorkspaceKey(db, access, id));
     await audit(
       db,
       access,

@@ -1,4 +1,4 @@
-// The people who use an app, through the API: what is kept of them, what the app's server may do for them, how it ends.
+// Tests app users and their tokens through the API.
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
@@ -83,12 +83,12 @@ describe('createAppUser', () => {
 describe('listAppUsers', () => {
   it('returns the app’s users, newest first, page by page', async () => {
     const place = await world.appOf(owner, workspace);
-    const made: string[] = [];
+    const created: string[] = [];
     for (const name of ['a', 'b', 'c'])
-      made.unshift((await create({ email: `${name}@pages.example` }, place.id)).body.id);
+      created.unshift((await create({ email: `${name}@pages.example` }, place.id)).body.id);
     const first = (await list('?limit=2', place.id)).body;
     const second = (await list(`?limit=2&cursor=${first.next_cursor}`, place.id)).body;
-    expect([...first.items, ...second.items].map((user) => user.id)).toEqual(made);
+    expect([...first.items, ...second.items].map((user) => user.id)).toEqual(created);
     expect([first.has_more, second.has_more, second.next_cursor]).toEqual([true, false, null]);
     const elsewhere = await list(`?limit=2&cursor=${first.next_cursor}`, other.id);
     expect(elsewhere).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
@@ -113,19 +113,19 @@ describe('listAppUsers', () => {
 
 describe('updateAppUser', () => {
   it('changes the fields that are sent and merges data key by key, where null removes a key', async () => {
-    const made = await create({ email: 'ed@customers.example', full_name: 'Ed', data: { a: 1, b: { c: 2 }, d: 3 } });
+    const created = await create({ email: 'ed@customers.example', full_name: 'Ed', data: { a: 1, b: { c: 2 }, d: 3 } });
     world.clock.aheadMs = 1000;
-    const got = await change(made.body.id, { role: 'admin', data: { b: { e: 4 }, d: null, f: false } });
+    const got = await change(created.body.id, { role: 'admin', data: { b: { e: 4 }, d: null, f: false } });
     world.clock.aheadMs = 0;
     const expected = {
-      ...made.body,
+      ...created.body,
       role: 'admin',
       data: { a: 1, b: { e: 4 }, f: false },
       updated_date: got.body.updated_date,
     };
     expect(got).toMatchObject({ status: 200, body: expected });
     expect(got.body).toEqual(expected);
-    expect(got.body.updated_date > made.body.updated_date).toBe(true);
+    expect(got.body.updated_date > created.body.updated_date).toBe(true);
   });
 
   it('reports when nothing changed, and leaves the row untouched', async () => {
@@ -168,17 +168,18 @@ describe('updateAppUser', () => {
 });
 
 describe('tokens', () => {
-  const mint = (id: string, body: object = {}) => world.call('POST', `${at()}/${id}/tokens`, { as: token, body });
+  const createToken = (id: string, body: object = {}) =>
+    world.call('POST', `${at()}/${id}/tokens`, { as: token, body });
   const credentialsOf = (app_user_id: string) =>
     world.db.selectFrom('credentials').where('app_user_id', '=', app_user_id).selectAll().execute();
-  // Known to be a token of ours: refused for its kind and not for being unknown.
+  // A valid token is refused for its kind, not as unknown.
   const isKnown = async (text: string) => (await world.call('GET', '/api/apps', { as: text })).body.code;
 
   it('are valid for an hour, or as long as requested, up to a day', async () => {
     const { id } = (await create({ email: 'joe@customers.example' })).body;
     const lasts = async (body: object) => {
       const before = Date.now();
-      const got = await mint(id, body);
+      const got = await createToken(id, body);
       expect(got.body).toEqual({
         token: expect.stringMatching(/^plu_[0-9A-Za-z]{40}$/),
         expires_at: expect.any(String),
@@ -191,19 +192,19 @@ describe('tokens', () => {
       await lasts({ expires_in_seconds: 60 }),
       await lasts({ expires_in_seconds: 86_400 }),
     ]).toEqual([3_600, 60, 86_400]);
-    expect(faultOf(await mint(id, { expires_in_seconds: 59 })).type).toBe('greater_than_equal');
-    expect(faultOf(await mint(id, { expires_in_seconds: 86_401 })).type).toBe('less_than_equal');
+    expect(faultOf(await createToken(id, { expires_in_seconds: 59 })).type).toBe('greater_than_equal');
+    expect(faultOf(await createToken(id, { expires_in_seconds: 86_401 })).type).toBe('less_than_equal');
   });
 
   it('are refused outside their app, expire, and stop working when their user is deleted', async () => {
     const { id } = (await create({ email: 'kim@customers.example' })).body;
-    const held = (await mint(id, { expires_in_seconds: 60 })).body.token;
-    expect(await isKnown(held)).toBe('credential_kind_not_allowed');
+    const userToken = (await createToken(id, { expires_in_seconds: 60 })).body.token;
+    expect(await isKnown(userToken)).toBe('credential_kind_not_allowed');
     world.clock.aheadMs = 61_000;
-    expect(await isKnown(held)).toBe('credentials_expired');
+    expect(await isKnown(userToken)).toBe('credentials_expired');
     world.clock.aheadMs = 0;
     expect((await world.call('DELETE', `${at()}/${id}`, { as: token })).body).toEqual({ success: true });
-    expect(await isKnown(held)).toBe('credentials_invalid');
+    expect(await isKnown(userToken)).toBe('credentials_invalid');
     expect(await credentialsOf(id)).toEqual([]);
     for (const [method, path] of [
       ['DELETE', id],
@@ -216,8 +217,8 @@ describe('tokens', () => {
 
   it('are purged a day after they expired, not earlier; other credentials stay', async () => {
     const { id } = (await create({ email: 'lee@customers.example' })).body;
-    await mint(id, { expires_in_seconds: 60 });
-    await mint(id, { expires_in_seconds: 86_400 });
+    await createToken(id, { expires_in_seconds: 60 });
+    await createToken(id, { expires_in_seconds: 86_400 });
     const old = await world.token(owner, workspace, { expires_at: new Date(Date.now() - 2 * 86_400_000) });
     const day = 86_400_000;
     await purgeExpiredTokens(world.app.database.db, new Date(Date.now() + day));
@@ -232,11 +233,11 @@ describe('tokens', () => {
 
   it('are not created for a user who is deleted concurrently', async () => {
     const { id } = (await create({ email: 'may@customers.example' })).body;
-    const asked = await Promise.all([
+    const answers = await Promise.all([
       world.call('DELETE', `${at()}/${id}`, { as: token }),
-      ...Array.from({ length: 5 }, () => mint(id)),
+      ...Array.from({ length: 5 }, () => createToken(id)),
     ]);
-    expect(asked.map(({ status }) => status).filter((status) => status !== 200 && status !== 404)).toEqual([]);
+    expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 404)).toEqual([]);
     expect(await credentialsOf(id)).toEqual([]);
   });
 });

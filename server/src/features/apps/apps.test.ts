@@ -1,4 +1,4 @@
-// Apps through the API: making, listing and reading.
+// Tests creating, listing and reading apps through the API.
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 
@@ -153,7 +153,7 @@ describe('listApps', () => {
     expect(names(await list('?search=%25', as))).toEqual(['100%']);
     expect(names(await list('?search=AL', as))).toEqual(['Alpha']);
     for (const sort of ['updated_date', '-updated_date', 'created_date', '-created_date', 'name', '-name']) {
-      const whole = names(await list(`?sort=${sort}`, as));
+      const expected = names(await list(`?sort=${sort}`, as));
       const walked: string[] = [];
       let cursor = '';
       do {
@@ -161,7 +161,7 @@ describe('listApps', () => {
         walked.push(...page.items.map((item: { name: string }) => item.name));
         cursor = page.next_cursor ?? '';
       } while (cursor);
-      expect(walked).toEqual(whole);
+      expect(walked).toEqual(expected);
     }
   });
 

@@ -1,4 +1,4 @@
-// What an app holds and who holds it: changes, trash, shares, files and secrets through the API.
+// Tests changes, trash, shares, files and secrets of apps through the API.
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { createSecrets } from '../../kit/secrets.ts';
@@ -73,8 +73,8 @@ describe('updateApp', () => {
 describe('the trash', () => {
   it('accepts an app once, even if it is deleted three times concurrently', async () => {
     const app = await newApp();
-    const asked = await Promise.all([1, 2, 3].map(() => world.call('DELETE', `/api/apps/${app.id}`, { as })));
-    expect(asked.map((got) => got.status).sort()).toEqual([200, 404, 404]);
+    const answers = await Promise.all([1, 2, 3].map(() => world.call('DELETE', `/api/apps/${app.id}`, { as })));
+    expect(answers.map((got) => got.status).sort()).toEqual([200, 404, 404]);
   });
 
   it('hides an app at once and restores it unchanged', async () => {
@@ -113,9 +113,9 @@ describe('shares', () => {
     const remove = () => world.call('DELETE', `/api/apps/${app.id}/shares/${guest.email}`, { as });
     expect((await remove()).body).toEqual({ success: true });
     expect(await remove()).toMatchObject({ status: 404, body: { code: 'share_not_found' } });
-    // A guest without a share leaves the workspace, and their tokens end, also when they come back.
-    const gone = () => world.call('GET', '/api/apps', { as: token });
-    expect(await gone()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
+    // A guest without a share leaves the workspace. Their tokens stay invalid even if they return.
+    const listAsGuest = () => world.call('GET', '/api/apps', { as: token });
+    expect(await listAsGuest()).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
     const log = await world.call('GET', '/api/workspace/audit-log?type=member.removed', { as });
     expect(log.body.items[0]).toMatchObject({ before: { email: guest.email } });
   });

@@ -1,4 +1,4 @@
-// What an installation says of itself, and how it answers what is no operation at all.
+// Tests health checks, metrics, the OpenAPI document, and answers to unknown paths.
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
@@ -26,7 +26,7 @@ describe('live and ready', () => {
       .insertInto('migrations' as never)
       .values({ name: 'x', checksum: 'x' } as never)
       .execute();
-    expect((await world.call('GET', '/readyz')).status).toBe(200); // a later release's migration does no harm
+    expect((await world.call('GET', '/readyz')).status).toBe(200); // a migration of a later release is not an error
     const name = '0003_folders.sql';
     const row = await world.db
       .deleteFrom('migrations' as never)

@@ -1,5 +1,5 @@
-// The way out and back: an export holds everything but what it says it leaves out, and a round trip changes nothing but
-// ids and dates (docs/contract.md §2.1).
+// Tests export and import: an archive contains everything but what it lists as left out, and a round trip changes only
+// ids and dates.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,8 @@ import { startWorld } from '../../../test/support/world.ts';
 import { grant, releaseExpired, reserve, settle } from '../../core/credits/reservations.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { newId } from '../../kit/ids.ts';
-import { importWorkspace, writeExport } from './export.ts';
+import { writeExport } from './export.ts';
+import { importWorkspace } from './import.ts';
 import { omittedTables, parts } from './parts.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'plinth-export-'));
@@ -24,7 +25,7 @@ const runJobs = async () => {
   for (const job of world.app.background.jobs) await job.run(world.app.database.db, world.clock.now());
 };
 
-// A workspace with something in every part.
+// A workspace with rows in every part of the archive.
 const guest = await world.member(workspace, 'guest', 'guest@example.com');
 const app = await send('POST', '/api/apps', { name: 'Shop', user_description: 'with "quotes" and ünicode' });
 await send('PUT', `/api/apps/${app.id}/shares/${guest.email}`, { role: 'viewer' });
@@ -55,10 +56,10 @@ await send('POST', `/api/app-folders/${below.id}/items`, { app_ids: [app.id] });
 const agent = await send('POST', '/api/agents', { name: 'Guide', instructions: 'Be kind.' });
 const conversation = await send('POST', `/api/agents/${agent.id}/conversations`, { metadata: { from: ['test'] } });
 const dated = { workspace_id: workspace, id: newId(), created_date: new Date() };
-const said = { conversation_id: conversation.id, position: 1, role: 'user', content: 'Hello' } as const;
+const message = { conversation_id: conversation.id, position: 1, role: 'user', content: 'Hello' } as const;
 await world.db
   .insertInto('agent_messages')
-  .values({ ...dated, ...said, file_urls: ['https://example.com/"a,b"'], updated_date: new Date() })
+  .values({ ...dated, ...message, file_urls: ['https://example.com/"a,b"'], updated_date: new Date() })
   .execute();
 const known = { app_id: agent.id, user_id: guest.id, content: 'likes tea' };
 await world.db
@@ -181,10 +182,10 @@ describe('records', () => {
     const { schema } = (await world.call('GET', `${at}/entity-schemas/Task`, { as: token })).body;
     expect(Object.keys(schema)).toEqual(['name', 'properties', 'unique', 'rls']);
     const mine = (await world.call('GET', `${at}/entities/Task`, { as: token })).body.items;
-    expect(mine).toEqual([task]); // its id too: fields of other records may name it
+    expect(mine).toEqual([task]); // with the same id, because other records may refer to it
     const people = (await world.call('GET', `${at}/users`, { as: token })).body.items;
-    const made = await world.call('POST', `${at}/users/${people[0].id}/tokens`, { as: token, body: {} });
-    const theirs = await world.call('GET', `${at}/entities/Task`, { as: made.body.token });
+    const created = await world.call('POST', `${at}/users/${people[0].id}/tokens`, { as: token, body: {} });
+    const theirs = await world.call('GET', `${at}/entities/Task`, { as: created.body.token });
     expect(theirs.body.items).toMatchObject([{ code: 'B', created_by_id: people[0].id }]);
     world.clock.aheadMs = 61_000;
     await runJobs();
@@ -224,7 +225,7 @@ describe('a hostile archive', () => {
     };
     const into = async (table: string, row: Row) =>
       importWorkspace(world.db, await hostile(table, row), asExported, new Date());
-    await expect(into('memberships', membership)).rejects.toThrow(); // it lands in the new workspace, where the guest already is
+    await expect(into('memberships', membership)).rejects.toThrow(); // the row goes to the new workspace, where the guest already is a member
     const members = await world.db.selectFrom('memberships').where('workspace_id', '=', victim).selectAll().execute();
     expect(members.map((each) => each.user_id)).toEqual([owner.id]);
     await expect(into('memberships', { ...membership, user_id: newId() })).rejects.toThrow(
@@ -332,9 +333,9 @@ it('imported webhooks are disabled and have no secret, and their sequence number
   const as = await world.token(owner, from);
   const { id } = (await world.call('POST', '/api/agents', { as, body: { name: 'Guide' } })).body;
   const sent = { target_url: 'https://hook.example.com/', events: ['message.created'], description: 'mine' };
-  const made = (await world.call('POST', `/api/agents/${id}/webhooks`, { as, body: sent })).body;
-  await world.call('PATCH', `/api/agents/${id}/webhooks/${made.id}`, { as, body: { signing: 'rotate' } });
-  await sql`update webhook_sequences set last_sequence = 41 where webhook_id = ${made.id}`.execute(world.db);
+  const created = (await world.call('POST', `/api/agents/${id}/webhooks`, { as, body: sent })).body;
+  await world.call('PATCH', `/api/agents/${id}/webhooks/${created.id}`, { as, body: { signing: 'rotate' } });
+  await sql`update webhook_sequences set last_sequence = 41 where webhook_id = ${created.id}`.execute(world.db);
   const file = join(folder, 'webhooks.tar.gz');
   await writeExport(world.db, from, file, new Date());
   const [row] = (await readArchive(file)).tables.get('webhooks') ?? [];
@@ -346,7 +347,7 @@ it('imported webhooks are disabled and have no secret, and their sequence number
   const path = `/api/agents/${agent.id}/webhooks`;
   const [webhook] = (await world.call('GET', path, { as: token })).body;
   expect(webhook).toMatchObject({ ...sent, has_secret: false, disabled_at: expect.any(String) });
-  expect(webhook.id).not.toBe(made.id);
+  expect(webhook.id).not.toBe(created.id);
   const message = {
     id: newId(),
     role: 'user',
@@ -355,9 +356,9 @@ it('imported webhooks are disabled and have no secret, and their sequence number
     created_date: '',
     updated_date: '',
   } as const;
-  const told = { workspace_id, agent_id: agent.id, conversation_id: newId() };
+  const source = { workspace_id, agent_id: agent.id, conversation_id: newId() };
   const data = { message, user: { id: owner.id, email: owner.email } };
-  await world.app.publish(world.app.database.db, 'message.created', { ...told, data }, new Date());
+  await world.app.publish(world.app.database.db, 'message.created', { ...source, data }, new Date());
   while ((await world.app.background.dispatch(world.app.database.db, new Date())) > 0);
   const log = (await world.call('GET', `${path}/${webhook.id}/deliveries`, { as: token })).body.items;
   expect(log).toMatchObject([{ sequence: 42, status: 'missed' }]);

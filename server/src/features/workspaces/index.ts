@@ -7,7 +7,7 @@ import { removeExpiredExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
 import type { WorkspaceDeps } from './workspace.ts';
 
-export { importWorkspace } from './export.ts';
+export { importWorkspace } from './import.ts';
 
 /** `seal` is the audit log's: an export seals the log first, so that the archive contains every entry up to its start. */
 export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; seal(db: Db): Promise<number> }) => ({

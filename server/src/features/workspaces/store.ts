@@ -21,6 +21,9 @@ export function listOperatorWorkspaces(db: Db, access: SelfAccess, limit: number
 export const findOperatorWorkspace = (db: Db, access: SelfAccess, id: string) =>
   selectAllWorkspaces(db, access).where('workspaces.id', '=', idOrNull(id)).executeTakeFirst();
 
+export const getOperatorWorkspace = (db: Db, access: SelfAccess, id: string) =>
+  selectAllWorkspaces(db, access).where('workspaces.id', '=', id).executeTakeFirstOrThrow();
+
 // ---- exports
 
 export async function insertExport(db: Db, access: WorkspaceAccess, id: string, now: Date): Promise<void> {

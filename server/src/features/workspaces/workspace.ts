@@ -5,6 +5,7 @@ import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { presentLedgerRow } from '../../core/credits/ledger.ts';
 import { grant, syncPoolLimit } from '../../core/credits/reservations.ts';
+import { getCallingUser } from '../../core/identity/accounts.ts';
 import { insertWorkspace } from '../../core/identity/users.ts';
 import { getWorkspaceRow, graceDays, saveWorkspace } from '../../core/identity/workspaces.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -18,7 +19,7 @@ import {
   presentWorkspace,
   type WorkspaceRow,
 } from './contract.ts';
-import { findOperatorWorkspace } from './store.ts';
+import { getOperatorWorkspace } from './store.ts';
 
 export interface WorkspaceDeps {
   readonly defaultPlan: Plan;
@@ -40,7 +41,11 @@ export async function createWorkspace(
     throw new Problem('forbidden', 'operator_required', 'Only operators can create workspaces on this installation.');
   }
   return transaction(db, async (db) => {
-    const id = await insertWorkspace(db, { ...input, plan: deps.defaultPlan, owner_id: caller.user_id as string }, now);
+    const id = await insertWorkspace(
+      db,
+      { ...input, plan: deps.defaultPlan, owner_id: getCallingUser(access).id },
+      now,
+    );
     const owner = issueForNewWorkspace(access, id, deps.defaultPlan);
     await audit(db, owner, { type: 'workspace.created', target: { kind: 'workspace', id }, after: input }, now);
     return presentWorkspace(await getWorkspaceRow(db, owner), 'owner');
@@ -113,7 +118,7 @@ export async function updateOperatorWorkspace(
       },
       now,
     );
-    return presentOperatorWorkspace((await findOperatorWorkspace(db, access, workspace.id)) as OperatorWorkspaceRow);
+    return presentOperatorWorkspace(await getOperatorWorkspace(db, access, workspace.id));
   });
 }
 

@@ -1,4 +1,4 @@
-// Workspaces, plans and operators through the API (docs/contract.md §2.1, §2.6).
+// Tests workspaces, plans and operator operations through the API (docs/api/workspaces.md).
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
@@ -17,8 +17,8 @@ describe('workspaces', () => {
   it('are created, listed and read; a token is confined to its own', async () => {
     const person = await world.person('makes@example.com');
     const headers = await sessionOf(person);
-    const made = await world.call('POST', '/api/workspaces', { headers, body: { name: 'New', country_code: 'DE' } });
-    expect(made.body).toMatchObject({
+    const created = await world.call('POST', '/api/workspaces', { headers, body: { name: 'New', country_code: 'DE' } });
+    expect(created.body).toMatchObject({
       name: 'New',
       plan: 'enterprise',
       role: 'owner',
@@ -35,9 +35,9 @@ describe('workspaces', () => {
     expect((await keyed('Third')).body.code).toBe('idempotency_conflict');
     const names = (got: { body: { items: { name: string }[] } }) => got.body.items.map((item) => item.name);
     expect(names(await world.call('GET', '/api/workspaces', { headers }))).toEqual(['New', 'Second']);
-    const token = await world.token(person, made.body.id);
+    const token = await world.token(person, created.body.id);
     expect(names(await world.call('GET', '/api/workspaces', { as: token }))).toEqual(['New']);
-    expect((await world.call('GET', '/api/workspace', { as: token })).body).toMatchObject({ id: made.body.id });
+    expect((await world.call('GET', '/api/workspace', { as: token })).body).toMatchObject({ id: created.body.id });
   });
 
   it('are created by operators only if the installation is configured so', async () => {
@@ -80,8 +80,8 @@ describe('workspaces', () => {
     expect((await remove('doomed')).body.detail).toEqual([
       expect.objectContaining({ loc: ['body', 'confirm_name'], type: 'value_error' }),
     ]);
-    const gone = await remove('Doomed');
-    expect(new Date(gone.body.purge_at).getTime()).toBeCloseTo(Date.now() + 30 * 24 * 60 * 60 * 1000, -5);
+    const deleted = await remove('Doomed');
+    expect(new Date(deleted.body.purge_at).getTime()).toBeCloseTo(Date.now() + 30 * 24 * 60 * 60 * 1000, -5);
     expect((await world.call('GET', `/api/apps/${app.id}`, { as: token })).status).toBe(404);
     expect(await world.call('GET', '/api/workspace', { as: token })).toMatchObject({
       status: 404,
