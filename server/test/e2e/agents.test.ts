@@ -79,16 +79,16 @@ it('the turn continues when the API is killed during a reply, and another API re
   model.behave('slow');
   const path = await createChat('API killed');
   const c = await startApi();
-  const watched = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
-  const { id } = await watched.until('message.delta');
+  const streamed = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
+  const { id } = await streamed.until('message.delta');
   const exited = once(c.child, 'exit');
   c.child.kill('SIGKILL');
-  await Promise.all([exited, watched.ended]);
+  await Promise.all([exited, streamed.ended]);
   model.behave('well');
   const headers = { 'last-event-id': id as string };
   const again = await stream(b.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
   await again.until('message.completed');
-  const texts = [...watched.events, ...again.events].filter(({ event }) => event === 'message.delta');
+  const texts = [...streamed.events, ...again.events].filter(({ event }) => event === 'message.delta');
   expect(texts.map(({ data }) => data.text).join('')).toBe(words);
   await expectCompleteTurn(path);
 });
@@ -99,14 +99,14 @@ it('an API that is stopped ends open answers with 503, and the turn continues', 
   const path = await createChat('API stopped');
   const c = await startApi();
   const headers = { 'idempotency-key': 'moved' };
-  const watched = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
-  await watched.until('message.delta');
+  const streamed = await stream(c.url, `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
+  await streamed.until('message.delta');
   const waiting = call(c.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
   await new Promise((resolve) => setTimeout(resolve, 500)); // it has arrived and is waiting
   const exited = once(c.child, 'exit');
   c.child.kill('SIGTERM');
   expect(await waiting).toMatchObject({ status: 503, body: { code: 'service_unavailable', retry_safe: true } });
-  expect((await watched.until('error')).data).toMatchObject({ code: 'service_unavailable' });
+  expect((await streamed.until('error')).data).toMatchObject({ code: 'service_unavailable' });
   expect(await exited).toEqual([0, null]);
   model.behave('well');
   const got = await call(b.url, 'POST', `${path}/messages`, { as: token, body: { content: 'Hello' }, headers });
@@ -116,8 +116,8 @@ it('an API that is stopped ends open answers with 503, and the turn continues', 
 it('another worker runs the turn again when the worker is killed during a reply, and the stream is reset', async () => {
   model.behave('slow');
   const path = await createChat('Worker killed');
-  const watched = await stream(a.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
-  await watched.until('message.delta');
+  const streamed = await stream(a.url, `${path}/messages`, { as: token, body: { content: 'Hello' } });
+  await streamed.until('message.delta');
   const { rows } = await sql<{ holder: string }>`select holder from worker_slots s
     join agent_turns t on t.claimed_slot = s.slot`.execute(db);
   const pid = Number(rows[0]?.holder.split(':').at(-1));
@@ -127,10 +127,10 @@ it('another worker runs the turn again when the worker is killed during a reply,
   process.kill(pid, 'SIGKILL');
   await exited;
   model.behave('well');
-  await watched.until('message.completed');
-  const names = watched.events.map(({ event }) => event);
+  await streamed.until('message.completed');
+  const names = streamed.events.map(({ event }) => event);
   expect(names.filter((name) => name === 'message.reset').length).toBe(1);
-  const since = watched.events.slice(names.indexOf('message.reset'));
+  const since = streamed.events.slice(names.indexOf('message.reset'));
   const texts = since.filter(({ event }) => event === 'message.delta');
   expect(texts.map(({ data }) => data.text).join('')).toBe(words);
   await expectCompleteTurn(path);

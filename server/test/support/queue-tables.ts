@@ -51,7 +51,7 @@ export async function createTestQueue() {
     owners,
     errors,
     stopAll,
-    queueOf: (options: Partial<Queue<TestJob>> = {}): Queue<TestJob> => ({
+    buildQueue: (options: Partial<Queue<TestJob>> = {}): Queue<TestJob> => ({
       name: 'jobs',
       owner: 'owner_id',
       concurrency: 10,

@@ -16,7 +16,7 @@ export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, no
     const app = await insertApp(db, access, { ...kind, ...fields, user_description: description }, now);
     await saveAgent(db, app, { instructions, model });
     const after = { name: app.name, app_type: app.app_type, visibility: app.visibility };
-    await audit(db, access, { type: 'app.created', target: targetOf(app), app_id: app.id, after }, now);
+    await audit(db, access, { type: 'app.created', target: toAuditTarget(app), app_id: app.id, after }, now);
     return presentAgent(app, { instructions, model });
   });
 }
@@ -43,7 +43,7 @@ export function changeAgent(db: Db, access: AppAccess, change: AgentChange, now:
     const after = { ...appChange, ...settingsChange };
     const all: Record<string, unknown> = { ...app, ...previous };
     const before = Object.fromEntries(Object.keys(after).map((field) => [field, all[field]]));
-    await audit(db, access, { type: 'app.updated', target: targetOf(app), app_id: app.id, before, after }, now);
+    await audit(db, access, { type: 'app.updated', target: toAuditTarget(app), app_id: app.id, before, after }, now);
     return presentAgent({ ...row, owner_email: app.owner_email }, { instructions, model });
   });
 }
@@ -54,9 +54,9 @@ export function deleteAgent(db: Db, access: AppAccess, now: Date) {
   return transaction(db, async (db) => {
     await trashApp(db, access, now);
     const before = { name: app.name };
-    await audit(db, access, { type: 'app.deleted', target: targetOf(app), app_id: app.id, before }, now);
+    await audit(db, access, { type: 'app.deleted', target: toAuditTarget(app), app_id: app.id, before }, now);
     return { success: true } as const;
   });
 }
 
-const targetOf = (app: AppRow) => ({ kind: 'app', id: app.id });
+const toAuditTarget = (app: AppRow) => ({ kind: 'app', id: app.id });

@@ -331,11 +331,11 @@ describe('sendAgentMessage', () => {
   it('streams a comment every 15 s while there is no event', async () => {
     model.behave('silent');
     const path = await createChat();
-    const watched = await streamReply(path, 'Hello');
-    await watched.until('message.created');
+    const streamed = await streamReply(path, 'Hello');
+    await streamed.until('message.created');
     world.clock.aheadMs = 16_000;
-    await watched.until(':');
-    watched.close();
+    await streamed.until(':');
+    streamed.close();
   });
 
   it('resumes a stream after Last-Event-ID, without repeating events or adding a message', async () => {
@@ -413,21 +413,21 @@ describe('sendAgentMessage', () => {
     model.behave('slow');
     model.script(() => ({ text: 'one two three' }));
     const path = await createChat();
-    const watched = await streamReply(path, 'Hello');
-    await watched.until('message.delta');
+    const streamed = await streamReply(path, 'Hello');
+    await streamed.until('message.delta');
     world.clock.aheadMs = 5 * 60_000 + 1;
-    expect((await watched.until('error')).data).toMatchObject({ code: 'reply_timeout', status: 504 });
+    expect((await streamed.until('error')).data).toMatchObject({ code: 'reply_timeout', status: 504 });
     model.behave('well');
-    const again = await streamReply(path, 'Hello', { 'last-event-id': watched.events.at(-2)?.id as string });
+    const again = await streamReply(path, 'Hello', { 'last-event-id': streamed.events.at(-2)?.id as string });
     expect((await again.until('message.completed')).data.content).toBe('one two three');
   });
 
   it('continues the turn when the client disconnects', async () => {
     model.behave('slow');
     const path = await createChat();
-    const watched = await streamReply(path, 'Hello');
-    await watched.until('message.created');
-    watched.close();
+    const streamed = await streamReply(path, 'Hello');
+    await streamed.until('message.created');
+    streamed.close();
     model.behave('well');
     await expect.poll(() => listContents(path)).toEqual(['user: Hello', 'assistant: Good morning to you.']);
     expect(await reservationsOf(path)).toMatchObject([{ state: 'settled' }]);
@@ -609,12 +609,12 @@ describe('sendAgentMessage', () => {
       expect(got.status).toBe(402);
       model.behave('slow');
       const busy = await createChat();
-      const watched = await streamReply(busy, 'Hello');
-      await watched.until('message.created');
+      const streamed = await streamReply(busy, 'Hello');
+      await streamed.until('message.created');
       const away = await call(beside.url, 'POST', `${busy}/messages`, { as: token, body: { content: 'Hello' } });
       expect(away.status).toBe(503);
       model.behave('well');
-      await watched.ended;
+      await streamed.ended;
     });
   });
 

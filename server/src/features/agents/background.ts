@@ -12,9 +12,9 @@ import { newId } from '../../kit/ids.ts';
 import { toStorableText } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { AgentSettings, ConversationRow, MemoryRow } from './contract.ts';
-import { creditsFor, historyLimits, type TurnDeps, toMessageEvent, toTokens, turnQueue } from './conversation.ts';
+import { computeCredits, historyLimits, type TurnDeps, toMessageEvent, toTokens, turnQueue } from './conversation.ts';
 import { createMemoryTools } from './memory.ts';
-import { topicOf } from './reply.ts';
+import { toTurnTopic } from './reply.ts';
 import { findAgent } from './store/agents.ts';
 import { findConversationById } from './store/conversations.ts';
 import { insertDeltas, removeOldDeltas } from './store/deltas.ts';
@@ -49,12 +49,12 @@ export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
     // Not retried here: the caller gets the problem and may send the message again.
     if (answer.outcome === 'unavailable') return { error: `the model is unavailable: ${answer.reason}` };
     const reply = { ...answer, usage: toValidUsage(answer.usage) };
-    const cost = creditsFor(countTokens(reply, context));
+    const cost = computeCredits(countTokens(reply, context));
     return {
       record: async (db) => {
         const now = deps.clock.now();
         await storeReply(db, turn, context, reply, deps, now);
-        await settle(db, reservationOf(turn), cost, now);
+        await settle(db, toReservation(turn), cost, now);
         await memoryTools.save(db, now);
       },
     };
@@ -62,12 +62,12 @@ export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
   async onDeadLetter(db, turn) {
     const now = deps.clock.now();
     await saveTurnEnd(db, turn, null, now);
-    await refund(db, reservationOf(turn), now);
-    afterCommit(db, () => deps.wake.notify(topicOf(turn.id)));
+    await refund(db, toReservation(turn), now);
+    afterCommit(db, () => deps.wake.notify(toTurnTopic(turn.id)));
   },
 });
 
-const reservationOf = ({ workspace_id, reservation_id }: TurnRow) => ({ workspace_id, id: reservation_id });
+const toReservation = ({ workspace_id, reservation_id }: TurnRow) => ({ workspace_id, id: reservation_id });
 
 interface TurnContext {
   readonly conversation: ConversationRow;
@@ -154,7 +154,7 @@ async function storeReply(
   await deps.publish(db, 'message.created', event, now);
   await deps.publish(db, 'message.completed', event, now);
   await saveTurnEnd(db, turn, message.id, now);
-  afterCommit(db, () => deps.wake.notify(topicOf(turn.id)));
+  afterCommit(db, () => deps.wake.notify(toTurnTopic(turn.id)));
 }
 
 /** Removes characters that the database can't store. */
@@ -186,7 +186,7 @@ function writeDeltas(db: AnyDb, turn: TurnRow, { wake, clock }: TurnQueueDeps) {
     const deltas = waiting.splice(0);
     await insertDeltas(db, turn, seq, toStorable(deltas), clock.now());
     seq += deltas.length;
-    wake.notify(topicOf(turn.id));
+    wake.notify(toTurnTopic(turn.id));
   };
   const next = () => {
     writing ??= write()

@@ -118,7 +118,7 @@ async function admitTurn(
     reference_id: message_id,
     leaseMs: reservationMs,
   };
-  const amount = creditsFor(await estimateTokens(db, conversation, content));
+  const amount = computeCredits(await estimateTokens(db, conversation, content));
   const reservation = await reserve(db, { ...spend, operation: 'sendAgentMessage', amount }, now);
   if (!access.is_model_available) throw modelUnavailable(true);
   if (isBusy)
@@ -131,7 +131,7 @@ async function admitTurn(
 }
 
 /** One credit per 10,000 tokens, at least 0.2 (docs/api/credits.md). */
-export const creditsFor = (tokens: number): number => Math.max(0.2, tokens / 10_000);
+export const computeCredits = (tokens: number): number => Math.max(0.2, tokens / 10_000);
 
 /** An estimate: four characters per token. */
 export const toTokens = (characters: number): number => Math.ceil(characters / 4);

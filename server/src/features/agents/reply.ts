@@ -24,7 +24,7 @@ export interface ReplyDeps extends TurnDeps {
 }
 
 /** The wake-up topic of a turn. */
-export const topicOf = (turnId: string): string => `turn:${turnId}`;
+export const toTurnTopic = (turnId: string): string => `turn:${turnId}`;
 
 const maxWaitMs = 5 * 60 * 1000;
 const pingMs = 15 * 1000;
@@ -109,13 +109,13 @@ async function* followTurn(
   closed: AbortSignal,
 ): AsyncGenerator<StreamEvent | StreamFailure> {
   const idle = new WakeableSleep();
-  const unlisten = wake.listen(topicOf(turn.id), idle.wake);
+  const unlisten = wake.listen(toTurnTopic(turn.id), idle.wake);
   const startedAt = clock.now().getTime();
   const stop = AbortSignal.any([closed, ending]);
   let position = from ?? startPosition;
   let lastEventAt = startedAt;
   try {
-    if (from === undefined) yield* createdEvent(db, turn, access);
+    if (from === undefined) yield* readCreatedEvent(db, turn, access);
     while (!closed.aborted) {
       const progress = await findProgress(db, turn, position).catch(toUnknownProgress);
       if (progress === undefined) return yield { problem: messageDeleted() };
@@ -131,7 +131,7 @@ async function* followTurn(
         lastEventAt = clock.now().getTime();
       }
       if (progress !== 'unknown' && !progress.is_running)
-        return yield await finalEvent(db, turn, access, progress.reply_id, position, hasIdempotencyKey);
+        return yield await readFinalEvent(db, turn, access, progress.reply_id, position, hasIdempotencyKey);
       if (ending.aborted) return yield { problem: serverRestarting(hasIdempotencyKey) };
       const now = clock.now().getTime();
       if (now - startedAt >= maxWaitMs) return yield { problem: replyTimeout(turn, hasIdempotencyKey) };
@@ -152,7 +152,11 @@ function toUnknownProgress(error: unknown): 'unknown' {
   return 'unknown';
 }
 
-async function* createdEvent(db: Db, turn: TurnRow, { conversation }: ConversationAccess): AsyncGenerator<StreamEvent> {
+async function* readCreatedEvent(
+  db: Db,
+  turn: TurnRow,
+  { conversation }: ConversationAccess,
+): AsyncGenerator<StreamEvent> {
   const message = await findMessage(db, conversation, turn.message_id);
   if (message !== undefined) yield { event: 'message.created', position: startPosition, data: presentMessage(message) };
 }
@@ -162,7 +166,7 @@ const toStreamEvent = (position: StreamPosition, delta: ReplyDelta): StreamEvent
     ? { event: 'tool_call', position, data: delta.tool_call }
     : { event: 'message.delta', position, data: delta };
 
-async function finalEvent(
+async function readFinalEvent(
   db: Db,
   turn: TurnRow,
   { conversation }: ConversationAccess,

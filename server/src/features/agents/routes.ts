@@ -239,8 +239,8 @@ function sendAgentMessage(deps: AgentDeps): Route {
           : await rejoinTurn(db, access, left.turnId, body, now);
       return answer(turn, access, headers, left?.position);
     },
-    resume: async ({ db, access, headers, now }, begun) => {
-      const { turn_id } = begun as { turn_id: string };
+    resume: async ({ db, access, headers, now }, saved) => {
+      const { turn_id } = saved as { turn_id: string };
       const left = parseLastEventId(headers['last-event-id'], turn_id); // checked before the turn is run, and paid for, again
       return answer(await resumeTurn(db, access, turn_id, deps, now), access, headers, left?.position);
     },

@@ -9,7 +9,7 @@ export interface Tool {
   readonly description: string;
   readonly parameters: z.ZodType;
   /** Returns the result for the model. An error it throws is passed to the model, which continues. */
-  run(input: never): Promise<string>;
+  run(input: unknown): Promise<string>;
 }
 
 export interface ToolCall {
@@ -149,7 +149,7 @@ async function reply(
 }
 
 const toSdkTool = ({ description, parameters, run }: Tool) =>
-  tool({ description, inputSchema: parameters, execute: (input: unknown) => run(input as never) });
+  tool({ description, inputSchema: parameters, execute: run });
 
 /** Collects a reply from the parts of its stream. */
 class ReplyBuilder {
@@ -240,7 +240,7 @@ function classifyError(error: unknown): UnavailableReply['reason'] {
     if (error.statusCode === undefined) return 'unreachable';
     return error.statusCode < 400 ? 'cut' : 'refused';
   }
-  const { name } = error as Error;
+  const name = error instanceof Error ? error.name : '';
   if (name === 'AbortError' || name === 'TimeoutError') return 'timeout';
   if (name.startsWith('AI_')) return 'malformed';
   return 'cut';

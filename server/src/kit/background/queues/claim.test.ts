@@ -5,7 +5,7 @@ import { createTestQueue, type TestJob } from '../../../../test/support/queue-ta
 import { newId } from '../../ids.ts';
 import { readQueueDepth } from './queue.ts';
 
-const { db, owners, queueOf, start, enqueue, effects } = await createTestQueue();
+const { db, owners, buildQueue, start, enqueue, effects } = await createTestQueue();
 const countUnfinished = async () => {
   const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
   return due + running;
@@ -36,8 +36,8 @@ describe('global limits', () => {
       globalLimits: { concurrencyKey: 'concurrency_key', perKey: 100 },
       run,
     };
-    start(queueOf(queue), 0);
-    start(queueOf(queue), 1);
+    start(buildQueue(queue), 0);
+    start(buildQueue(queue), 1);
     await expect.poll(countUnfinished).toBe(0);
     expect([...most.values()]).toEqual([3, 3]);
   });
@@ -45,8 +45,8 @@ describe('global limits', () => {
   it('without global limits, perOwner applies to each process', async () => {
     for (let n = 0; n < 60; n += 1) await enqueue(String(n));
     const { most, run } = createMeter(({ owner_id }) => owner_id);
-    start(queueOf({ perOwner: 3, run }), 0);
-    start(queueOf({ perOwner: 3, run }), 1);
+    start(buildQueue({ perOwner: 3, run }), 0);
+    start(buildQueue({ perOwner: 3, run }), 1);
     await expect.poll(countUnfinished).toBe(0);
     expect(most.get(owners[0])).toBeGreaterThan(3);
     expect(most.get(owners[0])).toBeLessThanOrEqual(6);
@@ -65,8 +65,8 @@ describe('global limits', () => {
         return outcome;
       },
     };
-    start(queueOf(queue), 0);
-    start(queueOf(queue), 1);
+    start(buildQueue(queue), 0);
+    start(buildQueue(queue), 1);
     await expect.poll(countUnfinished).toBe(0);
     expect(most.get('busy')).toBe(4);
     expect(new Set(seen).size).toBe(81);
@@ -76,7 +76,7 @@ describe('global limits', () => {
   it('a row claimed by another process counts towards its concurrency key until the claim is released', async () => {
     for (let n = 0; n < 5; n += 1) await enqueue(String(n), { concurrency_key: 'concurrency_key' });
     await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what in ('0', '1')`.execute(db);
-    start(queueOf({ globalLimits: { concurrencyKey: 'concurrency_key', perKey: 2 } }), 0);
+    start(buildQueue({ globalLimits: { concurrencyKey: 'concurrency_key', perKey: 2 } }), 0);
     await enqueue('other', { concurrency_key: 'another', owner: owners[1] });
     await expect.poll(effects).toEqual(['other']);
     await sql`update jobs set claimed_slot = null, claimed_epoch = null`.execute(db);
@@ -102,7 +102,7 @@ it('claims the rows of the worked example in claim.ts', async () => {
     return stopped.promise;
   };
   start(
-    queueOf({ perOwner: 2, globalLimits: { concurrencyKey: 'concurrency_key', perKey: 3 }, timeoutMs: 60_000, run }),
+    buildQueue({ perOwner: 2, globalLimits: { concurrencyKey: 'concurrency_key', perKey: 3 }, timeoutMs: 60_000, run }),
   );
   await expect.poll(() => claimed.toSorted()).toEqual(['1', '2', '4', '7']);
   await new Promise((resolve) => setTimeout(resolve, 300)); // later claims find nothing more
@@ -116,7 +116,7 @@ describe('load', () => {
     const loads: number[] = [];
     const notes: (string | null)[] = [];
     start(
-      queueOf({
+      buildQueue({
         load: async (_db, rows) => {
           loads.push(rows.length);
           return rows.map((row) => ({ ...row, note: `for ${row.what}` }));
@@ -137,7 +137,7 @@ describe('load', () => {
     await enqueue('patient');
     let failures = 0;
     start(
-      queueOf({
+      buildQueue({
         load: async (_db, rows) => {
           failures += 1;
           if (failures < 3) throw new Error('not now');

@@ -6,7 +6,7 @@ import { createTestQueue } from '../../../../test/support/queue-tables.ts';
 import type { AnyDb } from '../../db/database.ts';
 import { type Outcome, readQueueDepth } from './queue.ts';
 
-const { db, owners, queueOf, start, enqueue, effects, findRow } = await createTestQueue();
+const { db, owners, buildQueue, start, enqueue, effects, findRow } = await createTestQueue();
 const outcomeColumns = { note: 'text', tries: 'integer' };
 const countUnfinished = async () => {
   const { due, running } = await readQueueDepth({ name: 'jobs' }, db);
@@ -31,7 +31,7 @@ it('an outcome sets the columns of its row; rows without such an outcome keep th
   await enqueue('left');
   await sql`update jobs set note = 'before', tries = 7`.execute(db);
   start(
-    queueOf({
+    buildQueue({
       outcomeColumns,
       run: async ({ what }) => (what === 'set' ? { columns: { note: 'after', tries: 8 } } : {}),
     }),
@@ -44,7 +44,9 @@ it('an outcome sets the columns of its row; rows without such an outcome keep th
 it('a failed run sets no columns', async () => {
   await enqueue('bad');
   await sql`update jobs set note = 'before'`.execute(db);
-  start(queueOf({ outcomeColumns, retryMs: () => undefined, run: () => Promise.reject(new Error('cannot be done')) }));
+  start(
+    buildQueue({ outcomeColumns, retryMs: () => undefined, run: () => Promise.reject(new Error('cannot be done')) }),
+  );
   await expect.poll(async () => (await findRow('bad')).failed_at).not.toBeNull();
   expect(await findRow('bad')).toMatchObject({ note: 'before', last_error: 'cannot be done' });
 });
@@ -58,7 +60,7 @@ it('runs that end together are completed by few commits, each with its own outco
   }));
   for (let n = 0; n < 9; n += 1) await enqueue(String(n), { owner: owners[n % 3] as string });
   start(
-    queueOf({
+    buildQueue({
       outcomeColumns,
       run,
       recordAll: async (_db: AnyDb, results: readonly string[]) => void recorded.push([...results]),
@@ -83,7 +85,7 @@ it('an outcome that cannot be written fails alone: the rest of its batch is comp
   const recordAll = async (db: AnyDb, results: readonly string[]) => {
     for (const what of results) await sql`insert into effects (what) values (${what})`.execute(db);
   };
-  start(queueOf({ outcomeColumns, run, recordAll, retryMs: () => undefined }));
+  start(buildQueue({ outcomeColumns, run, recordAll, retryMs: () => undefined }));
   await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).failed).toBe(1);
   await expect.poll(countUnfinished).toBe(0);
   expect(await findRow('4')).toMatchObject({
@@ -101,7 +103,7 @@ it('a result that recordAll cannot write fails alone too, and the others are kep
     for (const what of results) await sql`insert into effects (what) values (${what})`.execute(db);
     if (results.includes('2')) throw new Error('not the second');
   };
-  start(queueOf({ outcomeColumns, run, recordAll, retryMs: () => undefined }));
+  start(buildQueue({ outcomeColumns, run, recordAll, retryMs: () => undefined }));
   await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).failed).toBe(1);
   await expect.poll(countUnfinished).toBe(0);
   expect(await findRow('2')).toMatchObject({ note: null, last_error: 'not the second' });
@@ -117,7 +119,7 @@ it('a row whose claim was lost writes nothing; the rest of its batch is complete
   };
   for (const what of ['lost', 'kept']) await enqueue(what);
   start(
-    queueOf({
+    buildQueue({
       outcomeColumns,
       run,
       recordAll: async (_db: AnyDb, results: readonly string[]) => void recorded.push(...results),

@@ -17,7 +17,7 @@ interface FinishedRun {
 }
 
 /** The outcome of a run that threw: a retry if the queue allows one more, otherwise a dead letter. */
-export const failedOutcome = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
+export const toFailedOutcome = (queue: Queue, row: QueueRow, error: unknown): Outcome => ({
   error: toErrorText(error),
   runAgainInMs: queue.retryMs(row.failures + 1),
 });
@@ -72,7 +72,7 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
     if (runs.length > 1) for (const run of runs) await completeWithRetry([run]);
     else
       for (const run of runs)
-        await completeWithRetry([{ ...run, outcome: failedOutcome(queue, run.row, error) }], true);
+        await completeWithRetry([{ ...run, outcome: toFailedOutcome(queue, run.row, error) }], true);
   }
 
   return (row, outcome) => {
@@ -83,7 +83,7 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
   };
 }
 
-/** One statement for any number of rows. Rows that were claimed by somebody else in the meantime are left alone. */
+/** One statement for any number of rows. Rows that were claimed by another worker in the meantime are left alone. */
 function prepareComplete(queue: Queue) {
   const columns = Object.entries(queue.outcomeColumns ?? {});
   const setColumns = columns.map(([name]) => `, ${name} = case when c.has_columns then c.${name} else q.${name} end`);

@@ -9,13 +9,13 @@ import { releaseClaims } from './complete.ts';
 import { readQueueDepth } from './queue.ts';
 import { runQueue } from './run.ts';
 
-const { db, owners, queueOf, start, stopAll, enqueue, effects, findRow } = await createTestQueue();
+const { db, owners, buildQueue, start, stopAll, enqueue, effects, findRow } = await createTestQueue();
 
 describe('rows', () => {
   it('are run once each by two processes at once, and completed with their effect', async () => {
     for (let n = 0; n < 300; n += 1) await enqueue(String(n), { owner: owners[n % 3] as string });
-    start(queueOf(), 0);
-    start(queueOf(), 1);
+    start(buildQueue(), 0);
+    start(buildQueue(), 1);
     await expect.poll(effects).toHaveLength(300);
     expect(new Set(await effects()).size).toBe(300);
     await expect
@@ -24,7 +24,7 @@ describe('rows', () => {
   });
 
   it('are not run before their time', async () => {
-    start(queueOf());
+    start(buildQueue());
     await enqueue('later', { inMs: 700 });
     await enqueue('now');
     await expect.poll(effects).toEqual(['now']);
@@ -34,7 +34,7 @@ describe('rows', () => {
   it('leave no effect when the claim was lost while they ran', async () => {
     const released = Promise.withResolvers<void>();
     start(
-      queueOf({
+      buildQueue({
         run: async () =>
           released.promise.then(() => ({
             record: async (db) => void (await sql`insert into effects (what) values ('late')`.execute(db)),
@@ -53,7 +53,7 @@ describe('rows', () => {
 
 it('a stop waits for running rows, then releases their claims without counting a failure; another worker runs them', async () => {
   const stopped: unknown[] = [];
-  const hangs = queueOf({
+  const hangs = buildQueue({
     timeoutMs: 60_000,
     run: async (_row, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -67,7 +67,7 @@ it('a stop waits for running rows, then releases their claims without counting a
   await hanging.stop(50);
   expect(stopped).toMatchObject([{ message: 'the worker is stopping' }]);
   expect(await findRow('long')).toMatchObject({ claimed_slot: null, failures: 0, crash_count: 0, failed_at: null });
-  start(queueOf(), 1);
+  start(buildQueue(), 1);
   await expect.poll(effects).toEqual(['long']);
 });
 
@@ -77,7 +77,7 @@ describe('fairness', () => {
     const perOwner = new Map<string, number>();
     let mostOfOne = 0;
     start(
-      queueOf({
+      buildQueue({
         concurrency: 6,
         perOwner: 2,
         run: async ({ owner_id }) => {
@@ -111,7 +111,7 @@ describe('fairness', () => {
     await enqueue('mine', { owner: owners[1] });
     let seen = 0;
     start(
-      queueOf({
+      buildQueue({
         run: async ({ what }) => {
           if (what === 'backlog') await new Promise((resolve) => setTimeout(resolve, 30));
           if (what === 'backlog') seen += 1;
@@ -135,7 +135,7 @@ it('two backlogs that could use all the concurrency do not delay a third owner',
   await enqueue('mine', { owner: owners[2] });
   let before = 0;
   start(
-    queueOf({
+    buildQueue({
       run: async ({ what }) => {
         await new Promise((resolve) => setTimeout(resolve, 10));
         if (what === 'backlog') before += 1;
@@ -153,7 +153,7 @@ describe('failures', () => {
   it('a row whose runs throw is retried by the schedule, then dead-lettered with its error; other rows are not delayed', async () => {
     const errors: string[] = [];
     start(
-      queueOf({
+      buildQueue({
         run: async ({ what }) => {
           if (what === 'bad') throw new Error('cannot be done');
           return { record: async (db) => void (await sql`insert into effects (what) values (${what})`.execute(db)) };
@@ -172,7 +172,7 @@ describe('failures', () => {
 
   it('a run that hangs has failed when its timeout is over', async () => {
     start(
-      queueOf({
+      buildQueue({
         timeoutMs: 100,
         retryMs: () => undefined,
         run: ({ what }) =>
@@ -192,7 +192,7 @@ describe('failures', () => {
 
   it('a row that crashes its worker is retried with growing delays, then dead-lettered', async () => {
     const errors: string[] = [];
-    const queue = queueOf({ onDeadLetter: async (_db, _row, error) => void errors.push(error) });
+    const queue = buildQueue({ onDeadLetter: async (_db, _row, error) => void errors.push(error) });
     await enqueue('crashing');
     const claimAndCrash = () =>
       sql`update jobs set claimed_slot = 1, claimed_epoch = 0, claims = claims + 1`.execute(db);
@@ -214,7 +214,7 @@ describe('failures', () => {
 
   it('an outcome that cannot be written counts as a failure, whatever characters its error contains', async () => {
     start(
-      queueOf({
+      buildQueue({
         retryMs: () => undefined,
         run: async ({ what }) => {
           if (what === 'zero') throw new Error('a \0 byte of somebody else');
@@ -232,7 +232,7 @@ describe('failures', () => {
   it('a completed run takes a row out of quarantine', async () => {
     await enqueue('cleared');
     await sql`update jobs set crash_count = 5`.execute(db);
-    start(queueOf({ run: async () => ({ runAgainInMs: 60_000 }) }));
+    start(buildQueue({ run: async () => ({ runAgainInMs: 60_000 }) }));
     await expect.poll(async () => (await findRow('cleared')).crash_count).toBe(0);
   });
 
@@ -241,7 +241,7 @@ describe('failures', () => {
     await sql`update jobs set crash_count = 2`.execute(db);
     let [now, most] = [0, 0];
     start(
-      queueOf({
+      buildQueue({
         run: async () => {
           now += 1;
           most = Math.max(most, now);
@@ -258,7 +258,7 @@ describe('failures', () => {
   it('a stop releases rows that this worker claimed but does not run', async () => {
     await enqueue('stray');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1, claims = 1`.execute(db);
-    start(queueOf());
+    start(buildQueue());
     await enqueue('other');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1 where what = 'stray'`.execute(db);
     await stopAll(1_000);
@@ -268,14 +268,14 @@ describe('failures', () => {
   it('releaseClaims leaves the claims of current epochs alone', async () => {
     await enqueue('running');
     await sql`update jobs set claimed_slot = 0, claimed_epoch = 1`.execute(db);
-    expect(await releaseClaims(queueOf(), db)).toBe(0);
+    expect(await releaseClaims(buildQueue(), db)).toBe(0);
   });
 });
 
 it('without Redis, polling finds due rows within half a second', async () => {
   const disconnected = openWakeUps('redis://127.0.0.1:1', 'none:');
   const deps = { db, clock: systemClock, slot: { slot: 0, epoch: 1 }, onError: () => {} };
-  const running = runQueue(queueOf(), { ...deps, wake: disconnected });
+  const running = runQueue(buildQueue(), { ...deps, wake: disconnected });
   await new Promise((resolve) => setTimeout(resolve, 100));
   const waited: number[] = [];
   for (let n = 0; n < 4; n += 1) {

@@ -6,7 +6,7 @@ import { prepared } from '../../db/database.ts';
 import { runLoop } from '../workers/loop.ts';
 import { WakeableSleep, type WakeUps } from '../workers/wake.ts';
 import { type ClaimDeps, createClaimer } from './claim.ts';
-import { createCompleter, failedOutcome, type RunResult } from './complete.ts';
+import { createCompleter, type RunResult, toFailedOutcome } from './complete.ts';
 import type { Outcome, Queue, QueueRow } from './queue.ts';
 
 const maxRowsPerClaim = 128;
@@ -134,7 +134,7 @@ async function runWithTimeout(
       timedOut.promise,
     ]);
   } catch (error) {
-    return failedOutcome(queue, row, error);
+    return toFailedOutcome(queue, row, error);
   } finally {
     clearTimeout(timer);
   }

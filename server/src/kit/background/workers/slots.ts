@@ -41,7 +41,7 @@ const isSlotLock = `locktype = 'advisory' and classid = ${lockSpace} and objsubi
   and database = (select oid from pg_database where datname = current_database())`;
 const lockedSlots = `select objid::int from pg_locks where ${isSlotLock}`;
 
-const sessionNameOf = ({ slot, epoch }: SlotEpoch): string => `plinth worker ${slot}.${epoch}`;
+const toSessionName = ({ slot, epoch }: SlotEpoch): string => `plinth worker ${slot}.${epoch}`;
 
 /** Waits for a free slot. Returns undefined if `stop` is aborted first. */
 export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Promise<WorkerSlot | undefined> {
@@ -134,7 +134,7 @@ async function terminateSilentHolders(
        select pg_terminate_backend(pid) from pg_stat_activity
        where exists (select 1 from silent) and (datname = current_database() and application_name = $1
          or pid in (select pid from pg_locks where ${isSlotLock} and objid = $2))`,
-      [sessionNameOf(holder), holder.slot, holder.epoch, leaseMs],
+      [toSessionName(holder), holder.slot, holder.epoch, leaseMs],
     );
   }
 }
@@ -169,13 +169,13 @@ async function startEpoch(client: pg.Client, slot: number): Promise<SlotEpoch> {
   await client.query(
     `select pg_terminate_backend(pid, 3000) from pg_stat_activity
      where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()`,
-    [sessionNameOf({ slot, epoch: current.epoch - 1 })],
+    [toSessionName({ slot, epoch: current.epoch - 1 })],
   );
   return current;
 }
 
 async function keepSlot(client: pg.Client, current: SlotEpoch, leaseMs: number): Promise<WorkerSlot> {
-  const sessionName = sessionNameOf(current);
+  const sessionName = toSessionName(current);
   await client.query("select set_config('application_name', $1, false)", [sessionName]);
   const lost = Promise.withResolvers<string>();
   const onEnd = () => lost.resolve('the connection that holds the slot was closed');

@@ -88,7 +88,7 @@ function register(workflow: Workflow, db: AnyDb, running: Map<string, number>): 
     try {
       // The scheduler passes the time as a Date.
       const workflowInput = input instanceof Date ? { scheduled_at: input.toISOString() } : input;
-      return await workflow.run(createContext(id, db), workflowInput as never);
+      return await workflow.run(createContext(id, db), workflowInput);
     } finally {
       const remaining = (running.get(id) ?? 1) - 1;
       if (remaining > 0) running.set(id, remaining);

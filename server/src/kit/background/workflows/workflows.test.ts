@@ -89,7 +89,7 @@ const warnings: unknown[] = [];
 const working = await startWorker(
   {
     queues: [],
-    workflows: [twoSteps, waiting, failing, limited, ticking, endless] as Workflow[],
+    workflows: [twoSteps, waiting, failing, limited, ticking, endless],
     jobs: [],
     dispatch: async () => 0,
   },

@@ -31,7 +31,7 @@ export interface WorkflowContext {
   changed(name: string): Promise<boolean>;
 }
 
-export interface Workflow<Input = never> {
+export interface Workflow<Input = unknown> {
   readonly name: string;
   /** How many run at once in a process. */
   readonly perProcess: number;
@@ -93,7 +93,7 @@ interface RecoverOptions {
 /** Opens the client that starts, signals, cancels and finds runs. It executes none. */
 export function openWorkflows(pool: pg.Pool, url: string): Workflows {
   let client: Promise<DBOSClient> | undefined;
-  const open = () =>
+  const getClient = () =>
     (client ??= DBOSClient.create({
       systemDatabaseUrl: url,
       systemDatabasePool: pool,
@@ -103,7 +103,7 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
     }));
   return {
     async start(db, workflow, input, { id = newId(), tenant, delaySeconds } = {}) {
-      const client = await open();
+      const client = await getClient();
       await client.enqueueInTransaction(
         asClient(db),
         {
@@ -123,24 +123,24 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       // Checked first: a signal to an unknown run is a database error, which would abort the caller's transaction.
       const { rows } = await sql`select 1 from dbos.workflow_status where workflow_uuid = ${id}`.execute(db);
       if (rows.length === 0) return false;
-      await (await open()).sendInTransaction(asClient(db), id, message, topic, key);
+      await (await getClient()).sendInTransaction(asClient(db), id, message, topic, key);
       return true;
     },
     async cancel(db, id) {
       if (!(await requestCancel(db, id))) return;
       // If this fails, the job that calls `applyPendingCancels` does it.
-      const cancelNow = () => open().then((client) => client.cancelWorkflow(id));
+      const cancelNow = () => getClient().then((client) => client.cancelWorkflow(id));
       afterCommit(db, () => void cancelNow().catch(() => {}));
     },
     async applyPendingCancels(db) {
       const ids = await listPendingCancels(db);
       if (ids.length === 0) return 0;
-      await (await open()).cancelWorkflows(ids);
+      await (await getClient()).cancelWorkflows(ids);
       await clearPendingCancels(db, ids);
       return ids.length;
     },
     async find(db, id) {
-      const found = await (await open()).getWorkflow(id);
+      const found = await (await getClient()).getWorkflow(id);
       if (found === undefined) return undefined;
       const [runState] = await listRunStates(db, [id]);
       if (runState && isDeadLettered(runState))
@@ -149,7 +149,7 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       return { state: states[found.status] ?? 'failed', error };
     },
     async recover(db, executor, { crashId, isStray } = {}) {
-      const client = await open();
+      const client = await getClient();
       const unfinished = await client.listWorkflows({ executorId: executor, status: 'PENDING', loadInput: false });
       const runs = isStray
         ? unfinished.filter((run) => isStray(run.workflowID) && isOldEnoughToRecover(run))
@@ -172,7 +172,7 @@ export function openWorkflows(pool: pg.Pool, url: string): Workflows {
       return runs.length;
     },
     async removeFinished(db, endedBefore) {
-      const client = await open();
+      const client = await getClient();
       const ended = await client.listWorkflows({
         completedBefore: endedBefore.toISOString(),
         limit: 500,
