@@ -1,5 +1,6 @@
 // Owns running the command line in tests: real processes that are killed when the test file ends.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
@@ -8,7 +9,9 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const run = promisify(execFile);
 
 export function commandLine(settings: Readonly<Record<string, string>>) {
-  const environment = { REDIS_PREFIX: `e2e:${process.pid}:`, PORT: '0', PATH: process.env.PATH ?? '', ...settings };
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const redisPrefix = `e2e:${randomBytes(6).toString('hex')}:`;
+  const environment = { REDIS_PREFIX: redisPrefix, PORT: '0', PATH, NODE_COMPILE_CACHE, ...settings };
   const children: ChildProcess[] = [];
   afterAll(() => {
     for (const child of children) child.kill('SIGKILL');
