@@ -1,5 +1,5 @@
-// Endpoints that fail: what is said of it, how often they are tried again, who is warned, and what is kept while they are
-// off (docs/contract.md §4.5).
+// Owns the tests of endpoints that fail: error types, retries, warnings, and deliveries that are held while a webhook is
+// off (docs/api/webhooks.md#failing-webhooks).
 import { createServer } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Deliveries asked for by hand: one again at once, many again in their order (docs/contract.md §4.3).
+// Owns the tests of redelivering one delivery and of replaying many in order (docs/api/webhooks.md#replay).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWebhookScene, type TestWebhook } from '../../../test/support/webhook-receiver.ts';
