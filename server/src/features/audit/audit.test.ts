@@ -26,15 +26,15 @@ const verify = async (as: string, query = '') =>
 describe('an audit entry', () => {
   it('records the actor, credential, request, target, and the values before and after', async () => {
     const { owner, as } = await createWorkspace('entry');
-    const made = (await folder(as, 'Before', { 'x-request-id': 'request-1' })).body;
-    await world.call('PATCH', `/api/app-folders/${made.id}`, { as, body: { name: 'After' } });
+    const createdFolder = (await folder(as, 'Before', { 'x-request-id': 'request-1' })).body;
+    await world.call('PATCH', `/api/app-folders/${createdFolder.id}`, { as, body: { name: 'After' } });
     const [updated, created] = (await log(as)).body.items;
     expect(created).toMatchObject({
       type: 'folder.created',
       actor: { kind: 'user', id: owner.id, email: owner.email },
       request_id: 'request-1',
       ip: '127.0.0.1',
-      target: { kind: 'folder', id: made.id },
+      target: { kind: 'folder', id: createdFolder.id },
       before: null,
       outcome: 'done',
       sequence: null,

@@ -6,7 +6,7 @@
 //   1         000…000     9f3c… = SHA-256("000…000" + {"after":…,"prev_hash":"000…000","sequence":1,"type":"app.created",…})
 //   2         9f3c…       41d0… = SHA-256("9f3c…" + {"after":…,"prev_hash":"9f3c…","sequence":2,"type":"app.deleted",…})
 //
-// If somebody changes entry 1 in the database, its content no longer gives 9f3c…: the chain is broken at 1. If they write
+// If somebody changes entry 1 in the database, its content no longer has the hash 9f3c…: the chain is broken at 1. If they write
 // a matching new hash too, entry 2 no longer has it as prev_hash: the chain is broken at 2.
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';

@@ -27,18 +27,18 @@ const key = await world.credential({
 });
 const get = async (path: string, as = tokens.owner) => (await world.call('GET', path, { as })).body;
 
-const begin = (person: Person, amount: number, now: Date, app_id: string | null = null): Promise<Reservation> => {
+const reserveFor = (person: Person, amount: number, now: Date, app_id: string | null = null): Promise<Reservation> => {
   const about = { workspace_id: workspace, user_id: person.id, app_id, operation: 'test', reference_id: 'run-1' };
   return reserve(db, { ...about, amount, leaseMs: 60_000 }, now);
 };
 
 const earlier = new Date(Date.now() - 1000);
 beforeAll(async () => {
-  await settle(db, await begin(editor, 3, earlier, app.id), 2.5, earlier);
-  const undone = await begin(editor, 1, new Date());
-  await settle(db, undone, 1, new Date());
-  await refund(db, undone, new Date());
-  await begin(admin, 4, new Date());
+  await settle(db, await reserveFor(editor, 3, earlier, app.id), 2.5, earlier);
+  const refunded = await reserveFor(editor, 1, new Date());
+  await settle(db, refunded, 1, new Date());
+  await refund(db, refunded, new Date());
+  await reserveFor(admin, 4, new Date());
 });
 
 describe('getCredits', () => {

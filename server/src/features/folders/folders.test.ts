@@ -87,9 +87,9 @@ describe('createFolder', () => {
       updated_date: now,
     }));
     await world.db.insertInto('folders').values(rows).execute();
-    const made = await Promise.all(Array.from({ length: 12 }, () => create(token, { name: 'F' })));
-    expect(made.filter((got) => got.status === 200)).toHaveLength(5);
-    expect(made.find((got) => got.status === 409)?.body).toMatchObject({
+    const answers = await Promise.all(Array.from({ length: 12 }, () => create(token, { name: 'F' })));
+    expect(answers.filter((got) => got.status === 200)).toHaveLength(5);
+    expect(answers.find((got) => got.status === 409)?.body).toMatchObject({
       code: 'limit_reached',
       limit: 500,
       resource: 'folders',

@@ -175,7 +175,7 @@ function buildFilterConditions({ filters, staffEmailDomains, now }: PageQuery, a
   return conditions;
 }
 
-/** `place` doesn't tell pending from expired invitations. Undefined if the query asks for both or for neither. */
+/** `place` is the same for pending and expired invitations. Undefined if the query asks for both or for neither. */
 function onlyPendingOrExpired({ invite_statuses = [] }: MemberQuery): 'pending' | 'expired' | undefined {
   const [pending, expired] = [invite_statuses.includes('pending'), invite_statuses.includes('expired')];
   return pending === expired ? undefined : pending ? 'pending' : 'expired';

@@ -17,17 +17,17 @@ const withoutMail = await startSecondApp(world, { environment: { SMTP_URL: '', T
 const password = 'a long enough password';
 const dayMs = 86_400_000;
 
-let made = 0;
-async function place(plan: Plan = 'business') {
-  const owner = await world.person(`owner${++made}@example.com`, { full_name: 'Olive Owner' });
-  const id = await world.workspace(owner, plan, `Place ${made}`);
+let workspaces = 0;
+async function createWorkspace(plan: Plan = 'business') {
+  const owner = await world.person(`owner${++workspaces}@example.com`, { full_name: 'Olive Owner' });
+  const id = await world.workspace(owner, plan, `Workspace ${workspaces}`);
   await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', id).execute();
-  return { id, name: `Place ${made}`, owner, as: await world.token(owner, id) };
+  return { id, name: `Workspace ${workspaces}`, owner, as: await world.token(owner, id) };
 }
 
 let address = 0;
-const fresh = () => ({ 'x-forwarded-for': `198.51.${Math.floor(++address / 250)}.${address % 250}` });
-const someone = () => `${newId()}@example.com`;
+const newAddress = () => ({ 'x-forwarded-for': `198.51.${Math.floor(++address / 250)}.${address % 250}` });
+const newEmail = () => `${newId()}@example.com`;
 
 const invite = (as: string, body: object, headers: Record<string, string> = {}, at: World = world) =>
   at.call('POST', '/api/workspace/invitations/invite', { as, body, headers });
@@ -35,13 +35,13 @@ const inviteAll = (as: string, invitations: object[], headers = {}, at: World = 
   at.call('POST', '/api/workspace/invitations/bulk-invite', { as, body: { invitations }, headers });
 const resend = (as: string, emails: string[], at: World = world) =>
   at.call('POST', '/api/workspace/invitations/resend', { as, body: { emails } });
-const open = (token: string) => world.call('GET', `/api/invitations/${token}`, { headers: fresh() });
+const open = (token: string) => world.call('GET', `/api/invitations/${token}`, { headers: newAddress() });
 const accept = (token: string, body?: object, headers: Record<string, string> = {}) =>
-  world.call('POST', `/api/invitations/${token}/accept`, { body, headers: { ...fresh(), ...headers } });
+  world.call('POST', `/api/invitations/${token}/accept`, { body, headers: { ...newAddress(), ...headers } });
 
 const tokenIn = (text: string) => /\/invitations\/([\w-]{43})/.exec(text)?.[1] as string;
 /** The token of the newest mail to this address. */
-const mailed = (email: string) => tokenIn(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '');
+const mailedToken = (email: string) => tokenIn(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '');
 const cookieOf = (got: CallResult) => String(got.headers['set-cookie']).split(';')[0] as string;
 
 async function signedIn(person: Person): Promise<Record<string, string>> {
@@ -54,7 +54,7 @@ async function signedIn(person: Person): Promise<Record<string, string>> {
   return { cookie: `plinth_session=${token}` };
 }
 
-async function later<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
+async function withClockAhead<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
   world.clock.aheadMs = ms;
   try {
     return await work();
@@ -63,7 +63,7 @@ async function later<Result>(ms: number, work: () => Promise<Result>): Promise<R
   }
 }
 
-async function entriesOf(workspace: string, type: string) {
+async function listAuditEntries(workspace: string, type: string) {
   const { rows } = await sql<{ entry: Record<string, unknown> }>`select entry from audit_pending
     where workspace_id = ${workspace} and entry->>'type' = ${type} order by id`.execute(world.db);
   return rows.map(({ entry }) => entry);
@@ -71,8 +71,8 @@ async function entriesOf(workspace: string, type: string) {
 
 describe('inviteMember', () => {
   it('mails a link that works for 60 days, and stores only its keyed hash', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     const got = await invite(here.as, { email: email.toUpperCase() });
     expect(got).toMatchObject({ status: 200, body: { email, role: 'editor', mail: 'sent' } });
     expect(got.body).not.toHaveProperty('accept_url');
@@ -82,60 +82,60 @@ describe('inviteMember', () => {
     expect(sent?.text).toContain(`${here.owner.email} invited you to the workspace “${here.name}” as editor.`);
     expect(sent?.text).toContain(`${world.config.BASE_URL}/invitations/`);
     const { rows } = await sql<{ row: string }>`select i::text as row from invitations i`.execute(world.db);
-    expect(rows.some(({ row }) => row.includes(mailed(email)))).toBe(false);
-    expect((await open(mailed(email))).body).toEqual({
+    expect(rows.some(({ row }) => row.includes(mailedToken(email)))).toBe(false);
+    expect((await open(mailedToken(email))).body).toEqual({
       workspace_name: here.name,
       email,
       role: 'editor',
       expires_at: got.body.expires_at,
       needs_account: true,
     });
-    expect(await entriesOf(here.id, 'invitation.created')).toMatchObject([{ after: { email, role: 'editor' } }]);
+    expect(await listAuditEntries(here.id, 'invitation.created')).toMatchObject([{ after: { email, role: 'editor' } }]);
   });
 
   it('returns the link if mail is off or the mail server refused the mail', async () => {
-    const here = await place();
-    const off = await invite(here.as, { email: someone() }, {}, withoutMail);
+    const here = await createWorkspace();
+    const off = await invite(here.as, { email: newEmail() }, {}, withoutMail);
     expect(off.body).toMatchObject({ mail: 'off', accept_url: expect.stringContaining('/invitations/') });
     mail.behave('refusing');
-    const failed = await invite(here.as, { email: someone() });
+    const failed = await invite(here.as, { email: newEmail() });
     mail.behave('well');
     expect(failed.body.mail).toBe('failed');
     for (const { body } of [off, failed]) expect((await open(tokenIn(body.accept_url))).status).toBe(200);
   });
 
   it('refuses members and people with a pending invitation, and replaces an expired invitation', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     expect(await invite(here.as, { email: here.owner.email })).toMatchObject({
       status: 409,
       body: { code: 'member_exists', retry_safe: false },
     });
     await invite(here.as, { email, role: 'viewer' });
-    const first = mailed(email);
+    const first = mailedToken(email);
     expect(await invite(here.as, { email })).toMatchObject({ status: 409, body: { code: 'invitation_pending' } });
-    await later(61 * dayMs, async () => {
+    await withClockAhead(61 * dayMs, async () => {
       expect(await open(first)).toMatchObject({ status: 410, body: { code: 'invitation_expired' } });
       expect(await accept(first, { full_name: 'X', password })).toMatchObject({ status: 410 });
       expect((await invite(here.as, { email, role: 'editor' })).body).toMatchObject({ role: 'editor', mail: 'sent' });
-      expect((await open(mailed(email))).status).toBe(200);
+      expect((await open(mailedToken(email))).status).toBe(200);
       expect((await open(first)).status).toBe(404);
     });
   });
 
   it('requires a plan with admins for the role admin, and a valid e-mail address', async () => {
-    const here = await place('pro');
-    expect(await invite(here.as, { email: someone(), role: 'admin' })).toMatchObject({
+    const here = await createWorkspace('pro');
+    expect(await invite(here.as, { email: newEmail(), role: 'admin' })).toMatchObject({
       status: 402,
       body: { code: 'plan_required', required_plan: 'business' },
     });
     expect((await invite(here.as, { email: 'nobody' })).body.detail).toMatchObject([{ type: 'email_parsing' }]);
-    expect((await invite(here.as, { email: someone(), role: 'owner' })).body.detail).toMatchObject([{ type: 'enum' }]);
+    expect((await invite(here.as, { email: newEmail(), role: 'owner' })).body.detail).toMatchObject([{ type: 'enum' }]);
   });
 
   it('sends one mail per Idempotency-Key, and the replay reports its outcome', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     const key = { 'idempotency-key': newId() };
     const [first, again] = [await invite(here.as, { email }, key), await invite(here.as, { email }, key)];
     expect(first.body.mail).toBe('sent');
@@ -144,9 +144,9 @@ describe('inviteMember', () => {
     expect(again.body).toEqual(first.body);
     expect(mail.inbox.filter(({ to }) => to.includes(email))).toHaveLength(1);
     const other = { 'idempotency-key': newId() };
-    const asked = { email: someone() };
-    const shown = await invite(here.as, asked, other, withoutMail);
-    const withheld = await invite(here.as, asked, other, withoutMail);
+    const request = { email: newEmail() };
+    const shown = await invite(here.as, request, other, withoutMail);
+    const withheld = await invite(here.as, request, other, withoutMail);
     expect(withheld.body).toEqual({ ...shown.body, accept_url: null });
     expect(withheld.headers['x-warning']).toBe('secret_withheld');
   });
@@ -154,8 +154,8 @@ describe('inviteMember', () => {
 
 describe('inviteMembers', () => {
   it('invites everyone who can be invited, and lists the others in failed', async () => {
-    const here = await place();
-    const [a, b, pending] = [someone(), someone(), someone()];
+    const here = await createWorkspace();
+    const [a, b, pending] = [newEmail(), newEmail(), newEmail()];
     await invite(here.as, { email: pending });
     const got = await inviteAll(here.as, [
       { email: a },
@@ -172,14 +172,14 @@ describe('inviteMembers', () => {
       { email: here.owner.email, code: 'member_exists' },
       { email: pending, code: 'invitation_pending' },
     ]);
-    expect(await entriesOf(here.id, 'invitation.created')).toHaveLength(3);
+    expect(await listAuditEntries(here.id, 'invitation.created')).toHaveLength(3);
     expect((await inviteAll(here.as, [{ email: a }])).headers['x-changed']).toBe('false');
   });
 
   it('invites nobody if the plan does not include a requested role', async () => {
-    const here = await place('pro');
-    const email = someone();
-    const got = await inviteAll(here.as, [{ email }, { email: someone(), role: 'admin' }]);
+    const here = await createWorkspace('pro');
+    const email = newEmail();
+    const got = await inviteAll(here.as, [{ email }, { email: newEmail(), role: 'admin' }]);
     expect(got).toMatchObject({
       status: 400,
       body: { code: 'bulk_rejected', errors: [{ error_code: 'plan_required' }] },
@@ -188,10 +188,10 @@ describe('inviteMembers', () => {
   });
 
   it('refuses repeated addresses and more than 50 people, and replays without links', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     expect((await inviteAll(here.as, [{ email }, { email }])).body.detail).toMatchObject([{ type: 'duplicate_items' }]);
-    const many = Array.from({ length: 51 }, () => ({ email: someone() }));
+    const many = Array.from({ length: 51 }, () => ({ email: newEmail() }));
     expect((await inviteAll(here.as, many)).body.detail).toMatchObject([{ type: 'too_long' }]);
     const fifty = many.slice(1);
     const key = { 'idempotency-key': newId() };
@@ -204,8 +204,8 @@ describe('inviteMembers', () => {
   });
 
   it('creates one invitation per person when several requests arrive at once', async () => {
-    const here = await place();
-    const emails = [someone(), someone(), someone()];
+    const here = await createWorkspace();
+    const emails = [newEmail(), newEmail(), newEmail()];
     const answers = await Promise.all(
       Array.from({ length: 6 }, () =>
         inviteAll(
@@ -222,12 +222,12 @@ describe('inviteMembers', () => {
 
 describe('resendInvitation', () => {
   it('sends a new link for 60 days, for pending and expired invitations, and the old link stops working', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     const first = await invite(here.as, { email, role: 'viewer' });
-    const old = mailed(email);
-    await later(61 * dayMs, async () => {
-      const stranger = someone();
+    const old = mailedToken(email);
+    await withClockAhead(61 * dayMs, async () => {
+      const stranger = newEmail();
       const got = await resend(here.as, [email, here.owner.email, stranger]);
       expect(got).toMatchObject({
         status: 200,
@@ -239,46 +239,46 @@ describe('resendInvitation', () => {
           ],
         },
       });
-      expect(mailed(email)).not.toBe(old);
+      expect(mailedToken(email)).not.toBe(old);
       expect((await open(old)).body.code).toBe('invitation_not_found');
-      expect((await open(mailed(email))).status).toBe(200);
+      expect((await open(mailedToken(email))).status).toBe(200);
     });
-    expect(await entriesOf(here.id, 'invitation.resent')).toHaveLength(1);
-    expect((await resend(here.as, [someone()])).headers['x-changed']).toBe('false');
+    expect(await listAuditEntries(here.id, 'invitation.resent')).toHaveLength(1);
+    expect((await resend(here.as, [newEmail()])).headers['x-changed']).toBe('false');
     expect((await resend(here.as, [])).status).toBe(422);
   });
 });
 
 describe('getInvitation', () => {
   it('answers 404 for a link that was cancelled, never existed, or belongs to a deleted workspace', async () => {
-    const here = await place();
-    const [cancelled, stays] = [someone(), someone()];
+    const here = await createWorkspace();
+    const [cancelled, stays] = [newEmail(), newEmail()];
     await inviteAll(here.as, [{ email: cancelled }, { email: stays }]);
     await world.call('DELETE', `/api/workspace/members/${cancelled}`, { as: here.as });
-    for (const token of [mailed(cancelled), 'x', 'y'.repeat(2000), '%00']) {
+    for (const token of [mailedToken(cancelled), 'x', 'y'.repeat(2000), '%00']) {
       expect(await open(token)).toMatchObject({ status: 404, body: { code: 'invitation_not_found' } });
     }
     await world.db.updateTable('workspaces').set({ deleted_date: new Date() }).where('id', '=', here.id).execute();
-    expect((await open(mailed(stays))).status).toBe(404);
+    expect((await open(mailedToken(stays))).status).toBe(404);
   });
 
   it('accepts a link that was created with an older pepper', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     await invite(here.as, { email });
     const newer = `k9:${Buffer.alloc(32, 7).toString('base64')}`;
     const older = world.config.TOKEN_PEPPERS.map(({ id, key }) => `${id}:${key.export().toString('base64')}`).join();
     const rotated = await startSecondApp(world, { environment: { TOKEN_PEPPERS: `${newer},${older}` } });
-    expect((await rotated.call('GET', `/api/invitations/${mailed(email)}`)).status).toBe(200);
+    expect((await rotated.call('GET', `/api/invitations/${mailedToken(email)}`)).status).toBe(200);
   });
 });
 
 describe('acceptInvitation', () => {
   it('creates an account and a session for a new person, who can then sign in', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     await invite(here.as, { email });
-    const got = await accept(mailed(email), { full_name: ' New Person ', password });
+    const got = await accept(mailedToken(email), { full_name: ' New Person ', password });
     expect(got).toMatchObject({
       status: 200,
       body: {
@@ -288,26 +288,26 @@ describe('acceptInvitation', () => {
     });
     const me = await world.call('GET', '/api/auth/me', { headers: { cookie: cookieOf(got) } });
     expect(me.body).toMatchObject({ user: { email }, workspaces: [{ id: here.id, role: 'editor' }] });
-    const signIn = await world.call('POST', '/api/auth/sign-in', { body: { email, password }, headers: fresh() });
+    const signIn = await world.call('POST', '/api/auth/sign-in', { body: { email, password }, headers: newAddress() });
     expect(signIn.status).toBe(200);
-    expect(await entriesOf(here.id, 'invitation.accepted')).toMatchObject([
+    expect(await listAuditEntries(here.id, 'invitation.accepted')).toMatchObject([
       { actor: { kind: 'user', email }, after: { email, role: 'editor', new_account: true } },
     ]);
     // The same person may repeat the call; nobody else may.
-    const again = await accept(mailed(email), {}, { cookie: cookieOf(got) });
+    const again = await accept(mailedToken(email), {}, { cookie: cookieOf(got) });
     expect([again.status, again.headers['x-changed'], again.body]).toEqual([200, 'false', got.body]);
-    expect((await accept(mailed(email), { full_name: 'Other', password })).status).toBe(403);
+    expect((await accept(mailedToken(email), { full_name: 'Other', password })).status).toBe(403);
   });
 
   it('requires a name and a valid password from a new person', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     await invite(here.as, { email });
-    expect((await accept(mailed(email))).body.detail).toEqual([
+    expect((await accept(mailedToken(email))).body.detail).toEqual([
       { loc: ['body', 'full_name'], msg: 'is required', type: 'missing' },
       { loc: ['body', 'password'], msg: 'is required', type: 'missing' },
     ]);
-    expect((await accept(mailed(email), { full_name: 'A', password: 'short' })).body.detail).toMatchObject([
+    expect((await accept(mailedToken(email), { full_name: 'A', password: 'short' })).body.detail).toMatchObject([
       { loc: ['body', 'password'], type: 'string_too_short' },
     ]);
     // The path is resolved before the body is validated.
@@ -315,10 +315,10 @@ describe('acceptInvitation', () => {
   });
 
   it('requires a person with an account to be signed in with that account, from our own origin', async () => {
-    const here = await place();
-    const [person, other] = [await world.person(someone()), await world.person(someone())];
+    const here = await createWorkspace();
+    const [person, other] = [await world.person(newEmail()), await world.person(newEmail())];
     await invite(here.as, { email: person.email, role: 'viewer' });
-    const token = mailed(person.email);
+    const token = mailedToken(person.email);
     expect((await open(token)).body.needs_account).toBe(false);
     for (const headers of [{}, await signedIn(other), { cookie: 'plinth_session=nonsense' }]) {
       expect(await accept(token, { full_name: 'X', password }, headers)).toMatchObject({
@@ -331,7 +331,7 @@ describe('acceptInvitation', () => {
       status: 403,
       body: { code: 'origin_not_allowed' },
     });
-    await later(8 * dayMs, async () => {
+    await withClockAhead(8 * dayMs, async () => {
       await world.db
         .updateTable('credentials')
         .set({ last_used_at: new Date() })
@@ -346,23 +346,23 @@ describe('acceptInvitation', () => {
   });
 
   it('refuses a signed-in person who is not the invited one', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     await invite(here.as, { email });
-    const stranger = await signedIn(await world.person(someone()));
-    expect((await accept(mailed(email), { full_name: 'X', password }, stranger)).body.code).toBe(
+    const stranger = await signedIn(await world.person(newEmail()));
+    expect((await accept(mailedToken(email), { full_name: 'X', password }, stranger)).body.code).toBe(
       'invitation_email_mismatch',
     );
   });
 
   it('creates one account when a person accepts twice at once, and for two workspaces at once', async () => {
-    const [here, there] = [await place(), await place()];
-    const email = someone();
+    const [here, there] = [await createWorkspace(), await createWorkspace()];
+    const email = newEmail();
     await invite(here.as, { email });
-    const first = mailed(email);
+    const first = mailedToken(email);
     await invite(there.as, { email });
     const body = { full_name: 'Eager', password };
-    const answers = await Promise.all([accept(first, body), accept(first, body), accept(mailed(email), body)]);
+    const answers = await Promise.all([accept(first, body), accept(first, body), accept(mailedToken(email), body)]);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
     expect(answers.every(({ status }) => status === 200 || status === 403)).toBe(true);
     const accounts = await world.db.selectFrom('users').select('id').where('email', '=', email).execute();
@@ -371,19 +371,19 @@ describe('acceptInvitation', () => {
   });
 
   it('does not let a removed member back in by their old link', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     await invite(here.as, { email });
-    const got = await accept(mailed(email), { full_name: 'Gone', password });
+    const got = await accept(mailedToken(email), { full_name: 'Gone', password });
     await world.call('DELETE', `/api/workspace/members/${email}`, { as: here.as });
-    expect((await accept(mailed(email), {}, { cookie: cookieOf(got) })).status).toBe(404);
+    expect((await accept(mailedToken(email), {}, { cookie: cookieOf(got) })).status).toBe(404);
   });
 
   it('keeps accepted invitations until their links would have expired', async () => {
-    const here = await place();
-    const email = someone();
+    const here = await createWorkspace();
+    const email = newEmail();
     await invite(here.as, { email });
-    await accept(mailed(email), { full_name: 'Kept', password });
+    await accept(mailedToken(email), { full_name: 'Kept', password });
     const job = world.app.background.jobs.find(({ name }) => name === 'remove accepted invitations');
     const kept = () => world.db.selectFrom('invitations').select('id').where('workspace_id', '=', here.id).execute();
     await job?.run(world.app.database.db, new Date());
@@ -401,24 +401,24 @@ describe('sharing an app with a person outside the workspace', () => {
   const shares = async (as: string, app: string) => (await world.call('GET', `/api/apps/${app}/shares`, { as })).body;
 
   it('invites them as a guest, who can use the shared apps after accepting and is removed with the last share', async () => {
-    const here = await place();
+    const here = await createWorkspace();
     const [app, second, hidden] = [
       await world.appOf(here.owner, here.id, { visibility: 'private' }),
       await world.appOf(here.owner, here.id, { visibility: 'private' }),
       await world.appOf(here.owner, here.id),
     ];
-    const email = someone();
+    const email = newEmail();
     const got = await share(here.as, app.id, email, 'editor');
     expect(got).toMatchObject({ status: 200, body: { email, role: 'editor', status: 'invited' } });
     expect(got.headers['x-warning']).toBeUndefined();
-    expect((await open(mailed(email))).body).toMatchObject({ role: 'guest', needs_account: true });
+    expect((await open(mailedToken(email))).body).toMatchObject({ role: 'guest', needs_account: true });
     expect((await share(here.as, app.id, email, 'editor')).headers['x-changed']).toBe('false');
     await share(here.as, second.id, email, 'viewer');
     expect(mail.inbox.filter(({ to }) => to.includes(email))).toHaveLength(1); // one link is enough
     expect(await shares(here.as, app.id)).toEqual([{ email, role: 'editor', status: 'invited' }]);
-    expect(await entriesOf(here.id, 'app.shared')).toHaveLength(2);
+    expect(await listAuditEntries(here.id, 'app.shared')).toHaveLength(2);
 
-    const joined = await accept(mailed(email), { full_name: 'Guest', password });
+    const joined = await accept(mailedToken(email), { full_name: 'Guest', password });
     expect(joined.body.workspace.role).toBe('guest');
     expect(await shares(here.as, app.id)).toEqual([{ email, role: 'editor', status: 'joined' }]);
     const cookie = { headers: { cookie: cookieOf(joined) } };
@@ -430,27 +430,27 @@ describe('sharing an app with a person outside the workspace', () => {
     await unshare(here.as, second.id, email.toUpperCase());
     expect(await reach(second.id)).toBe(404);
     expect((await world.call('GET', '/api/auth/me', cookie)).body.workspaces).toEqual([]);
-    expect(await entriesOf(here.id, 'member.removed')).toMatchObject([{ before: { email, role: 'guest' } }]);
+    expect(await listAuditEntries(here.id, 'member.removed')).toMatchObject([{ before: { email, role: 'guest' } }]);
   });
 
   it('cancels the invitation with the last share if they have not joined', async () => {
-    const here = await place();
+    const here = await createWorkspace();
     const [app, second] = [await world.appOf(here.owner, here.id), await world.appOf(here.owner, here.id)];
-    const email = someone();
+    const email = newEmail();
     await share(here.as, app.id, email, 'viewer');
     await share(here.as, second.id, email, 'viewer');
     await unshare(here.as, app.id, email);
-    expect((await open(mailed(email))).status).toBe(200);
+    expect((await open(mailedToken(email))).status).toBe(200);
     expect((await unshare(here.as, app.id, email)).body.code).toBe('share_not_found');
     await unshare(here.as, second.id, email);
-    expect((await open(mailed(email))).status).toBe(404);
-    expect(await entriesOf(here.id, 'invitation.cancelled')).toHaveLength(1);
+    expect((await open(mailedToken(email))).status).toBe(404);
+    expect(await listAuditEntries(here.id, 'invitation.cancelled')).toHaveLength(1);
   });
 
   it('keeps the role of an existing invitation, and never lets a viewer edit', async () => {
-    const here = await place();
+    const here = await createWorkspace();
     const app = await world.appOf(here.owner, here.id, { visibility: 'private' });
-    const email = someone();
+    const email = newEmail();
     await invite(here.as, { email, role: 'viewer' });
     expect(await share(here.as, app.id, email, 'editor')).toMatchObject({
       status: 400,
@@ -458,39 +458,39 @@ describe('sharing an app with a person outside the workspace', () => {
     });
     expect((await share(here.as, app.id, email, 'viewer')).body.status).toBe('invited');
     await unshare(here.as, app.id, email);
-    expect((await open(mailed(email))).body.role).toBe('viewer'); // the invitation does not come from the share
+    expect((await open(mailedToken(email))).body.role).toBe('viewer'); // the invitation does not come from the share
   });
 
   it('becomes view-only when an expired guest is invited as a viewer', async () => {
-    const here = await place();
+    const here = await createWorkspace();
     const app = await world.appOf(here.owner, here.id);
-    const email = someone();
+    const email = newEmail();
     await share(here.as, app.id, email, 'editor');
-    await later(61 * dayMs, () => invite(here.as, { email, role: 'viewer' }));
+    await withClockAhead(61 * dayMs, () => invite(here.as, { email, role: 'viewer' }));
     expect(await shares(here.as, app.id)).toEqual([{ email, role: 'viewer', status: 'invited' }]);
   });
 
   it('renews an expired invitation', async () => {
-    const here = await place();
+    const here = await createWorkspace();
     const app = await world.appOf(here.owner, here.id);
-    const email = someone();
+    const email = newEmail();
     await share(here.as, app.id, email, 'viewer');
-    await later(61 * dayMs, async () => {
+    await withClockAhead(61 * dayMs, async () => {
       expect((await share(here.as, app.id, email, 'viewer')).headers['x-changed']).toBeUndefined();
-      expect((await open(mailed(email))).status).toBe(200);
+      expect((await open(mailedToken(email))).status).toBe(200);
     });
   });
 
   it('warns if no mail was sent, and resending returns the link', async () => {
-    const here = await place();
+    const here = await createWorkspace();
     const app = await world.appOf(here.owner, here.id);
-    const email = someone();
+    const email = newEmail();
     const got = await share(here.as, app.id, email, 'viewer', withoutMail);
     expect([got.status, got.headers['x-warning']]).toEqual([200, 'invitation_mail_off']);
     const [resent] = (await resend(here.as, [email], withoutMail)).body.resent;
     expect((await open(tokenIn(resent.accept_url))).body.role).toBe('guest');
     mail.behave('refusing');
-    const failed = await share(here.as, app.id, someone(), 'viewer');
+    const failed = await share(here.as, app.id, newEmail(), 'viewer');
     mail.behave('well');
     expect(failed.headers['x-warning']).toBe('invitation_mail_failed');
   });
@@ -498,7 +498,7 @@ describe('sharing an app with a person outside the workspace', () => {
 
 describe('invitationPage', () => {
   it('allows only its own script and sends no referrer', async () => {
-    const got = await world.call('GET', '/invitations/whatever', { headers: fresh() });
+    const got = await world.call('GET', '/invitations/whatever', { headers: newAddress() });
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(got.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'sha256-[^']+'; style-src/);
