@@ -1,7 +1,7 @@
 // Builds random requests: any operation, with values that its schema allows, naming resources of one app or of two. A new
 // path parameter gets a random id until `fillTenant` stores one under its name.
 import type { Route } from '../../server/src/core/auth/route.ts';
-import { inlineRefs, type JsonSchema, jsonSchemaOf } from '../../server/src/kit/http/json-schema.ts';
+import { inlineRefs, type JsonSchema, toJsonSchema } from '../../server/src/kit/http/json-schema.ts';
 import { newId } from '../../server/src/kit/ids.ts';
 import { type CallerKind, namesAnApp } from './caller-kinds.ts';
 import type { HttpRequest } from './client.ts';
@@ -15,7 +15,7 @@ export interface TestedOperation {
 }
 
 export function testedOperations(routes: readonly Route[]): TestedOperation[] {
-  const schemaOf = (shape: Route['body']) => shape && inlineRefs(jsonSchemaOf(shape, 'input'));
+  const schemaOf = (shape: Route['body']) => shape && inlineRefs(toJsonSchema(shape, 'input'));
   return routes
     .map((route) => {
       const query = (schemaOf(route.query)?.properties ?? {}) as TestedOperation['query'];

@@ -2,7 +2,7 @@
 import { open } from '../src/core/auth/credentials.ts';
 import { unlimited } from '../src/core/auth/limits.ts';
 import type { Route } from '../src/core/auth/route.ts';
-import { credentialsOf, listRefusals } from '../src/openapi.ts';
+import { listCredentials, listRefusals } from '../src/openapi.ts';
 
 export function describeCatalogue(routes: readonly Route[]): string {
   const rows = [...routes].sort((a, b) => a.path.localeCompare(b.path) || a.method.localeCompare(b.method)).map(row);
@@ -22,7 +22,7 @@ export function describeCatalogue(routes: readonly Route[]): string {
 }
 
 function row(route: Route): string {
-  const credentials = route.credentials === open ? 'open' : credentialsOf(route.credentials).join(', ');
+  const credentials = route.credentials === open ? 'open' : listCredentials(route.credentials).join(', ');
   const limit =
     route.limit === unlimited
       ? 'none'

@@ -4,8 +4,8 @@ import { type AcceptedCredentials, open } from './core/auth/credentials.ts';
 import { type Limit, unlimited } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
 import { idempotencyRefusals } from './kit/http/idempotency.ts';
-import { type JsonSchema, jsonSchemaOf } from './kit/http/json-schema.ts';
-import { type AnswerShape, paramNames, type Refusal } from './kit/http/operation.ts';
+import { type JsonSchema, toJsonSchema } from './kit/http/json-schema.ts';
+import { type AnswerShape, listParamNames, type Refusal } from './kit/http/operation.ts';
 
 export const apiVersion = '1.0.0';
 
@@ -14,7 +14,7 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string): JsonSch
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
     paths[route.path] ??= {};
-    (paths[route.path] as Record<string, JsonSchema>)[route.method.toLowerCase()] = operation(route, schemas);
+    (paths[route.path] as Record<string, JsonSchema>)[route.method.toLowerCase()] = describeOperation(route, schemas);
   }
   return {
     openapi: '3.1.0',
@@ -56,30 +56,30 @@ const introduction = `Every error except 422 is a problem (application/problem+j
 answer are sent as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
 \`X-Changed: false\`, \`X-Warning\`. Each answer has an \`X-Request-Id\`. The API is in beta.`;
 
-function operation(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
+function describeOperation(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
   const limit = route.limit === unlimited ? undefined : describeLimit(route.limit);
   return {
     operationId: route.name,
     summary: route.summary,
     ...(route.description && { description: route.description }),
-    tags: [tagOf(route.path)],
-    'x-credentials': route.credentials === open ? ['open'] : credentialsOf(route.credentials),
+    tags: [getTag(route.path)],
+    'x-credentials': route.credentials === open ? ['open'] : listCredentials(route.credentials),
     'x-access': route.access.needs,
     ...(route.plan && { 'x-plan': route.plan }),
     ...(limit && { 'x-rate-limit': limit }),
-    ...(route.credentials !== open && { security: securityOf(route.credentials) }),
-    parameters: parametersOf(route, schemas),
+    ...(route.credentials !== open && { security: listSecurity(route.credentials) }),
+    parameters: listParameters(route, schemas),
     ...(route.body && {
       requestBody: {
         required: !route.body.safeParse({}).success,
         content: { 'application/json': { schema: hoistSchemas(route.body, 'input', schemas) } },
       },
     }),
-    responses: responsesOf(route, schemas),
+    responses: describeResponses(route, schemas),
   };
 }
 
-export function credentialsOf(accepted: AcceptedCredentials): string[] {
+export function listCredentials(accepted: AcceptedCredentials): string[] {
   return [
     accepted.session && 'session',
     accepted.token && 'personal_token:full_access',
@@ -91,7 +91,7 @@ export function credentialsOf(accepted: AcceptedCredentials): string[] {
   ].filter((name): name is string => typeof name === 'string');
 }
 
-const securityOf = (accepted: AcceptedCredentials): JsonSchema[] => [
+const listSecurity = (accepted: AcceptedCredentials): JsonSchema[] => [
   ...(accepted.token || accepted.key || accepted.workspaceKey || accepted.appUser ? [{ bearer: [] }] : []),
   ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
   ...(accepted.session ? [{ session: [] }] : []),
@@ -106,12 +106,12 @@ const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): J
   scaled_by: scaledBy,
 });
 
-function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema[] {
+function listParameters(route: Route, schemas: Record<string, JsonSchema>): JsonSchema[] {
   const query = route.query ? hoistSchemas(route.query, 'input', schemas) : {};
   const required = (query.required ?? []) as string[];
   const text = { type: 'string' };
   return [
-    ...paramNames(route.path).map((name) => ({ name, in: 'path', required: true, schema: text })),
+    ...listParamNames(route.path).map((name) => ({ name, in: 'path', required: true, schema: text })),
     ...Object.entries((query.properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
       name,
       in: 'query',
@@ -141,7 +141,7 @@ function parametersOf(route: Route, schemas: Record<string, JsonSchema>): JsonSc
   ];
 }
 
-function responsesOf(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
+function describeResponses(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
   const responses: Record<string, JsonSchema> = {};
   for (const [status, shape] of Object.entries(route.answers)) responses[status] = describeAnswer(shape, schemas);
   const refusals = Map.groupBy([...listRefusals(route), ...always], (refusal) => refusal.status);
@@ -179,7 +179,7 @@ export const pipelineRefusals: readonly Refusal[] = [
 /** Everything an operation may refuse with: declared by its credentials, guard, schemas and itself. */
 export function listRefusals(route: Route): Refusal[] {
   return [
-    ...(route.credentials === open ? [] : credentialRefusals(route.credentials, route.method)),
+    ...(route.credentials === open ? [] : listCredentialRefusals(route.credentials, route.method)),
     ...(route.limit === unlimited ? [] : [{ status: 429, code: 'rate_limited' }]),
     ...route.access.refusals,
     ...(route.plan ? [{ status: 402, code: 'plan_required' }] : []),
@@ -197,7 +197,7 @@ export function listRefusals(route: Route): Refusal[] {
 
 const takesInput = (route: Route): boolean => Boolean(route.body || route.query || route.idempotency);
 
-function credentialRefusals(accepted: AcceptedCredentials, method: string): Refusal[] {
+function listCredentialRefusals(accepted: AcceptedCredentials, method: string): Refusal[] {
   const forbidden = [
     accepted.token !== 'read_only' && 'read_only_credential_route_not_allowed',
     !(accepted.session && accepted.token && accepted.key && accepted.appUser) && 'credential_kind_not_allowed',
@@ -217,7 +217,7 @@ const describeAnswer = (shape: AnswerShape, schemas: Record<string, JsonSchema>)
 
 /** The JSON schema, with named schemas moved to the document's components. */
 function hoistSchemas(shape: z.ZodType, io: 'input' | 'output', schemas: Record<string, JsonSchema>): JsonSchema {
-  const { $defs, ...schema } = jsonSchemaOf(shape, io);
+  const { $defs, ...schema } = toJsonSchema(shape, io);
   for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
     schemas[name] = rewriteRefs(definition, io) as JsonSchema;
   return rewriteRefs(schema, io) as JsonSchema;
@@ -249,7 +249,7 @@ const tags: Record<string, string> = {
   docs: 'installation',
 };
 
-function tagOf(path: string): string {
+function getTag(path: string): string {
   const [first = '', second = ''] = path.split('/').filter(Boolean);
   if (first !== 'api' || second === 'info') return tags[first] ?? 'installation';
   return second;

@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
-import { inlineRefs, type JsonSchema, jsonSchemaOf } from '../../src/kit/http/json-schema.ts';
-import { paramNames } from '../../src/kit/http/operation.ts';
+import { inlineRefs, type JsonSchema, toJsonSchema } from '../../src/kit/http/json-schema.ts';
+import { listParamNames } from '../../src/kit/http/operation.ts';
 import { listRefusals } from '../../src/openapi.ts';
 import type { CallOptions, CallResult } from '../support/client.ts';
 import { messageEvent, publish, recordEvent, startWebhookWorld } from '../support/webhook-receiver.ts';
@@ -217,7 +217,7 @@ const randomParams = fc.oneof(
 function pathsOf(route: Route): fc.Arbitrary<string> {
   const values = fc.record(
     Object.fromEntries(
-      paramNames(route.path).map((name) => [
+      listParamNames(route.path).map((name) => [
         name,
         fc.oneof(
           { weight: 3, arbitrary: fc.constant(existingParams(route)[name] ?? '-') },
@@ -226,7 +226,7 @@ function pathsOf(route: Route): fc.Arbitrary<string> {
       ]),
     ),
   );
-  const query = route.query ? inlineRefs(jsonSchemaOf(route.query, 'input')) : {};
+  const query = route.query ? inlineRefs(toJsonSchema(route.query, 'input')) : {};
   return fc.tuple(values, objectsOf(query)).map(([params, search]) => {
     const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => String((params as Record<string, unknown>)[name]));
     const pairs = Object.entries(search as object).map(
@@ -247,7 +247,7 @@ const requestsOf = (route: Route): fc.Arbitrary<{ path: string; sent: CallOption
         ? fc.oneof(
             {
               weight: 4,
-              arbitrary: valuesOf(inlineRefs(jsonSchemaOf(route.body, 'input'))).map(
+              arbitrary: valuesOf(inlineRefs(toJsonSchema(route.body, 'input'))).map(
                 (value) => JSON.stringify(value) ?? '',
               ),
             },

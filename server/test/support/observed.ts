@@ -13,7 +13,7 @@ export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', 
 export function recordAnswers(server: FastifyInstance): void {
   const seen = new Set<string>();
   server.addHook('onSend', async (request, reply, payload) => {
-    const operation = (request.routeOptions.config as { operation?: string }).operation;
+    const operation = request.routeOptions.config.operation;
     const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? readCode(payload) : '';
     if (operation === undefined || code === 'guards_passed') return;
     const line = `${operation} ${reply.statusCode} ${code}`;
@@ -33,7 +33,7 @@ export function recordChanges(server: FastifyInstance, routes: readonly Route[])
   const audited = new Map(routes.map((route) => [route.name, route.audits]));
   const changes: Change[] = [];
   server.addHook('onSend', async (request, reply) => {
-    const operation = (request.routeOptions.config as { operation?: string }).operation ?? '';
+    const operation = request.routeOptions.config.operation ?? '';
     const changed =
       reply.statusCode < 300 && reply.getHeader('x-changed') !== 'false' && !reply.getHeader('idempotent-replayed');
     const audits = audited.get(operation);

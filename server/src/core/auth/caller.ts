@@ -5,7 +5,7 @@ import type { AnyCaller, Caller } from './proofs.ts';
 
 type CallerFacts = Pick<AnyCaller, 'kind' | 'credential_id' | 'user_id' | 'app_user_id' | 'email'>;
 
-/** Whoever called: also an app user, or nobody known. */
+/** Any caller, also an app user or an anonymous one. */
 export const toAnyCaller = (lookup: CallerFacts, exchange: Exchange): AnyCaller => ({
   kind: lookup.kind,
   credential_id: lookup.credential_id,

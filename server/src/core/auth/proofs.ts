@@ -9,7 +9,7 @@ import type { CredentialKind } from './tokens.ts';
 /** Marks a proof. It exists only as a type, so that an object literal is not assignable to one. */
 export declare const proof: unique symbol;
 
-/** Any caller, also an app user or nobody known. */
+/** Any caller, also an app user or an anonymous one. */
 export interface AnyCaller {
   readonly kind: CredentialKind | 'anonymous';
   readonly credential_id: string | null;

@@ -72,24 +72,24 @@ export type Cleaner = (raw: unknown, ignored: string[], at: string) => unknown;
  * Compiled once per schema. A null reads as "not sent", unless the schema accepts null. Unknown fields are removed and
  * named, except in strict schemas, which keep them so that parsing refuses them.
  */
-export function cleanerFor(schema: z.ZodType): Cleaner {
+export function createCleaner(schema: z.ZodType): Cleaner {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
-    return cleanerFor(schema.unwrap() as z.ZodType);
+    return createCleaner(schema.unwrap() as z.ZodType);
   }
   if (schema instanceof z.ZodArray) {
-    const item = cleanerFor(schema.element as z.ZodType);
+    const item = createCleaner(schema.element as z.ZodType);
     return (raw, ignored, at) =>
       Array.isArray(raw) ? raw.map((value, index) => item(value, ignored, `${at}${index}.`)) : raw;
   }
-  if (schema instanceof z.ZodObject) return objectCleaner(schema);
+  if (schema instanceof z.ZodObject) return createObjectCleaner(schema);
   return (raw) => raw;
 }
 
-function objectCleaner(schema: z.ZodObject): Cleaner {
+function createObjectCleaner(schema: z.ZodObject): Cleaner {
   const fields = new Map(
     Object.entries(schema.shape).map(([key, field]) => [
       key,
-      { clean: cleanerFor(field as z.ZodType), takesNull: (field as z.ZodType).safeParse(null).success },
+      { clean: createCleaner(field as z.ZodType), takesNull: (field as z.ZodType).safeParse(null).success },
     ]),
   );
   const strict = schema.def.catchall instanceof z.ZodNever;

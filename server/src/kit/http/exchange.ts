@@ -75,6 +75,10 @@ declare module 'fastify' {
     /** Undefined until an operation was matched. */
     exchange: Exchange | undefined;
   }
+  interface FastifyContextConfig {
+    /** The name of the matched operation. */
+    operation?: string;
+  }
 }
 
 /** The caller's own request id if it is well-formed, or a new one. */

@@ -32,14 +32,14 @@ export function parse<S extends z.ZodType>(
 
 function toFaults(source: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
   const entries = issues.flatMap((issue) => listPaths(issue).map((path) => ({ path, issue })));
-  const ranked = entries.map((entry) => ({ ...entry, rank: rankOf(raw, entry.path) }));
+  const ranked = entries.map((entry) => ({ ...entry, rank: getRank(raw, entry.path) }));
   ranked.sort((a, b) => compareRanks(a.rank, b.rank));
   const seen = new Set<string>();
   return ranked
     .map(({ path, issue }) => ({
       loc: [...source, ...path],
-      msg: toMessage(issue, valueAt(raw, path)),
-      type: toFaultType(issue, valueAt(raw, path)),
+      msg: toMessage(issue, getValueAt(raw, path)),
+      type: toFaultType(issue, getValueAt(raw, path)),
     }))
     .filter((fault) => {
       // One value can violate two bounds (too large, and not a safe integer): the first fault is enough.
@@ -104,7 +104,7 @@ function toMessage(issue: z.core.$ZodIssue, value: unknown): string {
   return issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '');
 }
 
-function valueAt(raw: unknown, path: readonly (string | number)[]): unknown {
+function getValueAt(raw: unknown, path: readonly (string | number)[]): unknown {
   let value = raw;
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -113,7 +113,7 @@ function valueAt(raw: unknown, path: readonly (string | number)[]): unknown {
   return value;
 }
 
-function rankOf(raw: unknown, path: readonly (string | number)[]): number[] {
+function getRank(raw: unknown, path: readonly (string | number)[]): number[] {
   let value = raw;
   return path.map((key) => {
     if (typeof value !== 'object' || value === null) return Number.MAX_SAFE_INTEGER;

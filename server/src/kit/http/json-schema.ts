@@ -4,7 +4,7 @@ import { z } from 'zod';
 export type JsonSchema = { [key: string]: unknown };
 
 /** `input`: what a caller may send. `output`: what a caller receives. Named schemas become references into `$defs`. */
-export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const json = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',

@@ -85,4 +85,5 @@ type MaybePromise<T> = T | Promise<T>;
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations is heterogeneous; each was checked where it was written.
 export type Operation = OperationSpec<any, any, string, z.ZodType, z.ZodType, Answers>;
 
-export const paramNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+export const listParamNames = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');

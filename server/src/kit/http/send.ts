@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { type Answer, noNotes, toHeaders } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { inlineRefs, jsonSchemaOf } from './json-schema.ts';
+import { inlineRefs, toJsonSchema } from './json-schema.ts';
 import type { AnswerShape, Operation } from './operation.ts';
 
 export type Send = (exchange: Exchange, answer: Answer<unknown>, ignored: readonly string[]) => FastifyReply;
@@ -16,9 +16,9 @@ interface Writer {
   write(body: unknown): unknown;
 }
 
-export function senderFor(operation: Operation, strict: boolean): Send {
+export function createSender(operation: Operation, strict: boolean): Send {
   const writers = new Map(
-    Object.entries(operation.answers).map(([status, shape]) => [Number(status), writerFor(shape)]),
+    Object.entries(operation.answers).map(([status, shape]) => [Number(status), createWriter(shape)]),
   );
   return (exchange, answer, ignored) => {
     const writer = writers.get(answer.status);
@@ -49,9 +49,9 @@ function addNoteHeaders(
   reply.headers(toHeaders(all));
 }
 
-function writerFor(shape: AnswerShape): Writer {
+function createWriter(shape: AnswerShape): Writer {
   if ('media' in shape) return { type: shape.media, check: () => {}, write: (body) => body };
-  const stringify = fastJsonStringify(inlineRefs(jsonSchemaOf(shape, 'output')) as unknown as fastJsonStringify.Schema);
+  const stringify = fastJsonStringify(inlineRefs(toJsonSchema(shape, 'output')) as unknown as fastJsonStringify.Schema);
   return {
     type: 'application/json; charset=utf-8',
     // The compiled serialiser coerces wrong values silently. This check finds them in tests.

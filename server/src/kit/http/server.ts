@@ -10,10 +10,10 @@ import type { AnyDb } from '../db/database.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
-import { type Operation, paramNames } from './operation.ts';
+import { listParamNames, type Operation } from './operation.ts';
 import { runOperation } from './run-operation.ts';
-import { senderFor } from './send.ts';
-import { requireJson, validatorFor } from './validate.ts';
+import { createSender } from './send.ts';
+import { createValidator, requireJson } from './validate.ts';
 
 export interface ServerOptions {
   readonly db: AnyDb;
@@ -65,19 +65,19 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   server.setNotFoundHandler((request, reply) =>
     sendError(unmatchedProblem(operations, request), request, reply, options.onError),
   );
-  if (options.onResponse) server.addHook('onResponse', reportTo(options.onResponse));
-  for (const operation of operations) mount(server, operation, options);
-  if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, urlOf);
+  if (options.onResponse) server.addHook('onResponse', createResponseHook(options.onResponse));
+  for (const operation of operations) mountOperation(server, operation, options);
+  if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
   return server;
 }
 
-const urlOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
+const toRouterPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-function mount(server: FastifyInstance, operation: Operation, options: ServerOptions): void {
-  const run = pipelineFor(operation, options);
+function mountOperation(server: FastifyInstance, operation: Operation, options: ServerOptions): void {
+  const run = createPipeline(operation, options);
   server.route({
     method: operation.method,
-    url: urlOf(operation.path),
+    url: toRouterPath(operation.path),
     bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimit,
     config: { operation: operation.name },
     ...(options.crossOrigin?.isAllowed(operation) && { onSend: addCrossOriginHeaders(options.crossOrigin) }),
@@ -86,10 +86,10 @@ function mount(server: FastifyInstance, operation: Operation, options: ServerOpt
 }
 
 /** The steps of one operation. What can be prepared is prepared once, here. */
-function pipelineFor(operation: Operation, options: ServerOptions): (exchange: Exchange) => Promise<FastifyReply> {
-  const params = paramNames(operation.path);
-  const validate = validatorFor(operation, options.guardQuery(operation));
-  const send = senderFor(operation, options.strictAnswers);
+function createPipeline(operation: Operation, options: ServerOptions): (exchange: Exchange) => Promise<FastifyReply> {
+  const params = listParamNames(operation.path);
+  const validate = createValidator(operation, options.guardQuery(operation));
+  const send = createSender(operation, options.strictAnswers);
   return async (exchange) => {
     // The router accepts an empty parameter, but a path with a trailing slash does not exist.
     if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
@@ -101,10 +101,10 @@ function pipelineFor(operation: Operation, options: ServerOptions): (exchange: E
   };
 }
 
-function reportTo(onAnswered: (answered: RequestOutcome) => void) {
+function createResponseHook(onResponse: (outcome: RequestOutcome) => void) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    const operation = (request.routeOptions.config as { operation?: string }).operation ?? 'unmatched';
-    onAnswered({
+    const operation = request.routeOptions.config.operation ?? 'unmatched';
+    onResponse({
       operation,
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1000,

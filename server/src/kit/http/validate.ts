@@ -1,7 +1,7 @@
 // Owns the validation of a request's query and body against the operation's schemas: all faults at once, as a 422.
 import { z } from 'zod';
 import { Problem } from '../problem.ts';
-import { cleanerFor, readJson } from './body.ts';
+import { createCleaner, readJson } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fault, parse, ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
@@ -16,9 +16,9 @@ export interface Input {
 }
 
 /** `guardQuery`: query parameters that the guard reads, and that the operation's own schema therefore lacks. */
-export function validatorFor(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
+export function createValidator(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
   const { query, body } = operation;
-  const cleanBody = body && cleanerFor(body);
+  const cleanBody = body && createCleaner(body);
   const takesAnyQuery = query instanceof z.ZodObject && query.def.catchall !== undefined;
   const knownQuery = new Set([...guardQuery, ...(query instanceof z.ZodObject ? Object.keys(query.shape) : [])]);
   return (exchange) => {
