@@ -18,7 +18,7 @@ type Loc = Fault['loc'];
 
 const maxBytes = 256 * 1024;
 
-/** Refuses a principal whom the rule allows no record at all, before their input is validated. */
+/** Refuses a principal to whom the rule allows no record at all, before their input is validated. */
 export function refuseIfNeverAllowed({ entity, principal }: RecordAccess, operation: 'create' | 'delete'): void {
   if (decideRule(entity.schema.rules[operation], principal) === false) throw ruleDenied();
 }
@@ -133,7 +133,7 @@ function refuseFields(
   );
 }
 
-/** In the order of the schema. */
+/** The fields whose values differ, in the order of the schema. */
 export const listChangedFields = ({ schema }: Entity, before: DataRecord, after: DataRecord): string[] =>
   [...schema.fields.keys()].filter((name) => !isEqual(readField(before, name), readField(after, name)));
 

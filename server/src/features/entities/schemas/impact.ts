@@ -71,7 +71,7 @@ function validateRecord(
   return 'valid';
 }
 
-/** The first sample principal whom the new rule allows the operation and the old rule did not. */
+/** The first sample principal that the new rule allows and the old rule refused. */
 function findNewlyAllowed(
   before: EntitySchema,
   after: EntitySchema,

@@ -33,18 +33,25 @@ const maxElements = 1_000;
  */
 export const unindexedValue = Buffer.alloc(0);
 
-/** The keys of a schema: its `unique` lists, and the fields that its rules compare with the principal. */
-export function deriveKeys(schema: EntitySchema, revision: number, before: readonly string[]): RecordKey[] {
+/**
+ * The keys of a schema: its `unique` lists, and the fields that its rules compare with the principal. A key that the schema
+ * had before keeps its name; a new one gets the revision. With `existingNames` = ['data.owner#3'] and `revision` = 7:
+ *
+ *   unique: [["shop", "number"]]                         → unique(shop,number)#7, one row per record
+ *   rls.read: {"data.owner": "{{user.email}}"}           → data.owner#3
+ *   rls.delete: {"data.tags": {"$in": ["{{user.id}}"]}}  → data.tags#7, one row per element
+ */
+export function deriveKeys(schema: EntitySchema, revision: number, existingNames: readonly string[]): RecordKey[] {
   const wanted = new Map<string, Omit<RecordKey, 'name'>>();
   for (const list of schema.unique)
     wanted.set(`unique(${list.join()})`, { isUnique: true, paths: list.map((name) => ({ names: [name] })) });
   const compared = [schema.rules.read, schema.rules.delete].flatMap(findComparedPaths);
   for (const path of compared.slice(0, maxLookups)) wanted.set(formatPath(path), { isUnique: false, paths: [path] });
-  const known = new Map(before.map((name) => [baseName(name), name]));
-  return [...wanted].map(([base, key]) => ({ ...key, name: known.get(base) ?? `${base}#${revision}` }));
+  const existing = new Map(existingNames.map((name) => [stripRevision(name), name]));
+  return [...wanted].map(([base, key]) => ({ ...key, name: existing.get(base) ?? `${base}#${revision}` }));
 }
 
-const baseName = (name: string): string => name.slice(0, name.lastIndexOf('#'));
+const stripRevision = (name: string): string => name.slice(0, name.lastIndexOf('#'));
 
 /** The fields that a rule compares with an attribute. `created_by` and `id` have indexes of their own. */
 function findComparedPaths(rule: Rule): Path[] {

@@ -51,20 +51,20 @@ export function createSchemaCache(): FindEntity {
       if (isFresh(cached, access, now)) return cached.entity;
       evict(id);
     }
-    const read = await readEntity(db, access, name);
-    if (read === undefined) return undefined;
-    evict(id); // a concurrent request may have read it too
-    entries.set(id, { ...read, revision: access.app.revision, readAt: now.getTime() });
-    size += read.size;
+    const loaded = await loadEntity(db, access, name);
+    if (loaded === undefined) return undefined;
+    evict(id); // a concurrent request may have loaded it too
+    entries.set(id, { ...loaded, revision: access.app.revision, readAt: now.getTime() });
+    size += loaded.size;
     for (const oldest of entries.keys()) {
       if (size <= maxSize || oldest === id) break;
       evict(oldest);
     }
-    return read.entity;
+    return loaded.entity;
   };
 }
 
-async function readEntity(
+async function loadEntity(
   db: Db,
   access: AppScope,
   name: string,

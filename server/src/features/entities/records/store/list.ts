@@ -104,7 +104,7 @@ async function writeFromAndWhere(
 }
 
 const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
-  'entity_key_any_value',
+  'entity_key_unindexed',
   'select from entity_keys where app_id = $1 and entity_name = $2 and key = $3 and value = $4 limit 1',
 );
 
@@ -117,8 +117,8 @@ const anyPrincipal: Principal = { kind: 'signed_in', id: '', email: '', full_nam
  */
 async function chooseKey(db: Db, access: RecordAccess, rule: Rule, query: Condition) {
   const { app, entity, principal } = access;
-  const all = [...listEqualities(rule, principal), ...listEqualities(query, anyPrincipal)];
-  const equal = new Map(all.map(({ field: path, value }) => [path, value]));
+  const equalities = [...listEqualities(rule, principal), ...listEqualities(query, anyPrincipal)];
+  const equal = new Map(equalities.map(({ field, value }) => [field, value]));
   if (equal.has('id') || equal.has('created_by')) return undefined;
   const usable = entity.keys.filter(
     (key) => entity.ready.has(key.name) && key.paths.every((path) => equal.has(formatPath(path))),

@@ -22,7 +22,7 @@ type RecordRow = RecordColumns & { readonly version: number };
 type RecordParameters = [appId: string, id: string | null, entity: string];
 
 const toStoredRecord = (row: RecordRow): StoredRecord => ({ ...toDataRecord(row), version: row.version });
-const firstRecord = (rows: readonly RecordRow[]): StoredRecord | undefined => rows[0] && toStoredRecord(rows[0]);
+const toFirstRecord = (rows: readonly RecordRow[]): StoredRecord | undefined => rows[0] && toStoredRecord(rows[0]);
 
 const liveRecordSql = `select ${columns} from entity_records where app_id = $1 and id = $2 and entity_name = $3 and deleted_date is null`;
 const selectRecord = prepared<RecordRow, RecordParameters>('entity_record', liveRecordSql);
@@ -63,11 +63,11 @@ export async function findPrefetchedRecord(
 
 /** Finds a record that is not in the trash. */
 export const findRecord = async (db: Db, { app, entity }: EntityScope, id: string) =>
-  firstRecord(await selectRecord(db, app.id, idOrNull(id), entity.name));
+  toFirstRecord(await selectRecord(db, app.id, idOrNull(id), entity.name));
 
 /** Finds the record and locks it until the transaction ends. */
 export const lockRecord = async (db: Db, { app, entity }: EntityScope, id: string) =>
-  firstRecord(await selectRecordForUpdate(db, app.id, idOrNull(id), entity.name));
+  toFirstRecord(await selectRecordForUpdate(db, app.id, idOrNull(id), entity.name));
 
 export async function lockRecords(
   db: Db,
@@ -86,7 +86,7 @@ export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and id = ${idOrNull(id)} and entity_name = ${entity.name} and deleted_date is not null
     for no key update`.execute(db);
-  return firstRecord(rows);
+  return toFirstRecord(rows);
 }
 
 /** A record as it is to be stored, the changes of its key rows, and its event. */
