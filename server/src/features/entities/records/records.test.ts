@@ -17,7 +17,7 @@ const isAdmin = { user_condition: { role: 'admin' } };
 const define = (name: string, document: object) =>
   world.call('PUT', `/api/apps/${app.id}/entity-schemas/${name}`, { as: token, body: { name, ...document } });
 const at = (path: string) => `/api/apps/${app.id}/entities/${path}`;
-const ask = (method: string, path: string, body?: unknown, as: string | null = token) =>
+const call = (method: string, path: string, body?: unknown, as: string | null = token) =>
   world.call(method, at(path), { ...(as !== null && { as }), ...(body !== undefined && { body }) });
 const listEventsOf = async (id: string) => {
   const rows = await world.db.selectFrom('events').selectAll().orderBy('id').execute();
@@ -45,27 +45,27 @@ await define('Task', {
 describe('access without a rule', () => {
   it('is open to signed-in callers and closed to anonymous ones', async () => {
     await define('Plain', { properties: { a: {} } });
-    const { id } = (await ask('POST', 'Plain', { a: '1' }, ann)).body;
-    expect((await ask('GET', `Plain/${id}`, undefined, ann)).body).toMatchObject({ a: '1', created_by: user.email });
-    expect(await ask('POST', 'Plain', { a: '2' }, null)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
-    expect(await ask('GET', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
-    expect((await ask('GET', 'Plain', undefined, null)).body).toEqual({
+    const { id } = (await call('POST', 'Plain', { a: '1' }, ann)).body;
+    expect((await call('GET', `Plain/${id}`, undefined, ann)).body).toMatchObject({ a: '1', created_by: user.email });
+    expect(await call('POST', 'Plain', { a: '2' }, null)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+    expect(await call('GET', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
+    expect((await call('GET', 'Plain', undefined, null)).body).toEqual({
       items: [],
       next_cursor: null,
       has_more: false,
     });
-    expect((await ask('GET', 'Plain/count', undefined, null)).body).toEqual({ count: 0 });
-    expect(await ask('PUT', `Plain/${id}`, { a: '2' }, null)).toMatchObject({ status: 404 });
-    expect(await ask('DELETE', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
-    expect(await ask('DELETE', 'Plain', { all: true }, null)).toMatchObject({ status: 403 });
+    expect((await call('GET', 'Plain/count', undefined, null)).body).toEqual({ count: 0 });
+    expect(await call('PUT', `Plain/${id}`, { a: '2' }, null)).toMatchObject({ status: 404 });
+    expect(await call('DELETE', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
+    expect(await call('DELETE', 'Plain', { all: true }, null)).toMatchObject({ status: 403 });
   });
 
   it('is open to everyone for exactly the operations whose rule is true', async () => {
     await define('Open', { properties: { a: {} }, rls: { create: true, read: true } });
-    const made = await ask('POST', 'Open', { a: '1' }, null);
+    const made = await call('POST', 'Open', { a: '1' }, null);
     expect(made).toMatchObject({ status: 200, body: { created_by: 'anonymous', created_by_id: 'anonymous' } });
-    expect((await ask('GET', 'Open', undefined, null)).body.items).toHaveLength(1);
-    expect(await ask('PUT', `Open/${made.body.id}`, { a: '2' }, null)).toMatchObject({ status: 403 });
+    expect((await call('GET', 'Open', undefined, null)).body.items).toHaveLength(1);
+    expect(await call('PUT', `Open/${made.body.id}`, { a: '2' }, null)).toMatchObject({ status: 403 });
     expect((await listEventsOf(made.body.id))[0]).toMatchObject({ actor: null });
   });
 
@@ -85,16 +85,16 @@ describe('a field’s read rule', () => {
     const rows = { type: 'array', items: { type: 'array', items: line } };
     await define('Sheet', { properties: { line, lines: { type: 'array', items: line }, rows } });
     const [seen, whole] = [{ name: 'a' }, { name: 'a', cost: 5 }];
-    const { id } = (await ask('POST', 'Sheet', { line: whole, lines: [whole], rows: [[whole], []] })).body;
-    expect((await ask('GET', `Sheet/${id}`)).body).toMatchObject({ line: whole, lines: [whole], rows: [[whole], []] });
-    const { line: one, lines, rows: nested } = (await ask('GET', `Sheet/${id}`, undefined, ann)).body;
+    const { id } = (await call('POST', 'Sheet', { line: whole, lines: [whole], rows: [[whole], []] })).body;
+    expect((await call('GET', `Sheet/${id}`)).body).toMatchObject({ line: whole, lines: [whole], rows: [[whole], []] });
+    const { line: one, lines, rows: nested } = (await call('GET', `Sheet/${id}`, undefined, ann)).body;
     expect({ one, lines, nested }).toEqual({ one: seen, lines: [seen], nested: [[seen], []] });
   });
 });
 
 describe('createRecord', () => {
   it('fills in defaults, assigns automatic fields, and publishes an event', async () => {
-    const got = await ask('POST', 'Task', { title: 'a', is_sample: true, id: 'x', odd: 1, code: null });
+    const got = await call('POST', 'Task', { title: 'a', is_sample: true, id: 'x', odd: 1, code: null });
     expect(got).toMatchObject({
       status: 200,
       body: { title: 'a', state: 'draft', is_sample: false, created_by: owner.email, created_by_id: owner.id },
@@ -105,12 +105,12 @@ describe('createRecord', () => {
     expect(await listEventsOf(got.body.id)).toMatchObject([
       { name: 'entity.created', data: got.body, old_data: null, changed_fields: [], actor: { email: owner.email } },
     ]);
-    expect((await ask('GET', `Task/${got.body.id}`)).body).toEqual(got.body);
+    expect((await call('GET', `Task/${got.body.id}`)).body).toEqual(got.body);
   });
 
   it('requires required fields, and counts null as missing', async () => {
     for (const body of [{}, { title: null }]) {
-      expect(await ask('POST', 'Task', body)).toMatchObject({
+      expect(await call('POST', 'Task', body)).toMatchObject({
         status: 422,
         body: { detail: [{ loc: ['body', 'title'], type: 'missing' }] },
       });
@@ -118,15 +118,15 @@ describe('createRecord', () => {
   });
 
   it('evaluates the create rule on the new record, and the field rules of the sent fields', async () => {
-    expect(await ask('POST', 'Task', { title: 'a', owner: 'bob' }, ann)).toMatchObject({
+    expect(await call('POST', 'Task', { title: 'a', owner: 'bob' }, ann)).toMatchObject({
       status: 403,
       body: { code: 'rule_denied' },
     });
-    expect(await ask('POST', 'Task', { title: 'a', owner: user.email, cost: 1 }, ann)).toMatchObject({
+    expect(await call('POST', 'Task', { title: 'a', owner: user.email, cost: 1 }, ann)).toMatchObject({
       status: 403,
       body: { code: 'field_rule_denied', fields: ['data.cost'] },
     });
-    expect(await ask('POST', 'Task', { title: 'a', owner: user.email }, ann)).toMatchObject({ status: 200 });
+    expect(await call('POST', 'Task', { title: 'a', owner: user.email }, ann)).toMatchObject({ status: 200 });
   });
 
   it('creates one record for one Idempotency-Key', async () => {
@@ -144,61 +144,61 @@ describe('createRecord', () => {
 
 describe('createRecords', () => {
   it('returns records in order, accepts an empty list, and creates none if one is refused', async () => {
-    const got = await ask('POST', 'Task/bulk', [{ title: 'b1' }, { title: 'b2', odd: 1 }]);
+    const got = await call('POST', 'Task/bulk', [{ title: 'b1' }, { title: 'b2', odd: 1 }]);
     expect(got.body.map(({ title }: { title: string }) => title)).toEqual(['b1', 'b2']);
     expect(got.headers['x-ignored-fields']).toBe('1.odd');
-    expect(await ask('POST', 'Task/bulk', [])).toMatchObject({ status: 200, body: [] });
-    const before = (await ask('GET', 'Task/count')).body.count;
-    expect(await ask('POST', 'Task/bulk', [{ title: 'b3' }, { title: 5 }])).toMatchObject({
+    expect(await call('POST', 'Task/bulk', [])).toMatchObject({ status: 200, body: [] });
+    const before = (await call('GET', 'Task/count')).body.count;
+    expect(await call('POST', 'Task/bulk', [{ title: 'b3' }, { title: 5 }])).toMatchObject({
       status: 422,
       body: { detail: [{ loc: ['body', 1, 'title'], type: 'string_type' }] },
     });
     const mine = { title: 'm', owner: user.email };
-    expect(await ask('POST', 'Task/bulk', [mine, { ...mine, owner: 'bob' }], ann)).toMatchObject({ status: 403 });
-    expect(await ask('POST', 'Task/bulk', [mine, { ...mine, cost: 1 }], ann)).toMatchObject({ status: 403 });
+    expect(await call('POST', 'Task/bulk', [mine, { ...mine, owner: 'bob' }], ann)).toMatchObject({ status: 403 });
+    expect(await call('POST', 'Task/bulk', [mine, { ...mine, cost: 1 }], ann)).toMatchObject({ status: 403 });
     const twins = [
       { title: 'b4', code: 'twin' },
       { title: 'b5', code: 'twin' },
     ];
-    expect(await ask('POST', 'Task/bulk', twins)).toMatchObject({ status: 409, body: { fields: ['code'] } });
-    expect((await ask('GET', 'Task/count')).body.count).toBe(before);
+    expect(await call('POST', 'Task/bulk', twins)).toMatchObject({ status: 409, body: { fields: ['code'] } });
+    expect((await call('GET', 'Task/count')).body.count).toBe(before);
   });
 
   it('accepts at most 500 records', async () => {
     const many = Array.from({ length: 501 }, () => ({ title: 'm' }));
-    expect(await ask('POST', 'Task/bulk', many)).toMatchObject({
+    expect(await call('POST', 'Task/bulk', many)).toMatchObject({
       status: 422,
       body: { detail: [{ type: 'too_long' }] },
     });
-    expect((await ask('POST', 'Task/bulk', many.slice(1))).body).toHaveLength(500);
+    expect((await call('POST', 'Task/bulk', many.slice(1))).body).toHaveLength(500);
   });
 
   it('refuses a request that exceeds the pattern budget', async () => {
     await define('Costly', { properties: { a: { type: 'string', pattern: '(a?){150}a{150}b' } } });
     const long = 'a'.repeat(1_000);
-    expect(await ask('POST', 'Costly/bulk', [{ a: `${long}b` }, { a: long }])).toMatchObject({
+    expect(await call('POST', 'Costly/bulk', [{ a: `${long}b` }, { a: long }])).toMatchObject({
       status: 422,
       body: { detail: [{ loc: ['body', 1, 'a'], type: 'string_pattern_mismatch' }] },
     });
     const many = Array.from({ length: 5 }, () => ({ a: `${long}b` }));
-    const got = await ask('POST', 'Costly/bulk', many);
+    const got = await call('POST', 'Costly/bulk', many);
     expect(got.body.detail.map(({ type }: { type: string }) => type)).toContain('value_error');
-    expect((await ask('POST', 'Costly/bulk', many.slice(2))).status).toBe(200);
+    expect((await call('POST', 'Costly/bulk', many.slice(2))).status).toBe(200);
   });
 
   it('counts compiling values of the format regex against the same budget', async () => {
     await define('Searches', { properties: { a: { type: 'string', format: 'regex' } } });
     const many = Array.from({ length: 20 }, () => ({ a: 'a{900}' }));
-    const got = await ask('POST', 'Searches/bulk', many);
+    const got = await call('POST', 'Searches/bulk', many);
     expect(got.body.detail.map(({ type }: { type: string }) => type)).toContain('value_error');
-    expect((await ask('POST', 'Searches/bulk', many.slice(16))).status).toBe(200);
+    expect((await call('POST', 'Searches/bulk', many.slice(16))).status).toBe(200);
   });
 });
 
 describe('updateRecords', () => {
   it('updates all or nothing, and publishes an event for each record', async () => {
-    const [one, two] = (await ask('POST', 'Task/bulk', [{ title: 'u1' }, { title: 'u2' }])).body;
-    const got = await ask('PUT', 'Task/bulk', [
+    const [one, two] = (await call('POST', 'Task/bulk', [{ title: 'u1' }, { title: 'u2' }])).body;
+    const got = await call('PUT', 'Task/bulk', [
       { id: two.id, title: 'U2' },
       { id: one.id, state: 'done', odd: 1 },
     ]);
@@ -211,8 +211,8 @@ describe('updateRecords', () => {
     expect((await listEventsOf(two.id)).at(-1)).toMatchObject({ name: 'entity.updated', changed_fields: ['title'] });
 
     const refused = async (items: unknown[], status: number, as = token) => {
-      expect(await ask('PUT', 'Task/bulk', items, as)).toMatchObject({ status });
-      expect((await ask('GET', `Task/${one.id}`)).body).toMatchObject({ title: 'u1', state: 'done' });
+      expect(await call('PUT', 'Task/bulk', items, as)).toMatchObject({ status });
+      expect((await call('GET', `Task/${one.id}`)).body).toMatchObject({ title: 'u1', state: 'done' });
     };
     await refused([{ id: one.id, title: 'lost' }, { id: newId() }], 404);
     await refused([{ id: one.id, title: 'lost' }, { id: 'x' }], 404);
@@ -227,7 +227,7 @@ describe('updateRecords', () => {
     await refused([{ id: one.id, title: 'lost' }, { id: one.id }], 422);
     await refused([], 422);
     await refused([{ id: one.id, title: 'lost' }], 404, ann); // not hers to read
-    await ask('PUT', 'Task/bulk', [{ id: two.id, owner: user.email }]);
+    await call('PUT', 'Task/bulk', [{ id: two.id, owner: user.email }]);
     await refused(
       [
         { id: two.id, cost: 1 },
@@ -236,21 +236,21 @@ describe('updateRecords', () => {
       404,
       ann,
     );
-    expect(await ask('PUT', 'Task/bulk', [{ id: two.id, cost: 1 }], ann)).toMatchObject({
+    expect(await call('PUT', 'Task/bulk', [{ id: two.id, cost: 1 }], ann)).toMatchObject({
       status: 403,
       body: { code: 'field_rule_denied' },
     });
-    await ask('PUT', 'Task/bulk', [{ id: one.id, code: 'taken' }]);
-    expect(await ask('PUT', 'Task/bulk', [{ id: two.id, code: 'taken' }])).toMatchObject({ status: 409 });
+    await call('PUT', 'Task/bulk', [{ id: one.id, code: 'taken' }]);
+    expect(await call('PUT', 'Task/bulk', [{ id: two.id, code: 'taken' }])).toMatchObject({ status: 409 });
   });
 });
 
 describe('updateRecords on hidden and unique values', () => {
   it('answers the same for a hidden record as for a missing one', async () => {
-    const [hidden] = (await ask('POST', 'Task/bulk', [{ title: 'h' }])).body;
-    const mine = (await ask('POST', 'Task', { title: 'm', owner: user.email }, ann)).body;
+    const [hidden] = (await call('POST', 'Task/bulk', [{ title: 'h' }])).body;
+    const mine = (await call('POST', 'Task', { title: 'm', owner: user.email }, ann)).body;
     const missing = async (id: string) => {
-      const { status, body } = await ask('PUT', 'Task/bulk', [{ id: mine.id, title: 'lost' }, { id }], ann);
+      const { status, body } = await call('PUT', 'Task/bulk', [{ id: mine.id, title: 'lost' }, { id }], ann);
       return { status, ...body, request_id: undefined };
     };
     const first = await missing(hidden.id);
@@ -261,51 +261,51 @@ describe('updateRecords on hidden and unique values', () => {
 
   it('allows records to swap unique values; only the result must be unique', async () => {
     const [one, two] = (
-      await ask('POST', 'Task/bulk', [
+      await call('POST', 'Task/bulk', [
         { title: 's1', code: 'S1' },
         { title: 's2', code: 'S2' },
       ])
     ).body;
     const change = (a: string, b: string) =>
-      ask('PUT', 'Task/bulk', [
+      call('PUT', 'Task/bulk', [
         { id: one.id, code: a },
         { id: two.id, code: b },
       ]);
     expect(await change('S2', 'S1')).toMatchObject({ status: 200, body: [{ code: 'S2' }, { code: 'S1' }] });
     expect(await change('S3', 'S2')).toMatchObject({ status: 200 });
     expect(await change('S4', 'S4')).toMatchObject({ status: 409, body: { fields: ['code'] } });
-    expect((await ask('GET', `Task/${two.id}`)).body.code).toBe('S2');
-    expect(await ask('POST', 'Task', { title: 's', code: 'S1' })).toMatchObject({ status: 200 });
-    expect(await ask('POST', 'Task', { title: 's', code: 'S2' })).toMatchObject({ status: 409 });
+    expect((await call('GET', `Task/${two.id}`)).body.code).toBe('S2');
+    expect(await call('POST', 'Task', { title: 's', code: 'S1' })).toMatchObject({ status: 200 });
+    expect(await call('POST', 'Task', { title: 's', code: 'S2' })).toMatchObject({ status: 409 });
   });
 });
 
 describe('upsertRecords', () => {
   it('updates records whose key exists and creates the others, in the order sent', async () => {
-    const known = (await ask('POST', 'Task', { title: 'known', code: 'K1' })).body;
+    const known = (await call('POST', 'Task', { title: 'known', code: 'K1' })).body;
     const records = [
       { title: 'new', code: 'K2', odd: 1 },
       { code: 'K1', state: 'done' },
     ];
-    const got = await ask('POST', 'Task/upsert', { records, key: ['code'] });
+    const got = await call('POST', 'Task/upsert', { records, key: ['code'] });
     expect(got).toMatchObject({ status: 200, body: { created: 1, updated: 1 } });
     expect(got.body.records).toMatchObject([
       { code: 'K2', state: 'draft' },
       { id: known.id, title: 'known', state: 'done' },
     ]);
     expect(got.headers['x-ignored-fields']).toBe('records.0.odd');
-    const again = await ask('POST', 'Task/upsert', { records, key: ['code'] });
+    const again = await call('POST', 'Task/upsert', { records, key: ['code'] });
     expect(again.body).toMatchObject({ created: 0, updated: 2 });
   });
 
   it('refuses a key that two stored records have, and invalid keys', async () => {
-    await ask('POST', 'Task/bulk', [{ title: 'twin' }, { title: 'twin' }]);
-    expect(await ask('POST', 'Task/upsert', { records: [{ title: 'twin' }], key: ['title'] })).toMatchObject({
+    await call('POST', 'Task/bulk', [{ title: 'twin' }, { title: 'twin' }]);
+    expect(await call('POST', 'Task/upsert', { records: [{ title: 'twin' }], key: ['title'] })).toMatchObject({
       status: 409,
       body: { code: 'upsert_key_ambiguous' },
     });
     const types = async (body: object) => {
-      const got = await ask('POST', 'Task/upsert', body);
+      const got = await call('POST', 'Task/upsert', body);
       return got.status === 422 ? got.body.detail.map(({ type }: { type: string }) => type) : got.status;
     };
     expect(await types({ records: [{ title: 'a' }], key: ['nope'] })).toEqual(['unknown_field']);
@@ -318,16 +318,16 @@ describe('upsertRecords', () => {
   });
 
   it('refuses if the update rule does not allow a stored record', async () => {
-    await ask('POST', 'Task', { title: 'hidden', code: 'H1' });
+    await call('POST', 'Task', { title: 'hidden', code: 'H1' });
     const records = [{ title: 'mine', code: 'H1', owner: user.email }];
-    expect(await ask('POST', 'Task/upsert', { records, key: ['code'] }, ann)).toMatchObject({
+    expect(await call('POST', 'Task/upsert', { records, key: ['code'] }, ann)).toMatchObject({
       status: 403,
       body: { code: 'rule_denied' },
     });
   });
 
   it('creates one record if two requests with the same key run at once', async () => {
-    const send = () => ask('POST', 'Task/upsert', { records: [{ title: 'race', code: 'race' }], key: ['code'] });
+    const send = () => call('POST', 'Task/upsert', { records: [{ title: 'race', code: 'race' }], key: ['code'] });
     const got = await Promise.all([send(), send(), send()]);
     expect(got.map(({ body }) => body.created).sort()).toEqual([0, 0, 1]);
   });
@@ -335,17 +335,17 @@ describe('upsertRecords', () => {
 
 describe('deleteRecord, restoreRecord, purgeRecord', () => {
   it('move to the trash, restore as it was, and delete permanently, each with its event', async () => {
-    const made = (await ask('POST', 'Task', { title: 'd', owner: user.email, code: 'D' }, ann)).body;
-    expect(await ask('DELETE', `Task/${made.id}`)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
-    expect(await ask('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ body: { success: true } });
-    expect(await ask('GET', `Task/${made.id}`)).toMatchObject({ status: 404, body: { code: 'record_not_found' } });
-    expect(await ask('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ status: 404 });
-    const restored = await ask('POST', `Task/${made.id}/restore`);
+    const made = (await call('POST', 'Task', { title: 'd', owner: user.email, code: 'D' }, ann)).body;
+    expect(await call('DELETE', `Task/${made.id}`)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+    expect(await call('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ body: { success: true } });
+    expect(await call('GET', `Task/${made.id}`)).toMatchObject({ status: 404, body: { code: 'record_not_found' } });
+    expect(await call('DELETE', `Task/${made.id}`, undefined, ann)).toMatchObject({ status: 404 });
+    const restored = await call('POST', `Task/${made.id}/restore`);
     expect(restored.body).toEqual({ ...made, updated_date: restored.body.updated_date });
-    expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
-    expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ body: { success: true } });
-    expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 404 });
-    expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
+    expect(await call('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
+    expect(await call('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ body: { success: true } });
+    expect(await call('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 404 });
+    expect(await call('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 404 });
     const published = (await listEventsOf(made.id)).map(({ name, data, old_data }) => [
       name,
       data !== null,
@@ -360,35 +360,35 @@ describe('deleteRecord, restoreRecord, purgeRecord', () => {
   });
 
   it('free the unique value of a trashed record, and refuse to restore it if the value is taken', async () => {
-    const made = (await ask('POST', 'Task', { title: 'd', owner: user.email, code: 'E' }, ann)).body;
-    await ask('DELETE', `Task/${made.id}`, undefined, ann);
-    expect(await ask('POST', 'Task', { title: 'e', code: 'E' })).toMatchObject({ status: 200 });
-    expect(await ask('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 409, body: { fields: ['code'] } });
-    expect(await ask('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 200 });
+    const made = (await call('POST', 'Task', { title: 'd', owner: user.email, code: 'E' }, ann)).body;
+    await call('DELETE', `Task/${made.id}`, undefined, ann);
+    expect(await call('POST', 'Task', { title: 'e', code: 'E' })).toMatchObject({ status: 200 });
+    expect(await call('POST', `Task/${made.id}/restore`)).toMatchObject({ status: 409, body: { fields: ['code'] } });
+    expect(await call('DELETE', `Task/${made.id}/permanent`)).toMatchObject({ status: 200 });
   });
 });
 
 describe('deleteRecords', () => {
   it('deletes the records that match the query and that the delete rule allows', async () => {
     const mine = { title: 'sweep', owner: user.email };
-    await ask('POST', 'Task/bulk', [mine, mine, { ...mine, state: 'done' }], ann);
-    await ask('POST', 'Task', { title: 'sweep', owner: 'bob' });
-    const got = await ask('DELETE', 'Task', { query: { title: 'sweep', state: 'draft' } }, ann);
+    await call('POST', 'Task/bulk', [mine, mine, { ...mine, state: 'done' }], ann);
+    await call('POST', 'Task', { title: 'sweep', owner: 'bob' });
+    const got = await call('DELETE', 'Task', { query: { title: 'sweep', state: 'draft' } }, ann);
     expect(got).toMatchObject({ status: 200, body: { success: true, deleted: 2 } });
     expect(got.headers).not.toHaveProperty('x-truncated');
-    expect((await ask('GET', 'Task/count?title=sweep')).body.count).toBe(2);
-    const none = await ask('DELETE', 'Task', { query: { title: 'nothing' } }, ann);
+    expect((await call('GET', 'Task/count?title=sweep')).body.count).toBe(2);
+    const none = await call('DELETE', 'Task', { query: { title: 'nothing' } }, ann);
     expect(none).toMatchObject({ status: 200, body: { deleted: 0 }, headers: { 'x-changed': 'false' } });
   });
 
   it('refuses an empty query without all', async () => {
     for (const body of [undefined, {}, { query: {} }, { query: {}, all: false }]) {
-      expect(await ask('DELETE', 'Task', body)).toMatchObject({
+      expect(await call('DELETE', 'Task', body)).toMatchObject({
         status: 422,
         body: { detail: [{ loc: ['body', 'query'], type: 'value_error' }] },
       });
     }
-    expect(await ask('DELETE', 'Task', { query: { nope: 1 } })).toMatchObject({
+    expect(await call('DELETE', 'Task', { query: { nope: 1 } })).toMatchObject({
       status: 422,
       body: { detail: [{ type: 'unknown_field' }] },
     });
@@ -397,21 +397,21 @@ describe('deleteRecords', () => {
   it('deletes at most 5,000 records per call, and says that there are more', async () => {
     await define('Heap', { properties: { n: { type: 'integer' } } });
     for (let start = 0; start < 5500; start += 500) {
-      await ask(
+      await call(
         'POST',
         'Heap/bulk',
         Array.from({ length: 500 }, (_, n) => ({ n: start + n })),
       );
     }
-    const first = await ask('DELETE', 'Heap', { all: true });
+    const first = await call('DELETE', 'Heap', { all: true });
     expect(first).toMatchObject({ body: { deleted: 5000 }, headers: { 'x-truncated': 'true' } });
-    const rest = await ask('DELETE', 'Heap', { all: true });
+    const rest = await call('DELETE', 'Heap', { all: true });
     expect(rest.body.deleted).toBe(500);
     expect(rest.headers).not.toHaveProperty('x-truncated');
   });
 
   it('is refused if the rule allows the caller to delete no record', async () => {
     await define('Kept', { properties: { a: {} }, rls: { delete: false } });
-    expect(await ask('DELETE', 'Kept', { all: true })).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+    expect(await call('DELETE', 'Kept', { all: true })).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
   });
 });

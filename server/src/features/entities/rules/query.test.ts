@@ -39,7 +39,7 @@ const faultsOf = (json: unknown) => {
   return 'faults' in parsed ? parsed.faults.map(({ loc, type }) => [loc.slice(2).join('/'), type]) : [];
 };
 
-function found(
+function isMatch(
   json: unknown,
   data: DataRecord['data'],
   principal = anonymous,
@@ -82,7 +82,7 @@ describe('a query matches', () => {
     ['$not of several is not all of them', { title: { $not: { $gt: 'a', $lt: 'c' } } }, { title: 'z' }, true],
     ['$and, $or, $nor', { $and: [{ $or: [{ title: 'a' }] }, { $nor: [{ title: 'b' }] }] }, { title: 'a' }, true],
     ['a template is plain text here', { title: '{{user.email}}' }, { title: '{{user.email}}' }, true],
-  ])('%s', (_, json, data, wanted) => expect(found(json, data)).toBe(wanted));
+  ])('%s', (_, json, data, wanted) => expect(isMatch(json, data)).toBe(wanted));
 
   it.each([
     ['$regex', { title: { $regex: 'a' } }, 'title/$regex', 'unsupported_operator'],
@@ -148,7 +148,7 @@ describe('a field whose read rule is not met', () => {
     owned: { type: 'string', rls: { read: { 'data.title': 'mine' } } },
   };
   const data = { title: 'mine', cost: 5, address: { zip: '1', street: 'x' }, parts: [{ price: 1 }], owned: 'yes' };
-  const finds = (json: unknown, role: string) => found(json, data, as(role), ruled);
+  const finds = (json: unknown, role: string) => isMatch(json, data, as(role), ruled);
 
   it('counts as missing in the record', () => {
     expect(finds({ cost: 5 }, 'admin')).toBe(true);
@@ -156,12 +156,12 @@ describe('a field whose read rule is not met', () => {
     expect(finds({ cost: { $exists: false } }, 'user')).toBe(true);
     expect(finds({ cost: { $gt: 0 } }, 'user')).toBe(false);
     expect(finds({ $nor: [{ cost: { $gt: 0 } }] }, 'user')).toBe(true);
-    expect(found({ cost: null }, data, anonymous, ruled)).toBe(true);
+    expect(isMatch({ cost: null }, data, anonymous, ruled)).toBe(true);
   });
 
   it('is hidden in some records and visible in others', () => {
     expect(finds({ owned: 'yes' }, 'user')).toBe(true);
-    expect(found({ owned: 'yes' }, { ...data, title: 'other' }, as('user'), ruled)).toBe(false);
+    expect(isMatch({ owned: 'yes' }, { ...data, title: 'other' }, as('user'), ruled)).toBe(false);
   });
 
   it('hides the fields inside it that have no rule of their own', () => {

@@ -177,8 +177,8 @@ function parseTypes(json: unknown, loc: Loc, state: ParseState): { types: FieldT
 }
 
 function parseBounds(json: JsonObject, loc: Loc, state: ParseState) {
-  const count = (word: string) => parseNumber(json[word], [...loc, word], state, true);
-  const bound = (word: string) => parseNumber(json[word], [...loc, word], state, false);
+  const count = (keyword: string) => parseNumber(json[keyword], [...loc, keyword], state, true);
+  const bound = (keyword: string) => parseNumber(json[keyword], [...loc, keyword], state, false);
   const [minLength, maxLength] = [count('minLength'), count('maxLength')];
   const [minimum, maximum] = [bound('minimum'), bound('maximum')];
   if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY))
@@ -265,15 +265,15 @@ function unwrap<T extends object>(parsed: Parsed<T>, state: ParseState): T | und
 }
 
 function checkTexts(json: JsonObject, loc: Loc, state: ParseState): void {
-  for (const word of ['title', 'description'])
-    if (json[word] !== undefined && !isText(json[word])) addFault(state, [...loc, word], 'must be a string');
+  for (const keyword of ['title', 'description'])
+    if (json[keyword] !== undefined && !isText(json[keyword])) addFault(state, [...loc, keyword], 'must be a string');
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string' && isStorableText(value);
 
-function checkKeywords(json: JsonObject, words: readonly string[], loc: Loc, state: ParseState): void {
-  for (const word of Object.keys(json))
-    if (!words.includes(word)) addFault(state, [...loc, word], 'is not a known keyword here');
+function checkKeywords(json: JsonObject, keywords: readonly string[], loc: Loc, state: ParseState): void {
+  for (const keyword of Object.keys(json))
+    if (!keywords.includes(keyword)) addFault(state, [...loc, keyword], 'is not a known keyword here');
 }
 
 function addFault(state: ParseState, loc: Loc, msg: string, type = 'schema_syntax'): undefined {
