@@ -142,7 +142,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     signingKey: config.SIGNING_KEY,
     staffEmailDomains: config.STAFF_EMAIL_DOMAINS,
     publish: bus.publish,
-    mint: tokenKeys,
+    tokenKeys,
     mail,
     baseUrl: config.BASE_URL,
     secureCookie,

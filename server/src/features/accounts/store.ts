@@ -68,7 +68,7 @@ export async function saveCredential(
     .executeTakeFirstOrThrow();
 }
 
-export async function saveApiKeyRevoked(db: Db, access: SelfAccess, id: string, now: Date): Promise<void> {
+export async function markApiKeyRevoked(db: Db, access: SelfAccess, id: string, now: Date): Promise<void> {
   await db
     .updateTable('credentials')
     .set({ revoked_at: now })

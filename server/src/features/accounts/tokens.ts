@@ -23,7 +23,7 @@ import {
   getWorkspaceKey,
   listTokens,
   listWorkspaceKeys,
-  saveApiKeyRevoked,
+  markApiKeyRevoked,
   saveCredential,
 } from './store.ts';
 
@@ -80,11 +80,11 @@ interface TokenRights {
  * A token created with another token has no more rights than its parent. For a read-only parent that is limited to app A
  * and expires on 1 March: full access, app B, all apps, no expiry or 2 March are each refused.
  */
-function refuseWiderThanParent(parent: Caller, wanted: TokenRights): void {
+function refuseWiderThanParent(parent: Caller, rights: TokenRights): void {
   const moreApps =
-    parent.app_ids !== null && (wanted.app_ids === null || wanted.app_ids.some((id) => !parent.app_ids?.includes(id)));
-  const moreTime = parent.expires_at !== null && (wanted.expires_at === null || wanted.expires_at > parent.expires_at);
-  const morePower = parent.permission === 'read_only' && wanted.permission === 'full_access';
+    parent.app_ids !== null && (rights.app_ids === null || rights.app_ids.some((id) => !parent.app_ids?.includes(id)));
+  const moreTime = parent.expires_at !== null && (rights.expires_at === null || rights.expires_at > parent.expires_at);
+  const morePower = parent.permission === 'read_only' && rights.permission === 'full_access';
   if (!moreApps && !moreTime && !morePower) return;
   throw new Problem(
     'forbidden',
@@ -131,7 +131,7 @@ export async function revokeToken(db: Db, access: WorkspaceAccess & { token: Cre
 
 export async function revokeApiKey(db: Db, access: SelfAccess & { key: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
-    await saveApiKeyRevoked(db, access, access.key.id, now);
+    await markApiKeyRevoked(db, access, access.key.id, now);
     await auditSelf(
       db,
       access,

@@ -26,10 +26,10 @@ export interface AcceptDeps extends InvitationDeps {
 export async function findValidInvitation(
   db: Db,
   token: string,
-  { mint }: InvitationDeps,
+  { tokenKeys }: InvitationDeps,
   now: Date,
 ): Promise<InvitationDetails | undefined> {
-  const invitation = await findInvitationByToken(db, token, mint.peppers);
+  const invitation = await findInvitationByToken(db, token, tokenKeys.peppers);
   if (invitation === undefined || invitation.expires_at > now) return invitation;
   throw new Problem(
     'gone',
@@ -67,7 +67,7 @@ export async function acceptByLink(
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
     const body = await getAcceptedBody(db, current);
     if (!isNew) return body;
-    const session = await createSession(db, deps.mint, user_id, now);
+    const session = await createSession(db, deps.tokenKeys, user_id, now);
     return withNotes(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
 }

@@ -24,7 +24,7 @@ import type { MailOutcome } from './contract.ts';
 import { answerAndMail, getSender, type InvitationBody, type MailDeps, sendMail } from './mail.ts';
 
 export interface InvitationDeps extends MailDeps {
-  readonly mint: TokenKeys;
+  readonly tokenKeys: TokenKeys;
 }
 
 interface InvitationRequest {
@@ -33,7 +33,7 @@ interface InvitationRequest {
 }
 
 /** New links are always hashed with the first pepper. */
-const pepperOf = ({ mint }: InvitationDeps): Pepper => mint.peppers[0];
+const pepperOf = ({ tokenKeys }: InvitationDeps): Pepper => tokenKeys.peppers[0];
 
 export async function inviteMember(
   db: Db,
