@@ -1,6 +1,6 @@
-# Is this delivery from Plinth, and fresh? Copy `verify` into your receiver, or run it (Python 3, nothing to install):
+# Verifies that a delivery is genuine and recent. Copy `verify` into your receiver, or run this file (Python 3.9):
 #   WEBHOOK_SECRET=whsec_… python3 verify.py HEADERS [BODY]   HEADERS: a file of `Name: value` lines; BODY: or stdin
-# Exit code 0: genuine. 1: refused, and stderr says why.
+# Exit code 0: genuine. 1: refused, with the reason on stderr.
 import base64
 import hashlib
 import hmac
@@ -12,19 +12,19 @@ TOLERANCE_SECONDS = 5 * 60
 
 
 def verify(secret, headers, body, now):
-    """None when it is genuine; otherwise why not. `body`: the bytes as they came, before anything parsed them."""
+    """Returns None if the delivery is genuine, otherwise the reason. `body`: the raw bytes, before any parsing."""
     if not secret.startswith("whsec_") or secret == "whsec_":
-        return "there is no secret to verify with"
+        return "WEBHOOK_SECRET is missing or does not begin with whsec_"
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdigit()) or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
-        return "webhook-timestamp is not of the last five minutes"
+        return "webhook-timestamp is more than five minutes off"
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{message_id}.{timestamp}.".encode() + body
     standard = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     signatures = headers.get("webhook-signature", "").split(" ")
     if not any([same(signature, standard) for signature in signatures]):
         return "webhook-signature does not match"
-    # For a day after a rotation there are two: the old secret still makes one, and this header is of the new one alone.
+    # For 24 hours after a rotation there are two signatures, and X-Service-Signature is made with the new secret only.
     service = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     if len(signatures) == 1 and not same(headers.get("x-service-signature", ""), service):
         return "X-Service-Signature does not match"
@@ -32,7 +32,7 @@ def verify(secret, headers, body, now):
 
 
 def same(given, expected):
-    """Takes as long wherever they differ."""
+    """Compares in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Is this delivery from Plinth, and fresh? With openssl, for looking into one by hand:
+# Verifies that a delivery is genuine and recent, with openssl, for checking one by hand:
 #   WEBHOOK_SECRET=whsec_… sh verify.sh HEADERS [BODY]        HEADERS: a file of `Name: value` lines; BODY: or stdin
-# Exit code 0: genuine. 1: refused, and stderr says why. openssl is told the key as an argument: whoever may list the
-# processes of this machine can read it meanwhile.
+# Exit code 0: genuine. 1: refused, with the reason on stderr. openssl gets the key as an argument, so users who can list
+# the processes of this machine can read it while this runs.
 set -euf
 
 refuse() {
@@ -15,11 +15,11 @@ header() {
 }
 # HMAC-SHA256 of stdin, under a key in hexadecimal, as bytes.
 hmac() { openssl dgst -sha256 -mac HMAC -macopt "hexkey:$1" -binary; }
-# Compared are their HMACs under a key of the moment: how long that takes says nothing about the two themselves.
-moment=$(openssl rand -hex 32)
-same() { [ "$(printf %s "$1" | hmac "$moment" | hex)" = "$(printf %s "$2" | hmac "$moment" | hex)" ]; }
+# Compares HMACs under a random key, so that the time it takes reveals nothing about the values.
+comparison_key=$(openssl rand -hex 32)
+same() { [ "$(printf %s "$1" | hmac "$comparison_key" | hex)" = "$(printf %s "$2" | hmac "$comparison_key" | hex)" ]; }
 
-case ${WEBHOOK_SECRET:-} in whsec_?*) ;; *) refuse 'there is no secret to verify with' ;; esac
+case ${WEBHOOK_SECRET:-} in whsec_?*) ;; *) refuse 'WEBHOOK_SECRET is missing or does not begin with whsec_' ;; esac
 headers=$1
 body=$(mktemp)
 trap 'rm -f "$body"' EXIT
@@ -27,9 +27,9 @@ cat "${2:--}" > "$body"
 
 id=$(header webhook-id)
 timestamp=$(header webhook-timestamp)
-case $timestamp in '' | *[!0-9]*) refuse 'webhook-timestamp is no number' ;; esac
+case $timestamp in '' | *[!0-9]*) refuse 'webhook-timestamp is not a number' ;; esac
 age=$(($(date +%s) - timestamp))
-if [ "$age" -gt 300 ] || [ "$age" -lt -300 ]; then refuse 'webhook-timestamp is not of the last five minutes'; fi
+if [ "$age" -gt 300 ] || [ "$age" -lt -300 ]; then refuse 'webhook-timestamp is more than five minutes off'; fi
 
 key=$(printf %s "${WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A | hex)
 standard=v1,$({ printf '%s.%s.' "$id" "$timestamp" && cat "$body"; } | hmac "$key" | openssl base64 -A)
@@ -41,7 +41,7 @@ for signature in $(header webhook-signature); do
 done
 [ "$matching" -gt 0 ] || refuse 'webhook-signature does not match'
 
-# For a day after a rotation there are two: the old secret still makes one, and this header is of the new one alone.
+# For 24 hours after a rotation there are two signatures, and X-Service-Signature is made with the new secret only.
 if [ "$signatures" -eq 1 ]; then
   service=$(hmac "$(printf %s "$WEBHOOK_SECRET" | hex)" < "$body" | hex)
   same "$(header x-service-signature)" "$service" || refuse 'X-Service-Signature does not match'

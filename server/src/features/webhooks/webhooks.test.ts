@@ -135,7 +135,7 @@ describe('createAgentWebhook', () => {
 });
 
 describe('the secret', () => {
-  it('is shown when it is webhook and when it is rotated, and never again', async () => {
+  it('is shown when it is created and when it is rotated, and never again', async () => {
     const webhook = await createWebhook();
     const rotated = await webhook.patch({ signing: 'rotate' });
     expect(rotated.body.secret).toMatch(/^whsec_/);
