@@ -34,7 +34,7 @@ export const ssrf: Bench = async ({ quick, progress }) => {
     for (const { name, fault } of loose) progress(`NOT CONTAINED ${name}: ${fault}`);
     const spelled = trySpellings(quick ? 50_000 : 2_000_000);
     for (const each of spelled.wrong.slice(0, 20)) progress(`WRONG ${each}`);
-    const heardByCanaries = received(environment);
+    const canaryConnections = received(environment);
     const controls = await control(environment);
     progress(`control: allowed requests arrived at ${controls} of ${environment.canaries.length} canaries`);
     const vectors = new Set(results.map((result) => result.name)).size;
@@ -43,7 +43,7 @@ export const ssrf: Bench = async ({ quick, progress }) => {
         vectors,
         runs: results.length,
         not_contained: loose.map(({ name, fault }) => `${name}: ${fault}`),
-        canary_connections: heardByCanaries,
+        canary_connections: canaryConnections,
         spellings: spelled.tried,
         spellings_wrong: spelled.wrong.length,
         vector_ms_p50: rounded(
@@ -58,7 +58,7 @@ export const ssrf: Bench = async ({ quick, progress }) => {
       judged: [
         { bar: `at least ${leastVectors} vectors`, met: vectors >= leastVectors },
         { bar: 'every vector refused or contained, in time', met: loose.length === 0 },
-        { bar: 'no connection at a canary', met: heardByCanaries === 0 },
+        { bar: 'no connection at a canary', met: canaryConnections === 0 },
         { bar: 'no inner address taken, however it is spelled', met: spelled.wrong.length === 0 },
         { bar: 'every canary notices a request that is allowed', met: controls === environment.canaries.length },
       ],
@@ -84,17 +84,17 @@ interface Result {
   readonly ms: number;
 }
 
-async function runAll(environment: Environment, vectors: readonly Vector[], lanes: number): Promise<Result[]> {
+async function runAll(environment: Environment, vectors: readonly Vector[], concurrency: number): Promise<Result[]> {
   const waiting = [...vectors];
   const results: Result[] = [];
-  const lane = async () => {
+  const runNext = async () => {
     for (let vector = waiting.shift(); vector !== undefined; vector = waiting.shift()) {
       const startedAt = performance.now();
       const fault = await vector.run(environment).catch((error) => `threw ${error}`);
       results.push({ name: vector.name, fault, ms: performance.now() - startedAt });
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, runNext));
   return results;
 }
 

@@ -44,7 +44,7 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
         seconds: rounded(seconds),
         per_second: rounded(operations / seconds, 0),
         victim_events: journal.events.length,
-        deliveries_heard: received.length,
+        deliveries_received: received.length,
         own_succeeded: rounded(own, 3),
         rate_limited: rounded(limited, 3),
         by_kind: tally.byKind,

@@ -219,7 +219,7 @@ function report(size: Size, run: RunResult): Report {
       events_acknowledged: count(acknowledged),
       by_http: byHttp,
       outcome_unknown: count(sent.filter(({ state }) => state === 'began')) - count(acknowledged),
-      requests_heard: received.length,
+      requests_received: received.length,
       deliveries: new Set(taken.map(({ delivery }) => delivery)).size,
       repeats: repeated,
       faults: injected,

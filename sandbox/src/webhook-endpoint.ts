@@ -24,7 +24,7 @@ export interface EndpointResponse {
 }
 
 /** What an endpoint does with a request: answers, says nothing for ever, or cuts the connection. */
-export type Responder = (heard: ReceivedRequest) => EndpointResponse | 'silence' | 'cut';
+export type Responder = (request: ReceivedRequest) => EndpointResponse | 'silence' | 'cut';
 
 export interface WebhookEndpoint {
   readonly port: number;
@@ -40,24 +40,24 @@ export interface WebhookEndpointOptions {
   /** Undefined: plain HTTP. */
   readonly certificate?: Certificate;
   /** Called at each request, before the answer. */
-  readonly onRequest?: (heard: ReceivedRequest) => void;
+  readonly onRequest?: (request: ReceivedRequest) => void;
 }
 
 export async function startWebhookEndpoint({
   address,
   port = 0,
   certificate,
-  onRequest: onHeard,
+  onRequest,
 }: WebhookEndpointOptions): Promise<WebhookEndpoint> {
-  const heard: ReceivedRequest[] = [];
+  const received: ReceivedRequest[] = [];
   const listen = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
     const { url: path = '', headers, socket } = request;
     const entry: ReceivedRequest = { path, headers, body, at: Date.now(), from: socket.remotePort };
-    if (onHeard === undefined) heard.push(entry);
-    else onHeard(entry);
+    if (onRequest === undefined) received.push(entry);
+    else onRequest(entry);
     const answer = sandbox.respond(entry);
     if (answer === 'silence') return;
     if (answer === 'cut') return void request.socket.destroy();
@@ -67,16 +67,16 @@ export async function startWebhookEndpoint({
       answer.afterMs ?? 0,
     );
   };
-  const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+  const handleRequest = (request: IncomingMessage, response: ServerResponse) =>
     void listen(request, response).catch(() => response.destroy());
   const server =
-    certificate === undefined ? createServer(onRequest) : createSecureServer({ ...certificate }, onRequest);
+    certificate === undefined ? createServer(handleRequest) : createSecureServer({ ...certificate }, handleRequest);
   server.keepAliveTimeout = 60_000;
   server.listen(port, address);
   await once(server, 'listening');
   const sandbox: WebhookEndpoint = {
     port: (server.address() as AddressInfo).port,
-    received: heard,
+    received,
     respond: () => ({}),
     async close() {
       server.close();

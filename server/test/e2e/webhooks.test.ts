@@ -45,7 +45,8 @@ const essence = ({ headers, body }: ReceivedRequest) => [
   headers['x-service-delivery'],
   body,
 ];
-const inOrder = (heard: readonly ReceivedRequest[]) => heard.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
+const inOrder = (requests: readonly ReceivedRequest[]) =>
+  requests.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
 
 it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and bodies come again, and no other', async () => {
   const [{ url }, first] = await Promise.all([startApi(), start('worker', /"msg":"worker started"/)]);

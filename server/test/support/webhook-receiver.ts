@@ -100,7 +100,7 @@ export async function startWebhookScene(options: WorldOptions = {}): Promise<Web
   await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
   const token = await world.token(owner, workspace);
   const behaviours = new Map<string, Responder>();
-  endpoint.respond = (heard) => behaviours.get(heard.path)?.(heard) ?? {};
+  endpoint.respond = (request) => behaviours.get(request.path)?.(request) ?? {};
 
   async function hook(
     body: object = {},
@@ -122,7 +122,7 @@ export async function startWebhookScene(options: WorldOptions = {}): Promise<Web
       id,
       secret,
       path: `${base}/${id}`,
-      received: () => endpoint.received.filter((heard) => heard.path === place),
+      received: () => endpoint.received.filter((request) => request.path === place),
       respondWith: (how) => void behaviours.set(place, how),
       call,
       get: async () => (await call('GET')).body,

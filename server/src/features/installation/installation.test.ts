@@ -61,7 +61,7 @@ describe('live and ready', () => {
 
 describe('queue lag and worker heartbeat', () => {
   const checks = async () => (await world.call('GET', '/readyz')).body.checks;
-  const figures = async () =>
+  const readMetrics = async () =>
     (await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } })).text;
 
   it('are reported before any worker has run, with a null heartbeat', async () => {
@@ -69,7 +69,7 @@ describe('queue lag and worker heartbeat', () => {
     const waiting = { id: newId(), user_id: owner.id, created_date: new Date(), due_at: new Date(Date.now() - 90_000) };
     await world.db.insertInto('reset_mails').values(waiting).execute();
     expect((await checks()).queue_lag_seconds).toBeGreaterThanOrEqual(90);
-    expect(await figures()).toMatch(/plinth_queue_oldest_seconds\{queue="reset_mails"\} 9\d\./);
+    expect(await readMetrics()).toMatch(/plinth_queue_oldest_seconds\{queue="reset_mails"\} 9\d\./);
     await world.db.deleteFrom('reset_mails').execute();
   });
 
@@ -78,7 +78,7 @@ describe('queue lag and worker heartbeat', () => {
     const { worker_heartbeat, queue_lag_seconds } = await checks();
     expect(Date.now() - Date.parse(worker_heartbeat)).toBeLessThan(10_000);
     expect(queue_lag_seconds).toBe(0);
-    const text = await figures();
+    const text = await readMetrics();
     expect(text).toMatch(/plinth_worker_slots\{state="held"\} 1/);
     expect(text).toMatch(/plinth_queue_depth\{queue="reset_mails",state="due"\} 0/);
     expect(text).toMatch(/plinth_queue_depth\{queue="events",state="failed"\} 0/);

@@ -16,15 +16,15 @@ describe('testAgentWebhook', () => {
       response_body: '',
       duration_ms: expect.any(Number),
     });
-    const [heard] = webhook.received();
-    expect(heard?.headers).toMatchObject({
+    const [request] = webhook.received();
+    expect(request?.headers).toMatchObject({
       'x-service-event': 'message.completed',
       'x-service-delivery': body.delivery_id,
       'x-service-attempt': '1',
       'x-service-signature': expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect(heard?.headers).not.toHaveProperty('x-service-sequence');
-    expect(JSON.parse(heard?.body ?? '')).toMatchObject({ type: 'message.completed', data: { test: true } });
+    expect(request?.headers).not.toHaveProperty('x-service-sequence');
+    expect(JSON.parse(request?.body ?? '')).toMatchObject({ type: 'message.completed', data: { test: true } });
   });
 
   it('writes nothing, whether it succeeds or fails, and works while the webhook is off', async () => {

@@ -10,22 +10,22 @@ const { world, url, token, createWebhook } = await startWebhookScene();
 await world.startWorker();
 const as = { as: token };
 const numbers = (count: number, first = 1) => Array.from({ length: count }, (_, index) => first + index);
-const sequences = (heard: { headers: Record<string, unknown> }[]) =>
-  heard.map(({ headers }) => Number(headers['x-service-sequence']));
+const sequences = (requests: { headers: Record<string, unknown> }[]) =>
+  requests.map(({ headers }) => Number(headers['x-service-sequence']));
 
 describe('what is told', () => {
   it('of a message: byte by byte the contract’s shape, with its headers, signed', async () => {
     const webhook = await createWebhook();
-    const told = messageEvent(webhook.app, 'grüße "quoted" 💥');
+    const event = messageEvent(webhook.app, 'grüße "quoted" 💥');
     const at = new Date('2126-11-14T09:30:00.123Z');
-    await world.app.publish(world.app.database.db, 'message.created', told, at);
+    await world.app.publish(world.app.database.db, 'message.created', event, at);
     await expect.poll(webhook.received).toHaveLength(1);
     const { headers, body } = webhook.received()[0] as ReceivedRequest;
     const [delivery] = await webhook.listDeliveries();
-    const { message, user } = told.data;
+    const { message, user } = event.data;
     expect(body).toBe(
       `{"id":"${delivery.event_id}","type":"message.created","created_at":"2126-11-14T09:30:00.123Z",` +
-        `"agent_id":"${webhook.app.id}","conversation_id":"${told.conversation_id}","data":{"message":{"id":"${message.id}",` +
+        `"agent_id":"${webhook.app.id}","conversation_id":"${event.conversation_id}","data":{"message":{"id":"${message.id}",` +
         `"role":"user","content":"grüße \\"quoted\\" 💥","file_urls":[],"created_date":"${message.created_date}",` +
         `"updated_date":"${message.updated_date}"},"user":{"id":"${user.id}","email":"${user.email}"}}}`,
     );
@@ -45,25 +45,25 @@ describe('what is told', () => {
 
   it('of a record: byte by byte the contract’s shape', async () => {
     const webhook = await createWebhook({}, { scope: 'app' });
-    const told = recordEvent(webhook.app);
-    await publish(world, 'entity.updated', told);
+    const event = recordEvent(webhook.app);
+    await publish(world, 'entity.updated', event);
     await expect.poll(webhook.received).toHaveLength(1);
     const [delivery] = await webhook.listDeliveries();
     const { id, created_at } = JSON.parse(webhook.received()[0]?.body ?? '');
     expect(id).toBe(delivery.event_id);
     expect(webhook.received()[0]?.body).toBe(
       `{"id":"${id}","type":"entity.updated","created_at":"${created_at}","app_id":"${webhook.app.id}",` +
-        `"entity_name":"Order","entity_id":"${told.entity_id}","data":{"total":2},"old_data":{"total":1},` +
-        `"changed_fields":["total"],"actor":{"id":"${told.actor?.id}","email":"person@example.com"},"depth":0,` +
+        `"entity_name":"Order","entity_id":"${event.entity_id}","data":{"total":2},"old_data":{"total":1},` +
+        `"changed_fields":["total"],"actor":{"id":"${event.actor?.id}","email":"person@example.com"},"depth":0,` +
         `"payload_too_large":false}`,
     );
   });
 
   it('of a message that was cut: that it was', async () => {
     const webhook = await createWebhook();
-    const { data, ...told } = messageEvent(webhook.app, 'the start of it');
+    const { data, ...event } = messageEvent(webhook.app, 'the start of it');
     const message = { ...data.message, content_truncated: true } as const;
-    await publish(world, 'message.created', { ...told, data: { ...data, message } });
+    await publish(world, 'message.created', { ...event, data: { ...data, message } });
     await expect.poll(webhook.received).toHaveLength(1);
     expect(webhook.received()[0]?.body).toContain(
       '"content":"the start of it","content_truncated":true,"file_urls":[]',
@@ -335,7 +335,7 @@ describe('isolation', () => {
       await each.publishEvents();
       await expect.poll(() => each.received().length).toBe(before + 1);
     }
-    const ports = (each: typeof mine) => new Set(each.received().map((heard) => heard.from));
+    const ports = (each: typeof mine) => new Set(each.received().map((request) => request.from));
     expect(ports(theirs).size).toBeLessThan(5);
     expect(ports(mine).isDisjointFrom(ports(theirs))).toBe(true);
   });

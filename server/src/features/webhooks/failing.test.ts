@@ -134,11 +134,11 @@ describe('attempts', () => {
     }
     await webhook.waitForDeliveries([{ status: 'failed', attempts_made: 8, next_attempt_at: null }]);
     const [delivery] = await webhook.listDeliveries();
-    const heard = webhook.received();
-    expect(heard.map(({ headers }) => headers['x-service-attempt'])).toEqual(numbers(8).map(String));
-    expect(new Set(heard.map(({ body }) => body)).size).toBe(1);
-    expect(new Set(heard.map(({ headers }) => headers['x-service-delivery']))).toEqual(new Set([delivery.id]));
-    expect(new Set(heard.map(({ headers }) => headers['x-service-sequence']))).toEqual(new Set(['1']));
+    const requests = webhook.received();
+    expect(requests.map(({ headers }) => headers['x-service-attempt'])).toEqual(numbers(8).map(String));
+    expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(requests.map(({ headers }) => headers['x-service-delivery']))).toEqual(new Set([delivery.id]));
+    expect(new Set(requests.map(({ headers }) => headers['x-service-sequence']))).toEqual(new Set(['1']));
     const { attempts } = (await webhook.call('GET', `/deliveries/${delivery.id}`)).body;
     expect(attempts).toHaveLength(8);
     expect(attempts[7]).toEqual({

@@ -19,8 +19,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Tells a webhook of a message; gives what its endpoint got. */
 async function delivered(webhook: TestWebhook): Promise<ReceivedRequest> {
   const before = webhook.received().length;
-  const told = messageEvent(webhook.app, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
-  await world.app.publish(world.app.database.db, 'message.created', told, new Date());
+  const event = messageEvent(webhook.app, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
+  await world.app.publish(world.app.database.db, 'message.created', event, new Date());
   await expect.poll(() => webhook.received().length).toBe(before + 1);
   return webhook.received().at(-1) as ReceivedRequest;
 }
@@ -33,43 +33,43 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
     const { code, error } = await runRecipe(recipe, [file], { WEBHOOK_SECRET: secret }, body);
     return code === 0 ? 'genuine' : error.trim();
   }
-  const changed = (heard: ReceivedRequest, headers: object) => ({
-    ...heard,
-    headers: { ...heard.headers, ...headers },
+  const changed = (request: ReceivedRequest, headers: object) => ({
+    ...request,
+    headers: { ...request.headers, ...headers },
   });
 
   it('finds a delivery genuine, its body from a file too', async () => {
     const webhook = await createWebhook();
-    const heard = await delivered(webhook);
-    expect(await verdict(webhook.secret, heard)).toBe('genuine');
+    const request = await delivered(webhook);
+    expect(await verdict(webhook.secret, request)).toBe('genuine');
     const file = join(folder, 'body');
-    writeFileSync(file, heard.body);
+    writeFileSync(file, request.body);
     const env = { WEBHOOK_SECRET: webhook.secret };
     expect((await runRecipe(recipe, [join(folder, 'headers'), file], env, '')).code).toBe(0);
   });
 
   it('refuses a changed body, timestamp or id, a wrong secret, and signatures that are wrong or missing', async () => {
     const webhook = await createWebhook();
-    const heard = await delivered(webhook);
-    const timestamp = heard.headers['webhook-timestamp'];
-    const signature = String(heard.headers['webhook-signature']);
+    const request = await delivered(webhook);
+    const timestamp = request.headers['webhook-timestamp'];
+    const signature = String(request.headers['webhook-signature']);
     const wrong = 'webhook-signature does not match';
-    expect(await verdict(webhook.secret, { ...heard, body: heard.body.replace('quoted', 'Quoted') })).toBe(wrong);
-    expect(await verdict(webhook.secret, { ...heard, body: `${heard.body}\n` })).toBe(wrong);
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-timestamp': Number(timestamp) - 1 }))).toBe(wrong);
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-id': 'another' }))).toBe(wrong);
-    expect(await verdict(newSecret(), heard)).toBe(wrong);
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': 'v1,' }))).toBe(wrong);
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': '' }))).toBe(wrong);
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': signature.slice(3) }))).toBe(wrong);
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-signature': 'é'.repeat(signature.length) }))).toBe(
+    expect(await verdict(webhook.secret, { ...request, body: request.body.replace('quoted', 'Quoted') })).toBe(wrong);
+    expect(await verdict(webhook.secret, { ...request, body: `${request.body}\n` })).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-timestamp': Number(timestamp) - 1 }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-id': 'another' }))).toBe(wrong);
+    expect(await verdict(newSecret(), request)).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-signature': 'v1,' }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-signature': '' }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-signature': signature.slice(3) }))).toBe(wrong);
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-signature': 'é'.repeat(signature.length) }))).toBe(
       wrong,
     );
     for (const other of ['', '0'.repeat(64), 'é'.repeat(64)])
-      expect(await verdict(webhook.secret, changed(heard, { 'x-service-signature': other }))).toBe(
+      expect(await verdict(webhook.secret, changed(request, { 'x-service-signature': other }))).toBe(
         'X-Service-Signature does not match',
       );
-    expect(await verdict(webhook.secret, changed(heard, { 'webhook-timestamp': 'now' }))).toContain(
+    expect(await verdict(webhook.secret, changed(request, { 'webhook-timestamp': 'now' }))).toContain(
       'webhook-timestamp',
     );
   });
