@@ -1,5 +1,5 @@
-// Owns the format of an export: a gzipped tar of JSON lines, a few files per table, and a manifest with their row counts and
-// hashes. The hashes detect damage and missing files, not manipulation: an import must check the contents.
+// Owns the format of an export: a gzipped tar of JSON lines, a few files per table, and a manifest with their row
+// counts and hashes. The hashes detect damage and missing files, not manipulation: an import must check the contents.
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';

@@ -1,6 +1,6 @@
-// Owns encryption at rest (envelope encryption): each secret has its own data key, which is encrypted with a master key. A
-// sealed secret names its master key, so keys rotate without downtime. It is bound to its table, row and column, so a copy
-// in another row cannot be decrypted.
+// Owns encryption at rest (envelope encryption): each secret has its own data key, which is encrypted with a master
+// key. A sealed secret names its master key, so keys rotate without downtime. It is bound to its table, row and
+// column, so a copy in another row cannot be decrypted.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 export interface MasterKey {

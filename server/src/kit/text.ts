@@ -9,8 +9,8 @@ export const toStorableText = (text: string): string => text.replaceAll('\0', ''
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 
 /**
- * Parses an ISO 8601 time with `Z`, an offset or no zone, which means UTC (docs/api/conventions.md#values). Fractions are
- * cut to milliseconds. Undefined if the text is not a time between 1970 and 9999.
+ * Parses an ISO 8601 time with `Z`, an offset or no zone, which means UTC (docs/api/conventions.md#values). Fractions
+ * are cut to milliseconds. Undefined if the text is not a time between 1970 and 9999.
  */
 export function parseTime(text: string): Date | undefined {
   const [, seconds = '', fraction = '', zone = 'Z'] = timeForm.exec(text) ?? [];

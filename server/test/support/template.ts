@@ -1,5 +1,5 @@
-// Owns the template database: migrated once per run and cloned by every test file in about 40 ms. Also clears the record of
-// observed answers (observed.ts).
+// Owns the template database: migrated once per run and cloned by every test file in about 40 ms. Also clears the
+// record of observed answers (observed.ts).
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
@@ -60,7 +60,8 @@ export async function cloneTemplate(): Promise<{ url: string; drop(): Promise<vo
   const name = `${runPrefix}${process.pid}_${cloneCount}`;
   await asAdmin(async (client) => {
     await client.query(`create database ${name} template ${template}`);
-    // Tests never crash this PostgreSQL server, so commits need not wait for the disk. Drills use a server of their own.
+    // Tests never crash this PostgreSQL server, so commits need not wait for the disk. Drills use a server of their
+    // own.
     await client.query(`alter database ${name} set synchronous_commit = off`);
   });
   return {

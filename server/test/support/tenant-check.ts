@@ -1,5 +1,5 @@
-// Owns the check that every statement of the app stays inside one tenant. It parses the SQL and throws if a tenant table is
-// read, updated or deleted without an equality on its tenant key:
+// Owns the check that every statement of the app stays inside one tenant. It parses the SQL and throws if a tenant
+// table is read, updated or deleted without an equality on its tenant key:
 //
 //   select * from folders where workspace_id = $1                                       passes
 //   select * from folders where id = $1                                                 throws: folders is not bound
@@ -7,8 +7,8 @@
 //     where f.workspace_id = $1                                                         throws: i is not bound
 //   … join folder_items i on i.workspace_id = f.workspace_id where f.workspace_id = $1  passes: i is bound through f
 //
-// A table is *bound* if its key equals a value or the key of another bound table. What the check cannot resolve counts as
-// not bound.
+// A table is *bound* if its key equals a value or the key of another bound table. What the check cannot resolve
+// counts as not bound.
 import {
   type ColumnRef,
   type DeleteStmt,
@@ -38,7 +38,8 @@ const specialKeys = new Map<string, readonly string[]>([
   ['migrations', []],
 ]);
 
-// `users` is not a tenant table. But a table that is joined to it is bound only if `users` is bound to one person by these.
+// `users` is not a tenant table. But a table that is joined to it is bound only if `users` is bound to one person by
+// these.
 const singlePersonKeys = new Map([['users', ['id', 'email']]]);
 
 // Exempt statements say so in a leading comment. lookup: core/auth reads by global id and decides in code. service: a
@@ -137,7 +138,8 @@ interface Scope {
   readonly implications: Implication[];
 }
 
-// Statements that contain a query. All others, except those named in `readStatement`, are DDL, settings or transaction control.
+// Statements that contain a query. All others, except those named in `readStatement`, are DDL, settings or
+// transaction control.
 const statementsWithQuery = new Set(['ExplainStmt', 'DeclareCursorStmt', 'PrepareStmt']);
 
 /** Reads one text in two steps: first the scope of every query, then, from the outermost in, which tables are bound. */
@@ -391,8 +393,8 @@ function resolve(ref: ColumnRef, scope: Scope): { source: Source; column: string
 }
 
 /**
- * The sources that an unqualified column may belong to. PostgreSQL refuses an ambiguous column, so a table that has it is the
- * one. Otherwise it belongs to a source whose columns are not known here.
+ * The sources that an unqualified column may belong to. PostgreSQL refuses an ambiguous column, so a table that has
+ * it is the one. Otherwise it belongs to a source whose columns are not known here.
  */
 function findOwners(sources: readonly Source[], column: string): Source[] {
   const known = sources.filter((source) => source.table?.columns.has(column));

@@ -1,5 +1,5 @@
-// Owns the World of a test file: the real app on its own database and real Redis, a clock that tests can move, and builders
-// for people, workspaces, apps and credentials.
+// Owns the World of a test file: the real app on its own database and real Redis, a clock that tests can move, and
+// builders for people, workspaces, apps and credentials.
 import { randomBytes } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { Writable } from 'node:stream';
@@ -46,7 +46,10 @@ export interface WorldOptions {
   readonly routes?: AppDeps['routes'];
   /** The app's database, if it is not the World's own. */
   readonly databaseUrl?: string;
-  /** DNS for outbound requests. Default: example.com and its subdomains resolve to a public address; nothing else does. */
+  /**
+   * DNS for outbound requests. Default: example.com and its subdomains resolve to a public address; nothing else
+   * does.
+   */
   readonly zone?: DnsZone;
   /** A certificate authority that outbound requests trust. */
   readonly extraCa?: string;
@@ -83,7 +86,10 @@ export class World {
     return call(this.url, method, path, sent);
   }
 
-  /** Starts a worker in this process; it stops with the World. At most once per file: DBOS allows one engine per process. */
+  /**
+   * Starts a worker in this process; it stops with the World. At most once per file: DBOS allows one engine per
+   * process.
+   */
   async startWorker(): Promise<void> {
     const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
     const worker = await startWorker(this.app.background, slot as WorkerSlot, {

@@ -1,5 +1,5 @@
-// Owns the writing of audit entries (docs/api/audit-log.md): one insert in the transaction of the change. Entries are linked
-// into the chain later, by the feature `audit`, so that writing one takes no lock.
+// Owns the writing of audit entries (docs/api/audit-log.md): one insert in the transaction of the change. Entries are
+// linked into the chain later, by the feature `audit`, so that writing one takes no lock.
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
@@ -31,7 +31,10 @@ export const audit = (db: Db, access: WorkspaceAccess | DataAccess, change: Audi
 export const auditSelf = (db: Db, access: SelfAccess, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(db, { ...describeCaller(access.caller), workspace_id: null, outcome: 'done' }, change, now);
 
-/** A change that an operator made to a workspace: in the workspace's chain, which its members see, and the installation's. */
+/**
+ * A change that an operator made to a workspace: in the workspace's chain, which its members see, and the
+ * installation's.
+ */
 export async function auditOperator(
   db: Db,
   access: SelfAccess,

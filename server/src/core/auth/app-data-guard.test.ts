@@ -1,4 +1,5 @@
-// The guard of an app's data, tested with two operations of its own: the principal, refusals, limits, idempotency, CORS.
+// The guard of an app's data, tested with two operations of its own: the principal, refusals, limits, idempotency,
+// CORS.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { CallOptions } from '../../../test/support/client.ts';

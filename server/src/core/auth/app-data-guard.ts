@@ -1,5 +1,6 @@
 // Owns who reaches an app's data, and the principal that the app's rules then see (docs/api/app-users.md, rules.md):
-// members by their role on the app, the app's own users, and anybody without credentials if the app is open without login.
+// members by their role on the app, the app's own users, and anybody without credentials if the app is open without
+// login.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { notFound } from '../../kit/problem.ts';
@@ -33,9 +34,9 @@ export const appData = (): Guard<DataAccess> => ({
 });
 
 /**
- * As `appData`, with the row of a feature's table that `pathParam` names: an operation that starts by reading the row needs
- * no query for it. The row is null if it does not exist, and undefined if it was not looked up (a caller without
- * credentials).
+ * As `appData`, with the row of a feature's table that `pathParam` names: an operation that starts by reading the row
+ * needs no query for it. The row is null if it does not exist, and undefined if it was not looked up (a caller
+ * without credentials).
  */
 export function appDataWith<Noun extends string, Row>(noun: Noun, table: string, pathParam: string) {
   type Proof = DataAccess & { readonly [N in Noun]?: Row | null };

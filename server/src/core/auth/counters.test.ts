@@ -1,5 +1,5 @@
-// Rate limits without Redis: requests are served, each process counts on its own, and counts are shared again once Redis is
-// back.
+// Rate limits without Redis: requests are served, each process counts on its own, and counts are shared again once
+// Redis is back.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, expect, it } from 'vitest';

@@ -7,8 +7,8 @@ import type { LookupResult } from './lookup.ts';
 const intervalMs = 60_000;
 
 /**
- * Writes at most once a minute per credential. The request does not wait for it, and an error is ignored: the next request
- * after a minute writes again.
+ * Writes at most once a minute per credential. The request does not wait for it, and an error is ignored: the next
+ * request after a minute writes again.
  */
 export function recordUse(db: Kysely<Tables>, lookup: LookupResult, choseWorkspace: boolean, now: Date): void {
   if (lookup.kind === 'app_user_token') return; // many, short-lived, and never listed

@@ -1,4 +1,5 @@
-// The guard with two processes: changes of access take effect in both on the next request; limits, addresses, keys, peppers.
+// The guard with two processes: changes of access take effect in both on the next request; limits, addresses, keys,
+// peppers.
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';

@@ -94,7 +94,10 @@ async function admitCaller(
   return loadNested(exchange, route, access, options);
 }
 
-/** No credential was sent: 401, unless the route accepts app users and the path names an app that is open without login. */
+/**
+ * No credential was sent: 401, unless the route accepts app users and the path names an app that is open without
+ * login.
+ */
 async function admitAnonymous(
   exchange: Exchange,
   route: Route,

@@ -1,8 +1,8 @@
 // Owns the rate-limit check of a request: counts it, sets the RateLimit headers, and refuses with 429 beyond the quota.
 //
 // Early counting: the name of the counter depends on the caller, and only the lookup in PostgreSQL knows the caller.
-// Waiting for it would put a round trip to Redis behind a round trip to PostgreSQL on every request. So each process keeps
-// a hint per credential: the facts that name its counter. With a hint, both round trips start at the same time.
+// Waiting for it would put a round trip to Redis behind a round trip to PostgreSQL on every request. So each process
+// keeps a hint per credential: the facts that name its counter. With a hint, both round trips start at the same time.
 //
 //   request  hint  what happens
 //   1st      none  look up (kind personal_token, user ann) → count `u:ann` → decide; keep the hint
@@ -102,8 +102,8 @@ export class CounterHints {
   }
 
   /**
-   * Keeps no hint for a personal key, whose workspace differs between requests; for a session, which may still be refused
-   * for its origin; and for a caller outside the workspace.
+   * Keeps no hint for a personal key, whose workspace differs between requests; for a session, which may still be
+   * refused for its origin; and for a caller outside the workspace.
    */
   add(hash: Buffer, lookup: LookupResult): void {
     const { kind, credential_id, user_id, app_user_id, permission, scopes, expires_at } = lookup;

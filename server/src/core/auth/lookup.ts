@@ -67,7 +67,9 @@ function prepareLookup<Row extends LookupResult>(name: string, text: string) {
     (await read(db, hash, id))[0]?.found;
 }
 
-/** In a workspace: the one the credential is bound to, or the requested one (`$2`), the last used or the first joined. */
+/**
+ * In a workspace: the one the credential is bound to, or the requested one (`$2`), the last used or the first joined.
+ */
 export const lookUpWorkspace = prepareLookup<LookupResult>(
   'access_in_workspace',
   buildStatement('', '', `${boundWorkspace}, $2::uuid, ${lastUsedOrFirstJoined}`),

@@ -1,5 +1,5 @@
-// Owns what each plan includes (docs/api/workspaces.md#plans): the lowest plan per gated feature, the factor of rate limits
-// and the monthly credits.
+// Owns what each plan includes (docs/api/workspaces.md#plans): the lowest plan per gated feature, the factor of rate
+// limits and the monthly credits.
 import { Problem } from '../../kit/problem.ts';
 
 /** From the lowest to the highest. */

@@ -1,4 +1,5 @@
-// Owns the principal: the caller as an app's rules see them. An app user, a member of the workspace, or anonymous. Pure.
+// Owns the principal: the caller as an app's rules see them. An app user, a member of the workspace, or anonymous.
+// Pure.
 export interface SignedIn {
   readonly kind: 'signed_in';
   readonly id: string;

@@ -50,9 +50,9 @@ import { type AppRole, deriveAppRole, isAppRoleAtLeast, isRoleAtLeast, type Work
  *   the workspace has the plan `free`      402 plan_required         (guard.ts)
  *   there is no webhook `0197-b2`          404 webhook_not_found     (loadNested)
  *
- * Guards are built by wrapping: `agentAs` spreads `appGuard` and replaces `decide` by one that calls the original and then
- * checks the type of the app. `nestedResource` replaces `loadNested` by one that first calls the original, so that
- * `nestedResource(nestedResource(agent, 'webhook'), 'delivery')` resolves the path from left to right.
+ * Guards are built by wrapping: `agentAs` spreads `appGuard` and replaces `decide` by one that calls the original and
+ * then checks the type of the app. `nestedResource` replaces `loadNested` by one that first calls the original, so
+ * that `nestedResource(nestedResource(agent, 'webhook'), 'delivery')` resolves the path from left to right.
  */
 export interface Guard<Proof> {
   /** The role as docs/api/operations.yaml words it: `member`, `workspace editor`, `app viewer`. */
@@ -278,7 +278,9 @@ interface ResourceOptions<Noun extends string, Row> {
   readonly requiredRole: (row: Row, caller: Caller) => WorkspaceRole | undefined;
 }
 
-/** A row of a feature's table, which the path names by `<noun>_id`. It comes with the lookup, without a second query. */
+/**
+ * A row of a feature's table, which the path names by `<noun>_id`. It comes with the lookup, without a second query.
+ */
 export function resourceGuard<Noun extends string, Row extends { workspace_id: string }>({
   noun,
   table,
@@ -310,8 +312,8 @@ export function resourceGuard<Noun extends string, Row extends { workspace_id: s
 }
 
 /**
- * A row inside of what another guard lets through. The path names it by `<noun>_id`, `<noun>_name` or `pathParam`. `find`
- * runs after the plan check, and its row becomes the member `<noun>` of the proof.
+ * A row inside of what another guard lets through. The path names it by `<noun>_id`, `<noun>_name` or `pathParam`.
+ * `find` runs after the plan check, and its row becomes the member `<noun>` of the proof.
  */
 export function nestedResource<Proof, Noun extends string, Row>(
   guard: Guard<Proof>,

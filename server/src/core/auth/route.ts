@@ -14,8 +14,8 @@ interface AccessOptions<Proof> {
   readonly plan?: GatedFeature;
   readonly limit: Limit | typeof unlimited;
   /**
-   * The audit entries that a call writes (docs/api/audit-log.md); `sometimes`: entries that only some calls write. Required
-   * for every method except GET.
+   * The audit entries that a call writes (docs/api/audit-log.md); `sometimes`: entries that only some calls write.
+   * Required for every method except GET.
    */
   readonly audits?: readonly string[] | { readonly sometimes: readonly string[] } | 'nothing';
 }

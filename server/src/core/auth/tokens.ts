@@ -1,5 +1,5 @@
-// Owns the text of credentials and its keyed hash (docs/api/credentials.md#kinds). The text is shown once. Only the hash
-// is stored.
+// Owns the text of credentials and its keyed hash (docs/api/credentials.md#kinds). The text is shown once. Only the
+// hash is stored.
 import { createHmac, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 

@@ -1,5 +1,5 @@
-// Credits under concurrency, crashes and random sequences of movements: nothing is overspent or lost, and the ledger always
-// sums to the balance (docs/api/credits.md).
+// Credits under concurrency, crashes and random sequences of movements: nothing is overspent or lost, and the ledger
+// always sums to the balance (docs/api/credits.md).
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// Owns the credit pools: the balance of a workspace in a month, the row lock that serialises spending, and the one statement
-// that moves credits (docs/api/credits.md). PostgreSQL computes all sums, in decimals.
+// Owns the credit pools: the balance of a workspace in a month, the row lock that serialises spending, and the one
+// statement that moves credits (docs/api/credits.md). PostgreSQL computes all sums, in decimals.
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
@@ -12,8 +12,9 @@ export const startOfMonth = (now: Date, months = 0): Date =>
 /**
  * The credits of a workspace and of one member in a month.
  *
- * Example: limit 100, granted 20, used 50, reserved 10 → `remaining` 60. If the limit was just lowered to 80, `remaining` is
- * 40 at once, but the pool still has 100: `pool_remaining` 60, `limit_change` -20, until `lockCurrentPool` writes it.
+ * Example: limit 100, granted 20, used 50, reserved 10 → `remaining` 60. If the limit was just lowered to 80,
+ * `remaining` is 40 at once, but the pool still has 100: `pool_remaining` 60, `limit_change` -20, until
+ * `lockCurrentPool` writes it.
  */
 export interface PoolBalance {
   readonly monthly_limit: number | null;
@@ -75,8 +76,9 @@ export const lockPool = prepared<object, [workspaceId: string, periodStart: Date
 );
 
 /**
- * Locks this month's pool, and creates it if needed. The balance is read after the lock, because it may have changed while
- * this transaction waited. A changed limit of the workspace is first written to the pool, as a `reset` row of the ledger.
+ * Locks this month's pool, and creates it if needed. The balance is read after the lock, because it may have changed
+ * while this transaction waited. A changed limit of the workspace is first written to the pool, as a `reset` row of
+ * the ledger.
  */
 export async function lockCurrentPool(
   db: Db,

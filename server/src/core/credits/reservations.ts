@@ -1,5 +1,5 @@
-// Owns credit reservations (docs/api/credits.md): an operation that costs credits reserves an amount first, and settles its
-// true cost, or refunds it, when it ends.
+// Owns credit reservations (docs/api/credits.md): an operation that costs credits reserves an amount first, and
+// settles its true cost, or refunds it, when it ends.
 //
 //   reserve 5   pool: reserved +5                       ledger: reserve 5
 //   settle 3    pool: reserved -5, used +3              ledger: release 5, use 3
@@ -75,9 +75,9 @@ export interface Settlement {
 }
 
 /**
- * Charges the true cost, once; a repeated call returns the first outcome. A cost above the reservation is charged as far as
- * the pool and the member's limit cover it. The rest is not charged, and the ledger row notes it. After its lease, a
- * reservation covers nothing.
+ * Charges the true cost, once; a repeated call returns the first outcome. A cost above the reservation is charged as
+ * far as the pool and the member's limit cover it. The rest is not charged, and the ledger row notes it. After its
+ * lease, a reservation covers nothing.
  */
 export function settle(db: Db, reservation: Reservation, trueCost: number, now: Date): Promise<Settlement> {
   const cost = roundCredits(trueCost);

@@ -1,5 +1,5 @@
-// Owns the rows of apps and their shares: creating, changing, and selecting the apps that a caller can see. The contents of
-// an app belong to the features.
+// Owns the rows of apps and their shares: creating, changing, and selecting the apps that a caller can see. The
+// contents of an app belong to the features.
 import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable } from 'kysely';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';

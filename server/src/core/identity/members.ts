@@ -9,7 +9,9 @@ import { type Invitation, listOpenInvitations } from './invitations.ts';
 /** A proof, or anything else that names a workspace. */
 type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
 
-/** Runs one change of a workspace's members at a time, because "one owner" and "member or invited" span several rows. */
+/**
+ * Runs one change of a workspace's members at a time, because "one owner" and "member or invited" span several rows.
+ */
 export const withMembersLock = <Result>(
   db: Db,
   { workspace_id }: WorkspaceRef,
@@ -108,8 +110,9 @@ export async function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef
 }
 
 /**
- * Removes a membership with the person's shares, tokens and invitations in the workspace. Their apps pass to `owner_id`,
- * and their sessions no longer remember the workspace. Returns how many apps passed and tokens were revoked.
+ * Removes a membership with the person's shares, tokens and invitations in the workspace. Their apps pass to
+ * `owner_id`, and their sessions no longer remember the workspace. Returns how many apps passed and tokens were
+ * revoked.
  */
 export async function removeMembership(
   db: Db,

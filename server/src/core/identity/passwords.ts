@@ -1,5 +1,5 @@
-// Owns passwords: hashing with argon2id, the rules for a new password, and a check that takes the same time for an unknown
-// person.
+// Owns passwords: hashing with argon2id, the rules for a new password, and a check that takes the same time for an
+// unknown person.
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';

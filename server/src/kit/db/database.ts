@@ -40,8 +40,8 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
     statement_timeout: 30_000,
     lock_timeout: 3_000,
     idle_in_transaction_session_timeout: 15_000,
-    // JIT compilation can take 100 ms, and our statements take milliseconds. The cost of random pages on an SSD keeps the
-    // planner from scanning small tables instead of using their key.
+    // JIT compilation can take 100 ms, and our statements take milliseconds. The cost of random pages on an SSD keeps
+    // the planner from scanning small tables instead of using their key.
     options: '-c jit=off -c random_page_cost=1.1',
     Client: createClientClass(options.onStatement),
   });
@@ -59,8 +59,8 @@ export function openDatabase<Tables>(options: DatabaseOptions): Database<Tables>
 const statementNames = new Map<string, string>();
 
 /**
- * A prepared statement for hot paths: parsed and planned once per connection. Compiling a Kysely query at each call would
- * cost a third of the throughput of a simple read.
+ * A prepared statement for hot paths: parsed and planned once per connection. Compiling a Kysely query at each call
+ * would cost a third of the throughput of a simple read.
  */
 export function prepared<Row, Values extends readonly unknown[]>(name: string, text: string) {
   statementNames.set(text, name);
@@ -68,7 +68,9 @@ export function prepared<Row, Values extends readonly unknown[]>(name: string, t
     (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 }
 
-/** Runs `work` in a transaction. Inside another transaction it joins that one, so there is one commit: the outermost. */
+/**
+ * Runs `work` in a transaction. Inside another transaction it joins that one, so there is one commit: the outermost.
+ */
 export function transaction<Tables, Result>(
   db: Kysely<Tables>,
   work: (db: Kysely<Tables>) => Promise<Result>,
@@ -103,14 +105,18 @@ export function withTimeLimit<Tables, Result>(
 
 const onCommit = new WeakMap<object, (() => void)[]>();
 
-/** Calls `hook` after the commit, or never if there is none. Outside of a transaction, at once. `hook` must not throw. */
+/**
+ * Calls `hook` after the commit, or never if there is none. Outside of a transaction, at once. `hook` must not throw.
+ */
 export function afterCommit<Tables>(db: Kysely<Tables>, hook: () => void): void {
   const hooks = onCommit.get(db);
   if (hooks === undefined) hook();
   else hooks.push(hook);
 }
 
-/** Waits for an advisory lock on this name and holds it until the transaction ends: for rules that span several rows. */
+/**
+ * Waits for an advisory lock on this name and holds it until the transaction ends: for rules that span several rows.
+ */
 export async function takeAdvisoryLock<Tables>(db: Kysely<Tables>, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
 }
@@ -129,8 +135,8 @@ function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof 
 }
 
 /**
- * Drops a connection on which nothing was received for this long while a query runs. The socket's own timer costs nothing
- * per query.
+ * Drops a connection on which nothing was received for this long while a query runs. The socket's own timer costs
+ * nothing per query.
  */
 function dropSilentConnections(client: pg.PoolClient, timeoutMs: number): void {
   const inner = client as unknown as { connection: { stream: Socket }; readyForQuery: boolean };

@@ -61,8 +61,8 @@ export const answerWithFollowUp = <Body>(body: Body, finish: () => Promise<Answe
   new Answer(body, noNotes, 200, undefined, finish);
 
 /**
- * An answer that takes long and is known only after the commit. With an Idempotency-Key, `begun` is stored in its place,
- * and a repeated request is answered by the operation's `resume`.
+ * An answer that takes long and is known only after the commit. With an Idempotency-Key, `begun` is stored in its
+ * place, and a repeated request is answered by the operation's `resume`.
  */
 export const resumableAnswer = <Body>(begun: object, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(begun as Body, noNotes, 200, undefined, finish);

@@ -20,8 +20,8 @@ export function readJson(bytes: Buffer | undefined): unknown {
 }
 
 /**
- * The offset of the first wrong character. The engine's message does not always contain it, so it is found by bisection:
- * a prefix that could still be completed fails with another message than one that is wrong already.
+ * The offset of the first wrong character. The engine's message does not always contain it, so it is found by
+ * bisection: a prefix that could still be completed fails with another message than one that is wrong already.
  * Example: `{"a":1,}` is a valid prefix up to `{"a":1,` and wrong at offset 7.
  */
 function findFaultOffset(text: string): number {

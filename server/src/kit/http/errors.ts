@@ -1,5 +1,5 @@
-// Owns how a thrown error becomes an answer: a ValidationError is a 422, a Problem is sent as it is, and anything else is a
-// 503 or 500 that reveals only the request id (docs/api/conventions.md#errors).
+// Owns how a thrown error becomes an answer: a ValidationError is a 422, a Problem is sent as it is, and anything
+// else is a 503 or 500 that reveals only the request id (docs/api/conventions.md#errors).
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { classifyFailure } from '../db/failures.ts';

@@ -1,6 +1,6 @@
 // Owns the Idempotency-Key header (docs/api/conventions.md#idempotency). The lock on the key, the work and the stored
-// answer share one transaction. A crash therefore leaves all or nothing, and a second request finds the first one either
-// still running (409) or done (its stored answer).
+// answer share one transaction. A crash therefore leaves all or nothing, and a second request finds the first one
+// either still running (409) or done (its stored answer).
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { type Kysely, sql } from 'kysely';

@@ -32,7 +32,9 @@ function dropSafeBounds(json: JsonSchema): void {
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
 }
 
-/** `anyOf: [{type: 'string'}, {type: 'null'}]` becomes `type: ['string', 'null']`: shorter, and cheaper to serialise. */
+/**
+ * `anyOf: [{type: 'string'}, {type: 'null'}]` becomes `type: ['string', 'null']`: shorter, and cheaper to serialise.
+ */
 function foldNull(json: JsonSchema): void {
   const options = json.anyOf as JsonSchema[] | undefined;
   if (options?.length !== 2 || options[1]?.type !== 'null') return;

@@ -1,5 +1,5 @@
-// Owns the type of an HTTP operation: data that the server runs, and from which the tests and the API document are derived.
-// Who may call it is added by `src/core/auth/route.ts`.
+// Owns the type of an HTTP operation: data that the server runs, and from which the tests and the API document are
+// derived. Who may call it is added by `src/core/auth/route.ts`.
 import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
@@ -82,7 +82,7 @@ export interface Refusal {
 
 type MaybePromise<T> = T | Promise<T>;
 
-// biome-ignore lint/suspicious/noExplicitAny: a list of operations is heterogeneous; each was checked where it was written.
+// biome-ignore lint/suspicious/noExplicitAny: a list of operations is heterogeneous; each is checked where it is written.
 export type Operation = OperationSpec<any, any, string, z.ZodType, z.ZodType, Answers>;
 
 export const listParamNames = (path: string): string[] =>

@@ -1,5 +1,5 @@
-// Owns the run of an operation after it was let through and validated: its precheck, its handler, the follow-up after the
-// commit, and the replay under an Idempotency-Key (docs/api/conventions.md#idempotency).
+// Owns the run of an operation after it was let through and validated: its precheck, its handler, the follow-up after
+// the commit, and the replay under an Idempotency-Key (docs/api/conventions.md#idempotency).
 import type { AnyDb } from '../db/database.ts';
 import { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';

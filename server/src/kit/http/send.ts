@@ -1,5 +1,5 @@
-// Owns the last two steps: the answer is checked against what the operation declares, serialised by a compiled schema, so
-// that an undeclared field cannot leak, and sent.
+// Owns the last two steps: the answer is checked against what the operation declares, serialised by a compiled
+// schema, so that an undeclared field cannot leak, and sent.
 import fastJsonStringify from 'fast-json-stringify';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';

@@ -3,7 +3,8 @@
 //   match (404 405 413 415) → guard (401 403 429 404 400 402, see src/core/auth/guard.ts) → validate (422)
 //     → run (the operation's own refusals) → check the answer → send
 //
-// It knows nothing about callers, workspaces or apps: the guard is a parameter. See docs/internals/request-life-cycle.md.
+// It knows nothing about callers, workspaces or apps: the guard is a parameter. See
+// docs/internals/request-life-cycle.md.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';

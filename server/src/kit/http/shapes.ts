@@ -1,5 +1,5 @@
-// Owns the building blocks of request and answer schemas, with bounds and fault types (docs/api/conventions.md#values and
-// #validation-errors). A check that is not built into zod names its fault type in `params.type`.
+// Owns the building blocks of request and answer schemas, with bounds and fault types (docs/api/conventions.md#values
+// and #validation-errors). A check that is not built into zod names its fault type in `params.type`.
 import { z } from 'zod';
 import { type UrlReason, urlFaults, vetUrl } from '../outbound/url.ts';
 import { isStorableText, parseTime } from '../text.ts';
@@ -104,10 +104,14 @@ const vettedUrl = (message: string, isDecidedHere: (reason: UrlReason) => boolea
     })
     .meta({ format: 'uri', maxLength: 2048 });
 
-/** A URL that the server will call: https, a public host, no credentials in it (docs/internals/outbound-requests.md). */
+/**
+ * A URL that the server will call: https, a public host, no credentials in it (docs/internals/outbound-requests.md).
+ */
 export const publicHttpsUrl = vettedUrl('must be a public https URL', () => true);
 
-/** A URL whose scheme, host and addresses the outbound client checks, because only it knows what the operator allows. */
+/**
+ * A URL whose scheme, host and addresses the outbound client checks, because only it knows what the operator allows.
+ */
 export const urlText = vettedUrl(
   'must be a URL of at most 2048 characters',
   (reason) => reason === 'form' || reason === 'length',
