@@ -192,7 +192,7 @@ describe('build entity keys', () => {
       body: { code: 'upsert_key_ambiguous' },
     });
     expect(await records('PUT', `Task/${second.id}`, { owner: 'x' })).toMatchObject({ status: 200 });
-    // Whichever lets go of the value, nobody else takes it while another has it.
+    // Whichever record releases the value, no other record can take it while a duplicate still has it.
     for (const [method, id, body] of [
       ['PUT', second.id, { code: 'B' }],
       ['DELETE', first.id, undefined],

@@ -245,8 +245,8 @@ describe('keys', () => {
     await world.call('POST', `${path}/restore`, { as: token });
     expect(await driven('', ann)).toEqual(['dcba', true]);
     statements.length = 0;
-    const swept = await world.call('DELETE', `/api/apps/${app.id}/entities/Task`, { as: ann, body: { all: true } });
-    expect(swept.body).toEqual({ success: true, deleted: 2 }); // b and c are shared with her
+    const deleted = await world.call('DELETE', `/api/apps/${app.id}/entities/Task`, { as: ann, body: { all: true } });
+    expect(deleted.body).toEqual({ success: true, deleted: 2 }); // b and c are shared with her
     expect(statements.some((text) => text.includes('from entity_keys k'))).toBe(true);
     world.clock.aheadMs = 0;
   });

@@ -45,9 +45,9 @@ export function presentRecord(access: RecordAccess, record: DataRecord): Present
   const context: RedactionContext = { fieldRules, principal: access.principal, record };
   for (const name of new Set(fieldRules.map(({ names }) => names[0] as string))) {
     if (!Object.hasOwn(whole, name)) continue;
-    const seen = redactValue(whole[name], [name], true, context);
-    if (seen === undefined) delete whole[name];
-    else whole[name] = seen;
+    const redacted = redactValue(whole[name], [name], true, context);
+    if (redacted === undefined) delete whole[name];
+    else whole[name] = redacted;
   }
   return whole;
 }

@@ -26,7 +26,8 @@
 //
 // Bob's third part is unknown, because a missing attribute makes a comparison unknown, and only true allows. The negation
 // of unknown is unknown too, so a negation can't be written as SQL around its condition: "is not true" would turn unknown
-// into true. Instead decideCondition takes the verdict to look for, true or false, and a "nor" swaps it for its parts.
+// into true. Instead decideCondition takes the verdict to look for, true or false, and a "nor" swaps it for its parts. At a
+// single test "is not true" is safe: there null can only mean that the record lacks the value, which is false, not unknown.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { evaluateUserCondition } from './evaluate.ts';
 import { resolveOperand } from './operand.ts';
