@@ -1,7 +1,6 @@
 // The entry point of webhooks: endpoints that receive the events of agents and apps, and the log of every delivery.
 import { listenAfterCommit } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
-import type { Queue } from '../../kit/background/queues/queue.ts';
 import { afterCommit } from '../../kit/db/database.ts';
 import { deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
 import { webhookEvents } from './contract.ts';
@@ -22,7 +21,7 @@ export function webhooks(external: WebhookFeatureDeps) {
         if ((await fanOut(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(deliveryQueue));
       }),
     ],
-    queues: [deliveryQueueOf(deps) as Queue, warningQueue(deps) as Queue],
+    queues: [deliveryQueueOf(deps), warningQueue(deps)],
     jobs: webhookJobs(deps),
   };
 }
