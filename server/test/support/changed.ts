@@ -7,7 +7,7 @@
 // | server/src/kit/http/answer.ts | server/src/kit/http/ |
 // | server/src/features/apps/routes.ts, docs/api/operations.yaml | also the register and audit tests |
 // | server/test/e2e/agents.test.ts | server/test/e2e/agents.test.ts |
-// | anything | server/test/code-rules.test.ts |
+// | anything | the rules of the code base, the vocabulary and the links |
 //
 // It says little about a change of kit, core or the database that many features feel: `npm run check` decides.
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -16,6 +16,7 @@ import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
+const alwaysTests = ['code-rules', 'vocabulary', 'links'].map((name) => `server/test/${name}.test.ts`);
 const registerTests = ['server/test/derived/register.test.ts', 'server/test/derived/audits.test.ts'];
 
 const base = mergeBase();
@@ -23,7 +24,7 @@ const changed = [
   ...git('diff', '--name-only', '--diff-filter=ACMR', base),
   ...git('ls-files', '--others', '--exclude-standard'),
 ];
-const tests = [...new Set(['server/test/code-rules.test.ts', ...changed.flatMap(testsBeside)])];
+const tests = [...new Set([...alwaysTests, ...changed.flatMap(testsBeside)])];
 console.log(`${changed.length} files changed since ${base.slice(0, 8)}; running the tests in ${tests.join(', ')}`);
 const { status } = spawnSync('vitest', ['run', ...tests], { cwd: root, stdio: 'inherit' });
 process.exitCode = status ?? 1;
