@@ -1,4 +1,4 @@
-// Owns a DNS server on loopback that answers as it is told: other answers to the same question, errors, silence.
+// Owns a DNS server on loopback whose answers a function decides: changing answers, errors, silence.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
@@ -21,12 +21,12 @@ export type DnsZone = (name: string, type: 'A' | 'AAAA', asked: number) => DnsAn
 export interface DnsSandbox {
   /** For `Resolver.setServers`. */
   readonly server: string;
-  /** How often a name was asked for, both kinds together. */
+  /** How often a name was queried, A and AAAA together. */
   queryCount(name: string): number;
   close(): void;
 }
 
-/** `zone` is told how often the same question was asked before. */
+/** `zone` gets the number of earlier queries for the same name and type. */
 export async function startDnsSandbox(zone: DnsZone): Promise<DnsSandbox> {
   const socket = createSocket('udp4');
   const counts = new Map<string, number>();

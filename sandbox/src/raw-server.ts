@@ -1,11 +1,11 @@
-// Owns servers that say whatever they are told to, byte by byte, and keep a journal of who came.
+// Owns TCP and TLS servers that send any bytes, and record connections and requests.
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
 export interface RawServer {
   readonly port: number;
-  /** What came: TCP connections, and the bytes that were read from each one that got through TLS. */
+  /** TCP connections, and the bytes read from those that completed TLS. */
   readonly connections: number;
   readonly requests: readonly string[];
   close(): Promise<void>;
@@ -20,12 +20,12 @@ export interface RawServerOptions {
   /** Undefined: plain. */
   readonly tls?: TlsOptions;
   readonly onData: OnData;
-  /** Said before anything arrives. */
+  /** Sent before anything arrives. */
   readonly greeting?: string;
 }
 
 export async function startRawServer(options: RawServerOptions): Promise<RawServer> {
-  const { address, port = 0, tls, onData: behave, greeting = '' } = options;
+  const { address, port = 0, tls, onData, greeting = '' } = options;
   const sockets = new Set<Socket>();
   const requests: string[] = [];
   let connections = 0;
@@ -34,7 +34,7 @@ export async function startRawServer(options: RawServerOptions): Promise<RawServ
     if (greeting !== '') socket.write(greeting);
     socket.on('data', (piece) => {
       requests.push(piece.toString('latin1'));
-      behave(socket, piece.toString('latin1'));
+      onData(socket, piece.toString('latin1'));
     });
   };
   const server: Server = tls === undefined ? createTcpServer(speak) : createTlsServer(tls, speak);
@@ -61,6 +61,6 @@ export async function startRawServer(options: RawServerOptions): Promise<RawServ
   };
 }
 
-/** A whole answer, kept alive. */
+/** A complete HTTP response that keeps the connection open. */
 export const httpResponse = (status: string, headers: readonly string[] = [], body = ''): string =>
   [`HTTP/1.1 ${status}`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, '', body].join('\r\n');

@@ -1,4 +1,4 @@
-// Owns an endpoint that webhooks deliver to, over HTTP or HTTPS on loopback: answers as it is told, and keeps a journal.
+// Owns an endpoint that receives webhooks, over HTTP or HTTPS on loopback. Answers as configured and records every request.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -10,7 +10,7 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly at: number;
-  /** The port it came from: the same for what came over one connection. */
+  /** The client's port: the same for all requests of one connection. */
   readonly from: number | undefined;
 }
 
@@ -19,17 +19,17 @@ export interface EndpointResponse {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly afterMs?: number;
-  /** Not answered before this. */
+  /** The answer is sent after this resolves. */
   readonly until?: Promise<unknown>;
 }
 
-/** What an endpoint does with a request: answers, says nothing for ever, or cuts the connection. */
+/** Decides what to do with a request: answer, never answer, or close the connection. */
 export type Responder = (request: ReceivedRequest) => EndpointResponse | 'silence' | 'cut';
 
 export interface WebhookEndpoint {
   readonly port: number;
   readonly received: readonly ReceivedRequest[];
-  /** Set to change how it behaves. */
+  /** Assign to change how it answers. */
   respond: Responder;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface WebhookEndpointOptions {
   readonly port?: number;
   /** Undefined: plain HTTP. */
   readonly certificate?: Certificate;
-  /** Called at each request, before the answer. */
+  /** Called for each request, before it is answered. `received` then stays empty. */
   readonly onRequest?: (request: ReceivedRequest) => void;
 }
 

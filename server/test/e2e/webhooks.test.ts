@@ -1,4 +1,4 @@
-// A delivery survives its worker: killed while the endpoint had not answered yet, it is sent again by another, as it was.
+// Deliveries survive a crashed worker: another worker sends them again, unchanged.
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ const token = (
   await plinth('bootstrap', '--email', 'first@example.com', '--name', 'First', '--workspace', 'Ours')
 ).stdout.trim();
 
-/** What must not differ between the times it comes. */
+/** What must be the same at every attempt. */
 const essence = ({ headers, body }: ReceivedRequest) => [
   headers['x-service-sequence'],
   headers['x-service-delivery'],
@@ -48,11 +48,11 @@ const essence = ({ headers, body }: ReceivedRequest) => [
 const inOrder = (requests: readonly ReceivedRequest[]) =>
   requests.map(essence).sort((a, b) => Number(a[0]) - Number(b[0]));
 
-it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and bodies come again, and no other', async () => {
+it('after kill -9 of a worker, another sends the same ids, sequence numbers and bodies again, and no others', async () => {
   const [{ url }, first] = await Promise.all([startApi(), start('worker', /"msg":"worker started"/)]);
   const ask = async (method: string, path: string, body?: object) =>
     (await call(url, method, path, { as: token, body })).body;
-  const agent = await ask('POST', '/api/agents', { name: 'Told' });
+  const agent = await ask('POST', '/api/agents', { name: 'Support' });
   const hooks = `/api/agents/${agent.id}/webhooks`;
   const events = ['message.created', 'message.completed'];
   const webhook = await ask('POST', hooks, { target_url: `https://${endpointAddress}:${endpoint.port}/`, events });
@@ -60,7 +60,7 @@ it('kill -9 of the worker in the middle of deliveries: the same ids, numbers and
 
   endpoint.respond = () => 'silence';
   await ask('POST', `/api/agents/${agent.id}/conversations/${conversation.id}/messages`, { content: 'Hello' });
-  await expect.poll(() => endpoint.received.length).toBe(3); // the message, the reply, and that it is whole
+  await expect.poll(() => endpoint.received.length).toBe(3); // message.created twice (message and reply) and message.completed
   first.child.kill('SIGKILL');
   endpoint.respond = () => ({});
   await start('worker', /"msg":"worker started"/);

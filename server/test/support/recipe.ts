@@ -1,4 +1,4 @@
-// Owns the recipes of docs/guides/receivers as a receiver runs them: each a process of its own, told all it may know.
+// Owns running the programs of docs/guides/receivers, each in its own process.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,5 +1,5 @@
-// Owns a world with endpoints outside: names under outside.test lead to 127.20.0.1, which stands for the public net. And
-// scenes in it: webhooks on agents and apps of their own, and what tests ask of them.
+// Owns test worlds with a webhook endpoint: names under outside.test resolve to 127.20.0.1, which stands for a public
+// address. A scene adds a workspace, and webhooks on agents and apps of their own.
 import { sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { type Authority, makeAuthority } from '../../../sandbox/src/certificates.ts';
@@ -23,7 +23,7 @@ export interface WebhookWorld {
   readonly endpoint: WebhookEndpoint;
   /** Signs certificates that this world trusts. */
   readonly authority: Authority;
-  /** An address of the endpoint. */
+  /** A URL of the endpoint. */
   url(path?: string, host?: string): string;
 }
 
@@ -61,24 +61,24 @@ type AnyBody = any;
 export interface TestWebhook {
   readonly app: AppRow;
   readonly id: string;
-  /** Its secret, as it was shown when it was made. */
+  /** As shown when the webhook was created. */
   readonly secret: string;
-  /** Its place in the API. */
+  /** Its path in the API. */
   readonly path: string;
-  /** What its endpoint got, in the order it came. */
+  /** The requests its endpoint received, in order. */
   received(): ReceivedRequest[];
-  /** How its endpoint answers from now on. */
-  respondWith(how: Responder): void;
+  /** Sets how its endpoint answers from now on. */
+  respondWith(responder: Responder): void;
   call(method: string, below?: string, sent?: CallOptions): Promise<CallResult>;
   get(): Promise<AnyBody>;
   patch(body: object): Promise<CallResult>;
-  /** So many things happen that the webhooks of its agent or app are told by default. */
+  /** Publishes events that the webhook subscribes to by default. */
   publishEvents(count?: number): Promise<void>;
-  /** Its deliveries, from the first. */
+  /** Its deliveries, oldest first. */
   listDeliveries(): Promise<AnyBody[]>;
-  /** Waits until its deliveries look like this, from the first. */
+  /** Waits until its deliveries, oldest first, match. */
   waitForDeliveries(expected: object[]): Promise<void>;
-  /** What was to wait for its next attempt waits no longer. */
+  /** Makes its queued deliveries due now. */
   makeDueNow(): Promise<void>;
 }
 
@@ -86,10 +86,10 @@ export interface WebhookScene extends WebhookWorld {
   readonly owner: Person;
   readonly workspace: string;
   readonly token: string;
-  /** `on`: an agent or app that is there already. */
+  /** `on`: an existing agent or app. */
   createWebhook(body?: object, on?: { on?: AppRow; scope?: 'agent' | 'app'; as?: string }): Promise<TestWebhook>;
-  /** Until it ends no worker begins an attempt: what is queued can be looked at. */
-  withClaimsPaused<T>(look: () => Promise<T>): Promise<T>;
+  /** No worker claims a delivery until `run` ends, so that the queue can be inspected. */
+  withClaimsPaused<T>(run: () => Promise<T>): Promise<T>;
 }
 
 export async function startWebhookScene(options: WorldOptions = {}): Promise<WebhookScene> {
@@ -99,31 +99,31 @@ export async function startWebhookScene(options: WorldOptions = {}): Promise<Web
   const workspace = await world.workspace(owner);
   await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
   const token = await world.token(owner, workspace);
-  const behaviours = new Map<string, Responder>();
-  endpoint.respond = (request) => behaviours.get(request.path)?.(request) ?? {};
+  const responders = new Map<string, Responder>();
+  endpoint.respond = (request) => responders.get(request.path)?.(request) ?? {};
 
-  async function hook(
+  async function createWebhook(
     body: object = {},
     { on, scope = 'agent', as = token }: Parameters<WebhookScene['createWebhook']>[1] = {},
   ) {
     const app_type = scope === 'agent' ? 'user_agent' : 'user_app';
-    const of = on ?? (await world.appOf(owner, workspace, { app_type }));
-    const place = `/${newId()}`;
-    const base = `/api/${scope}s/${of.id}/webhooks`;
+    const app = on ?? (await world.appOf(owner, workspace, { app_type }));
+    const endpointPath = `/${newId()}`;
+    const base = `/api/${scope}s/${app.id}/webhooks`;
     const events = [scope === 'agent' ? 'message.created' : 'entity.updated'];
-    const created = await world.call('POST', base, { as, body: { target_url: url(place), events, ...body } });
+    const created = await world.call('POST', base, { as, body: { target_url: url(endpointPath), events, ...body } });
     expect(created.status, created.text).toBe(200);
     const { id, secret } = created.body;
     const call = (method: string, below = '', sent: CallOptions = {}) =>
       world.call(method, `${base}/${id}${below}`, { as, ...sent });
     const log = async () => (await call('GET', '/deliveries?after_seq=0&limit=100')).body.items;
     return {
-      app: of,
+      app,
       id,
       secret,
       path: `${base}/${id}`,
-      received: () => endpoint.received.filter((request) => request.path === place),
-      respondWith: (how) => void behaviours.set(place, how),
+      received: () => endpoint.received.filter((request) => request.path === endpointPath),
+      respondWith: (responder) => void responders.set(endpointPath, responder),
       call,
       get: async () => (await call('GET')).body,
       patch: async (change) => {
@@ -132,8 +132,8 @@ export async function startWebhookScene(options: WorldOptions = {}): Promise<Web
       },
       publishEvents: async (count = 1) => {
         for (let n = 0; n < count; n += 1)
-          if (scope === 'agent') await publish(world, 'message.created', messageEvent(of));
-          else await publish(world, 'entity.updated', recordEvent(of));
+          if (scope === 'agent') await publish(world, 'message.created', messageEvent(app));
+          else await publish(world, 'entity.updated', recordEvent(app));
       },
       listDeliveries: log,
       waitForDeliveries: (expected) => expect.poll(log).toMatchObject(expected),
@@ -144,15 +144,14 @@ export async function startWebhookScene(options: WorldOptions = {}): Promise<Web
       },
     } satisfies TestWebhook;
   }
-  const whileNoneBegins: WebhookScene['withClaimsPaused'] = (look) =>
+  const withClaimsPaused: WebhookScene['withClaimsPaused'] = (run) =>
     transaction(world.db, async (db) => {
       await takeAdvisoryLock(db, 'claim webhook_deliveries');
-      return look();
+      return run();
     });
-  return { ...hooks, owner, workspace, token, createWebhook: hook, withClaimsPaused: whileNoneBegins };
+  return { ...hooks, owner, workspace, token, createWebhook, withClaimsPaused };
 }
 
-/** Something happened. */
 export const publish = <Name extends keyof Events>({ app, clock }: World, name: Name, payload: Events[Name]) =>
   app.publish(app.database.db, name, payload, clock.now());
 

@@ -1,4 +1,4 @@
-// Deliveries through the whole house: things happen, workers tell of them, a real endpoint hears over TLS.
+// Deliveries end to end: events are published, workers deliver them, a real endpoint receives them over TLS.
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -13,8 +13,8 @@ const numbers = (count: number, first = 1) => Array.from({ length: count }, (_, 
 const sequences = (requests: { headers: Record<string, unknown> }[]) =>
   requests.map(({ headers }) => Number(headers['x-service-sequence']));
 
-describe('what is told', () => {
-  it('of a message: byte by byte the contract’s shape, with its headers, signed', async () => {
+describe('a delivery', () => {
+  it('of a message has the documented body, headers and signatures, byte for byte', async () => {
     const webhook = await createWebhook();
     const event = messageEvent(webhook.app, 'grüße "quoted" 💥');
     const at = new Date('2126-11-14T09:30:00.123Z');
@@ -43,7 +43,7 @@ describe('what is told', () => {
     expect((await webhook.call('GET', `/deliveries/${delivery.id}`)).body.payload).toEqual(JSON.parse(body));
   });
 
-  it('of a record: byte by byte the contract’s shape', async () => {
+  it('of a record has the documented body, byte for byte', async () => {
     const webhook = await createWebhook({}, { scope: 'app' });
     const event = recordEvent(webhook.app);
     await publish(world, 'entity.updated', event);
@@ -59,7 +59,7 @@ describe('what is told', () => {
     );
   });
 
-  it('of a message that was cut: that it was', async () => {
+  it('of a truncated message says content_truncated', async () => {
     const webhook = await createWebhook();
     const { data, ...event } = messageEvent(webhook.app, 'the start of it');
     const message = { ...data.message, content_truncated: true } as const;
@@ -70,7 +70,7 @@ describe('what is told', () => {
     );
   });
 
-  it('an unsigned webhook is told the same, without signatures', async () => {
+  it('of a webhook without a secret has no signatures', async () => {
     const webhook = await createWebhook({ generate_secret: false });
     await webhook.publishEvents();
     await expect.poll(webhook.received).toHaveLength(1);
@@ -79,7 +79,7 @@ describe('what is told', () => {
     expect(webhook.received()[0]?.headers).toHaveProperty('webhook-id');
   });
 
-  it('a change that was rolled back is told to nobody, and takes no number', async () => {
+  it('is not made for a change that was rolled back, which uses no sequence number', async () => {
     const webhook = await createWebhook();
     await transaction(world.app.database.db, async (db) => {
       await world.app.publish(db, 'message.created', messageEvent(webhook.app, 'undone'), new Date());
@@ -91,8 +91,8 @@ describe('what is told', () => {
   });
 });
 
-describe('who is told', () => {
-  it('a webhook of one agent does not hear of another', async () => {
+describe('a webhook', () => {
+  it('receives events of its own agent only', async () => {
     const [mine, theirs] = [await createWebhook(), await createWebhook()];
     await theirs.publishEvents(3);
     await mine.publishEvents();
@@ -100,14 +100,14 @@ describe('who is told', () => {
     expect(JSON.parse(mine.received()[0]?.body ?? '')).toMatchObject({ agent_id: mine.app.id });
   });
 
-  it('only of the events it asked for; other events take none of its numbers', async () => {
+  it('receives the events it subscribes to; others use none of its sequence numbers', async () => {
     const webhook = await createWebhook({ events: ['message.completed'] });
     await webhook.publishEvents(2);
     await publish(world, 'message.completed', messageEvent(webhook.app));
     await webhook.waitForDeliveries([{ sequence: 1, event_type: 'message.completed', status: 'delivered' }]);
   });
 
-  it('an app webhook hears of the entities it names, of all once that is cleared, and each event by its name', async () => {
+  it('of an app receives events of the entities it names, and of all once entity_names is cleared', async () => {
     const webhook = await createWebhook(
       { events: ['entity.created', 'entity.deleted'], entity_names: ['Order'] },
       { scope: 'app' },
@@ -123,7 +123,7 @@ describe('who is told', () => {
     expect(webhook.received().map(({ body }) => JSON.parse(body).entity_name)).toEqual(['Order', 'Invoice']);
   });
 
-  it('after a downgrade those that are there keep being told', async () => {
+  it('keeps receiving events after a downgrade of the plan', async () => {
     const poor = await world.person('poor@example.com');
     const downgraded = await world.workspace(poor, 'pro');
     const on = await world.appOf(poor, downgraded, { app_type: 'user_agent' });
@@ -133,7 +133,7 @@ describe('who is told', () => {
     await webhook.waitForDeliveries([{ status: 'delivered' }]);
   });
 
-  it('pending deliveries go to a new URL', async () => {
+  it('receives pending deliveries at its new URL', async () => {
     const [webhook, other] = [await createWebhook(), await createWebhook()];
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents();
@@ -147,7 +147,7 @@ describe('who is told', () => {
 });
 
 describe('the sequence', () => {
-  it('counts each webhook’s deliveries from 1 without a gap, in the order of what happened, over many batches', async () => {
+  it('numbers the deliveries of each webhook from 1 without a gap, in event order, over many batches', async () => {
     const first = await createWebhook();
     const second = await createWebhook({}, { on: first.app });
     await first.publishEvents(30);
@@ -173,7 +173,7 @@ describe('the sequence', () => {
     expect(contents.map(({ body }) => JSON.parse(body).data.message.content)).toEqual(numbers(70).map(String));
   });
 
-  it('has no gap after a fan-out that failed and was repeated, and nothing is told twice', async () => {
+  it('has no gap and no repeats after a fan-out that failed and was retried', async () => {
     const webhook = await createWebhook();
     await webhook.publishEvents(2);
     await webhook.waitForDeliveries([{ status: 'delivered' }, { status: 'delivered' }]);
@@ -196,7 +196,7 @@ describe('the sequence', () => {
     expect(new Set(webhook.received().map(({ body }) => body)).size).toBe(5);
   });
 
-  it('is how the log is read: from the newest, from a number on, up to one, by status and event', async () => {
+  it('orders and filters the log, together with status, event type and time', async () => {
     const webhook = await createWebhook({ events: ['message.created', 'message.completed'] });
     await webhook.publishEvents(4);
     await publish(world, 'message.completed', messageEvent(webhook.app));
@@ -220,7 +220,7 @@ describe('the sequence', () => {
 });
 
 describe('rotation', () => {
-  it('both secrets sign for a day, then the new one alone; disable drops both at once', async () => {
+  it('signs with both secrets for 24 hours, then with the new one only; disable drops both at once', async () => {
     const webhook = await createWebhook();
     const { secret } = (await webhook.patch({ signing: 'rotate' })).body;
     const lastSigned = async () => {
@@ -248,8 +248,8 @@ describe('rotation', () => {
   });
 });
 
-describe('what ends it', () => {
-  it('a deleted webhook hears nothing more, pending or new; a sweep removes its log', async () => {
+describe('deletion', () => {
+  it('of a webhook stops pending and new deliveries; a job removes its log', async () => {
     const webhook = await createWebhook();
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents(2);
@@ -266,7 +266,7 @@ describe('what ends it', () => {
     expect(webhook.received()).toHaveLength(2);
   });
 
-  it('deliveries of an app in the trash wait, and are sent when it is restored', async () => {
+  it('of an app delays its deliveries until the app is restored', async () => {
     const webhook = await createWebhook();
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents();
@@ -303,7 +303,7 @@ describe('isolation', () => {
     return { seen, behave };
   }
 
-  it('at most four at once to a webhook, sixteen to a host, also under many webhooks; another host is not held up', async () => {
+  it('runs at most four attempts per webhook and sixteen per host; other hosts are not delayed', async () => {
     const hooks = await Promise.all(numbers(6).map(() => createWebhook({})));
     const other = await createWebhook({ target_url: url('/another-host', 'other') });
     const one = counting(150);
@@ -322,7 +322,7 @@ describe('isolation', () => {
     expect(all.seen.most).toBeGreaterThan(8);
   });
 
-  it('connections are reused within a workspace and never shared with another', async () => {
+  it('reuses connections within a workspace and never shares them with another', async () => {
     const stranger = await world.person('stranger@example.com');
     const elsewhere = await world.workspace(stranger);
     const on = await world.appOf(stranger, elsewhere, { app_type: 'user_agent' });

@@ -36,7 +36,7 @@ async function entriesOf(webhook: TestWebhook) {
 }
 
 describe('last_error', () => {
-  it('says of each failure what it was, always with five keys', async () => {
+  it('describes each kind of failure, always with five keys', async () => {
     const unknown = await makeAuthority();
     const untrusted = await startWebhookEndpoint({
       address: endpointAddress,
@@ -102,7 +102,7 @@ describe('last_error', () => {
     await Promise.all([untrusted.close(), babbler.close(), unknown.close()]);
   });
 
-  it('is cleared by a success, and last_trigger_time is of the last attempt either way', async () => {
+  it('is cleared by a success; last_trigger_time is that of the last attempt either way', async () => {
     const webhook = await createWebhook();
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents();
@@ -117,8 +117,8 @@ describe('last_error', () => {
   });
 });
 
-describe('attempts', () => {
-  it('are eight, of one delivery with one body; then it has failed, and counts once', async () => {
+describe('a failing delivery', () => {
+  it('gives up after eight attempts and counts one failure', async () => {
     const webhook = await createWebhook();
     // The first wait, of 5 s, is made longer, so that this test is never too slow for it.
     webhook.respondWith(() => ({ status: 503, body: 'no', headers: { 'retry-after': '60' } }));
@@ -162,7 +162,7 @@ describe('attempts', () => {
     ['neither seconds nor a date: the schedule', 503, () => 'soon', 5],
     ['a date that is over: the schedule', 503, () => new Date(0).toUTCString(), 5],
     ['another status: the schedule', 500, () => '120', 5],
-  ])('asked to wait with %s', async (_rule, status, header, seconds) => {
+  ])('honours Retry-After: %s', async (_rule, status, header, seconds) => {
     const webhook = await createWebhook();
     webhook.respondWith(() => ({ status, headers: { 'retry-after': header() } }));
     await webhook.publishEvents();
@@ -178,8 +178,8 @@ describe('attempts', () => {
   });
 });
 
-describe('failing on and on', () => {
-  it('warns at 10, 15 and 18, is turned off at 20, keeps what it lacks, and is told it once it is on', async () => {
+describe('a failing webhook', () => {
+  it('warns at 10, 15 and 18 failures, is turned off at 20, and sends held deliveries once it is on again', async () => {
     const keeper = await world.member(workspace, 'editor', 'keeper@example.com');
     await world.member(workspace, 'admin', 'admin@example.com');
     await world.member(workspace, 'editor', 'bystander@example.com');
@@ -252,7 +252,7 @@ describe('failing on and on', () => {
     expect(await webhook.get()).toMatchObject({ consecutive_failures: 0, last_error: null });
   });
 
-  it('one delivery that fails again and again does not turn it off', async () => {
+  it('is not turned off by one delivery that fails repeatedly', async () => {
     const webhook = await createWebhook();
     await sql`update webhooks set consecutive_failures = 18 where id = ${webhook.id}`.execute(world.db);
     webhook.respondWith(() => ({ status: 503, headers: { 'retry-after': '600' } }));
@@ -264,7 +264,7 @@ describe('failing on and on', () => {
     expect(await webhook.get()).toMatchObject({ consecutive_failures: 19, disabled_at: null });
   });
 
-  it('a redelivery that waits while it is turned off is held; one that had arrived is delivered still when it expires', async () => {
+  it('holds a queued redelivery when it is turned off; a delivered one stays delivered when it expires', async () => {
     const webhook = await createWebhook();
     await webhook.publishEvents();
     await webhook.waitForDeliveries([{ status: 'delivered' }]);
@@ -282,7 +282,7 @@ describe('failing on and on', () => {
   });
 });
 
-it('an attempt under way while its webhook is turned off is held when it fails, and kept when it succeeds', async () => {
+it('an attempt that runs while its webhook is turned off is held if it fails and delivered if it succeeds', async () => {
   for (const [status, expected] of [
     [500, 'held'],
     [200, 'delivered'],
@@ -299,7 +299,7 @@ it('an attempt under way while its webhook is turned off is held when it fails, 
   }
 });
 
-it('what was queued for a webhook that is off by then is held, not sent', async () => {
+it('a delivery queued for a webhook that is off when it is claimed is held, not sent', async () => {
   const webhook = await createWebhook();
   await withClaimsPaused(async () => {
     await webhook.publishEvents();
@@ -312,7 +312,7 @@ it('what was queued for a webhook that is off by then is held, not sent', async 
   await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 1 }]);
 });
 
-it('what a worker was about to hold goes on when its webhook is turned on just then', async () => {
+it('a delivery that a worker is about to hold is sent if its webhook is turned on meanwhile', async () => {
   const webhook = await createWebhook();
   await webhook.patch({ enabled: false });
   await webhook.publishEvents();
@@ -334,7 +334,7 @@ it('what a worker was about to hold goes on when its webhook is turned on just t
   await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 1 }]);
 });
 
-it('what goes wrong on our side is tried again, says so where operators look, and is no failure of the endpoint', async () => {
+it('an error on our side is retried, recorded on the row, and not counted as a failure of the endpoint', async () => {
   const webhook = await createWebhook();
   await withClaimsPaused(async () => {
     await webhook.publishEvents();

@@ -1,4 +1,4 @@
-// Webhooks with large logs: nothing that is asked of one, or happens to it, is one statement over all of it.
+// Webhooks with large logs: no operation changes or reads the whole log in one statement.
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
@@ -6,8 +6,8 @@ import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 const { world, createWebhook, url, withClaimsPaused } = await startWebhookScene();
 await world.startWorker();
 
-/** So many more deliveries, as if they had been told before. */
-const log = async (id: string, count: number, status: string, dueInHours: number | null = null) => {
+/** Inserts deliveries directly, as copies of the first. */
+const insertDeliveries = async (id: string, count: number, status: string, dueInHours: number | null = null) => {
   await sql`with first as (
       select workspace_id, webhook_id, event_id, event_type, concurrency_key from webhook_deliveries where webhook_id = ${id} limit 1),
     made as (
@@ -25,11 +25,11 @@ const statuses = async (id: string) => {
 const delivered = (webhook: { waitForDeliveries(expected: object[]): Promise<void> }) =>
   webhook.waitForDeliveries([{ status: 'delivered' }]);
 
-it('what waits is held and sent on its way in pieces, until none is left', async () => {
+it('queued deliveries are held and resumed in batches, until none is left', async () => {
   const webhook = await createWebhook();
   await webhook.publishEvents();
   await delivered(webhook);
-  await log(webhook.id, 12_000, 'pending', 1);
+  await insertDeliveries(webhook.id, 12_000, 'pending', 1);
   await webhook.patch({ enabled: false });
   await expect.poll(() => statuses(webhook.id)).toEqual({ delivered: 1, held: 12_000 });
   await withClaimsPaused(async () => {
@@ -45,7 +45,7 @@ it('what waits is held and sent on its way in pieces, until none is left', async
   await expect.poll(() => statuses(webhook.id), { timeout: 30_000 }).toEqual({});
 });
 
-it('the log of a deleted webhook goes whole, and what it was told with it once nobody else was told', async () => {
+it('the whole log of a deleted webhook is removed, and bodies once no other webhook of the app exists', async () => {
   const first = await createWebhook();
   const second = await createWebhook({}, { on: first.app });
   await first.publishEvents();
@@ -53,7 +53,7 @@ it('the log of a deleted webhook goes whole, and what it was told with it once n
   const bodies = async () =>
     (await sql`select 1 from webhook_bodies b where position(${first.app.id} in body) > 0`.execute(world.db)).rows
       .length;
-  await log(first.id, 6_000, 'missed');
+  await insertDeliveries(first.id, 6_000, 'missed');
   await first.call('DELETE');
   await expect.poll(() => statuses(first.id), { timeout: 30_000 }).toEqual({});
   expect(await bodies()).toBe(1);
@@ -61,11 +61,11 @@ it('the log of a deleted webhook goes whole, and what it was told with it once n
   await expect.poll(bodies, { timeout: 30_000 }).toBe(0);
 });
 
-it('a redelivery goes before a backlog', async () => {
+it('a redelivery is sent before a backlog', async () => {
   const webhook = await createWebhook();
   await webhook.publishEvents();
   await delivered(webhook);
-  await log(webhook.id, 300, 'pending', 0);
+  await insertDeliveries(webhook.id, 300, 'pending', 0);
   await withClaimsPaused(async () => {
     const [first] = await webhook.listDeliveries();
     await webhook.call('POST', `/deliveries/${first.id}/redeliver`);
@@ -77,11 +77,11 @@ it('a redelivery goes before a backlog', async () => {
   });
 });
 
-it('a new URL is where waiting deliveries go, and are counted', async () => {
+it('waiting deliveries go to a new URL and get its concurrency key', async () => {
   const webhook = await createWebhook();
   await webhook.publishEvents();
   await delivered(webhook);
-  await log(webhook.id, 20, 'pending', 1);
+  await insertDeliveries(webhook.id, 20, 'pending', 1);
   await webhook.patch({ target_url: url(`/${webhook.id}`, 'other') });
   await webhook.makeDueNow();
   await expect.poll(() => statuses(webhook.id)).toEqual({ delivered: 21 });
@@ -90,11 +90,11 @@ it('a new URL is where waiting deliveries go, and are counted', async () => {
   expect(rows).toEqual([{ concurrency_key: `${webhook.app.workspace_id} other.outside.test` }]);
 });
 
-it('the log is found by time without reading it, and by no event that there is not', async () => {
+it('the log can be filtered by time, and an unknown event type matches nothing', async () => {
   const webhook = await createWebhook();
   await webhook.publishEvents();
   await delivered(webhook);
-  await log(webhook.id, 50, 'missed');
+  await insertDeliveries(webhook.id, 50, 'missed');
   await sql`update webhook_deliveries set created_date = '2026-01-01'::timestamptz + sequence * interval '1 minute'
     where webhook_id = ${webhook.id}`.execute(world.db);
   const seen = async (query: string) =>
@@ -105,7 +105,7 @@ it('the log is found by time without reading it, and by no event that there is n
   expect(await seen('event_type=nope')).toEqual([]);
 });
 
-it('a replay asked for before it was turned off is forgotten when it is turned on', async () => {
+it('turning a webhook on resets the end of an earlier replay', async () => {
   const webhook = await createWebhook();
   await webhook.publishEvents();
   await delivered(webhook);
@@ -118,7 +118,7 @@ it('a replay asked for before it was turned off is forgotten when it is turned o
   expect(rows).toEqual([]);
 });
 
-it('an old secret is not kept past its day', async () => {
+it('a previous secret is removed after its 24 hours', async () => {
   const webhook = await createWebhook();
   await webhook.patch({ signing: 'rotate' });
   const old = async () =>

@@ -12,7 +12,10 @@ const attemptsOf = async (webhook: TestWebhook, id: string) =>
 const failing = () => ({ status: 503, headers: { 'retry-after': '3600' } });
 
 /** A webhook with so many deliveries; those of these numbers have another status. */
-async function logged(count: number, others: Record<number, 'failed' | 'missed' | 'expired' | 'pending'> = {}) {
+async function createWithDeliveries(
+  count: number,
+  others: Record<number, 'failed' | 'missed' | 'expired' | 'pending'> = {},
+) {
   const webhook = await createWebhook();
   await webhook.publishEvents(count);
   await webhook.waitForDeliveries(Array(count).fill({ status: 'delivered' }));
@@ -26,8 +29,8 @@ describe('redeliverAgentDelivery', () => {
   const again = (webhook: TestWebhook, id: string, headers = {}) =>
     webhook.call('POST', `/deliveries/${id}/redeliver`, { headers });
 
-  it('attempts a delivered one again, with the same id, number and body; the log says it was by hand', async () => {
-    const webhook = await logged(1);
+  it('attempts a delivered one again with the same id, sequence and body, and records the kind manual', async () => {
+    const webhook = await createWithDeliveries(1);
     const [{ id }] = await webhook.listDeliveries();
     expect((await again(webhook, id)).body).toEqual({ delivery_id: id, queued: true });
     await webhook.waitForDeliveries([{ status: 'delivered', attempts_made: 2 }]);
@@ -43,8 +46,8 @@ describe('redeliverAgentDelivery', () => {
     expect(rows).toEqual([{ after: { delivery_id: id, sequence: 1 } }]);
   });
 
-  it('that fails leaves a delivered one delivered, and is said on the webhook all the same', async () => {
-    const webhook = await logged(1);
+  it('leaves a delivered one delivered if it fails, and sets last_error on the webhook', async () => {
+    const webhook = await createWithDeliveries(1);
     const [{ id, delivered_at }] = await webhook.listDeliveries();
     webhook.respondWith(() => ({ status: 500, body: 'not now' }));
     await again(webhook, id);
@@ -54,7 +57,7 @@ describe('redeliverAgentDelivery', () => {
     expect(await webhook.get()).toMatchObject({ last_error: { response_body: 'not now' }, consecutive_failures: 1 });
   });
 
-  it('of one that waits for its next attempt leaves the schedule as it is', async () => {
+  it('leaves the schedule of a pending delivery as it is', async () => {
     const webhook = await createWebhook();
     webhook.respondWith(failing);
     await webhook.publishEvents();
@@ -70,9 +73,9 @@ describe('redeliverAgentDelivery', () => {
   });
 
   it.each(['failed', 'missed', 'expired'] as const)(
-    'sends one that is %s; if that fails it is over',
+    'sends one that is %s; it is failed if the attempt fails',
     async (status) => {
-      const webhook = await logged(1, { 1: status });
+      const webhook = await createWithDeliveries(1, { 1: status });
       const [{ id }] = await webhook.listDeliveries();
       webhook.respondWith(failing);
       await again(webhook, id);
@@ -83,8 +86,8 @@ describe('redeliverAgentDelivery', () => {
     },
   );
 
-  it('a repeat under the same key queues nothing more', async () => {
-    const webhook = await logged(1);
+  it('queues nothing more for a repeat with the same idempotency key', async () => {
+    const webhook = await createWithDeliveries(1);
     const [{ id }] = await webhook.listDeliveries();
     const key = { 'idempotency-key': newId() };
     await again(webhook, id, key);
@@ -107,7 +110,7 @@ describe('redeliverAgentDelivery', () => {
   });
 
   it('is refused while the webhook is off, and for a delivery of another webhook', async () => {
-    const [webhook, other] = [await logged(1), await logged(1)];
+    const [webhook, other] = [await createWithDeliveries(1), await createWithDeliveries(1)];
     const [{ id }] = await webhook.listDeliveries();
     await webhook.patch({ enabled: false });
     expect(await again(webhook, id)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
@@ -128,8 +131,8 @@ describe('replayAgentWebhook', () => {
       )
     ).rows;
 
-  it('sends what failed and was missed again, in its order, ten a second, each with a new schedule', async () => {
-    const webhook = await logged(9, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed', 9: 'missed' });
+  it('sends failed and missed deliveries in order, ten per second, each with a new schedule', async () => {
+    const webhook = await createWithDeliveries(9, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed', 9: 'missed' });
     await withClaimsPaused(async () => {
       expect((await replay(webhook)).body).toEqual({ queued: 4, first_seq: 2, last_seq: 9 });
       expect(await queued(webhook)).toEqual([
@@ -147,8 +150,8 @@ describe('replayAgentWebhook', () => {
     expect(await attemptsOf(webhook, second.id)).toMatchObject([{ kind: 'scheduled' }, { kind: 'replay' }]);
   });
 
-  it('a second one queues behind the first, so that both together stay within ten a second', async () => {
-    const webhook = await logged(6, { 1: 'failed', 2: 'failed', 3: 'missed', 4: 'missed' });
+  it('queues behind an earlier replay, so that both together stay within ten per second', async () => {
+    const webhook = await createWithDeliveries(6, { 1: 'failed', 2: 'failed', 3: 'missed', 4: 'missed' });
     await withClaimsPaused(async () => {
       await replay(webhook, { statuses: ['missed'] });
       await replay(webhook, { statuses: ['failed'] });
@@ -168,7 +171,7 @@ describe('replayAgentWebhook', () => {
     ['to', { to: '2020-01-01T00:00:00Z' }, []],
     ['from and to', { from: '2020-01-01T00:00:00Z', to: '2100-01-01T00:00:00Z' }, [2, 3, 6]],
   ])('keeps to %s', async (_bound, body, expected) => {
-    const webhook = await logged(6, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed' });
+    const webhook = await createWithDeliveries(6, { 2: 'failed', 3: 'missed', 5: 'expired', 6: 'failed' });
     await withClaimsPaused(async () => {
       const [first_seq = null, last_seq = null] = [expected[0], expected.at(-1)];
       expect((await replay(webhook, body)).body).toEqual({ queued: expected.length, first_seq, last_seq });
@@ -176,8 +179,8 @@ describe('replayAgentWebhook', () => {
     });
   });
 
-  it('begins the schedule anew; what had arrived is delivered still when it fails', async () => {
-    const webhook = await logged(2, { 1: 'failed' });
+  it('starts a new schedule; a delivered one stays delivered if it fails', async () => {
+    const webhook = await createWithDeliveries(2, { 1: 'failed' });
     webhook.respondWith(failing);
     await replay(webhook, { statuses: ['failed', 'delivered'] });
     await webhook.waitForDeliveries(Array(2).fill({ status: 'pending', attempts_made: 2 }));
@@ -189,7 +192,7 @@ describe('replayAgentWebhook', () => {
   });
 
   it('is refused while the webhook is off, and queues nothing', async () => {
-    const webhook = await logged(1, { 1: 'failed' });
+    const webhook = await createWithDeliveries(1, { 1: 'failed' });
     await webhook.patch({ enabled: false });
     expect(await replay(webhook)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
     expect(await queued(webhook)).toEqual([]);
@@ -205,7 +208,7 @@ describe('replayAgentWebhook', () => {
     expect(await replay(webhook, body)).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
   });
 
-  it('of an app webhook sends the same again', async () => {
+  it('sends the same bodies again for a webhook of an app', async () => {
     const webhook = await createWebhook({}, { scope: 'app' });
     await webhook.publishEvents();
     await webhook.waitForDeliveries([{ status: 'delivered' }]);
@@ -220,7 +223,7 @@ describe('replayAgentWebhook', () => {
   });
 });
 
-it.each(['agent', 'app'] as const)('a cursor that is not of this log of an %s is refused', async (scope) => {
+it.each(['agent', 'app'] as const)('a cursor of another log of an %s is refused', async (scope) => {
   const [webhook, other] = [await createWebhook({}, { scope }), await createWebhook({}, { scope })];
   await other.publishEvents(2);
   await expect.poll(other.listDeliveries).toHaveLength(2);
@@ -229,8 +232,8 @@ it.each(['agent', 'app'] as const)('a cursor that is not of this log of an %s is
   expect(got).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
 });
 
-it('what is older than 30 days is forgotten: the log first, then what was told', async () => {
-  const webhook = await logged(1);
+it('deliveries are removed after 30 days, and their bodies a week later', async () => {
+  const webhook = await createWithDeliveries(1);
   const forget = world.app.background.jobs.find(({ name }) => name === 'remove old deliveries');
   const inDays = (days: number) => new Date(Date.now() + days * 24 * 60 * 60 * 1000);
   const [{ event_id }] = await webhook.listDeliveries();

@@ -1,4 +1,4 @@
-// Owns outgoing mail: SMTP, by the address the operator sets. Whether a mail left is an answer, not an exception.
+// Owns outgoing mail over SMTP. Whether a mail was sent is a result, not an exception.
 import { createTransport } from 'nodemailer';
 
 export interface Message {
@@ -8,9 +8,9 @@ export interface Message {
 }
 
 export interface Mail {
-  /** False without an SMTP server: links are then shown to whoever asked, or printed by the operator. */
+  /** False without an SMTP server. Links are then shown to the caller, or printed by an operator's command. */
   readonly configured: boolean;
-  /** `sent`: the server took it. `failed`: it did not, or could not be reached. `off`: none is set up. */
+  /** `sent`: the server accepted it. `failed`: it did not, or could not be reached. `off`: no server is configured. */
   send(message: Message): Promise<'sent' | 'failed' | 'off'>;
   close(): void;
 }
