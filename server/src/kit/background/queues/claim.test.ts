@@ -1,8 +1,9 @@
-// Claiming: limits that apply to all processes together (docs/decisions/0017), and `load`.
+// Claiming: the limits that apply to all processes together (docs/decisions/0017), the worked example, and `load`.
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestQueue, type TestJob } from '../../../../test/support/queue-tables.ts';
 import { newId } from '../../ids.ts';
+import { createClaimer } from './claim.ts';
 import { readQueueDepth } from './queue.ts';
 
 const { db, owners, buildQueue, start, enqueue, effects } = await createTestQueue();
@@ -84,30 +85,42 @@ describe('global limits', () => {
   });
 });
 
-it('claims the rows of the worked example in claim.ts', async () => {
+describe('the worked example in claim.ts', () => {
   const [a, b, c] = owners;
   const keys = new Map<string, string>([
     [a, 'x'],
     [b, 'x'],
     [c, 'y'],
   ]);
-  await enqueue('running', { owner: c, concurrency_key: 'y', inMs: -10_000 });
-  await sql`update jobs set claimed_slot = 1, claimed_epoch = 1`.execute(db);
-  for (const [n, owner] of [a, a, a, b, b, b, c, c].entries())
-    await enqueue(String(n + 1), { owner, concurrency_key: keys.get(owner) as string, inMs: n * 10 - 5_000 });
-  const claimed: string[] = [];
-  const stopped = Promise.withResolvers<object>();
-  const run = ({ what }: TestJob) => {
-    claimed.push(what);
-    return stopped.promise;
-  };
-  start(
-    buildQueue({ perOwner: 2, globalLimits: { concurrencyKey: 'concurrency_key', perKey: 3 }, timeoutMs: 60_000, run }),
-  );
-  await expect.poll(() => claimed.toSorted()).toEqual(['1', '2', '4', '7']);
-  await new Promise((resolve) => setTimeout(resolve, 300)); // later claims find nothing more
-  expect(claimed).toHaveLength(4);
-  stopped.resolve({});
+  const limits = { perOwner: 2, globalLimits: { concurrencyKey: 'concurrency_key', perKey: 3 }, timeoutMs: 60_000 };
+
+  beforeEach(async () => {
+    await enqueue('running', { owner: c, concurrency_key: 'y', inMs: -10_000 });
+    await sql`update jobs set claimed_slot = 1, claimed_epoch = 1`.execute(db);
+    for (const [n, owner] of [a, a, a, b, b, b, c, c].entries())
+      await enqueue(String(n + 1), { owner, concurrency_key: keys.get(owner) as string, inMs: n * 10 - 5_000 });
+  });
+
+  it('claims 1, 2, 4 and 7, and nothing more while they run', async () => {
+    const claimed: string[] = [];
+    const stopped = Promise.withResolvers<object>();
+    const run = ({ what }: TestJob) => {
+      claimed.push(what);
+      return stopped.promise;
+    };
+    start(buildQueue({ ...limits, run }));
+    await expect.poll(() => claimed.toSorted()).toEqual(['1', '2', '4', '7']);
+    await new Promise((resolve) => setTimeout(resolve, 300)); // later claims find nothing more
+    expect(claimed).toHaveLength(4);
+    stopped.resolve({});
+  });
+
+  it('claims 1, 4 and 2 with a limit of 3', async () => {
+    const claim = createClaimer(buildQueue(limits), { db, slot: { slot: 0, epoch: 1 } });
+    await claim(3, [], new Set());
+    const { rows } = await sql<TestJob>`select * from jobs where claimed_slot = 0`.execute(db);
+    expect(rows.map((row) => row.what).toSorted()).toEqual(['1', '2', '4']);
+  });
 });
 
 describe('load', () => {

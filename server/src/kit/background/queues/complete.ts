@@ -147,7 +147,7 @@ const maxCrashes = 20;
  *
  *   crashes  with the default threshold of 2
  *   1        due again at once
- *   2 … 19   quarantined: due after 0.2 s, 0.4 s, 0.8 s … 60 s, and never claimed beside another quarantined row
+ *   2 … 19   quarantined: due after 0.2 s, 0.4 s, 0.8 s … 60 s, and at most one runs at a time in each process
  *   20       dead-lettered
  *
  * Rows that merely shared the crashed process complete normally, and leave quarantine by that.

@@ -236,7 +236,7 @@ describe('failures', () => {
     await expect.poll(async () => (await findRow('cleared')).crash_count).toBe(0);
   });
 
-  it('quarantined rows run one at a time', async () => {
+  it('a process runs quarantined rows one at a time', async () => {
     for (let n = 0; n < 12; n += 1) await enqueue(String(n), { owner: newId() });
     await sql`update jobs set crash_count = 2`.execute(db);
     let [now, most] = [0, 0];
