@@ -55,7 +55,7 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
         planted: seen,
       },
       judged: [
-        { bar: 'no answer holds anything of an app that is not the caller’s', met: tally.leaks.length === 0 },
+        { bar: "no answer holds anything of an app that is not the caller's", met: tally.leaks.length === 0 },
         { bar: 'the final state and the received events match the journal', met: wrong.length === 0 },
         { bar: 'no answer is a 5xx', met: tally.share(undefined, (status) => status >= 500) === 0 },
         { bar: `>= ${ownBar} of the operations on own things succeed`, met: own >= ownBar },

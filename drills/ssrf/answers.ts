@@ -184,7 +184,7 @@ export const answerVectors: readonly Vector[] = [
     },
   })),
   {
-    name: 'answer: the next request’s answer, sent ahead',
+    name: "answer: the next request's answer, sent ahead",
     async run(environment) {
       const onData = say(httpResponse('200 OK', [], 'first') + httpResponse('200 OK', [], 'smuggled'));
       const { port } = await environment.receive({ tls: environment.certificate, onData });

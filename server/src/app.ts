@@ -170,7 +170,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     apps({ cursors, secrets, masterKeyId, guests: memberFeature.guests }),
     appUsers({ cursors, tokenKeys }),
     entities({ cursors, events: bus }),
-    agents({ cursors, model, publish: bus.publish, wake, clock, ending: shutdown.signal }),
+    agents({ cursors, model, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
     webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
     memberFeature,
     folders({ cursors }),
@@ -252,7 +252,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   return {
     server,
     routes,
-    background: background,
+    background,
     publish: bus.publish,
     wake,
     engine,

@@ -36,7 +36,7 @@ function wholeNumber(min: number, max: number) {
   return (value: string): number => {
     const number = Number(value);
     if (!Number.isInteger(number) || number < min || number > max)
-      throw new Error(`must be a whole number from ${min} to ${max}`);
+      throw new Error(`must be an integer from ${min} to ${max}`);
     return number;
   };
 }
@@ -160,7 +160,7 @@ const settings = {
     oneOf(['anyone', 'operator']),
   ),
   STAFF_EMAIL_DOMAINS: setting(
-    'Comma-separated list of e-mail domains of your own staff. Active guests with such an address are not listed among a workspace’s members.',
+    "Comma-separated list of e-mail domains of your own staff. Active guests with such an address are not listed among a workspace's members.",
     '',
     (value) => commaList(value.toLowerCase()),
   ),

@@ -24,16 +24,20 @@ const commands: Record<string, { usage: string; description: string; run(args: s
   },
   import: {
     usage: 'import ARCHIVE [--keep-plan]',
-    description: 'restore an exported workspace as a new workspace',
+    description: 'import an exported workspace as a new workspace',
     run: importArchive,
   },
   user: { usage: 'user reset --user EMAIL', description: 'print a password reset link', run: user },
   'api-key': {
     usage: 'api-key issue --user EMAIL [--read-only]',
-    description: 'print a new personal API key, for integrations that can’t use access tokens yet',
+    description: "print a new personal API key, for integrations that can't use access tokens yet",
     run: apiKey,
   },
-  operator: { usage: 'operator add --user EMAIL', description: 'make a user an operator', run: operator },
+  operator: {
+    usage: 'operator add --user EMAIL',
+    description: 'make a user an operator of the installation',
+    run: operator,
+  },
   workspace: { usage: 'workspace restore --id ID', description: 'restore a deleted workspace', run: workspace },
   keys: { usage: 'keys new', description: 'print new keys for the environment', run: keys },
   dev: { usage: 'dev', description: 'run API and worker on this machine with demo data', run: dev },

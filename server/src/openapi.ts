@@ -263,9 +263,9 @@ const problemSchema: JsonSchema = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', description: 'stable; the codes are listed at each status' },
+    code: { type: 'string', description: 'Stable. The codes are listed at each status.' },
     request_id: { type: 'string' },
-    retry_safe: { type: 'boolean', description: 'whether the same request can be repeated without a second effect' },
+    retry_safe: { type: 'boolean', description: 'Whether the same request can be repeated without a second effect.' },
   },
 };
 

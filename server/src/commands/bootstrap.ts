@@ -21,7 +21,9 @@ export async function bootstrap(args: string[]): Promise<void> {
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
     if (await isInitialised(db))
-      throw new ConfigError('This installation already has users; bootstrap only creates the first one.');
+      throw new ConfigError(
+        'This installation already has users. `bootstrap` only creates the first one; invite others to a workspace.',
+      );
     console.log(await createFirstUser(db, config, { email, name, workspace }));
   } finally {
     await close();

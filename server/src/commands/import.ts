@@ -1,4 +1,4 @@
-// Owns `plinth import ARCHIVE [--keep-plan]`: restores an exported workspace as a new workspace.
+// Owns `plinth import ARCHIVE [--keep-plan]`: imports an exported workspace as a new workspace.
 import { importWorkspace } from '../app.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { openDatabase } from '../kit/db/database.ts';
@@ -12,7 +12,7 @@ export async function importArchive(args: string[]): Promise<void> {
   const { db, close } = openDatabase<Tables>({ url: DATABASE_URL, poolSize: 1 });
   try {
     const { workspace_id, counts } = await importWorkspace(db, file, options, new Date());
-    console.log(`restored as workspace ${workspace_id}`);
+    console.log(`imported as workspace ${workspace_id}`);
     for (const [table, rows] of Object.entries(counts)) console.log(`  ${table.padEnd(16)} ${rows}`);
   } finally {
     await close();

@@ -44,7 +44,7 @@ async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: Abort
     engine: app.engine,
     onError: (what, error) => log.error({ what, error: describeError(error) }, 'background work failed'),
     onRun: app.metrics.countRun,
-    onRecovered: (recovered) => log.info({ slot: recovered }, 'released the claims of the slot’s previous worker'),
+    onRecovered: (recovered) => log.info({ slot: recovered }, "released the claims of the slot's previous worker"),
   });
   serveMetrics(app, config, log);
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');

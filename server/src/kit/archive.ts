@@ -59,9 +59,9 @@ export async function writeArchive(
 export async function readArchive(file: string): Promise<{ manifest: Manifest; tables: Map<string, Row[]> }> {
   const files = await unpack(file);
   const manifestBytes = files.get('manifest.json');
-  if (manifestBytes === undefined) throw new Error('not an export of Plinth: manifest.json is missing');
+  if (manifestBytes === undefined) throw new Error('this file is not an export of Plinth: manifest.json is missing');
   const manifest = JSON.parse(manifestBytes.toString('utf8')) as Manifest;
-  if (manifest.format !== 'plinth-export/1') throw new Error(`unknown export format ${manifest.format}`);
+  if (manifest.format !== 'plinth-export/1') throw new Error(`the export has the unknown format ${manifest.format}`);
   const readRows = (chunk: Chunk): Row[] => {
     const text = files.get(chunk.file);
     if (text === undefined || sha256(text) !== chunk.sha256)

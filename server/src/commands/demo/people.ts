@@ -119,7 +119,7 @@ function appsOf(people: People, { workspace_id }: DemoWorkspace, daysAgo: DaysAg
         workspace_id,
         app_type,
         owner_id: id,
-        name: `${nameOf(i).split(' ')[0]}’s ${kind}`,
+        name: `${nameOf(i).split(' ')[0]}'s ${kind}`,
         slug: `demo-${i}-${n}-${workspace_id.slice(-6)}`,
         visibility: (i + n) % 3 === 0 ? ('private' as const) : ('workspace' as const),
         public_settings: 'public_with_login' as const,

@@ -27,7 +27,7 @@ const probes: Route[] = [
     name: 'lookAround',
     method: 'GET',
     path: '/api/apps/{app_id}/around',
-    summary: 'Returns the caller’s access',
+    summary: "Returns the caller's access",
     credentials: { ...readCredentials, appUser: true },
     access: appData(),
     limit: perMinute(7, 'caller+app'),
@@ -137,7 +137,7 @@ describe('the principal', () => {
   });
 });
 
-describe('the guard of an app’s data', () => {
+describe("the guard of an app's data", () => {
   it('refuses a caller without credentials with the same 401 at a closed and at an unknown app', async () => {
     const answers = [];
     for (const id of [app.id, other.id, '00000000-0000-0000-0000-000000000001', 'nonsense']) {

@@ -108,7 +108,7 @@ export function findKindRefusal(
     return new Problem(
       'forbidden',
       'read_only_credential_route_not_allowed',
-      'A read-only credential cannot call this operation. Use one with full access.',
+      "A read-only credential can't call this operation. Use one with full access.",
     );
   }
   const isAccepted = {
@@ -118,7 +118,11 @@ export function findKindRefusal(
     app_user_token: accepted.appUser,
   };
   if (isAccepted[kind]) return undefined;
-  return new Problem('forbidden', 'credential_kind_not_allowed', 'This kind of credential cannot call this operation.');
+  return new Problem(
+    'forbidden',
+    'credential_kind_not_allowed',
+    "This kind of credential can't call this operation. Use another kind, such as a personal access token.",
+  );
 }
 
 function findWorkspaceKeyRefusal(scope: KeyScope | undefined, scopes: readonly string[]): Problem | undefined {
@@ -126,14 +130,14 @@ function findWorkspaceKeyRefusal(scope: KeyScope | undefined, scopes: readonly s
     return new Problem(
       'forbidden',
       'workspace_key_not_allowed',
-      'A workspace key cannot call this operation, because it does not act for a person.',
+      "A workspace key can't call this operation, because it does not act for a person. Use a personal access token.",
     );
   }
   if (scopes.includes(scope)) return undefined;
   return new Problem(
     'forbidden',
     'workspace_key_scope_missing',
-    `This workspace key does not have the scope ${scope}.`,
+    `This workspace key does not have the scope ${scope}. Create a key with this scope.`,
     {
       members: { scope },
     },
@@ -162,4 +166,4 @@ export const credentialsExpired = () =>
   unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
 
 export const credentialsInvalid = () =>
-  unauthenticated('credentials_invalid', 'The credential is unknown, malformed or revoked.');
+  unauthenticated('credentials_invalid', 'The credential is unknown, malformed or revoked. Use a valid one.');

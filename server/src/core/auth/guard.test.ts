@@ -56,7 +56,7 @@ describe('two processes', () => {
     expect([await left(world), await left(other), await left(world)]).toEqual([299, 298, 297]);
   });
 
-  it('apply a new plan’s limit on the next request', async () => {
+  it("apply a new plan's limit on the next request", async () => {
     const person = await world.person('plans@example.com');
     const workspaceId = await world.workspace(person, 'free');
     const token = await world.token(person, workspaceId);
@@ -136,7 +136,7 @@ describe('the client address', () => {
 });
 
 describe('personal API keys', () => {
-  it('get a Deprecation header in the api_key header, and are refused from the operator’s date on', async () => {
+  it("get a Deprecation header in the api_key header, and are refused from the operator's date on", async () => {
     const { token } = await world.credential({
       kind: 'personal_key',
       user_id: owner.id,

@@ -129,7 +129,7 @@ export function unlimitedToken<Proof extends SelfAccess>(guard: Guard<Proof>): G
       throw new Problem(
         'forbidden',
         'token_app_limited',
-        'This credential is limited to some apps and cannot call this operation. Use one without that limit.',
+        "This credential is limited to some apps and can't call this operation. Use one without that limit.",
       );
     },
   };
@@ -142,7 +142,11 @@ export const operator: Guard<SelfAccess> = unlimitedToken({
   refusals: [{ status: 403, code: 'operator_required' }],
   decide: (lookup: LookupResult, exchange) => {
     if (!lookup.is_operator)
-      throw new Problem('forbidden', 'operator_required', 'Only operators of this installation can do this.');
+      throw new Problem(
+        'forbidden',
+        'operator_required',
+        'Only operators of this installation can do this. Ask an operator.',
+      );
     return self.decide(lookup, exchange);
   },
 });
@@ -185,7 +189,7 @@ function requireMatchingWorkspace(lookup: LookupResult, requested: string | null
   throw new Problem(
     'forbidden',
     'workspace_mismatch',
-    'This credential belongs to another workspace than the requested one. Use a credential of that workspace.',
+    'This credential belongs to another workspace. Use a credential of the requested workspace.',
   );
 }
 
@@ -201,7 +205,11 @@ function decideWorkspace(
   if (lookup.kind === 'workspace_key') return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
   if (role === null) throw notFound(notFoundCode);
   if (lookup.access_state === 'blocked')
-    throw new Problem('forbidden', 'member_blocked', 'An admin has blocked your access to this workspace.');
+    throw new Problem(
+      'forbidden',
+      'member_blocked',
+      'An admin has blocked your access to this workspace. Ask an admin to unblock you.',
+    );
   if (!isRoleAtLeast(role, required)) throw roleRequired(required);
   return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role });
 }
@@ -226,7 +234,7 @@ export function agentAs(required: AppRole): Guard<AppAccess> {
     decide: (lookup, exchange) => {
       const access = guard.decide(lookup, exchange);
       if (access.app.app_type === 'user_agent') return access;
-      throw new Problem('bad_request', 'not_an_agent', 'This app is not an agent.');
+      throw new Problem('bad_request', 'not_an_agent', 'This app is not an agent. Use the id of an agent.');
     },
   };
 }

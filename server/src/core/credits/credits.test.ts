@@ -182,7 +182,7 @@ describe('the true cost', () => {
     });
   });
 
-  it('above the reservation is charged only within the member’s limit', async () => {
+  it("above the reservation is charged only within the member's limit", async () => {
     const workspace = await createWorkspaceWithLimit(null);
     const editor = await world.member(workspace, 'editor', 'above@example.com');
     await setMemberLimit(workspace, 3);
@@ -233,7 +233,7 @@ describe('the true cost', () => {
   });
 });
 
-describe('a member’s limit', () => {
+describe("a member's limit", () => {
   it('is their own or the default, which does not apply to owners, viewers and guests', async () => {
     const workspace = await createWorkspaceWithLimit(1000);
     await setMemberLimit(workspace, 5);
@@ -456,7 +456,7 @@ async function runStep(model: Model, workspace: string, next: Step): Promise<voi
   }
 }
 
-it('after any sequence the ledger sums to the balance, and the balance equals the model’s', async () => {
+it("after any sequence the ledger sums to the balance, and the balance equals the model's", async () => {
   const sequence = async (steps: Step[]) => {
     const workspace = await createWorkspaceWithLimit(20);
     const editor = { workspace_id: workspace, user_id: member.id, role: 'editor' as const };

@@ -22,12 +22,12 @@ export const LedgerEntry = answer('CreditLedgerRow', {
   id: z.string(),
   created_date: timestamp,
   kind: z.enum(ledgerKinds),
-  amount: z.number().meta({ description: '`use` and `reserve` reduce the balance; the other kinds increase it' }),
+  amount: z.number().meta({ description: '`use` and `reserve` reduce the balance; the other kinds increase it.' }),
   user_id: z.string().nullable(),
   app_id: z.string().nullable(),
   operation: z.string(),
   reference_id: z.string().nullable(),
-  balance_after: z.number().nullable().meta({ description: 'null if the workspace has no monthly limit' }),
+  balance_after: z.number().nullable().meta({ description: 'Null if the workspace has no monthly limit.' }),
   note: z.string().nullable(),
 });
 

@@ -62,7 +62,7 @@ export async function listExpiredApps(db: Db, now: Date, limit: number): Promise
 }
 
 /** Removes expired and revoked credentials, and used or expired reset links. Returns how many. */
-export async function purgeCredentials(db: Db, now: Date): Promise<number> {
+export async function removeExpiredCredentials(db: Db, now: Date): Promise<number> {
   const idleSince = new Date(now.getTime() - 7 * dayMs);
   const { numAffectedRows } = await sql`/* service */ delete from credentials
     where expires_at <= ${graceStart(now)} or revoked_at <= ${graceStart(now)}

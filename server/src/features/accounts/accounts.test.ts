@@ -350,7 +350,7 @@ describe('personal access tokens', () => {
     ]);
   });
 
-  it('can’t create a child that survives the revocation of its parent', async () => {
+  it("can't create a child that survives the revocation of its parent", async () => {
     const person = await addPerson('racing@example.com');
     const owner = await world.token(person, person.workspace);
     for (let round = 0; round < 10; round += 1) {
@@ -422,7 +422,7 @@ describe('personal access tokens', () => {
 });
 
 describe('personal API keys', () => {
-  it('are listed and revoked, and can’t be created any more', async () => {
+  it("are listed and revoked, and can't be created any more", async () => {
     const person = await addPerson('keys@example.com');
     const as = await world.token(person, person.workspace);
     const key = await world.credential({

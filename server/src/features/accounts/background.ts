@@ -22,7 +22,7 @@ export const resetMailQueue = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<R
     const result = await mail.send({
       to: user.email,
       subject: 'Reset your Plinth password',
-      text: `Someone requested a password reset for your account.\n\nTo set a new password, open this link within one hour:\n${link}\n\nIf you did not request this, ignore this mail. Your password has not changed.\n`,
+      text: `Someone requested a password reset for your account.\n\nTo set a new password, open this link within one hour:\n${link}\n\nIf you did not request this, ignore this e-mail. Your password has not changed.\n`,
     });
     if (result !== 'sent') throw new Error(`reset mail not sent (${result})`);
     return {};

@@ -63,7 +63,7 @@ const tokenFields = {
 const shownOnce = z
   .string()
   .nullable()
-  .meta({ description: 'The credential itself. Only this answer contains it; an idempotent replay has null.' });
+  .meta({ description: 'The credential itself. Only this response contains it; in an idempotent replay it is null.' });
 
 export const Token = answer('Token', tokenFields);
 export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: shownOnce });

@@ -1,5 +1,5 @@
 // Entry point of accounts: users, their sessions and passwords, personal tokens and keys, workspace keys.
-import { purgeCredentials } from '../../core/identity/workspaces.ts';
+import { removeExpiredCredentials } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { resetMailQueue } from './background.ts';
 import { type AccountDeps, accountRoutes } from './routes.ts';
@@ -9,7 +9,7 @@ export const accounts = (deps: AccountDeps) => ({
   routes: accountRoutes(deps),
   queues: [resetMailQueue(deps)],
   jobs: [
-    { name: 'purge credentials', everyMs: 10 * 60 * 1000, run: purgeCredentials },
+    { name: 'remove expired credentials', everyMs: 10 * 60 * 1000, run: removeExpiredCredentials },
     { name: 'remove old reset mails', everyMs: 10 * 60 * 1000, run: removeOldResetMails },
   ] satisfies Job[],
 });

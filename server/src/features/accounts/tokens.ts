@@ -89,7 +89,7 @@ function refuseWiderThanParent(parent: Caller, rights: TokenRights): void {
   throw new Problem(
     'forbidden',
     'token_wider_than_parent',
-    'A token created with another token can’t have more apps, a higher permission or a later expiry than that token.',
+    "A token created with another token can't have more apps, a higher permission or a later expiry than that token.",
   );
 }
 

@@ -116,7 +116,7 @@ describe('agents', () => {
     expect(other).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } });
   });
 
-  it('created as plain apps have no instructions and use the installation’s model', async () => {
+  it("created as plain apps have no instructions and use the installation's model", async () => {
     const bare = await world.appOf(owner, workspace, { app_type: 'user_agent', name: 'Bare' });
     const got = await world.call('GET', `/api/agents/${bare.id}`, { as: token });
     expect(got.body).toMatchObject({ name: 'Bare', instructions: '', model: null });
@@ -219,7 +219,7 @@ describe('conversations', () => {
 });
 
 describe('sendAgentMessage', () => {
-  it('answers with the assistant’s message, stores it with its events, and charges for its tokens', async () => {
+  it("answers with the assistant's message, stores it with its events, and charges for its tokens", async () => {
     const path = await createChat({ instructions: 'Be kind.' });
     const got = await send(path, 'Hello');
     expect(got).toMatchObject({
@@ -260,7 +260,7 @@ describe('sendAgentMessage', () => {
     ]);
   });
 
-  it('sends the conversation so far to the agent’s own model', async () => {
+  it("sends the conversation so far to the agent's own model", async () => {
     const path = await createChat({ model: 'own-model' });
     await send(path, 'First');
     const got = await world.call('POST', `${path}/messages`, {
@@ -584,7 +584,7 @@ describe('sendAgentMessage', () => {
       return { person, as, path: `/api/agents/${agentId}/conversations/${await createConversation(agentId, as)}` };
     };
 
-    it('answer 402 when the pool or the person’s limit does not cover a reply; nothing is stored', async () => {
+    it("answer 402 when the pool or the person's limit does not cover a reply; nothing is stored", async () => {
       for (const [limits, code] of [
         [[0.1], 'credits_exhausted'],
         [[100, 0.1], 'credit_limit_reached'],
@@ -634,7 +634,7 @@ describe('sendAgentMessage', () => {
     expect(rows[1]?.payload.data.message).not.toHaveProperty('content_truncated');
   });
 
-  it('removes characters from a reply that the database can’t store', async () => {
+  it("removes characters from a reply that the database can't store", async () => {
     model.script(() => ({ text: 'nul\0 and half \ud83d end' }));
     const path = await createChat();
     expect((await send(path, 'Hello')).body.content).toBe('nul and half \ufffd end');
@@ -669,7 +669,7 @@ describe('memories', () => {
   const deleteMemory = (path: string, id: string, as = token) =>
     world.call('DELETE', `${path.replace(/\/conversations.*/, '')}/memory/${id}`, { as });
 
-  it('contain no characters that the database can’t store', async () => {
+  it("contain no characters that the database can't store", async () => {
     scriptRemember('likes\0 coffee');
     const path = await createChat();
     expect((await send(path, 'Remember a zero')).status).toBe(200);
@@ -690,7 +690,7 @@ describe('memories', () => {
     expect((await list(path)).items).toEqual([]);
   });
 
-  it('that are global are created in conversations of the agent’s editors, and can’t be deleted', async () => {
+  it("that are global are created in conversations of the agent's editors, and can't be deleted", async () => {
     scriptRemember('the shop closes at six', { for_everyone: true });
     const path = await createChat();
     await send(path, 'We close at six');
@@ -718,7 +718,7 @@ describe('memories', () => {
     await world.db.insertInto('agent_memories').values(rows).execute();
     scriptRemember('one more');
     const { tool_calls } = (await send(path, 'Remember this')).body;
-    expect(tool_calls).toMatchObject([{ status: 'error', results: expect.stringContaining('forget something') }]);
+    expect(tool_calls).toMatchObject([{ status: 'error', results: expect.stringContaining('Forget one first') }]);
     model.script(({ messages }) =>
       messages.at(-1)?.role === 'tool'
         ? { text: 'Gone.' }

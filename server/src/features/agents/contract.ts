@@ -29,7 +29,7 @@ export type MemoryRow = Selectable<Tables['agent_memories']>;
 
 export const Agent = answer('Agent', { ...appFields, instructions: z.string(), model: z.string().nullable() });
 
-const description = optional(text(0, 4_000)).meta({ description: 'returned as `user_description`' });
+const description = optional(text(0, 4_000)).meta({ description: 'Returned as `user_description`.' });
 const instructions = optional(text(0, 20_000));
 const model = text(1, 200);
 
@@ -122,7 +122,7 @@ export const ListedConversation = answer('ListedConversation', conversationField
 export const NewConversation = body({ metadata: optional(freeObject(8 * 1024)) });
 export const ConversationQuery = query({
   limit: queryInteger(1, 500).default(100),
-  before: z.string().optional().meta({ description: 'a message id: return the messages before it' }),
+  before: z.string().optional().meta({ description: 'A message id. Only messages before it are returned.' }),
 });
 export type ConversationQuery = z.output<typeof ConversationQuery>;
 

@@ -39,7 +39,7 @@ export function createMemoryTools(
     if (content === '') throw new Error('The content is empty.');
     const user_id = for_everyone && maySaveGlobal ? null : conversation.user_id;
     const ofSameKind = [...current.values()].filter((memory) => memory.user_id === user_id);
-    if (ofSameKind.length >= maxMemories) throw new Error('The limit of memories is reached; forget something first.');
+    if (ofSameKind.length >= maxMemories) throw new Error('The limit of memories is reached. Forget one first.');
     const memory = { workspace_id, app_id, id: newId(), user_id, content, created_date: conversation.created_date };
     current.set(memory.id, memory);
     return `Remembered with the id ${memory.id}.`;
@@ -47,7 +47,7 @@ export function createMemoryTools(
   const forget = async ({ memory_id }: { memory_id: string }) => {
     const memory = current.get(memory_id);
     if (memory === undefined || (memory.user_id === null && !maySaveGlobal))
-      throw new Error('There is no such memory.');
+      throw new Error('This memory does not exist.');
     current.delete(memory_id);
     return 'Forgotten.';
   };

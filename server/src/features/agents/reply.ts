@@ -20,7 +20,7 @@ import { findTurn, type TurnRow } from './store/turns.ts';
 export interface ReplyDeps extends TurnDeps {
   readonly clock: Clock;
   /** Aborted when this process shuts down: open answers end, and callers retry at another process. */
-  readonly ending: AbortSignal;
+  readonly shutdownSignal: AbortSignal;
 }
 
 /** The wake-up topic of a turn. */
@@ -105,13 +105,13 @@ const startPosition: StreamPosition = { claim: 0, seq: 0 };
 async function* followTurn(
   db: Db,
   { turn, from, access, hasIdempotencyKey }: FollowedTurn,
-  { wake, clock, ending }: ReplyDeps,
+  { wake, clock, shutdownSignal }: ReplyDeps,
   closed: AbortSignal,
 ): AsyncGenerator<StreamEvent | StreamFailure> {
   const idle = new WakeableSleep();
   const unlisten = wake.listen(toTurnTopic(turn.id), idle.wake);
   const startedAt = clock.now().getTime();
-  const stop = AbortSignal.any([closed, ending]);
+  const stop = AbortSignal.any([closed, shutdownSignal]);
   let position = from ?? startPosition;
   let lastEventAt = startedAt;
   try {
@@ -132,7 +132,7 @@ async function* followTurn(
       }
       if (progress !== 'unknown' && !progress.is_running)
         return yield await readFinalEvent(db, turn, access, progress.reply_id, position, hasIdempotencyKey);
-      if (ending.aborted) return yield { problem: serverRestarting(hasIdempotencyKey) };
+      if (shutdownSignal.aborted) return yield { problem: serverRestarting(hasIdempotencyKey) };
       const now = clock.now().getTime();
       if (now - startedAt >= maxWaitMs) return yield { problem: replyTimeout(turn, hasIdempotencyKey) };
       if (now - lastEventAt >= pingMs) {
@@ -185,7 +185,7 @@ const replyTimeout = ({ conversation_id }: TurnRow, retrySafe: boolean) =>
   new Problem(
     'timeout',
     'reply_timeout',
-    'The reply timed out but is still being generated; it will appear in the conversation.',
+    'The request timed out, but the reply is still being generated. It will appear in the conversation.',
     {
       retrySafe,
       members: { conversation_id },
@@ -196,7 +196,7 @@ const serverRestarting = (retrySafe: boolean) =>
   new Problem(
     'unavailable',
     'service_unavailable',
-    'The server is restarting. Your reply is still being generated; retry to resume.',
+    'The server is restarting. The reply is still being generated. Retry to resume.',
     {
       retrySafe,
       headers: { 'retry-after': '1' },

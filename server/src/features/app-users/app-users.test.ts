@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { purgeExpiredTokens } from './store.ts';
+import { removeExpiredTokens } from './store.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');
@@ -81,7 +81,7 @@ describe('createAppUser', () => {
 });
 
 describe('listAppUsers', () => {
-  it('returns the app’s users, newest first, page by page', async () => {
+  it("returns the app's users, newest first, page by page", async () => {
     const place = await world.appOf(owner, workspace);
     const created: string[] = [];
     for (const name of ['a', 'b', 'c'])
@@ -143,7 +143,7 @@ describe('updateAppUser', () => {
     world.clock.aheadMs = 0;
   });
 
-  it('refuses data that is too large after merging, and another user’s e-mail address, without storing anything', async () => {
+  it("refuses data that is too large after merging, and another user's e-mail address, without storing anything", async () => {
     const { body } = await create({ email: 'gus@customers.example', data: { a: 'x'.repeat(9_000) } });
     const large = await change(body.id, { full_name: 'Gus', data: { b: 'x'.repeat(9_000) } });
     expect(faultOf(large)).toEqual({ loc: ['body', 'data'], type: 'value_error' });
@@ -221,12 +221,12 @@ describe('tokens', () => {
     await createToken(id, { expires_in_seconds: 86_400 });
     const old = await world.token(owner, workspace, { expires_at: new Date(Date.now() - 2 * 86_400_000) });
     const day = 86_400_000;
-    await purgeExpiredTokens(world.app.database.db, new Date(Date.now() + day));
+    await removeExpiredTokens(world.app.database.db, new Date(Date.now() + day));
     expect(await credentialsOf(id)).toHaveLength(2);
-    await purgeExpiredTokens(world.app.database.db, new Date(Date.now() + day + 61_000));
+    await removeExpiredTokens(world.app.database.db, new Date(Date.now() + day + 61_000));
     expect(await credentialsOf(id)).toHaveLength(1);
     expect(await isKnown(old)).toBe('credentials_expired');
-    const sweep = world.app.background.jobs.find((job) => job.name === 'purge expired app user tokens');
+    const sweep = world.app.background.jobs.find((job) => job.name === 'remove expired app user tokens');
     expect(await sweep?.run(world.app.database.db, new Date(Date.now() + 3 * day))).toBeGreaterThan(0);
     expect(await credentialsOf(id)).toHaveLength(0);
   });

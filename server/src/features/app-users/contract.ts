@@ -55,7 +55,7 @@ export const NewAppUserToken = body({
 });
 
 export const AppUserToken = answer('AppUserToken', {
-  token: z.string().meta({ description: 'The token itself. Only this answer contains it.' }),
+  token: z.string().meta({ description: 'The token itself. Only this response contains it.' }),
   expires_at: timestamp,
 });
 

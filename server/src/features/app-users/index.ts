@@ -1,9 +1,9 @@
 // Entry point of app users: the people who use a built app, and their tokens.
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AppUserDeps, appUserRoutes } from './routes.ts';
-import { purgeExpiredTokens } from './store.ts';
+import { removeExpiredTokens } from './store.ts';
 
 export const appUsers = (deps: AppUserDeps) => ({
   routes: appUserRoutes(deps),
-  jobs: [{ name: 'purge expired app user tokens', everyMs: 60_000, run: purgeExpiredTokens }] satisfies Job[],
+  jobs: [{ name: 'remove expired app user tokens', everyMs: 60_000, run: removeExpiredTokens }] satisfies Job[],
 });

@@ -96,7 +96,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     method: 'POST',
     path: '/api/apps/{app_id}/users/{user_id}/tokens',
     summary: 'Create a token with which a user of an app calls its data operations',
-    description: 'For the app’s own server, after it has signed the user in. The token is valid for this app only.',
+    description: "For the app's own server, after it has signed the user in. The token is valid for this app only.",
     credentials: writeCredentials,
     access: appUserGuard,
     limit,

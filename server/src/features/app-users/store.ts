@@ -72,7 +72,7 @@ const keepMs = 24 * 60 * 60 * 1000; // until then, a caller learns that the toke
 const batchSize = 1_000;
 
 /** Deletes a batch of tokens that expired more than a day ago. Returns how many. */
-export async function purgeExpiredTokens(db: Db, now: Date): Promise<number> {
+export async function removeExpiredTokens(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from credentials where id in (
     select id from credentials where kind = 'app_user_token' and expires_at <= ${new Date(now.getTime() - keepMs)}
     limit ${sql.lit(batchSize)} for update skip locked)`.execute(db);

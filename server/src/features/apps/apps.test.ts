@@ -49,7 +49,7 @@ describe('createApp', () => {
     expect((await create({ name: '   ' })).body.detail[0].type).toBe('string_too_short');
   });
 
-  it('makes the workspace owner the app’s owner if a workspace key creates it', async () => {
+  it("makes the workspace owner the app's owner if a workspace key creates it", async () => {
     const key = await world.credential({
       kind: 'workspace_key',
       user_id: null,
@@ -179,7 +179,7 @@ describe('listApps', () => {
     expect(names(await list('', await world.token(owner, workspace, { app_ids: [hidden.id] })))).toEqual(['hidden']);
   });
 
-  it('filters by workspace folder and own personal folder, and finds nothing in another user’s folder', async () => {
+  it("filters by workspace folder and own personal folder, and finds nothing in another user's folder", async () => {
     const app = await world.appOf(owner, workspace, { name: 'filed' });
     const editor = await world.member(workspace, 'editor', 'e@example.com');
     const mine = (await world.call('POST', '/api/app-folders', { as: token, body: { name: 'Mine' } })).body.id;

@@ -147,6 +147,11 @@ const revisionConflict = (revision: number) =>
   );
 
 const tooLarge = (limit: number) =>
-  new Problem('too_large', 'payload_too_large', 'The file, or all files of the app together, exceed the size limit.', {
-    members: { limit_bytes: limit },
-  });
+  new Problem(
+    'too_large',
+    'payload_too_large',
+    'The file, or all files of the app together, would exceed the size limit.',
+    {
+      members: { limit_bytes: limit },
+    },
+  );

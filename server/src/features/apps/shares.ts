@@ -22,8 +22,8 @@ export interface GuestInvitations {
     now: Date,
   ): Promise<{ before: ShareRole | null; notify: (() => Promise<'sent' | 'failed' | 'off'>) | null }>;
   /** Returns the role of the share that was withdrawn, or undefined if there was none. */
-  uninvite(db: Db, access: AppAccess, email: string, now: Date): Promise<ShareRole | undefined>;
-  leave(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
+  withdrawInvitation(db: Db, access: AppAccess, email: string, now: Date): Promise<ShareRole | undefined>;
+  endMembership(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
 }
 
 export const listAppShares = async (db: Db, access: AppAccess) => [
@@ -51,7 +51,7 @@ async function shareWithMember(db: Db, access: AppAccess, member: Member, role: 
     throw new Problem(
       'bad_request',
       'role_not_assignable',
-      'Viewers of the workspace can’t be editors of an app. Share it as viewer, or change their role first.',
+      "Viewers of the workspace can't be editors of an app. Share it as viewer, or change their role first.",
     );
   }
   const share = { email: member.email, role, status: 'joined' as const };
@@ -91,15 +91,15 @@ async function shareWithGuest(
 export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests: GuestInvitations, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const member = await findMember(db, access, email);
-    const ended = member
+    const removedRole = member
       ? (await findShare(db, access, member.id))?.role
-      : await guests.uninvite(db, access, email, now);
-    if (ended === undefined)
+      : await guests.withdrawInvitation(db, access, email, now);
+    if (removedRole === undefined)
       throw new Problem('not_found', 'share_not_found', 'The app is not shared with this person.');
-    await auditShare(db, access, email, ended, null, now);
+    await auditShare(db, access, email, removedRole, null, now);
     if (member === undefined) return { success: true } as const;
     const hasMore = await removeShare(db, access, member);
-    if (member.role === 'guest' && !hasMore) await guests.leave(db, access, member, now);
+    if (member.role === 'guest' && !hasMore) await guests.endMembership(db, access, member, now);
     return { success: true } as const;
   });
 

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { appendToChain, findFirstBroken, firstPrevHash } from './chain.ts';
-import { removeExpired, sealAll } from './seal.ts';
+import { removeExpiredEntries, sealAll } from './seal.ts';
 
 const world = await startWorld({ tampersWithAuditLog: true });
 const seal = () => sealAll(world.app.database.db);
@@ -120,7 +120,7 @@ describe('the chain', () => {
     expect(part).toHaveLength(3);
   });
 
-  it('can’t be changed through the service’s own database connection', async () => {
+  it("can't be changed through the service's own database connection", async () => {
     const { workspace, as } = await createWorkspace('sealed');
     await folder(as);
     await seal();
@@ -165,7 +165,7 @@ describe('the chain', () => {
     world.clock.aheadMs = 401 * 24 * 60 * 60 * 1000;
     await folder(as, 'new');
     await seal();
-    await removeExpired(world.app.database.db, world.clock.now());
+    await removeExpiredEntries(world.app.database.db, world.clock.now());
     world.clock.aheadMs = 0;
     expect(await verify(as)).toMatchObject({ valid: true, checked: 1, first_sequence: 2, last_sequence: 2 });
   });
@@ -196,7 +196,7 @@ describe('the chain', () => {
     }
     await seal();
     for (const ahead of [409.5, 411]) {
-      await removeExpired(world.app.database.db, new Date(Date.now() + ahead * day));
+      await removeExpiredEntries(world.app.database.db, new Date(Date.now() + ahead * day));
       expect(await verify(as)).toMatchObject({ valid: true });
     }
     world.clock.aheadMs = 0;

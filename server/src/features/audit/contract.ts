@@ -7,7 +7,7 @@ export const AuditEntry = answer('AuditEntry', {
   id: z.string(),
   sequence: count.nullable().meta({
     description:
-      'The place in the workspace’s chain, without gaps. Null until the entry is sealed, usually within 2 seconds.',
+      "The place in the workspace's chain, without gaps. Null until the entry is sealed, usually within 2 seconds.",
   }),
   occurred_at: timestamp,
   type: z.string(),

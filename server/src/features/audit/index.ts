@@ -4,13 +4,13 @@
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { auditRoutes } from './routes.ts';
-import { removeExpired, sealAll } from './seal.ts';
+import { removeExpiredEntries, sealAll } from './seal.ts';
 
 export const audit = ({ cursors }: { cursors: Cursors }) => ({
   seal: sealAll,
   routes: auditRoutes(cursors),
   jobs: [
     { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
-    { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpired(db, now) },
+    { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpiredEntries(db, now) },
   ] satisfies Job[],
 });

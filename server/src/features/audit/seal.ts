@@ -62,7 +62,7 @@ async function sealBatch(db: Db, workspace_id: string | null): Promise<number> {
 }
 
 /** Removes entries older than the retention period from every chain and returns how many. */
-export async function removeExpired(db: Db, now: Date): Promise<number> {
+export async function removeExpiredEntries(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - retentionDays * 24 * 60 * 60 * 1000);
   let removed = 0;
   for (const { workspace_id } of await listChains(db)) {

@@ -22,7 +22,7 @@ export const Credits = answer('Credits', {
     is_default_limit: z.boolean(),
   })
     .nullable()
-    .meta({ description: 'The caller’s own use and limit. Null for a workspace key.' }),
+    .meta({ description: "The caller's own use and limit. Null for a workspace key." }),
 });
 
 export const LedgerQuery = query({

@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 describe('getCredits', () => {
-  it('returns this month’s credits of the workspace and the caller', async () => {
+  it("returns this month's credits of the workspace and the caller", async () => {
     await world.db
       .updateTable('workspaces')
       .set({ default_member_credit_limit: 100 })

@@ -15,7 +15,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     name: 'getCredits',
     method: 'GET',
     path: '/api/workspace/credits',
-    summary: 'Get this month’s credits of the workspace and the caller',
+    summary: "Read this month's credits of the workspace and the caller",
     credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: workspaceAs('viewer'),
     limit: perMinute(60, 'workspace'),

@@ -121,10 +121,18 @@ async function requireParent(
   if (parent === undefined || !isSameKind) throw notFound('folder_not_found');
   const { ancestors } = await findAncestorsAndHeight(db, access, parent.id);
   if (parent.id === folder.id || ancestors.includes(folder.id)) {
-    throw new Problem('conflict', 'folder_cycle', "A folder can't be moved into itself or one of its subfolders.");
+    throw new Problem(
+      'conflict',
+      'folder_cycle',
+      "A folder can't be moved into itself or one of its subfolders. Choose another parent.",
+    );
   }
   if (ancestors.length + 2 + height > maxLevels) {
-    throw new Problem('conflict', 'folder_too_deep', `Folders can be nested at most ${maxLevels} levels deep.`);
+    throw new Problem(
+      'conflict',
+      'folder_too_deep',
+      `Folders can be nested at most ${maxLevels} levels deep. Choose another parent.`,
+    );
   }
 }
 
@@ -136,7 +144,7 @@ export async function addItems(db: Db, access: FolderAccess, appIds: readonly st
       throw new Problem(
         'bad_request',
         'app_kind_mismatch',
-        "Apps and agents can't be in the same folder. Nothing was added.",
+        "Apps and agents can't be in the same folder, so nothing was added. Use a folder of the same type.",
       );
     }
     const reachable = new Set(apps.map((app) => app.id));

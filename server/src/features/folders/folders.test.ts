@@ -121,7 +121,7 @@ describe('createFolder', () => {
 });
 
 describe('listFolders', () => {
-  it('returns workspace folders and the caller’s own, by position and name', async () => {
+  it("returns workspace folders and the caller's own, by position and name", async () => {
     const person = await world.person('lister@example.com');
     const place = await world.workspace(person);
     const other = await world.member(place, 'editor', 'lister2@example.com');
@@ -230,7 +230,7 @@ describe('addFolderItems', () => {
     ]);
   });
 
-  it('ignores apps that the caller can’t reach and lists them', async () => {
+  it("ignores apps that the caller can't reach and lists them", async () => {
     const app = await world.appOf(owner, workspace);
     const stranger = await world.person('far@example.com');
     const far = await world.appOf(stranger, await world.workspace(stranger));
@@ -278,7 +278,7 @@ describe('removeFolderItem', () => {
     }
   });
 
-  it('answers folder_not_found for a missing folder and for another person’s personal folder', async () => {
+  it("answers folder_not_found for a missing folder and for another person's personal folder", async () => {
     const app = await world.appOf(owner, workspace);
     const theirs = (await create(editorToken, { name: 'Theirs' })).body.id;
     for (const id of [newId(), theirs])

@@ -26,8 +26,8 @@ export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
   guests: {
     invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>
       inviteGuest(db, access, email, role, deps, now),
-    uninvite: removeInvitedGuest,
-    leave: (db: Db, access: WorkspaceAccess, member: Member, now: Date) =>
+    withdrawInvitation: removeInvitedGuest,
+    endMembership: (db: Db, access: WorkspaceAccess, member: Member, now: Date) =>
       endMembershipAndPublish(db, access, member, deps.publish, now),
   },
 });

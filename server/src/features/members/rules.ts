@@ -56,7 +56,7 @@ export function checkCreditLimit(
     return new Problem(
       'bad_request',
       'viewer_cannot_have_limit',
-      "Viewers and guests can't have a credit limit: they can't spend credits.",
+      "Viewers and guests can't have a credit limit, because they can't spend credits.",
     );
   }
   return checkLimitWithinPool(credit_limit, pool);
@@ -64,5 +64,9 @@ export function checkCreditLimit(
 
 export function checkLimitWithinPool(credit_limit: number | null, pool: number | null): Problem | undefined {
   if (credit_limit === null || pool === null || credit_limit <= pool) return undefined;
-  return new Problem('bad_request', 'limit_above_pool', "The limit exceeds the workspace's monthly credits.");
+  return new Problem(
+    'bad_request',
+    'limit_above_pool',
+    "The limit exceeds the workspace's monthly credits. Choose a lower limit.",
+  );
 }

@@ -160,7 +160,7 @@ const turnedOffText = `The last ${turnOffThreshold} deliveries of this webhook h
 
 What to do:
 1. Find the error in the webhook's delivery log and fix the endpoint.
-2. Turn the webhook on by updating it with {"enabled": true}. Held deliveries are then sent.
+2. Turn the webhook on: update it with {"enabled": true}. Held deliveries are then sent.
 3. Replay the webhook to send the missed ones.`;
 
 export interface WebhookJobDeps {

@@ -28,7 +28,7 @@ const LastError = answer('WebhookError', {
   message: z.string(),
   attempted_at: timestamp,
   status_code: count.nullable(),
-  response_body: z.string().nullable().meta({ description: 'the first 512 bytes of the response body' }),
+  response_body: z.string().nullable().meta({ description: 'The first 512 bytes of the response body.' }),
   error_type: z.string().nullable(),
 });
 export type LastError = z.input<typeof LastError>;
@@ -46,7 +46,7 @@ const commonFields = {
     .string()
     .nullable()
     .optional()
-    .meta({ description: 'the signing secret; only in the response that creates it' }),
+    .meta({ description: 'The signing secret. Only the response that creates it contains it.' }),
 };
 
 export const Webhook = answer('Webhook', {
@@ -63,7 +63,7 @@ export const AppWebhook = answer('AppWebhook', {
   entity_names: z
     .array(z.string())
     .nullable()
-    .meta({ description: 'the entities whose events it receives; null: all' }),
+    .meta({ description: 'The entities whose events the webhook receives. Null means all.' }),
   ...commonFields,
 });
 
@@ -179,7 +179,7 @@ export type Attempt = z.input<typeof Attempt>;
 export const DeliveryDetail = answer('WebhookDeliveryInFull', {
   ...deliveryFields,
   payload: z.record(z.string(), z.unknown()),
-  attempts: z.array(Attempt).meta({ description: 'the newest 100 attempts' }),
+  attempts: z.array(Attempt).meta({ description: 'The newest 100 attempts.' }),
 });
 
 const sequence = queryInteger(0, Number.MAX_SAFE_INTEGER);

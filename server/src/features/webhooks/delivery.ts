@@ -104,11 +104,7 @@ type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
 type Notifier = Pick<WakeUps, 'notify'>;
 
 const webhookOff = () =>
-  new Problem(
-    'conflict',
-    'webhook_off',
-    'The webhook is off. Turn it on first, by updating it with {"enabled": true}.',
-  );
+  new Problem('conflict', 'webhook_off', 'The webhook is off. Turn it on first: update it with {"enabled": true}.');
 
 /** Keeps the webhook from being turned off until the transaction ends. */
 async function lockEnabledWebhook(db: Db, webhook: WebhookRow): Promise<WebhookRow> {

@@ -137,7 +137,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `update${variant.noun}Webhook`,
     method: 'PATCH',
     path: `${variant.base}/{webhook_id}`,
-    summary: 'Change a webhook; fields that are left out stay as they are',
+    summary: 'Change a webhook; fields that are not sent keep their value',
     description:
       '`enabled: true` turns the webhook on, resets `consecutive_failures` and sends held deliveries. The header `X-Webhook-Held` is the number of held deliveries that are sent, `X-Webhook-Missed` the number of missed ones; a replay sends those. `signing: rotate` creates a new secret, shown once in `secret`; the previous one still signs for 24 hours. The whole body is applied, or nothing.',
     credentials: writeCredentials,

@@ -34,7 +34,7 @@ const fields = {
   role: z
     .enum(workspaceRoles)
     .nullable()
-    .meta({ description: 'The caller’s role. Null for workspace keys and operators.' }),
+    .meta({ description: "The caller's role. Null for workspace keys and operators." }),
   monthly_limit: z.number().nullable(),
   default_member_credit_limit: z.number().nullable(),
   country_code: z.string(),

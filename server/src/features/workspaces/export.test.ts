@@ -251,7 +251,7 @@ describe('a hostile archive', () => {
     );
   });
 
-  it('can’t choose its own plan', async () => {
+  it("can't choose its own plan", async () => {
     const file = join(folder, 'plan.tar.gz');
     await writeExport(world.db, workspace, file, new Date());
     const { workspace_id } = await importWorkspace(

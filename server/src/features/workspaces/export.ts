@@ -39,7 +39,7 @@ export async function openArchive(file: string): Promise<Readable> {
 }
 
 const exportNotFound = () =>
-  new Problem('not_found', 'export_not_found', 'There is no such export, or it has expired.');
+  new Problem('not_found', 'export_not_found', 'This export does not exist or has expired. Start a new one.');
 
 export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
   const id = newId();

@@ -53,7 +53,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     name: 'listWorkspaces',
     method: 'GET',
     path: '/api/workspaces',
-    summary: 'List the caller’s workspaces',
+    summary: "List the caller's workspaces",
     credentials: readCredentials,
     access: self,
     limit: perMinute(60, 'caller'),

@@ -83,7 +83,7 @@ describe('a reply', () => {
   });
 });
 
-describe('a model that can’t answer returns a reason', () => {
+describe("a model that can't answer returns a reason", () => {
   it.each<[Behaviour, string]>([
     [401, 'refused'],
     [429, 'refused'],

@@ -53,7 +53,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     return new Problem(
       'unavailable',
       'service_unavailable',
-      'The database is unavailable. Nothing was changed; retry in a moment.',
+      'The database is unavailable. Nothing was changed. Retry in a moment.',
       {
         headers: { 'retry-after': '1' },
         cause: error,

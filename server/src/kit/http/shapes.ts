@@ -132,7 +132,7 @@ export const freeObject = (maxBytes: number) =>
     )
     .refine(
       (value) => isEachValue(value, (_key, inner) => typeof inner !== 'number' || Number.isFinite(inner)),
-      fault('finite_number', 'must hold only finite numbers'), // JSON would store Infinity as null
+      fault('finite_number', 'must contain only finite numbers'), // JSON would store Infinity as null
     );
 
 /** Any object, unchanged. The operation checks it itself. */
@@ -231,7 +231,7 @@ export const queryWords = <const V extends string>(...known: readonly V[]) =>
         fault('enum', `must be a comma-separated list of: ${known.join(', ')}`),
       )
       .transform((value) => splitWords(value) as V[]),
-    { type: 'string', description: `comma-separated list of: ${known.join(', ')}` },
+    { type: 'string', description: `Comma-separated list of: ${known.join(', ')}.` },
   );
 
 const splitWords = (value: string): string[] => value.split(',').filter(Boolean);

@@ -297,7 +297,7 @@ describe('a failure', () => {
     expect(await ask(await saying(httpResponse('200 OK', headers)))).toMatchObject(failed('too_large', true));
   });
 
-  it('is what a caller’s signal makes of it, before and after sending', async () => {
+  it("is what a caller's signal makes of it, before and after sending", async () => {
     const mute = await receive(() => {});
     const signal = AbortSignal.abort();
     expect(await ask(mute, { signal })).toMatchObject(failed('aborted', false));

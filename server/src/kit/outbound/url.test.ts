@@ -58,7 +58,7 @@ describe('a URL', () => {
     expect(verdict('https://user@wiki.internal:22/', rules)).toBe('credentials');
   });
 
-  it('is refused with the contract’s fault types', () => {
+  it("is refused with the contract's fault types", () => {
     expect(new Set(Object.values(urlFaults))).toEqual(
       new Set(['url_parsing', 'url_too_long', 'url_scheme', 'url_not_public']),
     );

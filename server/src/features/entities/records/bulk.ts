@@ -106,7 +106,7 @@ function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInpu
   const faults: Fault[] = key.flatMap((name, index) => {
     const field = entity.schema.fields.get(name);
     const loc = ['body', 'key', index];
-    if (field === undefined) return [{ loc, msg: 'the schema has no such field', type: 'unknown_field' }];
+    if (field === undefined) return [{ loc, msg: 'is not a field of the schema', type: 'unknown_field' }];
     return isScalar(field)
       ? []
       : [{ loc, msg: "must be a field that isn't an array or an object", type: 'value_error' }];

@@ -85,7 +85,7 @@ function parseFields(text: string, { entity }: RecordAccess): Parsed<{ readonly 
   const names = text.split(',');
   const isKnown = (name: string) => entity.schema.fields.has(name) || automaticFieldNames.includes(name);
   if (names.every(isKnown)) return { fields: new Set(['id', ...names]) };
-  return { faults: [{ loc: ['query', 'fields'], msg: 'the schema has no such field', type: 'unknown_field' }] };
+  return { faults: [{ loc: ['query', 'fields'], msg: 'is not a field of the schema', type: 'unknown_field' }] };
 }
 
 /**

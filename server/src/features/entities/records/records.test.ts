@@ -79,7 +79,7 @@ describe('access without a rule', () => {
   });
 });
 
-describe('a field’s read rule', () => {
+describe("a field's read rule", () => {
   it('applies inside objects, arrays, and arrays of arrays', async () => {
     const line = { type: 'object', properties: { name: {}, cost: { type: 'number', rls: { read: isAdmin } } } };
     const rows = { type: 'array', items: { type: 'array', items: line } };

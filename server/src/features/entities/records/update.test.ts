@@ -142,7 +142,7 @@ describe('the six guarantees of updateRecord', () => {
     });
   });
 
-  it('6: User has ordinary records, never the app’s users; answers warn, and writes are audited', async () => {
+  it("6: User has ordinary records, never the app's users; answers warn, and writes are audited", async () => {
     const path = at('/entities/User');
     const made = await world.call('POST', path, { as: token, body: { email: 'x@example.com', role: 'admin', odd: 1 } });
     expect(made).toMatchObject({ status: 200, body: { email: 'x@example.com', role: 'admin' } });
@@ -160,7 +160,7 @@ describe('the six guarantees of updateRecord', () => {
 });
 
 describe('updateRecord', () => {
-  it('answers 404 for an unknown, malformed, trashed or other entity’s id, and an unknown entity', async () => {
+  it("answers 404 for an unknown, malformed, trashed or other entity's id, and an unknown entity", async () => {
     await define({ name: 'Other' });
     const trashed = await create(ann, { title: 'Gone' });
     await world.call('DELETE', at(`/entities/Task/${trashed.id}`), { as: ann });

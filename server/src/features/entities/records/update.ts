@@ -118,7 +118,7 @@ export function updateRecords(
 }
 
 const recordAtIndexNotFound = (index: number) =>
-  new Problem('not_found', 'record_not_found', `There is no such record: the one at index ${index} of the list.`);
+  new Problem('not_found', 'record_not_found', `The record at index ${index} of the list does not exist.`);
 
 export interface RecordUpdate {
   readonly before: StoredRecord;

@@ -82,7 +82,7 @@ function addFault(state: ParseState, loc: Loc, kind: FaultKind, msg: string): un
 function parseObject(state: ParseState, json: unknown, loc: Loc, scope: Scope): ParsedCondition {
   const { maxDepth, entries } = state.dialect;
   if (!isObject(json)) return addFault(state, loc, 'object', 'must be an object');
-  if (scope.depth > maxDepth) return addFault(state, loc, 'value', `conditions may be nested ${maxDepth} deep`);
+  if (scope.depth > maxDepth) return addFault(state, loc, 'value', `is nested deeper than ${maxDepth} levels`);
   if (!countNode(state, loc)) return undefined;
   const keys = Object.keys(json);
   if (!checkCount(state, loc, keys.length, entries, 'entries')) return undefined;
@@ -100,11 +100,11 @@ function parseEntry(state: ParseState, key: string, json: unknown, loc: Loc, sco
     return parts && { kind: combinator, parts };
   }
   if (key === 'user_condition' && dialect.operators.has(key)) return parseUserCondition(state, json, loc);
-  if (key.startsWith('$')) return addFault(state, loc, 'operator', 'unknown operator');
+  if (key.startsWith('$')) return addFault(state, loc, 'operator', 'is not a known operator');
   const path = dialect.parsePath(key, scope.inElement);
-  if (path === undefined) return addFault(state, loc, 'value', 'not a valid field name');
+  if (path === undefined) return addFault(state, loc, 'value', 'is not a valid field name');
   if (path.column === undefined && findProperty(scope.properties, path.names) === undefined) {
-    state.faults.push({ loc, msg: 'the schema has no such field', type: 'unknown_field' });
+    state.faults.push({ loc, msg: 'is not a field of the schema', type: 'unknown_field' });
     return undefined;
   }
   if (!isObject(json) || dialect.isLiteral(json)) return parseCountedEquality(state, json, loc, path);
@@ -136,7 +136,7 @@ function parseTests(state: ParseState, json: Readonly<Record<string, unknown>>, 
 
 function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path: Path, scope: Scope): ParsedCondition {
   if (!op.startsWith('$')) return addFault(state, loc, 'value', 'must be an operator');
-  if (!state.dialect.operators.has(op)) return addFault(state, loc, 'operator', 'unknown operator');
+  if (!state.dialect.operators.has(op)) return addFault(state, loc, 'operator', 'is not a known operator');
   if (!countNode(state, loc)) return undefined;
   const toCondition = (test: Test): Condition => ({ kind: 'field', path, test });
   const comparator = comparators.get(op);
@@ -165,7 +165,7 @@ function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path:
       return json ? toCondition({ op: 'exists' }) : negate(toCondition({ op: 'exists' }));
     case '$size':
       if (!Number.isSafeInteger(json) || Number(json) < 0)
-        return addFault(state, loc, 'value', 'must be a whole number from 0');
+        return addFault(state, loc, 'value', 'must be an integer of at least 0');
       return toCondition({ op: 'size', length: Number(json) });
     case '$elemMatch': {
       const properties = findElementProperties(scope.properties, path);
@@ -218,8 +218,8 @@ function parseList<T>(
 
 /** Records a fault and returns false if the count is outside of its limits. */
 function checkCount(state: ParseState, loc: Loc, count: number, [min, max]: Dialect['entries'], what: string): boolean {
-  if (count < min) addFault(state, loc, 'too_short', `at least ${min} ${what}`);
-  if (count > max) addFault(state, loc, 'too_long', `at most ${max} ${what}`);
+  if (count < min) addFault(state, loc, 'too_short', `must have at least ${min} ${what}`);
+  if (count > max) addFault(state, loc, 'too_long', `must have at most ${max} ${what}`);
   return count >= min && count <= max;
 }
 
@@ -228,7 +228,7 @@ function countNode(state: ParseState, loc: Loc): boolean {
   const { maxNodes } = state.dialect;
   state.nodeCount += 1;
   if (state.nodeCount === maxNodes + 1)
-    addFault(state, loc, 'value', `at most ${maxNodes} conditions and tests in all`);
+    addFault(state, loc, 'value', `must have at most ${maxNodes} conditions and tests in total`);
   return state.nodeCount <= maxNodes;
 }
 

@@ -16,7 +16,7 @@ export function parseParameter(
   const path = parsePath(name);
   const property =
     path && (path.column === undefined ? findProperty(properties, path.names) : columnProperties[path.column]);
-  if (path === undefined || property === undefined) return fault('unknown_field', 'the schema has no such field');
+  if (path === undefined || property === undefined) return fault('unknown_field', 'is not a field of the schema');
   if (!isStorableText(text)) return fault('value_error', "contains characters that can't be stored");
   const converted = property === 'open' ? { value: text } : convert(text, property);
   if ('type' in converted) return fault(converted.type, converted.msg);
@@ -52,7 +52,7 @@ function convert(text: string, property: SchemaProperty): ConvertedValue {
     case 'array':
       return property.items === undefined ? { value: text } : convert(text, property.items);
     case 'object':
-      return { type: 'value_error', msg: "objects can't be filtered by query parameter; use `q`" };
+      return { type: 'value_error', msg: "is an object and can't be filtered by a query parameter; use `q`" };
     default:
       return { value: text };
   }

@@ -25,14 +25,15 @@ export function parseSort(
   properties: SchemaProperties,
 ): Parsed<{ readonly sort: readonly SortTerm[] }> {
   const parts = text.split(',');
-  if (parts.length > maxTerms) return { faults: [{ loc, msg: `at most ${maxTerms} fields`, type: 'too_long' }] };
+  if (parts.length > maxTerms)
+    return { faults: [{ loc, msg: `must have at most ${maxTerms} fields`, type: 'too_long' }] };
   const sort = parts.flatMap((part) => {
     const path = parsePath(part.replace(/^[+-]/, ''));
     const known = path && (path.column !== undefined || findProperty(properties, path.names) !== undefined);
     return known ? [{ path, descending: part.startsWith('-') }] : [];
   });
   if (sort.length === parts.length) return { sort };
-  return { faults: [{ loc, msg: 'the schema has no such field', type: 'unknown_field' }] };
+  return { faults: [{ loc, msg: 'is not a field of the schema', type: 'unknown_field' }] };
 }
 
 export interface SortSql {

@@ -108,7 +108,7 @@ function parseFields(json: JsonObject, loc: Loc, state: ParseState, depth: numbe
     for (const [name, property] of Object.entries(json.properties)) {
       state.propertyCount += 1;
       if (state.propertyCount === maxProperties + 1) addFault(state, at, `has more than ${maxProperties} properties`);
-      if (!fieldName.test(name)) addFault(state, [...at, name], `a name must match ${fieldName.source}`);
+      if (!fieldName.test(name)) addFault(state, [...at, name], `must have a name that matches ${fieldName.source}`);
       else if (reservedNames.has(name)) addFault(state, [...at, name], 'is a reserved name');
       else fields.set(name, parseField(property, [...at, name], state, depth));
     }
@@ -209,7 +209,7 @@ function parseNumber(json: unknown, loc: Loc, state: ParseState, isCount: boolea
   if (json === undefined) return undefined;
   if (typeof json === 'number' && (isCount ? Number.isSafeInteger(json) && json >= 0 : Number.isFinite(json)))
     return json;
-  return addFault(state, loc, isCount ? 'must be a whole number from 0' : 'must be a number');
+  return addFault(state, loc, isCount ? 'must be an integer of at least 0' : 'must be a number');
 }
 
 function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState): unknown[] | undefined {

@@ -91,7 +91,7 @@ export const schemaRoutes = ({ trashAllRecords }: { trashAllRecords: TrashAllRec
     name: 'deleteEntitySchema',
     method: 'DELETE',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
-    summary: 'Delete a schema. With `delete_records`, up to 5,000 records are moved to the trash first',
+    summary: 'Delete a schema; with `delete_records`, up to 5,000 records are moved to the trash first',
     credentials: schemaWriteCredentials,
     access: schemaGuard('editor'),
     limit: perMinute(20, 'caller'),

@@ -406,7 +406,7 @@ describe('removeMember', () => {
     });
   });
 
-  it('changes nothing if one feature’s part of the removal fails', async () => {
+  it("changes nothing if one feature's part of the removal fails", async () => {
     const workspace = await createWorkspace();
     const person = await workspace.join('editor');
     const token = await world.token(person, workspace.id);

@@ -88,7 +88,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     name: 'setMemberCreditLimit',
     method: 'PUT',
     path: '/api/workspace/members/{email}/credit-limit',
-    summary: 'Set or remove a member’s own monthly credit limit',
+    summary: "Set or remove a member's own monthly credit limit",
     credentials: writeCredentials,
     access: joinedMember,
     plan: 'member_credit_limits',
@@ -105,7 +105,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     path: '/api/workspace/members/{email}',
     summary: 'Remove a member or cancel an invitation',
     description:
-      'The member’s apps and agents are transferred to the workspace’s owner. Their tokens are revoked; their shares and personal folders are deleted.',
+      "The member's apps and agents are transferred to the workspace's owner. Their tokens are revoked; their shares and personal folders are deleted.",
     credentials: writeCredentials,
     access: memberOrInvitation,
     limit: memberChanges,

@@ -21,11 +21,9 @@ export const Invitation = answer('Invitation', {
   role: oneOf('admin', 'editor', 'viewer', 'guest'),
   expires_at: timestamp,
   mail: oneOf('sent', 'failed', 'off'),
-  accept_url: z
-    .string()
-    .nullable()
-    .optional()
-    .meta({ description: 'The link, only if no mail was sent: pass it on yourself. Null in an idempotent replay.' }),
+  accept_url: z.string().nullable().optional().meta({
+    description: 'The link, if no mail was sent: pass it on yourself. Otherwise, and in an idempotent replay, null.',
+  }),
 });
 
 const failed = z.array(answer('NotInvited', { email: z.string(), code: z.string() }));

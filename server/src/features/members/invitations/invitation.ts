@@ -174,7 +174,11 @@ export async function inviteGuest(
 ): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailOutcome>) | null }> {
   const [existing] = await listOpenInvitations(db, access, [email]);
   if (existing?.role === 'viewer' && role === 'editor') {
-    throw new Problem('bad_request', 'role_not_assignable', "A viewer of the workspace can't edit an app.");
+    throw new Problem(
+      'bad_request',
+      'role_not_assignable',
+      "Viewers of the workspace can't be editors of an app. Share it as viewer, or change their role first.",
+    );
   }
   const share = async (invitation: { workspace_id: string; id: string }) => {
     const current = await findInvitedShare(db, access, invitation);

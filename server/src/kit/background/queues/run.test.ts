@@ -98,7 +98,7 @@ describe('fairness', () => {
     expect(most).toBe(6);
   });
 
-  it('no owner waits behind another owner’s backlog, however old and long', async () => {
+  it("no owner waits behind another owner's backlog, however old and long", async () => {
     await sql`insert into jobs (id, owner_id, what, due_at)
       select gen_random_uuid(), ${owners[0]}, 'backlog', now() - interval '1 hour' from generate_series(1, 20000)`.execute(
       db,
