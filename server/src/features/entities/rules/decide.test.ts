@@ -1,7 +1,7 @@
 // Tests of deciding a rule for a principal, and of the SQL that results.
 import { describe, expect, it } from 'vitest';
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
-import { decideCondition, decideRule, findEqualities, listEqualities } from './decide.ts';
+import { decideCondition, decideRule, listEqualitiesOfDecision, listEqualitiesOfRule } from './decide.ts';
 import { parseRule } from './grammar.ts';
 import { parseQuery } from './query.ts';
 import type { Rule } from './rule.ts';
@@ -87,7 +87,7 @@ describe('decideRule', () => {
   });
 });
 
-describe('listEqualities', () => {
+describe('listEqualitiesOfRule and listEqualitiesOfDecision', () => {
   it('lists scalar equalities at the top level that are joined by and', () => {
     const json = {
       $and: [{ 'data.state': 'open' }, { $and: [{ 'data.extra.a': { $eq: 5, $gt: 1 } }] }],
@@ -97,7 +97,7 @@ describe('listEqualities', () => {
       $nor: [{ created_by: 'x' }],
       'data.extra.b': null,
     };
-    expect(listEqualities(parse(json), ann)).toEqual([
+    expect(listEqualitiesOfRule(parse(json), ann)).toEqual([
       { field: 'data.state', value: 'open' },
       { field: 'data.extra.a', value: 5 },
       { field: 'created_by_id', value: 'u-1' },
@@ -106,14 +106,14 @@ describe('listEqualities', () => {
   });
 
   it('lists the equality of a single test, and none of a constant', () => {
-    expect(listEqualities(parse(ownerOrAdmin), ann)).toEqual([{ field: 'created_by', value: 'ann@x.y' }]);
-    expect(listEqualities(parse(ownerOrAdmin), admin)).toEqual([]);
+    expect(listEqualitiesOfRule(parse(ownerOrAdmin), ann)).toEqual([{ field: 'created_by', value: 'ann@x.y' }]);
+    expect(listEqualitiesOfRule(parse(ownerOrAdmin), admin)).toEqual([]);
   });
 
   it('lists the equalities of a query, which has no principal', () => {
     const result = parseQuery({ state: 'open', 'extra.a': { $gt: 1 } }, [], properties);
     if ('faults' in result) throw new Error('refused');
-    expect(findEqualities(decideCondition(result.query, undefined, true))).toEqual([
+    expect(listEqualitiesOfDecision(decideCondition(result.query, undefined, true))).toEqual([
       { field: 'data.state', value: 'open' },
     ]);
   });

@@ -12,7 +12,7 @@
 //   created_by equals {{user.email}}      → created_by passes eq "ann@x.y"   a template is replaced by its value
 //   user_condition role = "admin"         → false                            known now, and dropped from an "or"
 //   data.team equals {{user.data.team}}   → data.team passes eq "red"
-//   data.state $ne "draft"                → data.state fails eq "draft"      a negation ends up at its test
+//   data.state $ne "draft"                → data.state fails eq "draft"      a negation is moved down to its test
 //
 // so the decision is a filter, or(created_by passes …, and(data.team passes …, data.state fails …)), and its SQL is
 //
@@ -24,10 +24,11 @@
 //   Bob, who has no team    created_by passes eq "bob@x.y"    SQL: (r.created_by = $1::text)
 //   anonymous               false: no record                  SQL: false
 //
-// Bob's third part is unknown, because a missing attribute makes a comparison unknown, and only true allows. The negation
-// of unknown is unknown too, so a negation can't be written as SQL around its condition: "is not true" would turn unknown
-// into true. Instead decideCondition takes the verdict to look for, true or false, and a "nor" swaps it for its parts. At a
-// single test "is not true" is safe: there null can only mean that the record lacks the value, which is false, not unknown.
+// Bob's third part is unknown, because a missing attribute of the principal makes a comparison unknown, and only true
+// allows. A missing value in the record simply fails. The negation of unknown is unknown too. But unknown has become `false`
+// before SQL is written, so negating that SQL would allow the record. Instead decideCondition takes the verdict to look for,
+// true or false: `nor` asks its parts for the opposite verdict, and looking for false swaps and/or. Around a single check
+// "is not true" is safe: all operands are known there.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { evaluateUserCondition } from './evaluate.ts';
 import { resolveOperand } from './operand.ts';
@@ -37,7 +38,7 @@ import type { Comparator, Condition, Path, Rule, Test } from './rule.ts';
 /** `true`: every record. `false`: no record. Otherwise: the records that the filter matches. */
 export type Decision = boolean | RecordFilter;
 
-/** A condition in which nothing depends on the principal any more. A value *fails* a check that is false or null. */
+/** A condition in which nothing depends on the principal any more. `fails` matches where the check's SQL is false or null. */
 export type RecordFilter =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly RecordFilter[] }
   | { readonly kind: 'passes' | 'fails'; readonly path: Path; readonly check: Check };
@@ -54,10 +55,11 @@ export type Check =
 export function decideRule(rule: Rule, principal: Principal): Decision {
   if (rule === 'everyone') return true;
   if (rule === 'nobody' || principal.kind === 'anonymous') return false;
-  return rule === 'missing' || decideCondition(rule, principal, true);
+  if (rule === 'missing') return true; // no rule declared: every signed-in principal
+  return decideCondition(rule, principal, true);
 }
 
-/** Which records the condition has this verdict on. A query has no templates, so its principal is undefined. */
+/** The records on which the condition has this verdict. Queries use it too: they have no templates, so no principal. */
 export function decideCondition(condition: Condition, principal: SignedIn | undefined, verdict: boolean): Decision {
   switch (condition.kind) {
     case 'and':
@@ -94,13 +96,13 @@ function joinParts(
   return parts.length === 1 ? first : { kind, parts };
 }
 
-// `false` where an operand is unknown: such a test is neither true nor false on any record.
+// No record if an operand is unknown: such a test is neither true nor false on any record.
 function decideTest(path: Path, test: Test, principal: SignedIn | undefined, verdict: boolean): Decision {
-  const filter = (check: Check): RecordFilter => ({ kind: verdict ? 'passes' : 'fails', path, check });
+  const toFilter = (check: Check): RecordFilter => ({ kind: verdict ? 'passes' : 'fails', path, check });
   switch (test.op) {
     case 'eq': {
       const value = resolveOperand(test.operand, principal);
-      return value !== undefined && filter({ op: 'eq', value });
+      return value !== undefined && toFilter({ op: 'eq', value });
     }
     case 'in':
     case 'all': {
@@ -108,9 +110,10 @@ function decideTest(path: Path, test: Test, principal: SignedIn | undefined, ver
         .map((operand) => resolveOperand(operand, principal))
         .filter((value) => value !== undefined);
       // `in` is true if one known value matches, and false only if all are known and none matches. `all` is the reverse.
+      // Lists of operands are never empty: the parser refuses them.
       const needsAllKnown = verdict === (test.op === 'all');
-      const isImpossible = needsAllKnown ? values.length < test.operands.length : values.length === 0;
-      return !isImpossible && filter({ op: test.op, values });
+      const isPossible = needsAllKnown ? values.length === test.operands.length : values.length > 0;
+      return isPossible && toFilter({ op: test.op, values });
     }
     case 'gt':
     case 'gte':
@@ -119,31 +122,34 @@ function decideTest(path: Path, test: Test, principal: SignedIn | undefined, ver
       const value = resolveOperand(test.operand, principal);
       if (value === undefined) return false;
       // Only numbers and texts have an order: compared with anything else, the test is false on every record.
-      return typeof value === 'number' || typeof value === 'string' ? filter({ op: test.op, value }) : !verdict;
+      return typeof value === 'number' || typeof value === 'string' ? toFilter({ op: test.op, value }) : !verdict;
     }
     case 'some': {
       const element = decideCondition(test.condition, principal, verdict);
-      if (element === !verdict) return !verdict;
-      // "False for some element" is "every element has the verdict false".
+      // Looking for true: the condition is true on no element, so `some` is true on no record.
+      if (verdict && element === false) return false;
+      // Looking for false: the condition is false on every element, so `some` is false on every record.
+      if (!verdict && element === true) return true;
+      // `some` is false where the condition is false on every element.
       return { kind: 'passes', path, check: { op: verdict ? 'some' : 'every', element } };
     }
     default:
-      return filter(test);
+      return toFilter(test);
   }
 }
 
+/** A field that is equal to the value, or is an array that contains it. */
 interface Equality {
   /** As rules name it: `created_by`, `data.state`. */
   readonly field: string;
   readonly value: string | number | boolean;
 }
 
-/** What every allowed record is equal to. The store looks for an index by these (records/store/list.ts). */
-export const listEqualities = (rule: Rule, principal: Principal): Equality[] =>
-  findEqualities(decideRule(rule, principal));
+/** The equalities that hold for every allowed record. The store looks for an index by these (records/store/list.ts). */
+export const listEqualitiesOfRule = (rule: Rule, principal: Principal): Equality[] =>
+  listEqualitiesOfDecision(decideRule(rule, principal));
 
-/** A field may also be an array that contains the value. */
-export function findEqualities(decision: Decision): Equality[] {
+export function listEqualitiesOfDecision(decision: Decision): Equality[] {
   if (typeof decision === 'boolean') return [];
   const parts = decision.kind === 'and' ? decision.parts : [decision];
   return parts.flatMap((part) => {

@@ -1,10 +1,9 @@
 // Owns the queries for records that match a rule and a filter. Rule, filter, sort and position are one statement, which
 // reads entity_keys instead of all records where a key narrows the result.
 import { CompiledQuery, sql } from 'kysely';
-import type { Principal } from '../../../../core/auth/principal.ts';
 import { prepared, withTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
-import { listEqualities } from '../../rules/decide.ts';
+import { decideCondition, listEqualitiesOfDecision, listEqualitiesOfRule } from '../../rules/decide.ts';
 import { formatPath } from '../../rules/properties.ts';
 import { compileQuery } from '../../rules/query.ts';
 import type { Condition, DataRecord, Rule } from '../../rules/rule.ts';
@@ -108,16 +107,16 @@ const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
   'select from entity_keys where app_id = $1 and entity_name = $2 and key = $3 and value = $4 limit 1',
 );
 
-// A query has no templates, so its equalities are the same for every principal.
-const anyPrincipal: Principal = { kind: 'signed_in', id: '', email: '', full_name: '', role: '', data: {} };
-
 /**
  * Chooses a built key whose value is the same in all matching records, and returns the key with that value. With an
  * equality on `id` or `created_by` no key is needed: entity_records has indexes on them.
  */
 async function chooseKey(db: Db, access: RecordAccess, rule: Rule, query: Condition) {
   const { app, entity, principal } = access;
-  const equalities = [...listEqualities(rule, principal), ...listEqualities(query, anyPrincipal)];
+  const equalities = [
+    ...listEqualitiesOfRule(rule, principal),
+    ...listEqualitiesOfDecision(decideCondition(query, undefined, true)),
+  ];
   const equal = new Map(equalities.map(({ field, value }) => [field, value]));
   if (equal.has('id') || equal.has('created_by')) return undefined;
   const usable = entity.keys.filter(
