@@ -83,7 +83,7 @@ function readCookie(exchange: Exchange, name: string): string | undefined {
 }
 
 /** 401 if the credential is unknown or has expired. */
-export function requireKnownCredential(lookup: LookupResult | undefined, now: Date): asserts lookup is LookupResult {
+export function requireValidCredential(lookup: LookupResult | undefined, now: Date): asserts lookup is LookupResult {
   if (lookup === undefined) throw credentialsInvalid();
   if (isExpired(lookup, now)) throw credentialsExpired();
 }

@@ -1,16 +1,17 @@
-// Owns the order of the checks between matching a route and validating its input, and answers the first that fails
-// (docs/api/conventions.md#order-of-checks):
+// Owns the order of the checks between matching a route and validating its input, and answers with the error of the first
+// that fails (docs/api/conventions.md#order-of-checks). What a route requires comes from the route: `credentials`,
+// `limit`, `access`, `plan`. A request takes one of three ways through this file:
 //
-//   401 credential → 403 kind, permission, scope, origin → 429 rate limit → 404 403 400 access → 402 plan → 404 nested
+//   the route is open to everybody (`credentials: open`)  → admitToOpenRoute
+//   no credential was sent                                → admitWithoutCredential, which most routes refuse with 401
+//   a credential was sent                                 → admitWithCredential
 //
-// What a route requires comes from the route: `credentials`, `limit`, `access`, `plan`. What `access` does is explained
-// at `Guard` in resource-guards.ts. A request takes one of three ways through this file:
+// The checks of admitWithCredential, in order; the other two leave some of them out:
 //
-//   the route is open to everybody (`credentials: open`)  → admitVisitor
-//   no credential was sent                                → admitAnonymous, which most routes refuse with 401
-//   a credential was sent                                 → admitCaller
+//   401 credential → 403 kind, permission, scope, origin → 429 rate limit → 404/403/400 access → 402 plan → 404 nested
 //
-// Each returns the access proof that the handler receives as `access`.
+// Each way returns the access proof, which says what the caller may reach and as whom (proofs.ts), and which the handler
+// receives as `access`. `Guard` in resource-guards.ts explains how `access` issues it.
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
@@ -26,8 +27,8 @@ import {
   type PresentedCredential,
   readCredential,
   readSession,
-  requireKnownCredential,
   requireSameOrigin,
+  requireValidCredential,
 } from './credentials.ts';
 import { CounterHints, countRequest, enforceLimit, limitFor, toCountedCaller } from './limit-check.ts';
 import { anonymousLimit } from './limits.ts';
@@ -39,7 +40,9 @@ import { hashToken, type Peppers } from './tokens.ts';
 export interface GuardOptions {
   readonly db: Kysely<Tables>;
   readonly counters: Counters;
+  /** The current pepper, then the older ones under which hashes may still be stored. */
   readonly peppers: Peppers;
+  /** Two characters in every credential of this cell. A credential of another cell is refused without the database. */
   readonly cellCode: string;
   /** Scheme, host and port of this installation: the only origin from which a session cookie is accepted. */
   readonly baseOrigin: string;
@@ -51,16 +54,19 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
   const hints = new CounterHints();
   return async (exchange) => {
     const route = exchange.operation as Route; // the server is generic over operations; ours are all routes
-    if (route.credentials === open) return admitVisitor(exchange, route, options);
+    if (route.credentials === open) return admitToOpenRoute(exchange, route, options);
     const credential = readCredential(exchange, options.cellCode);
     return credential === undefined
-      ? admitAnonymous(exchange, route, route.credentials, options)
-      : admitCaller(exchange, route, route.credentials, credential, hints, options);
+      ? admitWithoutCredential(exchange, route, route.credentials, options)
+      : admitWithCredential(exchange, route, route.credentials, credential, hints, options);
   };
 }
 
-/** A caller who presented a credential: all checks apply. */
-async function admitCaller(
+/**
+ * A credential was sent: all checks apply. With a hint from an earlier request of this credential, `hints` starts
+ * the count in Redis during the lookup (`earlyCount`, see limit-check.ts).
+ */
+async function admitWithCredential(
   exchange: Exchange,
   route: Route,
   accepted: AcceptedCredentials,
@@ -72,17 +78,19 @@ async function admitCaller(
   const earlyCount = hints.startCount(hash, exchange, route, accepted, options.counters);
   const lookup = await lookUpCredential(exchange, route, credential, hash, options);
   try {
-    requireKnownCredential(lookup, exchange.now);
+    requireValidCredential(lookup, exchange.now);
   } catch (refusal) {
     hints.remove(hash);
     throw refusal;
   }
-  requireAcceptedKind(exchange, accepted, credential, lookup, options);
+  requirePersonalKeysAllowed(lookup, options, exchange.now);
+  announceDeprecation(exchange, credential, lookup, options);
+  requireAcceptedKind(exchange, accepted, lookup, options);
   hints.add(hash, lookup);
   exchange.actor = {
     id: lookup.user_id ?? lookup.app_user_id ?? lookup.credential_id,
     workspaceId: lookup.workspace_id,
-    scope: lookup.app_ids?.join() ?? '',
+    appIds: lookup.app_ids?.join() ?? '',
     lookup,
   };
   const limit = limitFor(route, lookup.kind);
@@ -90,7 +98,7 @@ async function admitCaller(
   await enforceLimit(exchange, limit, lookup, counting);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
-  recordUse(options.db, lookup, route.access.choosesWorkspace, exchange.now);
+  recordUse(options.db, lookup, route.access.choosesWorkspace, exchange.now); // the request does not wait for it
   return loadNested(exchange, route, access, options);
 }
 
@@ -98,7 +106,7 @@ async function admitCaller(
  * No credential was sent: 401, unless the route accepts app users and the path names an app that is open without
  * login.
  */
-async function admitAnonymous(
+async function admitWithoutCredential(
   exchange: Exchange,
   route: Route,
   accepted: AcceptedCredentials,
@@ -106,7 +114,7 @@ async function admitAnonymous(
 ): Promise<unknown> {
   const lookup = accepted.appUser && (await route.access.lookUpAnonymous?.(options.db, exchange));
   if (!lookup) throw credentialsMissing();
-  exchange.actor = { id: null, workspaceId: lookup.workspace_id, scope: '', lookup };
+  exchange.actor = { id: null, workspaceId: lookup.workspace_id, appIds: '', lookup };
   const counting = countRequest(exchange, anonymousLimit, undefined, options.counters);
   await enforceLimit(exchange, anonymousLimit, undefined, counting);
   const access = route.access.decide(lookup, exchange);
@@ -114,8 +122,11 @@ async function admitAnonymous(
   return loadNested(exchange, route, access, options);
 }
 
-/** An open route: only its rate limit applies. Some routes want to know who is signed in, if anybody is. */
-async function admitVisitor(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
+/**
+ * No credential is required. Checks: rate limit, a session's origin (not for GET), access, nested. A session is looked up
+ * only if the route wants to know who is signed in, if anybody is (`readsSession`).
+ */
+async function admitToOpenRoute(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
   const counting = countRequest(exchange, route.limit, undefined, options.counters);
   await enforceLimit(exchange, route.limit, undefined, counting);
   const session = route.access.readsSession ? await lookUpSession(exchange, route, options) : undefined;
@@ -126,7 +137,7 @@ async function admitVisitor(exchange: Exchange, route: Route, options: GuardOpti
 const loadNested = (exchange: Exchange, { access }: Route, proof: unknown, { db }: GuardOptions) =>
   access.loadNested === undefined ? proof : access.loadNested(db, proof, exchange);
 
-/** Looks the credential up by its hash, under older peppers too. A hash under an older pepper is replaced. */
+/** Looks the credential up by its hash, then by its hashes under older peppers. Such a hash is replaced. */
 async function lookUpCredential(
   exchange: Exchange,
   { access }: Route,
@@ -135,7 +146,7 @@ async function lookUpCredential(
   { db, peppers }: GuardOptions,
 ): Promise<LookupResult | undefined> {
   const lookup = await access.lookUp(db, hash, exchange);
-  if (lookup !== undefined || peppers.length === 1) return lookup;
+  if (lookup !== undefined) return lookup;
   for (const pepper of peppers.slice(1)) {
     const older = await access.lookUp(db, hashToken(credential.text, pepper), exchange);
     if (older === undefined) continue;
@@ -145,7 +156,10 @@ async function lookUpCredential(
   return undefined;
 }
 
-/** The browser session of a visitor. An unknown or expired session counts as none. */
+/**
+ * The browser session on an open route. An unknown or expired one counts as none. From another origin it is refused with
+ * 403.
+ */
 async function lookUpSession(
   exchange: Exchange,
   route: Route,
@@ -160,29 +174,39 @@ async function lookUpSession(
   return lookup;
 }
 
+/** 401 for a personal key once the installation no longer accepts them. */
+function requirePersonalKeysAllowed({ kind }: LookupResult, { personalKeysUntil }: GuardOptions, now: Date): void {
+  if (kind === 'personal_key' && personalKeysUntil !== undefined && personalKeysUntil <= now)
+    throw credentialsExpired();
+}
+
 const personalKeysDeprecatedAt = '@1792022400'; // 15 October 2026
+
+/** Tells callers who send a personal key as `api_key` that it is deprecated, also if the request is refused later. */
+function announceDeprecation(
+  { reply }: Exchange,
+  { viaApiKeyHeader }: PresentedCredential,
+  { kind }: LookupResult,
+  { personalKeysUntil }: GuardOptions,
+): void {
+  if (kind !== 'personal_key' || !viaApiKeyHeader) return;
+  reply.header('deprecation', personalKeysDeprecatedAt);
+  if (personalKeysUntil !== undefined) reply.header('sunset', personalKeysUntil.toUTCString());
+}
 
 /** 403 unless the route accepts this kind of credential, its permission and scopes, and, for a cookie, its origin. */
 function requireAcceptedKind(
   exchange: Exchange,
   accepted: AcceptedCredentials,
-  credential: PresentedCredential,
   lookup: LookupResult,
-  { personalKeysUntil, baseOrigin }: GuardOptions,
+  { baseOrigin }: GuardOptions,
 ): void {
-  if (lookup.kind === 'personal_key') {
-    if (personalKeysUntil !== undefined && personalKeysUntil <= exchange.now) throw credentialsExpired();
-    if (credential.viaApiKeyHeader) {
-      exchange.reply.header('deprecation', personalKeysDeprecatedAt);
-      if (personalKeysUntil !== undefined) exchange.reply.header('sunset', personalKeysUntil.toUTCString());
-    }
-  }
   const refusal = findKindRefusal(accepted, lookup);
   if (refusal !== undefined) throw refusal;
   if (lookup.kind === 'session') requireSameOrigin(exchange, baseOrigin);
 }
 
-/** 402 if the route's feature needs a higher plan than the workspace has. */
+/** 402 if the route's feature needs a higher plan than the workspace has. Without a workspace there is no plan. */
 function requirePlan({ plan }: Route, lookup: Pick<LookupResult, 'plan'>): void {
   const refusal = plan && lookup.plan && findPlanRefusal(lookup.plan, plan);
   if (refusal) throw refusal;

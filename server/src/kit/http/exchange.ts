@@ -7,8 +7,8 @@ import type { Operation } from './operation.ts';
 export interface Actor {
   readonly id: string | null;
   readonly workspaceId: string | null;
-  /** The apps that the credential is limited to; empty if it is not limited. */
-  readonly scope: string;
+  /** The ids of the apps that the credential is limited to, joined by commas; empty if it is not limited. */
+  readonly appIds: string;
   /** The result of the guard's lookup, for CORS and for the audit entry of a refusal. */
   readonly lookup: unknown;
 }

@@ -27,7 +27,7 @@ function toIdempotentRequest(exchange: Exchange, input: Input): IdempotentReques
   const key = parseIdempotencyKey(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (key === undefined) return undefined;
   const path = exchange.request.url.split('?')[0] ?? '';
-  const scope = [actor.id, actor.workspaceId ?? '', actor.scope, operation.method, path];
+  const scope = [actor.id, actor.workspaceId ?? '', actor.appIds, operation.method, path];
   return { scope, key, request: [input.rawBody ?? null, exchange.rawQuery], now };
 }
 
