@@ -1,5 +1,5 @@
-// Owns the check of the documents: every relative link leads to a file of this repository, every anchor to a heading of
-// it, and no document mentions a path outside of the repository.
+// Owns the check of references: every relative link of a document leads to a file of this repository, and its anchor to a
+// heading; so does every document that a source file names; and nothing mentions a path outside of the repository.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -7,37 +7,40 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const documents = listFiles('*.md');
-// The comments of the code name documents too, as `docs/api/conventions.md#idempotency`.
+const documents = listFiles('*.md', 'docs/*.yaml');
 const sources = listFiles('*.ts', '*.yaml', '*.yml', '*.cjs', '*.json').filter((path) => path !== 'package-lock.json');
 
 describe('every document', () => {
-  it.each(documents)('%s has links that lead somewhere', (path) => {
-    expect(brokenLinks(path)).toEqual([]);
+  it.each(documents)('%s links only to files and headings that exist', (path) => {
+    expect(listBrokenLinks(path)).toEqual([]);
   });
 
   it.each(documents)('%s mentions no path outside of the repository', (path) => {
-    const text = withoutCode(readFileSync(join(root, path), 'utf8'));
-    expect(text.match(/(?<![\w/.])\/(work|home|root|Users)\/[\w./-]*/g) ?? []).toEqual([]);
+    expect(listOutsidePaths(withoutCode(read(path)))).toEqual([]);
   });
 });
 
-it('finds every document that the code mentions', () => {
-  const broken = sources.flatMap((path) => {
-    const text = readFileSync(join(root, path), 'utf8');
-    const mentions = [...text.matchAll(/(?<![\w./-])(docs\/[\w./-]+\.(?:md|yaml))(#[\w-]+)?/g)];
-    return mentions
-      .filter(([, file = '', anchor = '']) => !isReachable(file, anchor.slice(1)))
-      .map(([mention]) => `${path}: ${mention}`);
+describe('every source file', () => {
+  it('names only documents and headings that exist, as `docs/api/conventions.md#idempotency`', () => {
+    expect(sources.flatMap((path) => listBrokenMentions(path).map((mention) => `${path}: ${mention}`))).toEqual([]);
   });
-  expect(broken).toEqual([]);
+
+  it('mentions no path outside of the repository', () => {
+    const own = 'server/test/links.test.ts'; // has examples of such paths
+    const others = sources.filter((path) => path !== own);
+    expect(others.flatMap((path) => listOutsidePaths(read(path)).map((outside) => `${path}: ${outside}`))).toEqual([]);
+  });
 });
 
-describe('the anchors', () => {
-  it('are made from headings as GitHub does', () => {
+describe('the checks themselves', () => {
+  it('make anchors from headings as GitHub does', () => {
     const text =
       '# Keys & locks\n## `find…` may fail: what then?\n## Same\n## Same\n```\n# no heading\n```\n## [A](b.md) c';
     expect([...anchorsOf(text)]).toEqual(['keys--locks', 'find-may-fail-what-then', 'same', 'same-1', 'a-c']);
+  });
+
+  it('find paths outside of the repository', () => {
+    expect(listOutsidePaths('see /home/ann/notes.md, not server/work/x.ts')).toEqual(['/home/ann/notes.md']);
   });
 });
 
@@ -51,8 +54,17 @@ function listFiles(...patterns: string[]): string[] {
   return files;
 }
 
-function brokenLinks(path: string): string[] {
-  const text = withoutCode(readFileSync(join(root, path), 'utf8'));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+const listOutsidePaths = (text: string): string[] => text.match(/(?<![\w/.])\/(work|home|root|Users)\/[\w./-]*/g) ?? [];
+
+function listBrokenMentions(path: string): string[] {
+  const mentions = [...read(path).matchAll(/\b(docs\/[\w./-]+\.(?:md|yaml))(?:#([\w-]+))?/g)];
+  return mentions.filter(([, file = '', anchor = '']) => !isReachable(file, anchor)).map(([mention]) => mention);
+}
+
+function listBrokenLinks(path: string): string[] {
+  const text = withoutCode(read(path));
   const targets = [
     ...[...text.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)].map(([, target = '']) => target),
     ...[...text.matchAll(/^\[[^\]]+\]:\s*(\S+)/gm)].map(([, target = '']) => target),
@@ -69,7 +81,7 @@ function isReachable(path: string, anchor: string): boolean {
   if (path.startsWith('..') || !existsSync(join(root, path))) return false;
   if (anchor === '') return true;
   if (statSync(join(root, path)).isDirectory()) return false;
-  return anchorsOf(readFileSync(join(root, path), 'utf8')).has(anchor);
+  return anchorsOf(read(path)).has(anchor);
 }
 
 /** The anchors that GitHub gives the headings of a document: lower case, spaces as hyphens, punctuation removed. */
