@@ -134,8 +134,8 @@ const maxOwnersPerClaim = 1_000;
 
 /**
  * Visits the next owners with waiting rows after `previousOwner`. Returns those of them that have a due row, and the last
- * owner visited. The recursive query jumps from one owner to the next in the index on (owner, due_at), so its cost
- * depends on the number of owners and not on the length of their backlogs.
+ * owner visited, or `beforeFirstOwner` if no owner is left. The recursive query jumps from one owner to the next in the
+ * index on (owner, due_at), so its cost depends on the number of owners and not on the length of their backlogs.
  */
 async function listNextOwners(queue: Queue, db: AnyDb, previousOwner: string) {
   const owner = sql.ref(queue.owner);
