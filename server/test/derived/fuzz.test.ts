@@ -326,6 +326,19 @@ describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s
   });
 });
 
+// The owner is not an operator: those operations refuse them before the key is read.
+const keyed = world.app.routes.filter((route) => route.idempotency !== undefined && route.access.needs !== 'operator');
+
+describe.each(keyed.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+  it('refuses a malformed Idempotency-Key', async () => {
+    const params = existingParams(route);
+    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => params[name] ?? name);
+    const got = await world.call(route.method, path, { as: token, headers: { 'idempotency-key': 'a b' } });
+    expect(got.status, got.text).toBe(422);
+    expectDeclared(route, got);
+  });
+});
+
 const withBody = world.app.routes.filter((route) => route.body !== undefined);
 
 describe.each(withBody.map((route) => [route.name, route] as const))('%s', (_name, route) => {
