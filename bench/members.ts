@@ -116,12 +116,12 @@ async function measure(
   const bareTimes: number[] = [];
   const ratios: number[] = [];
   for (let block = 0; block < blocks; block += 1) {
-    const ours = await timed(operation, each);
-    const theirs = await timed(bare, each);
+    const operationBlock = await timed(operation, each);
+    const bareBlock = await timed(bare, each);
     times.push(...(await timed(ask, each)));
-    operationTimes.push(...ours);
-    bareTimes.push(...theirs);
-    ratios.push(median(ours) / median(theirs));
+    operationTimes.push(...operationBlock);
+    bareTimes.push(...bareBlock);
+    ratios.push(median(operationBlock) / median(bareBlock));
   }
   return {
     size: crowd.size,

@@ -31,13 +31,13 @@ export const pipeline: Bench = async ({ quick, progress }) => {
     let failed = 0;
     for (let block = 1; block <= blocks; block += 1) {
       const base = await runWrk(at(bare.port), headers, seconds);
-      const ours = await runWrk(at(served.port), headers, seconds);
-      failed += base.failed + ours.failed;
+      const guarded = await runWrk(at(served.port), headers, seconds);
+      failed += base.failed + guarded.failed;
       rates.bare.push(base.perSecond);
-      rates.plinth.push(ours.perSecond);
-      ratios.push(ours.perSecond / base.perSecond);
+      rates.plinth.push(guarded.perSecond);
+      ratios.push(guarded.perSecond / base.perSecond);
       progress(
-        `block ${block} of ${blocks}: ${rounded(base.perSecond, 0)} bare, ${rounded(ours.perSecond, 0)} plinth, ratio ${rounded(ours.perSecond / base.perSecond)}`,
+        `block ${block} of ${blocks}: ${rounded(base.perSecond, 0)} bare, ${rounded(guarded.perSecond, 0)} plinth, ratio ${rounded(guarded.perSecond / base.perSecond)}`,
       );
     }
     return {

@@ -21,29 +21,29 @@ export const rules: Bench = async ({ quick, progress }) => {
   const bar = quick
     ? { cases: 50_000, seconds: 60, databases: 4 }
     : { cases: 1_000_000, seconds: 1_200, databases: 20 };
-  const ruleCases = none();
-  const queryCases = none();
+  const ruleTotals = none();
+  const queryTotals = none();
   for (let seed = 1; seed <= bar.databases; seed += 1) {
     const database = await openAgreementDatabase(adminUrl.replace(/\/[^/]*$/, ''), seed);
     try {
-      add(ruleCases, await compareRules(database, seed, (bar.cases / bar.databases) * 0.8));
-      add(queryCases, await compareQueries(database, seed, (bar.cases / bar.databases) * 0.2));
+      add(ruleTotals, await compareRules(database, seed, (bar.cases / bar.databases) * 0.8));
+      add(queryTotals, await compareQueries(database, seed, (bar.cases / bar.databases) * 0.2));
     } finally {
       await database.close();
     }
     progress(
-      `${ruleCases.cases} rules, ${queryCases.cases} queries, ${disagreements(ruleCases, queryCases).length} disagreements`,
+      `${ruleTotals.cases} rules, ${queryTotals.cases} queries, ${disagreements(ruleTotals, queryTotals).length} disagreements`,
     );
   }
-  const differing = disagreements(ruleCases, queryCases);
+  const differing = disagreements(ruleTotals, queryTotals);
   for (const each of differing.slice(0, 5)) progress(`DISAGREE ${each}`);
-  const { true: met, false: refused, unknown } = ruleCases.verdicts;
-  const shares = [met, refused, unknown].map((count) => count / ruleCases.cases);
+  const { true: met, false: refused, unknown } = ruleTotals.verdicts;
+  const shares = [met, refused, unknown].map((count) => count / ruleTotals.cases);
   const seconds = (performance.now() - startedAt) / 1000;
   return {
     figures: {
-      rule_cases: ruleCases.cases,
-      query_cases: queryCases.cases,
+      rule_cases: ruleTotals.cases,
+      query_cases: queryTotals.cases,
       disagreements: differing.length,
       share_met: rounded(shares[0] ?? 0, 3),
       share_refused: rounded(shares[1] ?? 0, 3),
@@ -52,7 +52,7 @@ export const rules: Bench = async ({ quick, progress }) => {
       evaluate_ns: Object.fromEntries(measured.map(([name, rule]) => [name, nanosecondsOf(rule)])),
     },
     judged: [
-      { bar: `at least ${bar.cases} cases`, met: ruleCases.cases + queryCases.cases >= bar.cases },
+      { bar: `at least ${bar.cases} cases`, met: ruleTotals.cases + queryTotals.cases >= bar.cases },
       { bar: 'no disagreement', met: differing.length === 0 },
       { bar: `met, refused and unknown: each at least ${leastShare}`, met: Math.min(...shares) >= leastShare },
       { bar: `within ${bar.seconds} s`, met: seconds <= bar.seconds },

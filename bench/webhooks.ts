@@ -116,8 +116,15 @@ async function startEnvironment(): Promise<Environment> {
     const workspace = await createBenchWorkspace(db, config, user_id);
     const app = await createBenchApp(db, workspace, 'user_agent');
     for (const path of paths) {
-      const asked = { target_url: urlOf(path), events: ['message.created'] };
-      await createWebhook(db, { ...workspace.access, app, app_role: 'owner' }, 'agent', asked, secrets, new Date());
+      const newWebhook = { target_url: urlOf(path), events: ['message.created'] };
+      await createWebhook(
+        db,
+        { ...workspace.access, app, app_role: 'owner' },
+        'agent',
+        newWebhook,
+        secrets,
+        new Date(),
+      );
     }
     return { workspace_id: workspace.workspace_id, id: app.id };
   };
@@ -199,7 +206,7 @@ async function backlogDrain(environment: Environment, events: number, progress: 
   const { db } = app.database;
   const perWebhook = events / agentCount;
   const body = JSON.stringify({ id: newId(), type: 'message.created', ...newMessageEvent(agents[0] as Agent) });
-  const ours = async () => {
+  const drainPlinth = async () => {
     await receiver.request('reset');
     await transaction(db, async (db) => {
       for (let n = 0; n < events; n += 1)
@@ -207,24 +214,24 @@ async function backlogDrain(environment: Environment, events: number, progress: 
     });
     return perSecond(await receiver.until(events * webhooksPerAgent));
   };
-  const theirs = async () => {
+  const drainBare = async () => {
     await receiver.request('reset');
     bare.send({ urls, perOwner: webhooksPerAgent, atOnce: concurrentPerAgent, each: perWebhook, body } satisfies Order);
     await once(bare, 'message');
     return perSecond(await receiver.until(events * webhooksPerAgent));
   };
-  await ours();
-  await theirs();
-  const rates: { ours: number; theirs: number }[] = [];
+  await drainPlinth();
+  await drainBare();
+  const rates: { plinth: number; bare: number }[] = [];
   for (let block = 1; block <= blocks; block += 1) {
-    rates.push({ theirs: await theirs(), ours: await ours() });
-    const { ours: one, theirs: other } = rates.at(-1) as (typeof rates)[number];
-    progress(`drain, block ${block} of ${blocks}: ${rounded(one, 0)}/s, bare ${rounded(other, 0)}/s`);
+    rates.push({ bare: await drainBare(), plinth: await drainPlinth() });
+    const latest = rates.at(-1) as (typeof rates)[number];
+    progress(`drain, block ${block} of ${blocks}: ${rounded(latest.plinth, 0)}/s, bare ${rounded(latest.bare, 0)}/s`);
   }
   return {
-    drain_ratio: rounded(median(rates.map(({ ours, theirs }) => ours / theirs)), 3),
-    drain_per_second: rounded(median(rates.map(({ ours }) => ours)), 0),
-    bare_per_second: rounded(median(rates.map(({ theirs }) => theirs)), 0),
+    drain_ratio: rounded(median(rates.map((rate) => rate.plinth / rate.bare)), 3),
+    drain_per_second: rounded(median(rates.map(({ plinth }) => plinth)), 0),
+    bare_per_second: rounded(median(rates.map((rate) => rate.bare)), 0),
   };
 }
 
@@ -289,12 +296,12 @@ async function measureBesideHanging(environment: Environment, backlog: number, r
   const { db } = environment.app.database;
   const healthy = await environment.agentWith(['/healthy']);
   const hanging = await environment.agentWith(Array.from({ length: hangingWebhooks }, (_, n) => `/hang/${n}`));
-  const ours = sql`webhook_id in (select id from webhooks where app_id = ${hanging.id})`;
+  const ofHanging = sql`webhook_id in (select id from webhooks where app_id = ${hanging.id})`;
   const park = () =>
     sql`update webhook_deliveries set due_at = clock_timestamp() + interval '1 day'
-      where ${ours} and claimed_slot is null and due_at is not null`.execute(db);
+      where ${ofHanging} and claimed_slot is null and due_at is not null`.execute(db);
   const release = () =>
-    sql`update webhook_deliveries set due_at = clock_timestamp() where ${ours} and claimed_slot is null and due_at is not null`.execute(
+    sql`update webhook_deliveries set due_at = clock_timestamp() where ${ofHanging} and claimed_slot is null and due_at is not null`.execute(
       db,
     );
   // Timeouts would turn these webhooks off within a minute. Keep them on.
@@ -306,10 +313,10 @@ async function measureBesideHanging(environment: Environment, backlog: number, r
       await environment.app.publish(db, 'message.created', newMessageEvent(hanging), new Date());
   });
   const queued = async () =>
-    (await sql<{ n: number }>`select count(*)::int as n from webhook_deliveries where ${ours}`.execute(db)).rows[0]
+    (await sql<{ n: number }>`select count(*)::int as n from webhook_deliveries where ${ofHanging}`.execute(db)).rows[0]
       ?.n ?? 0;
   while ((await queued()) < backlog * hangingWebhooks) await sleep(200);
-  await sql`update webhook_deliveries set status = 'pending', due_at = now() + interval '1 day' where ${ours}`.execute(
+  await sql`update webhook_deliveries set status = 'pending', due_at = now() + interval '1 day' where ${ofHanging}`.execute(
     db,
   );
   await sql`update webhooks set disabled_at = null where app_id = ${hanging.id}`.execute(db);
@@ -323,8 +330,8 @@ async function measureBesideHanging(environment: Environment, backlog: number, r
   for (let round = 1; round <= rounds; round += 1) {
     await park();
     while (
-      (await sql`select 1 from webhook_deliveries where ${ours} and claimed_slot is not null`.execute(db)).rows.length >
-      0
+      (await sql`select 1 from webhook_deliveries where ${ofHanging} and claimed_slot is not null`.execute(db)).rows
+        .length > 0
     )
       await sleep(100);
     await park();

@@ -59,9 +59,12 @@ export const deploy: Bench = async ({ quick, progress }) => {
         roll_out_seconds: rounded(rolledOutSeconds, 1),
       },
       judged: [
-        { bar: 'all that were under way finish, each step once', met: finished && onOld + onNew === before.length },
-        { bar: 'all started after the roll-out take the new path', met: took(after, steps.new) === after.length },
-        { bar: 'the deploy met some before and some after the changed place', met: onOld > 0 && onNew > 0 },
+        { bar: 'all workflows in progress finish, each step once', met: finished && onOld + onNew === before.length },
+        {
+          bar: 'all workflows started after the deploy take the new path',
+          met: took(after, steps.new) === after.length,
+        },
+        { bar: 'some workflows were before and some after the changed step', met: onOld > 0 && onNew > 0 },
       ],
       skipped: [],
     };

@@ -59,7 +59,7 @@ export const ssrf: Bench = async ({ quick, progress }) => {
         { bar: `at least ${leastVectors} vectors`, met: vectors >= leastVectors },
         { bar: 'every vector refused or contained, in time', met: loose.length === 0 },
         { bar: 'no connection at a canary', met: canaryConnections === 0 },
-        { bar: 'no inner address taken, however it is spelled', met: spelled.wrong.length === 0 },
+        { bar: 'no private address accepted, in any spelling', met: spelled.wrong.length === 0 },
         { bar: 'every canary notices a request that is allowed', met: controls === environment.canaries.length },
       ],
       skipped: environment.skipped,

@@ -55,10 +55,10 @@ export const tenantIsolation: Bench = async ({ quick, progress }) => {
         planted: seen,
       },
       judged: [
-        { bar: "no answer holds anything of an app that is not the caller's", met: tally.leaks.length === 0 },
+        { bar: "no answer contains anything of an app that is not the caller's", met: tally.leaks.length === 0 },
         { bar: 'the final state and the received events match the journal', met: wrong.length === 0 },
         { bar: 'no answer is a 5xx', met: tally.share(undefined, (status) => status >= 500) === 0 },
-        { bar: `>= ${ownBar} of the operations on own things succeed`, met: own >= ownBar },
+        { bar: `>= ${ownBar} of the operations on own resources succeed`, met: own >= ownBar },
         { bar: `<= ${limitedBar} of all are stopped by a rate limit`, met: limited <= limitedBar },
         { bar: 'every planted leak and change is seen', met: Object.values(seen).every(Boolean) },
       ],
@@ -94,13 +94,13 @@ async function drill(
       started += 1;
       if (started % Math.ceil(operations / 10) === 0) progress(`${started} of ${operations} operations`);
       const kind = pick(choices);
-      const { asked, sent } = buildRequest(...chooseRequest(environment, kind, ops, mayDo.get(kind) ?? []));
+      const { attack, sent } = buildRequest(...chooseRequest(environment, kind, ops, mayDo.get(kind) ?? []));
       const answer = await environment.send(sent);
-      rememberIds(asked, answer);
+      rememberIds(attack, answer);
       const where = findLeak(hidden.get(kind) as HiddenData, answer);
-      if (where !== undefined) tally.leak(asked, sent, answer, where);
-      if (asked.probes && answer.status < 300 && hasMatches(answer.body)) tally.leak(asked, sent, answer, 'filter');
-      tally.count(asked, answer.status);
+      if (where !== undefined) tally.leak(attack, sent, answer, where);
+      if (attack.probes && answer.status < 300 && hasMatches(answer.body)) tally.leak(attack, sent, answer, 'filter');
+      tally.count(attack, answer.status);
     }
   };
   const owner = async () => {

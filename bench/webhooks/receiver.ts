@@ -33,8 +33,8 @@ const server = createServer({ key: process.env.BENCH_KEY, cert: process.env.BENC
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.20.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 
-process.on('message', (asked: 'count' | 'reset' | 'all') => {
-  if (asked === 'reset') seen = { count: 0, firstAt: 0, lastAt: 0, at: {} };
-  process.send?.(asked === 'all' ? seen : { ...seen, at: {} });
+process.on('message', (request: 'count' | 'reset' | 'all') => {
+  if (request === 'reset') seen = { count: 0, firstAt: 0, lastAt: 0, at: {} };
+  process.send?.(request === 'all' ? seen : { ...seen, at: {} });
 });
 process.on('disconnect', () => process.exit(0));

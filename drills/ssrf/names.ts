@@ -3,7 +3,7 @@ import type { DnsAnswer, DnsZone } from '../../sandbox/src/dns.ts';
 import { httpResponse } from '../../sandbox/src/raw-server.ts';
 import { type Environment, fault, outside, type Vector } from './environment.ts';
 
-type Asked = DnsAnswer | 'silence' | ((asked: number) => DnsAnswer);
+type NameAnswer = DnsAnswer | 'silence' | ((queryCount: number) => DnsAnswer);
 
 const inner = '127.0.0.1';
 const a = (...addresses: string[]) => ({ addresses });
@@ -11,8 +11,8 @@ const refusedAddress = ['refused:address'];
 const dnsFailure = ['failed:dns'];
 
 interface Name {
-  readonly A?: Asked;
-  readonly AAAA?: Asked;
+  readonly A?: NameAnswer;
+  readonly AAAA?: NameAnswer;
   readonly expected: readonly string[];
 }
 
@@ -56,21 +56,21 @@ const names: Record<string, Name> = {
 const hostOf = (name: string) => `${name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.outside.test`;
 const byHost = new Map(Object.entries(names).map(([name, answer]) => [hostOf(name), answer]));
 
-const moving: Record<string, (type: 'A' | 'AAAA', asked: number) => DnsAnswer> = {
-  'saved.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
-  'pinned.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
-  'pooled.outside.test': (type, asked) => (type === 'A' ? a(asked === 0 ? outside : inner) : {}),
-  'late6.outside.test': (type, asked) => (type === 'A' ? a(outside) : asked === 0 ? {} : a('::1')),
-  'turns.outside.test': (type, asked) => (type === 'A' ? a(asked % 2 === 0 ? outside : inner) : {}),
-  'crowd.outside.test': (type, asked) => (type === 'A' ? a(asked % 3 === 0 ? outside : inner) : {}),
+const moving: Record<string, (type: 'A' | 'AAAA', queryCount: number) => DnsAnswer> = {
+  'saved.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount === 0 ? outside : inner) : {}),
+  'pinned.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount === 0 ? outside : inner) : {}),
+  'pooled.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount === 0 ? outside : inner) : {}),
+  'late6.outside.test': (type, queryCount) => (type === 'A' ? a(outside) : queryCount === 0 ? {} : a('::1')),
+  'turns.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount % 2 === 0 ? outside : inner) : {}),
+  'crowd.outside.test': (type, queryCount) => (type === 'A' ? a(queryCount % 3 === 0 ? outside : inner) : {}),
 };
 
-export const zone: DnsZone = (name, type, asked) => {
+export const zone: DnsZone = (name, type, queryCount) => {
   const answer = byHost.get(name)?.[type];
-  if (typeof answer === 'function') return answer(asked);
+  if (typeof answer === 'function') return answer(queryCount);
   if (answer !== undefined) return answer;
   if (byHost.has(name)) return {};
-  return moving[name]?.(type, asked) ?? (type === 'A' ? a(outside) : {});
+  return moving[name]?.(type, queryCount) ?? (type === 'A' ? a(outside) : {});
 };
 
 /** A public server at the canary's port, so that only the address differs. */

@@ -56,7 +56,7 @@ export function buildRequest(
   aim: Aim,
   tenant: Tenant,
   others: Tenant,
-): { asked: AttackRequest; sent: HttpRequest } {
+): { attack: AttackRequest; sent: HttpRequest } {
   const { route } = op;
   const makesSchemas = aim !== 'foreign' && route.path.includes('/entity-schemas') && route.method !== 'GET';
   const entity = makesSchemas ? `Scratch${pick([1, 2, 3])}` : pick(aim === 'foreign' ? entityNames : kind.entities);
@@ -81,7 +81,7 @@ export function buildRequest(
     headers,
     body: op.body && bodyOf(about, op.body),
   };
-  return { asked: { ...about, id }, sent };
+  return { attack: { ...about, id }, sent };
 }
 
 type RequestContext = Omit<AttackRequest, 'id'>;

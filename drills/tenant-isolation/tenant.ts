@@ -24,11 +24,11 @@ export interface Tenant {
   readonly owner_id: string;
   readonly marker: string;
   readonly token: string;
-  /** Where its webhooks deliver to. */
+  /** Where its webhooks send deliveries. */
   readonly receiverUrl: string;
-  /** Journaled: those with rights here leave these alone. */
+  /** Recorded in the journal. Callers with rights on the app do not change these. */
   readonly kept: Pools;
-  /** What those with rights here have made, and may change. */
+  /** Created by callers with rights on the app, who may change these. */
   readonly live: Pools;
   /** Unique values of its records. */
   readonly keys: string[];

@@ -30,8 +30,8 @@ export async function createAgent(call: Call, name: string): Promise<{ id: strin
 }
 
 export async function createWebhook(call: Call, agent: string, origin: string, path: string, types: readonly string[]) {
-  const asked = { target_url: `${origin}${path}`, events: types };
-  const { id, secret } = (await call('POST', `/api/agents/${agent}/webhooks`, asked)).body;
+  const newWebhook = { target_url: `${origin}${path}`, events: types };
+  const { id, secret } = (await call('POST', `/api/agents/${agent}/webhooks`, newWebhook)).body;
   return { agent, id, path, types, secret } as Webhook;
 }
 

@@ -52,9 +52,9 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string): JsonSch
   };
 }
 
-const introduction = `Every error except 422 is a problem (application/problem+json) with a stable \`code\`. Additional facts about an
-answer are sent as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
-\`X-Changed: false\`, \`X-Warning\`. Each answer has an \`X-Request-Id\`. The API is in beta.`;
+const introduction = `Every error except 422 is a problem (application/problem+json) with a stable \`code\`. Additional facts about a
+response are sent as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
+\`X-Changed: false\`, \`X-Warning\`. Each response has an \`X-Request-Id\`. The API is in beta.`;
 
 function describeOperation(route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
   const limit = route.limit === unlimited ? undefined : describeLimit(route.limit);

@@ -99,7 +99,7 @@ export const auditRefusal = (
 
 // Part of every change, so it is prepared.
 const insertPending = prepared<never, [id: string, workspaceId: string | null, entry: string]>(
-  'audit_insert',
+  'insert audit entry',
   'insert into audit_pending (id, workspace_id, entry) values ($1, $2, $3)',
 );
 

@@ -9,7 +9,7 @@ import type { AppLookup } from './lookup.ts';
 import type { Route } from './route.ts';
 
 const readOrigins = prepared<{ public_origins: string[] }, [id: string | null]>(
-  'access_origins',
+  'list origins of app',
   '/* lookup */ select public_origins from apps where id = $1::uuid and deleted_date is null',
 );
 

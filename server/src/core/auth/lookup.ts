@@ -71,7 +71,7 @@ function prepareLookup<Row extends LookupResult>(name: string, text: string) {
  * In a workspace: the one the credential is bound to, or the requested one (`$2`), the last used or the first joined.
  */
 export const lookUpWorkspace = prepareLookup<LookupResult>(
-  'access_in_workspace',
+  'look up workspace',
   buildStatement('', '', `${boundWorkspace}, $2::uuid, ${lastUsedOrFirstJoined}`),
 );
 
@@ -140,11 +140,8 @@ const buildAppStatement = (isDeleted: 'null' | 'not null', columns: string, join
   );
 
 /** With an app (`$2`). The app's row is part of the result, so reading one app takes no other query. */
-export const lookUpApp = prepareLookup<AppLookup>('access_at_app', buildAppStatement('null', '', ''));
-export const lookUpTrashedApp = prepareLookup<AppLookup>(
-  'access_at_trashed_app',
-  buildAppStatement('not null', '', ''),
-);
+export const lookUpApp = prepareLookup<AppLookup>('look up app', buildAppStatement('null', '', ''));
+export const lookUpTrashedApp = prepareLookup<AppLookup>('look up app in trash', buildAppStatement('not null', '', ''));
 
 // ---- an app's data
 
@@ -160,7 +157,7 @@ const dataJoins = `left join app_users own on own.app_id = a.id and own.id = c.a
 
 /** With an app (`$2`) and the facts of the caller that the app's rules see. */
 export const lookUpAppData = prepareLookup<AppDataLookup>(
-  'access_at_data',
+  'look up app data',
   buildAppStatement('null', dataColumns, dataJoins),
 );
 
@@ -176,7 +173,7 @@ export type AnonymousLookup = AppColumns & {
 };
 
 const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string | null]>(
-  'access_at_open_app',
+  'look up open app',
   `/* lookup */
   select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
     null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}
@@ -200,7 +197,7 @@ export function prepareAppDataRowLookup<Row>(table: string) {
     `${dataJoins} left join ${table} r on r.app_id = a.id and r.id = $3::uuid`,
   );
   type Values = readonly [hash: Buffer, appId: string | null, rowId: string | null];
-  const read = prepared<{ found: AppDataRowLookup<Row> }, Values>(`access_within_data_${table}`, text);
+  const read = prepared<{ found: AppDataRowLookup<Row> }, Values>(`look up app data with ${table}`, text);
   return async (db: AnyDb, ...values: Values) => (await read(db, ...values))[0]?.found;
 }
 
@@ -211,6 +208,6 @@ export type ResourceLookup<Row> = LookupResult & { resource: JsonRow<Row> | null
 /** With the row `$2` of a feature's table, which must have the columns `id` and `workspace_id`. */
 export const prepareResourceLookup = <Row>(table: string) =>
   prepareLookup<ResourceLookup<Row>>(
-    `access_at_${table}`,
+    `look up ${table}`,
     buildStatement(', r as resource', `left join ${table} r on r.id = $2::uuid`, `${boundWorkspace}, r.workspace_id`),
   );

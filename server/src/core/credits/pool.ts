@@ -48,7 +48,7 @@ export async function getPoolBalance(
 }
 
 const readBalance = prepared<PoolBalance, [workspaceId: string, periodStart: Date, userId: string | null]>(
-  'credits_balance',
+  'read credit balance',
   `select monthly_limit, default_member_credit_limit, granted, used, reserved,
       trunc(monthly_limit + granted - used - reserved, 4) as remaining,
       member_used, credit_limit, is_default_limit, trunc(credit_limit - member_used - member_reserved, 4) as member_remaining,
@@ -71,7 +71,7 @@ const readBalance = prepared<PoolBalance, [workspaceId: string, periodStart: Dat
 );
 
 export const lockPool = prepared<object, [workspaceId: string, periodStart: Date]>(
-  'credits_lock',
+  'lock credit pool',
   'select 1 from credit_pools where workspace_id = $1 and period_start = $2 for update',
 );
 
@@ -125,7 +125,7 @@ const effects: Record<LedgerKind, { readonly used?: 1 | -1; readonly reserved?: 
 
 // The sums and the ledger row change in one statement, so that they cannot differ.
 const insertMovement = prepared<LedgerRow, unknown[]>(
-  'credits_move',
+  'insert credit movement',
   `with change as (
       select $5::numeric * $12::numeric as used, $5::numeric * $13::numeric as reserved, $5::numeric * $14::numeric as granted
     ), pool as (

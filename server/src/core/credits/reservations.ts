@@ -161,16 +161,16 @@ type ReservationRow = Pick<
 
 // Other transactions wait for the pool while these run, so they are prepared.
 const insertReservation = prepared<never, unknown[]>(
-  'credits_reserve',
+  'insert credit reservation',
   `insert into credit_reservations (workspace_id, id, period_start, user_id, app_id, operation, reference_id, amount,
     created_date, expires_at, state) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open')`,
 );
 const selectForUpdate = prepared<ReservationRow, [workspaceId: string, id: string]>(
-  'credits_lock_reservation',
+  'lock credit reservation',
   'select * from credit_reservations where workspace_id = $1 and id = $2 for update',
 );
 const updateClosed = prepared<never, unknown[]>(
-  'credits_close',
+  'close credit reservation',
   `update credit_reservations set state = $3, closed_date = $4, cost = coalesce($5, cost), charged = coalesce($6, charged)
     where workspace_id = $1 and id = $2`,
 );

@@ -33,7 +33,7 @@ const preparedPages = new Map<string, (db: Db, ...values: readonly unknown[]) =>
 
 export async function readPage(db: Db, { text, values, isFrequent }: PageStatement): Promise<MemberPage> {
   if (isFrequent && preparedPages.size < maxPreparedPages && !preparedPages.has(text))
-    preparedPages.set(text, prepared<PageRow, readonly unknown[]>(`members_page_${preparedPages.size}`, text));
+    preparedPages.set(text, prepared<PageRow, readonly unknown[]>(`list members ${preparedPages.size}`, text));
   const read = preparedPages.get(text);
   const rows = read
     ? await read(db, ...values)

@@ -97,12 +97,37 @@ function toBoundFault(code: 'too_small' | 'too_big', origin: string): string {
   return code === 'too_small' ? 'greater_than_equal' : 'less_than_equal';
 }
 
+/** Says what was expected, never what was received: that may be a secret. */
 function toMessage(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.code === 'custom') return issue.message;
   if (issue.code === 'unrecognized_keys') return 'is not a field of this body';
-  if (value === undefined && issue.code !== 'custom') return 'is required';
-  // The library's message names what was expected. The received value is cut off: it may be a secret.
-  return issue.message.replace(/^Invalid input: /, '').replace(/, received .*$/, '');
+  if (value === undefined) return 'is required';
+  if (value === null) return 'must have a value';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${typeTexts[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'array'
+        ? `must have at least ${issue.minimum} item(s)`
+        : `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return issue.origin === 'array' ? `must have at most ${issue.maximum} items` : `must be at most ${issue.maximum}`;
+    default:
+      return 'is not valid';
+  }
 }
+
+const typeTexts: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
 
 function getValueAt(raw: unknown, path: readonly (string | number)[]): unknown {
   let value = raw;

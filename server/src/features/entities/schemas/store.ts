@@ -15,7 +15,7 @@ interface SchemaWithKeysRow {
 }
 
 const selectSchemaWithKeys = prepared<SchemaWithKeysRow, [appId: string, name: string]>(
-  'entity_schema',
+  'find entity schema',
   `select s.document, s.keys, coalesce(k.ready, '{}') as ready
    from entity_schemas s left join entity_key_states k on k.app_id = s.app_id and k.entity_name = s.name
    where s.app_id = $1 and s.name = $2`,

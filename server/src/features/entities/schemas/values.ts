@@ -58,13 +58,13 @@ const isOfType = (type: FieldType, value: unknown): boolean => {
 function describeTypeFault([type]: readonly FieldType[], value: unknown): [type: string, message: string] {
   if (typeof value === 'number' && (type === 'integer' || type === 'number')) {
     if (type === 'integer' && Number.isFinite(value) && !Number.isInteger(value))
-      return ['int_from_float', 'must be a whole number'];
+      return ['int_from_float', 'must be an integer'];
     return ['finite_number', 'must be a number that can be stored exactly'];
   }
   const names = {
     string: ['string_type', 'must be a string'],
     number: ['float_type', 'must be a number'],
-    integer: ['int_type', 'must be a whole number'],
+    integer: ['int_type', 'must be an integer'],
     boolean: ['bool_type', 'must be true or false'],
     array: ['list_type', 'must be a list'],
     object: ['dict_type', 'must be an object'],

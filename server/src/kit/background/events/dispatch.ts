@@ -52,7 +52,7 @@ export async function dispatch(deps: DispatchDeps): Promise<number> {
 }
 
 const findPending = prepared<{ has_pending: boolean; crash_count: number }, []>(
-  'has pending events',
+  'find pending events',
   `/* service */ select crash_count, exists (select 1 from events where dispatched_at is null and retry_at is null)
      or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp()) as has_pending
    from event_dispatch_state`,

@@ -103,7 +103,7 @@ async function writeFromAndWhere(
 }
 
 const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
-  'entity_key_unindexed',
+  'find unindexed entity key',
   'select from entity_keys where app_id = $1 and entity_name = $2 and key = $3 and value = $4 limit 1',
 );
 

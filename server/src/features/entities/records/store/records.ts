@@ -25,9 +25,9 @@ const toStoredRecord = (row: RecordRow): StoredRecord => ({ ...toDataRecord(row)
 const toFirstRecord = (rows: readonly RecordRow[]): StoredRecord | undefined => rows[0] && toStoredRecord(rows[0]);
 
 const liveRecordSql = `select ${columns} from entity_records where app_id = $1 and id = $2 and entity_name = $3 and deleted_date is null`;
-const selectRecord = prepared<RecordRow, RecordParameters>('entity_record', liveRecordSql);
+const selectRecord = prepared<RecordRow, RecordParameters>('find entity record', liveRecordSql);
 const selectRecordForUpdate = prepared<RecordRow, RecordParameters>(
-  'entity_record_locked',
+  'lock entity record',
   `${liveRecordSql} for no key update`,
 );
 
@@ -153,7 +153,7 @@ const ids = (writes: readonly RecordWrite[]) => writes.map(({ record }) => recor
 const listDataTexts = (writes: readonly RecordWrite[]) => writes.map(({ record }) => JSON.stringify(record.data));
 
 const insertAll = prepared<{ id: string }, readonly unknown[]>(
-  'entity_records_insert',
+  'insert entity records',
   // Waits for a concurrent deletion of the schema, and inserts nothing if it was deleted. `User` needs no schema.
   `with declared as (select from entity_schemas where app_id = $1 and name = $2 for key share),
    entity as (select from declared union all select where $2::text = 'User'),
@@ -190,7 +190,7 @@ export async function insertRecords(
 }
 
 const updateWithKeys = prepared<{ id: string }, readonly unknown[]>(
-  'entity_record_save_keyed',
+  'save entity record with keys',
   `with changed as (
      update entity_records set data = $5, updated_date = $6, version = version + 1
      where app_id = $1 and entity_name = $2 and id = $3 and version = $4 and deleted_date is null
@@ -236,10 +236,10 @@ export async function saveRecord(db: Db, access: EntityScope, version: number, w
   return saved.length > 0;
 }
 
-const deleteKeys = prepared<object, readonly unknown[]>('entity_keys_remove', deleteKeysSql(3));
+const deleteKeys = prepared<object, readonly unknown[]>('remove entity keys', deleteKeysSql(3));
 
 const updateAll = prepared<object, readonly unknown[]>(
-  'entity_records_save',
+  'save entity records',
   `with changed as (
      update entity_records r set data = n.data::jsonb, updated_date = $3, version = r.version + 1, deleted_date = null
      from unnest($4::uuid[], $5::text[]) as n(id, data)
@@ -269,7 +269,7 @@ export async function saveRecords(db: Db, { app, entity }: EntityScope, writes: 
 }
 
 const trashAll = prepared<object, readonly unknown[]>(
-  'entity_records_trash',
+  'trash entity records',
   `with changed as (
      update entity_records set deleted_date = $3, version = version + 1
      where app_id = $1 and entity_name = $2 and id = any($4::uuid[])),
