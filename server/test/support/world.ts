@@ -91,13 +91,16 @@ export class World {
    * process.
    */
   async startWorker(): Promise<void> {
-    const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1 }, new AbortController().signal);
+    // On a busy machine a test process may be stuck for longer than a worker may, and the watchdog would kill it.
+    const leaseMs = 60_000;
+    const slot = await acquireSlot({ url: this.config.DATABASE_URL, slots: 1, leaseMs }, new AbortController().signal);
     const worker = await startWorker(this.app.background, slot as WorkerSlot, {
       url: this.config.DATABASE_URL,
       db: this.app.database.db,
       clock: this.clock,
       wake: this.app.wake,
       engine: this.app.engine,
+      leaseMs,
       onError: (what, error) => this.logLines.push(`${what}: ${String(error)}`),
       onRun: this.app.metrics.countRun,
     });
