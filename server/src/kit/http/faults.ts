@@ -8,12 +8,15 @@ export interface Fault {
   readonly type: string;
 }
 
+/** More would not help a person, and a hostile body can have as many as it has bytes. */
+const maxFaults = 100;
+
 export class ValidationError extends Error {
   readonly faults: readonly Fault[];
 
   constructor(faults: readonly Fault[]) {
     super('the request is not valid for this operation');
-    this.faults = faults.slice(0, 100);
+    this.faults = faults.slice(0, maxFaults);
   }
 }
 
@@ -30,28 +33,58 @@ export function parse<S extends z.ZodType>(
   throw new ValidationError(toFaults(typeof source === 'string' ? [source] : source, raw, result.error.issues));
 }
 
+/**
+ * Returns the first faults in the order of the body that was sent. The work is linear in the size of the body: issues are
+ * filed in a tree by their path, and the tree is read in the order of the body until there are enough faults.
+ */
 function toFaults(source: readonly string[], raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault[] {
-  const entries = issues.flatMap((issue) => listPaths(issue).map((path) => ({ path, issue })));
-  const ranked = entries.map((entry) => ({ ...entry, rank: getRank(raw, entry.path) }));
-  ranked.sort((a, b) => compareRanks(a.rank, b.rank));
-  const seen = new Set<string>();
-  return ranked
-    .map(({ path, issue }) => ({
-      loc: [...source, ...path],
-      msg: toMessage(issue, getValueAt(raw, path)),
-      type: toFaultType(issue, getValueAt(raw, path)),
-    }))
-    .filter((fault) => {
-      // One value can violate two bounds (too large, and not a safe integer): the first fault is enough.
-      const key = JSON.stringify(fault.loc);
-      return !seen.has(key) && seen.add(key);
-    });
+  const root = createNode();
+  for (const issue of issues) fileIssue(root, issue);
+  const faults: Fault[] = [];
+  const visit = (node: IssueNode, value: unknown, path: readonly PathKey[]): void => {
+    if (node.issue !== undefined) {
+      faults.push({ loc: [...source, ...path], msg: toMessage(node.issue, value), type: toFaultType(node.issue, value) });
+    }
+    for (const key of listKeysInOrder(node, value)) {
+      if (faults.length >= maxFaults) return;
+      const child = node.children.get(key);
+      if (child !== undefined) visit(child, getMember(value, key), [...path, key]);
+    }
+  };
+  visit(root, raw, []);
+  return faults;
 }
 
-// One issue may name several unknown keys. Each becomes a fault.
-function listPaths(issue: z.core.$ZodIssue): (string | number)[][] {
-  const path = issue.path as (string | number)[];
-  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
+type PathKey = string | number;
+
+interface IssueNode {
+  /** The first issue at this path. One value can violate two bounds (too large, and not a safe integer). */
+  issue?: z.core.$ZodIssue;
+  readonly children: Map<PathKey, IssueNode>;
+}
+
+const createNode = (): IssueNode => ({ children: new Map() });
+
+function getOrAddChild(node: IssueNode, key: PathKey): IssueNode {
+  const child = node.children.get(key) ?? createNode();
+  node.children.set(key, child);
+  return child;
+}
+
+function fileIssue(root: IssueNode, issue: z.core.$ZodIssue): void {
+  let node = root;
+  for (const key of issue.path) node = getOrAddChild(node, typeof key === 'symbol' ? String(key) : key);
+  if (issue.code !== 'unrecognized_keys') node.issue ??= issue;
+  // One issue names all unknown keys of an object. Each becomes a fault.
+  else for (const key of issue.keys) getOrAddChild(node, key).issue ??= issue;
+}
+
+/** The keys of a node in the order in which they were sent, then those that are missing. */
+function listKeysInOrder({ children }: IssueNode, value: unknown): Iterable<PathKey> {
+  if (children.size < 2 || typeof value !== 'object' || value === null) return children.keys();
+  if (Array.isArray(value)) return [...children.keys()].sort((a, b) => Number(a) - Number(b));
+  const sent = Object.keys(value).filter((key) => children.has(key));
+  return [...sent, ...[...children.keys()].filter((key) => !Object.hasOwn(value, key))];
 }
 
 function toFaultType(issue: z.core.$ZodIssue, value: unknown): string {
@@ -129,29 +162,7 @@ const typeTexts: Record<string, string> = {
   record: 'an object',
 };
 
-function getValueAt(raw: unknown, path: readonly (string | number)[]): unknown {
-  let value = raw;
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<string | number, unknown>)[key];
-  }
-  return value;
-}
-
-function getRank(raw: unknown, path: readonly (string | number)[]): number[] {
-  let value = raw;
-  return path.map((key) => {
-    if (typeof value !== 'object' || value === null) return Number.MAX_SAFE_INTEGER;
-    const at = typeof key === 'number' ? key : Object.keys(value).indexOf(key);
-    value = (value as Record<string | number, unknown>)[key];
-    return at < 0 ? Number.MAX_SAFE_INTEGER : at; // missing fields come after those that were sent
-  });
-}
-
-function compareRanks(a: readonly number[], b: readonly number[]): number {
-  for (let i = 0; i < Math.min(a.length, b.length); i += 1) {
-    const difference = (a[i] ?? 0) - (b[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
+function getMember(value: unknown, key: PathKey): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return Reflect.get(value, key);
 }
