@@ -39,7 +39,6 @@ export function sendError(
 
 function toProblem(error: unknown, request: FastifyRequest): Problem {
   const code = (error as { code?: string }).code;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_TYPE') {
     return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header is malformed.');
   }
@@ -70,11 +69,6 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     },
   );
 }
-
-const tooLarge = (limit: number) =>
-  new Problem('too_large', 'payload_too_large', 'The request body is too large for this operation.', {
-    members: { limit_bytes: limit },
-  });
 
 const isRepeatSafe = (request: FastifyRequest): boolean =>
   ['GET', 'HEAD', 'DELETE', 'PUT'].includes(request.method) || request.headers['idempotency-key'] !== undefined;

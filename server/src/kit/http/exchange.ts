@@ -29,6 +29,8 @@ export class Exchange {
   committed = false;
   /** Set by the guard. */
   actor: Actor | undefined;
+  /** The guard's proof, for the handler. */
+  access: unknown;
   /** The error code of the answer, if the request was refused. */
   refusal: string | undefined;
   /** Parts that could not be read or counted in full; sent as X-Partial-Result. */

@@ -43,7 +43,11 @@ function toFaults(source: readonly string[], raw: unknown, issues: readonly z.co
   const faults: Fault[] = [];
   const visit = (node: IssueNode, value: unknown, path: readonly PathKey[]): void => {
     if (node.issue !== undefined) {
-      faults.push({ loc: [...source, ...path], msg: toMessage(node.issue, value), type: toFaultType(node.issue, value) });
+      faults.push({
+        loc: [...source, ...path],
+        msg: toMessage(node.issue, value),
+        type: toFaultType(node.issue, value),
+      });
     }
     for (const key of listKeysInOrder(node, value)) {
       if (faults.length >= maxFaults) return;

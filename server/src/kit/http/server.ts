@@ -1,10 +1,11 @@
 // Owns the HTTP server: it takes operations as data and runs each through the same steps.
 //
-//   match (404 405 413 415) → guard (401 403 429 404 400 402, see src/core/auth/guard.ts) → validate (422)
-//     → run (the operation's own refusals) → check the answer → send
+//   match (404 405 413 415) → guard (401 403 429 404 400 402, see src/core/auth/guard.ts) → receive the body (413)
+//     → validate (422) → run (the operation's own refusals) → check the answer → send
 //
 // It knows nothing about callers, workspaces or apps: the guard is a parameter. See
 // docs/internals/request-life-cycle.md.
+import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
@@ -12,9 +13,10 @@ import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cros
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
+import { checkBodyHeaders, discardBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { createSender } from './send.ts';
-import { createValidator, requireJson } from './validate.ts';
+import { createValidator } from './validate.ts';
 
 export interface ServerOptions {
   readonly db: AnyDb;
@@ -40,15 +42,12 @@ export interface RequestOutcome {
   readonly exchange: Exchange | undefined;
 }
 
-const defaultBodyLimit = 1024 * 1024;
-
 export function createServer(operations: readonly Operation[], options: ServerOptions): FastifyInstance {
   const server = Fastify({
     logger: false,
     genReqId: (request) => chooseRequestId(request.headers['x-request-id']),
     clientErrorHandler: answerMalformedRequest,
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
-    bodyLimit: defaultBodyLimit,
     requestTimeout: 60_000,
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
@@ -59,9 +58,10 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     frameworkErrors: (error, request, reply) => sendError(error, request, reply, options.onError),
   });
   server.decorateRequest('exchange', undefined);
-  // Bodies are parsed after the guard, so that malformed JSON without a credential is a 401 and not a 422.
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  server.addContentTypeParser('*', async (request: FastifyRequest, body: IncomingMessage) =>
+    request.exchange && receiveBody(request.exchange, body),
+  );
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, options.onError));
   server.setNotFoundHandler((request, reply) =>
     sendError(unmatchedProblem(operations, request), request, reply, options.onError),
@@ -75,30 +75,40 @@ export function createServer(operations: readonly Operation[], options: ServerOp
 const toRouterPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 function mountOperation(server: FastifyInstance, operation: Operation, options: ServerOptions): void {
-  const run = createPipeline(operation, options);
+  const { admit, run } = createPipeline(operation, options);
   server.route({
     method: operation.method,
     url: toRouterPath(operation.path),
-    bodyLimit: operation.bodyLimitBytes ?? defaultBodyLimit,
     config: { operation: operation.name },
     ...(options.crossOrigin?.isAllowed(operation) && { onSend: addCrossOriginHeaders(options.crossOrigin) }),
-    handler: (request, reply) => run(new Exchange(request, reply, operation, options.clock.now())),
+    onRequest: (request, reply) => admit(new Exchange(request, reply, operation, options.clock.now())),
+    handler: (request) => run(request.exchange as Exchange), // set by `admit`
   });
 }
 
-/** The steps of one operation. What can be prepared is prepared once, here. */
-function createPipeline(operation: Operation, options: ServerOptions): (exchange: Exchange) => Promise<FastifyReply> {
+/** The steps of one operation, before and after its body is received. What can be prepared is prepared once, here. */
+function createPipeline(operation: Operation, options: ServerOptions) {
   const params = listParamNames(operation.path);
   const validate = createValidator(operation, options.guardQuery(operation));
   const send = createSender(operation, options.strictAnswers);
-  return async (exchange) => {
-    // The router accepts an empty parameter, but a path with a trailing slash does not exist.
-    if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
-    requireJson(exchange);
-    const access = await options.guard(exchange);
-    const input = validate(exchange);
-    const answer = await runOperation(exchange, access, input, options.db);
-    return send(exchange, answer, input.ignored);
+  return {
+    /** Runs before any of the body is read, so that a refused caller costs neither memory nor parsing. */
+    async admit(exchange: Exchange): Promise<void> {
+      try {
+        // The router accepts an empty parameter, but a path with a trailing slash does not exist.
+        if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
+        checkBodyHeaders(exchange);
+        exchange.access = await options.guard(exchange);
+      } catch (refusal) {
+        if (!(await discardBody(exchange.request.raw))) exchange.reply.header('connection', 'close');
+        throw refusal;
+      }
+    },
+    async run(exchange: Exchange): Promise<FastifyReply> {
+      const input = validate(exchange);
+      const answer = await runOperation(exchange, exchange.access, input, options.db);
+      return send(exchange, answer, input.ignored);
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 // Owns the validation of a request's query and body against the operation's schemas: all faults at once, as a 422.
 import { z } from 'zod';
-import { Problem } from '../problem.ts';
 import { createCleaner, readJson } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { type Fault, parse, ValidationError } from './faults.ts';
@@ -55,12 +54,4 @@ function attempt<T>(work: () => T): { readonly value: T } | { readonly faults: r
 function readBody(exchange: Exchange, schema: z.ZodType): unknown {
   const json = readJson(exchange.rawBody);
   return json === undefined && schema.safeParse({}).success ? {} : json;
-}
-
-/** 415 for a body that is not declared as JSON. */
-export function requireJson(exchange: Exchange): void {
-  if (!exchange.operation.body || exchange.rawBody === undefined || exchange.rawBody.length === 0) return;
-  const type = exchange.header('content-type');
-  if (type === undefined || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return;
-  throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
 }

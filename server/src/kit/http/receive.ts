@@ -1,0 +1,87 @@
+// Owns receiving the body of a request. It is read only after the guard has let the caller through, and never beyond what
+// the operation accepts. A refused caller's body is discarded, up to a limit.
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '../problem.ts';
+import type { Exchange } from './exchange.ts';
+
+export const defaultBodyLimitBytes = 1024 * 1024;
+/** Callers without a credential can't be held to account for what they send. */
+const anonymousBodyLimitBytes = 64 * 1024;
+
+/** 413 and 415, as far as the headers show them: before the guard, and so before any query. */
+export function checkBodyHeaders(exchange: Exchange): void {
+  if (!hasBody(exchange.request.raw)) return;
+  requireLength(exchange, exchange.operation.bodyLimitBytes ?? defaultBodyLimitBytes);
+  if (exchange.operation.body !== undefined) requireJson(exchange);
+}
+
+/** The body of a caller who was let through. */
+export async function receiveBody(exchange: Exchange, body: IncomingMessage): Promise<Buffer> {
+  const limitBytes = limitFor(exchange);
+  requireLength(exchange, limitBytes);
+  const chunks: Buffer[] = [];
+  let received = 0;
+  // Leaving the loop must not destroy the request: its socket still has to carry the answer.
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    received += chunk.length;
+    if (received > limitBytes) {
+      exchange.reply.header('connection', 'close');
+      throw tooLarge(limitBytes);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function limitFor({ operation, actor }: Exchange): number {
+  const limitBytes = operation.bodyLimitBytes ?? defaultBodyLimitBytes;
+  return actor?.id ? limitBytes : Math.min(limitBytes, anonymousBodyLimitBytes);
+}
+
+const maxDiscardedBytes = 64 * 1024;
+const maxDiscardMs = 1_000;
+
+/**
+ * Reads and drops what a refused caller still sends, so that they can read the answer and reuse the connection. Returns
+ * false if there is more than we are willing to read: the connection must then be closed.
+ */
+export async function discardBody(body: IncomingMessage): Promise<boolean> {
+  if (!hasBody(body) || body.readableEnded) return true;
+  if (declaredLength(body) > maxDiscardedBytes) return false;
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  let discarded = 0;
+  const timer = setTimeout(resolve, maxDiscardMs, false);
+  const onData = (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > maxDiscardedBytes) resolve(false);
+  };
+  body.on('data', onData);
+  body.once('end', () => resolve(true));
+  body.once('error', () => resolve(false));
+  body.once('close', () => resolve(false));
+  const isComplete = await promise;
+  clearTimeout(timer);
+  body.off('data', onData);
+  if (!isComplete) body.pause();
+  return isComplete;
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
+const declaredLength = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0);
+
+function requireLength({ request }: Exchange, limitBytes: number): void {
+  if (declaredLength(request.raw) > limitBytes) throw tooLarge(limitBytes);
+}
+
+const tooLarge = (limitBytes: number) =>
+  new Problem('too_large', 'payload_too_large', 'The request body is too large for this operation.', {
+    members: { limit_bytes: limitBytes },
+  });
+
+function requireJson(exchange: Exchange): void {
+  const type = exchange.header('content-type');
+  if (type === undefined || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return;
+  throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
+}
