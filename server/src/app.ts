@@ -216,6 +216,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     crossOrigin: createAppOrigins(database.db),
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
+    maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
     strictAnswers: config.STRICT_ANSWERS,
     onResponse: (answered) => {
       metrics.countRequest(answered.operation, answered.status, answered.seconds);

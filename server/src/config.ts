@@ -181,6 +181,11 @@ const settings = {
     '',
     commaList,
   ),
+  MAX_CONNECTIONS_PER_ADDRESS: setting(
+    'How many connections one client address may have open to an API process. Trusted proxies are exempt.',
+    '512',
+    wholeNumber(1, 100_000),
+  ),
   CELL_CODE: setting('Code of this installation, two letters or digits. It is part of every token.', '00', cell),
   DEFAULT_PLAN: setting('Plan of new workspaces.', 'enterprise', oneOf(plans)),
   PERSONAL_API_KEYS_UNTIL: optional(

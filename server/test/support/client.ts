@@ -1,8 +1,8 @@
-// Owns the HTTP client of the tests: plain requests on loopback, options exactly as the test says.
+// Owns the HTTP client of the tests: plain requests on loopback, sent exactly as the test says.
 import { Agent, request } from 'node:http';
 
 export interface CallOptions {
-  /** A token, options as `Authorization: Bearer`. */
+  /** A token, sent as `Authorization: Bearer`. */
   readonly as?: string;
   /** Sent as JSON, unless it is text or bytes. */
   readonly body?: unknown;

@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
+import { limitConnections } from './connections.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
@@ -28,6 +29,7 @@ export interface ServerOptions {
   /** What web pages of other origins may call; without it, nothing. */
   readonly crossOrigin?: CrossOrigin;
   readonly trustedProxies: readonly string[];
+  readonly maxConnectionsPerAddress: number;
   /** Check every answer against its schema before sending. On in tests and development. */
   readonly strictAnswers: boolean;
   readonly onResponse?: (outcome: RequestOutcome) => void;
@@ -52,15 +54,18 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false, // requests that arrive while the server drains are answered
-    http: { maxHeaderSize: 32 * 1024, headersTimeout: 20_000 },
+    // A slow sender is cut off: 10 s for the headers, `requestTimeout` for the whole request, checked every second.
+    http: { maxHeaderSize: 32 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     // An id may be 2,048 characters long and percent-encoded. It must reach the guard, which reads it as unknown.
     routerOptions: { maxParamLength: 32 * 1024 },
     frameworkErrors: (error, request, reply) => sendError(error, request, reply, options.onError),
   });
+  limitConnections(server.server, options.maxConnectionsPerAddress, options.trustedProxies);
   server.decorateRequest('exchange', undefined);
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', async (request: FastifyRequest, body: IncomingMessage) =>
-    request.exchange && receiveBody(request.exchange, body),
+  server.addContentTypeParser(
+    '*',
+    async (request: FastifyRequest, body: IncomingMessage) => request.exchange && receiveBody(request.exchange, body),
   );
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, options.onError));
   server.setNotFoundHandler((request, reply) =>

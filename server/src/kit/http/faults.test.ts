@@ -1,0 +1,56 @@
+// Validation faults: their order, and that a hostile body costs no more than its size.
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { parse, ValidationError } from './faults.ts';
+
+const schema = z.strictObject({
+  name: z.string(),
+  items: z.array(z.strictObject({ n: z.int() })).optional(),
+});
+
+function listFaults(raw: unknown): { loc: string; type: string }[] {
+  try {
+    parse(schema, 'body', raw);
+  } catch (error) {
+    if (error instanceof ValidationError) return error.faults.map(({ loc, type }) => ({ loc: loc.join('.'), type }));
+    throw error;
+  }
+  throw new Error('the value was accepted');
+}
+
+describe('faults', () => {
+  it('come in the order of the body, missing fields last', () => {
+    expect(listFaults({ zeta: 1, items: [{ m: 1 }, { n: 'x' }], alpha: 2 })).toEqual([
+      { loc: 'body.zeta', type: 'extra_forbidden' },
+      { loc: 'body.items.0.m', type: 'extra_forbidden' },
+      { loc: 'body.items.0.n', type: 'missing' },
+      { loc: 'body.items.1.n', type: 'float_type' },
+      { loc: 'body.alpha', type: 'extra_forbidden' },
+      { loc: 'body.name', type: 'missing' },
+    ]);
+  });
+
+  it('are reported once per value, even if it violates two bounds', () => {
+    expect(listFaults({ name: 'x', items: [{ n: 2 ** 60 }] })).toEqual([
+      { loc: 'body.items.0.n', type: 'finite_number' },
+    ]);
+  });
+
+  it('are the first hundred', () => {
+    const raw = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`key${n}`, n]));
+    const faults = listFaults(raw);
+    expect(faults).toHaveLength(100);
+    expect(faults.at(-1)).toEqual({ loc: 'body.key99', type: 'extra_forbidden' });
+  });
+
+  // Ranking each fault by a search through its object took 14 s for 8,000 keys.
+  it.each([
+    ['unknown keys', Object.fromEntries(Array.from({ length: 64_000 }, (_, n) => [`key${n}`, n]))],
+    ['wrong items', { name: 'x', items: Array.from({ length: 64_000 }, () => ({ n: 'x' })) }],
+  ])('of 64,000 %s take less than two seconds', (_what, raw) => {
+    const startedAt = process.cpuUsage();
+    expect(listFaults(raw)).toHaveLength(100);
+    const { user, system } = process.cpuUsage(startedAt);
+    expect((user + system) / 1e6).toBeLessThan(2);
+  });
+});

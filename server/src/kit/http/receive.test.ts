@@ -1,0 +1,115 @@
+// Receiving bodies, over raw sockets: callers are checked before their body is read, and nobody sends more than allowed.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startWorld } from '../../../test/support/world.ts';
+
+const world = await startWorld({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '40' } });
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner);
+const token = await world.token(owner, workspace);
+const { port } = new URL(world.url);
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+async function open(): Promise<{ socket: Socket; received: () => string }> {
+  const socket = connect(Number(port), '127.0.0.1');
+  sockets.push(socket);
+  socket.on('error', () => {});
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += String(chunk);
+  });
+  await once(socket, 'connect');
+  return { socket, received: () => text };
+}
+
+const head = (path: string, ...headers: string[]) =>
+  [`POST ${path} HTTP/1.1`, 'Host: plinth', 'Content-Type: application/json', ...headers, '', ''].join('\r\n');
+
+const bearer = (text: string) => `Authorization: Bearer ${text}`;
+
+describe('a caller who is refused', () => {
+  it('is answered before they send their body', async () => {
+    const { socket, received } = await open();
+    socket.write(head('/api/apps', bearer('plp_unknown'), 'Content-Length: 1000000'));
+    await expect.poll(received).toContain('401 Unauthorized');
+    expect(received()).toContain('connection: close');
+  });
+
+  it('keeps the connection if the body has at most 64 KiB', async () => {
+    const { socket, received } = await open();
+    socket.write(`${head('/api/apps', bearer('plp_unknown'), 'Content-Length: 60000')}${'x'.repeat(60_000)}`);
+    await expect.poll(received).toContain('401 Unauthorized');
+    const body = JSON.stringify({ name: 'Second request' });
+    socket.write(`${head('/api/apps', bearer(token), `Content-Length: ${body.length}`)}${body}`);
+    await expect.poll(received).toContain('"name":"Second request"');
+  });
+
+  it('is cut off after 64 KiB of a body of unknown length', async () => {
+    const { socket, received } = await open();
+    socket.write(head('/api/apps', bearer('plp_unknown'), 'Transfer-Encoding: chunked'));
+    const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
+    let sent = 0;
+    for (; !socket.destroyed && sent < 640; sent += 1) {
+      socket.write(chunk);
+      await sleep(2);
+    }
+    expect(received()).toContain('401 Unauthorized');
+    expect(sent).toBeLessThan(640);
+  });
+});
+
+describe('a body', () => {
+  const post = (path: string, body: string, as?: string) => world.call('POST', path, { ...(as && { as }), body });
+
+  it('of a caller without a credential has at most 64 KiB', async () => {
+    const padded = JSON.stringify({ email: 'a@example.com', password: 'x'.repeat(70_000) });
+    expect(await post('/api/auth/sign-in', padded)).toMatchObject({
+      status: 413,
+      body: { code: 'payload_too_large', limit_bytes: 64 * 1024 },
+    });
+  });
+
+  it('that is declared too large is refused before anything else', async () => {
+    const { socket, received } = await open();
+    socket.write(head('/api/apps', bearer('plp_unknown'), 'Content-Length: 2000000'));
+    await expect.poll(received).toContain('413 Payload Too Large');
+  });
+
+  it('that grows too large while it is sent is refused', async () => {
+    const { socket, received } = await open();
+    socket.write(head('/api/apps', bearer(token), 'Transfer-Encoding: chunked'));
+    for (let n = 0; n < 70 && !socket.destroyed; n += 1) socket.write(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
+    await expect.poll(received).toContain('413 Payload Too Large');
+    expect(received()).toContain('"limit_bytes":1048576');
+  });
+
+  it('of a known caller is read whole, however it is cut into pieces', async () => {
+    const { socket, received } = await open();
+    const body = JSON.stringify({ name: 'In pieces' });
+    socket.write(head('/api/apps', bearer(token), `Content-Length: ${body.length}`));
+    for (const byte of body) {
+      socket.write(byte);
+      await sleep(1);
+    }
+    await expect.poll(received).toContain('"name":"In pieces"');
+  });
+});
+
+describe('an address', () => {
+  it('has at most so many connections, and gets new ones when it closes some', async () => {
+    const first = await Promise.all(Array.from({ length: 40 }, open));
+    const { socket } = await open();
+    await once(socket, 'close');
+    for (const each of first.slice(0, 5)) each.socket.destroy();
+    await sleep(100);
+    const { socket: later, received } = await open();
+    later.write('GET /healthz HTTP/1.1\r\nHost: plinth\r\n\r\n');
+    await expect.poll(received).toContain('200 OK');
+  });
+});
