@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 
-export const defaultBodyLimitBytes = 1024 * 1024;
+const defaultBodyLimitBytes = 1024 * 1024;
 /** Callers without a credential can't be held to account for what they send. */
 const anonymousBodyLimitBytes = 64 * 1024;
 
