@@ -1,6 +1,8 @@
 // Owns comparing the two ways to evaluate rules on random cases: in the process, and as SQL on a real PostgreSQL.
 import pg from 'pg';
 import type { Principal } from '../../src/core/auth/principal.ts';
+import { newStepBudget } from '../../src/features/entities/rules/budget.ts';
+import { newRuleChecks } from '../../src/features/entities/rules/checks.ts';
 import { decideCondition } from '../../src/features/entities/rules/decide.ts';
 import { evaluate } from '../../src/features/entities/rules/evaluate.ts';
 import { parseFieldRules } from '../../src/features/entities/rules/field-rules.ts';
@@ -161,7 +163,7 @@ function newRuleCase(random: Random): RandomCase {
   const principal = randomPrincipal(random);
   return {
     description: { rule: json, principal },
-    evaluate: (record) => evaluate(parsed, principal, record),
+    evaluate: (record) => evaluate(parsed, principal, record, newStepBudget()),
     compile: (sql) => [compileRule(parsed, principal, sql), compileRefusal(parsed, principal, sql)],
   };
 }
@@ -185,7 +187,7 @@ function newQueryCase(random: Random): RandomCase {
   const principal = randomPrincipal(random);
   return {
     description: { query: json, principal, fields: propertiesWithRules },
-    evaluate: (record) => matchesQuery(parsed, { principal, fieldRules }, record),
+    evaluate: (record) => matchesQuery(parsed, { fieldRules, checks: newRuleChecks('Task', principal) }, record),
     compile(sql) {
       const met = compileQuery(parsed, { principal, fieldRules }, sql);
       return [met, `(${met}) is not true`];

@@ -6,12 +6,11 @@ import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { evaluate } from '../rules/evaluate.ts';
 import { matchesQuery } from '../rules/query.ts';
 import { isScalar } from '../schemas/document.ts';
 import { digestValue } from '../schemas/keys.ts';
 import { newValidation, validateValue } from '../schemas/values.ts';
-import { type RecordInput, refuseIfNeverAllowed, ruleDenied } from './change.ts';
+import { isAllowed, type RecordInput, refuseIfNeverAllowed, ruleDenied } from './change.ts';
 import { createAll } from './create.ts';
 import { parseFilter } from './list-query.ts';
 import type { RecordAccess, StoredRecord } from './record.ts';
@@ -37,9 +36,9 @@ export function deleteRecords(
     throw new ValidationError([{ loc: ['body', 'query'], msg, type: 'value_error' }]);
   }
   refuseIfNeverAllowed(access, 'delete');
-  const { principal, entity } = access;
+  const { checks, entity } = access;
   const rule = entity.schema.rules.delete;
-  const context = { principal, fieldRules: entity.schema.fieldRules };
+  const context = { checks, fieldRules: entity.schema.fieldRules };
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       const ids = await listMatchingIds(db, access, rule, filter, maxDeleted + 1);
@@ -48,7 +47,7 @@ export function deleteRecords(
         const locked = await lockRecords(db, access, ids.slice(start, Math.min(start + batchSize, maxDeleted)));
         // A record may have changed between the query and the lock.
         const matching = locked.filter(
-          (record) => evaluate(rule, principal, record) === true && matchesQuery(filter, context, record),
+          (record) => isAllowed(access, record, 'delete') && matchesQuery(filter, context, record),
         );
         await trashLockedRecords(db, events, access, matching, now);
         deleted += matching.length;
@@ -81,9 +80,8 @@ export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess,
         loc: ['body', 'records', index],
         before: stored.get(digests[index] ?? ''),
       }));
-      const { rules } = access.entity.schema;
       const existing = items.filter((item): item is typeof item & { before: StoredRecord } => !!item.before);
-      if (existing.some(({ before }) => evaluate(rules.update, access.principal, before) !== true)) throw ruleDenied();
+      if (existing.some(({ before }) => !isAllowed(access, before, 'update'))) throw ruleDenied();
       const missing = items.filter(({ before }) => before === undefined);
       const updated = await updateLockedRecords(db, events, access, existing, now);
       const created =

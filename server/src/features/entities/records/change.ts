@@ -5,7 +5,6 @@ import { ValidationError } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import { decideRule } from '../rules/decide.ts';
-import { evaluate } from '../rules/evaluate.ts';
 import { findGoverningRules } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { isEqual } from '../rules/values.ts';
@@ -58,13 +57,13 @@ export function buildNewRecord({ principal }: RecordAccess, data: DataRecord['da
 
 /** Evaluates the create rule on the record as it would be stored, and the field rules of the fields that were sent. */
 export function refuseCreate(access: RecordAccess, record: DataRecord, input: RecordInput): void {
-  if (evaluate(access.entity.schema.rules.create, access.principal, record) !== true) throw ruleDenied();
+  if (!access.checks.allows(access.entity.schema.rules.create, 'create', record)) throw ruleDenied();
   refuseFields(access, 'create', record, input);
 }
 
 type RowOperation = 'update' | 'delete';
-const isAllowed = ({ entity, principal }: RecordAccess, record: DataRecord, operation: RowOperation): boolean =>
-  evaluate(entity.schema.rules[operation], principal, record) === true;
+export const isAllowed = ({ entity, checks }: RecordAccess, record: DataRecord, operation: RowOperation): boolean =>
+  checks.allows(entity.schema.rules[operation], operation, record);
 
 /** Whether the caller may know that the record exists. */
 export const mayKnowOf = (access: RecordAccess, record: DataRecord | undefined, operation: RowOperation): boolean =>
@@ -103,7 +102,7 @@ export function mergeData(
 export function refuseUpdate(access: RecordAccess, before: DataRecord, after: DataRecord, input: RecordInput): void {
   refuseFields(access, 'update', before, input);
   const { update_check } = access.entity.schema.rules;
-  if (update_check !== 'missing' && evaluate(update_check, access.principal, after) !== true) throw ruleDenied();
+  if (update_check !== 'missing' && !access.checks.allows(update_check, 'update_check', after)) throw ruleDenied();
 }
 
 /** Checks every declared field that was sent, even if its value is the same. One refused field refuses the write. */
@@ -114,12 +113,12 @@ function refuseFields(
   input: RecordInput,
 ): void {
   const { schema } = access.entity;
-  if (schema.fieldRules.length === 0) return;
+  if (schema.fieldRules[operation].inner.size === 0) return;
   const refused = Object.keys(input).filter(
     (name) =>
       schema.fields.has(name) &&
       findGoverningRules(schema.fieldRules, [name], operation).some(
-        (rule) => evaluate(rule, access.principal, record) !== true,
+        (rule) => !access.checks.allows(rule, operation, record),
       ),
   );
   if (refused.length === 0) return;

@@ -1,18 +1,22 @@
 // Owns presenting a record to a caller, without what they may not read, and building the event of a change.
-import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess, AppRow, DataAccess } from '../../../core/auth/proofs.ts';
 import type { EventWriter, RecordEvent } from '../../../events.ts';
 import type { EventRow } from '../../../kit/background/events/event-bus.ts';
-import { evaluate } from '../rules/evaluate.ts';
-import type { FieldRules } from '../rules/field-rules.ts';
+import { newRuleChecks, type RuleChecks } from '../rules/checks.ts';
+import type { FieldRuleTree } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { pickDeclaredFields } from '../schemas/declared-fields.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 
-/** Access to the records of an entity, within what its rules allow the principal. */
-export type RecordAccess = DataAccess & { readonly entity: Entity };
+/** Access to the records of an entity, within what its rules allow the principal. Made anew for each request. */
+export type RecordAccess = DataAccess & { readonly entity: Entity; readonly checks: RuleChecks };
 /** Access to the records of an entity as a builder of the app. Rules do not apply. */
 export type BuilderAccess = AppAccess & { readonly entity: Entity };
+
+/** Starts the checks of a request: its step budget, and what it has decided so far. */
+export const withRuleChecks = <Access extends DataAccess & { readonly entity: Entity }>(
+  access: Access,
+): Access & RecordAccess => ({ ...access, checks: newRuleChecks(access.entity.name, access.principal) });
 
 /** A record as it was read from the database. */
 export interface StoredRecord extends DataRecord {
@@ -39,13 +43,10 @@ export const presentWholeRecord = (
 
 /** A record that the caller may read, without the fields that they may not read. */
 export function presentRecord(access: RecordAccess, record: DataRecord): PresentedRecord {
-  const { fieldRules } = access.entity.schema;
   const whole = presentWholeRecord(access, record);
-  if (fieldRules.length === 0) return whole;
-  const context: RedactionContext = { fieldRules, principal: access.principal, record };
-  for (const name of new Set(fieldRules.map(({ names }) => names[0] as string))) {
+  for (const [name, rules] of access.entity.schema.fieldRules.read.inner) {
     if (!Object.hasOwn(whole, name)) continue;
-    const redacted = redactValue(whole[name], [name], true, context);
+    const redacted = redactValue(whole[name], rules, true, access.checks, record);
     if (redacted === undefined) delete whole[name];
     else whole[name] = redacted;
   }
@@ -64,47 +65,51 @@ export function presentWrittenRecord(
   return { ...presentAutomaticFields(access.app, record), ...Object.fromEntries(sent) };
 }
 
-export const mayRead = ({ entity, principal }: RecordAccess, record: DataRecord): boolean =>
-  evaluate(entity.schema.rules.read, principal, record) === true;
+export const mayRead = ({ entity, checks }: RecordAccess, record: DataRecord): boolean =>
+  checks.allows(entity.schema.rules.read, 'read', record);
 
 const presentDeclaredFields = ({ schema }: Entity, { data }: DataRecord): Record<string, unknown> =>
   pickDeclaredFields(schema.fields, data);
 
-interface RedactionContext {
-  readonly fieldRules: FieldRules;
-  readonly principal: Principal;
-  readonly record: DataRecord;
-}
-
 /** The value without the parts that the principal may not read; undefined if nothing remains. */
-function redactValue(value: unknown, names: readonly string[], inherited: boolean, context: RedactionContext): unknown {
-  const { fieldRules, principal, record } = context;
-  const governing = fieldRules.filter(({ names: of, rules }) => rules.read !== 'missing' && startsWith(of, names));
-  const own = governing.filter((each) => each.names.length === names.length);
+function redactValue(
+  value: unknown,
+  tree: FieldRuleTree,
+  inherited: boolean,
+  checks: RuleChecks,
+  record: DataRecord,
+): unknown {
   const isReadable =
-    own.length === 0 ? inherited : own.every(({ rules }) => evaluate(rules.read, principal, record) === true);
-  const hasInnerRules = own.length < governing.length;
-  if (!hasInnerRules || typeof value !== 'object' || value === null) return isReadable ? value : undefined;
-  const redacted = redactInside(value, names, isReadable, context);
+    tree.rules.length === 0 ? inherited : tree.rules.every((rule) => checks.allows(rule, 'read', record));
+  if (tree.inner.size === 0 || typeof value !== 'object' || value === null) return isReadable ? value : undefined;
+  const redacted = redactInside(value, tree, isReadable, checks, record);
   return isReadable || Array.isArray(redacted) || Object.keys(redacted).length > 0 ? redacted : undefined;
 }
 
-/** Redacts each item of an array, or each field of an object. Arrays add nothing to the path. */
-function redactInside(value: object, names: readonly string[], isReadable: boolean, context: RedactionContext): object {
+/** Redacts each item of an array, or each field of an object. The items of an array have the rules of the array. */
+function redactInside(
+  value: object,
+  tree: FieldRuleTree,
+  isReadable: boolean,
+  checks: RuleChecks,
+  record: DataRecord,
+): object {
   if (Array.isArray(value))
     return value.flatMap((item) => {
-      if (typeof item === 'object' && item !== null) return [redactInside(item, names, isReadable, context)];
+      if (typeof item === 'object' && item !== null) return [redactInside(item, tree, isReadable, checks, record)];
       return isReadable ? [item] : [];
     });
+  const redactField = (name: string, inner: unknown): unknown => {
+    const rules = tree.inner.get(name);
+    if (rules === undefined) return isReadable ? inner : undefined;
+    return redactValue(inner, rules, isReadable, checks, record);
+  };
   return Object.fromEntries(
     Object.entries(value)
-      .map(([name, inner]) => [name, redactValue(inner, [...names, name], isReadable, context)] as const)
+      .map(([name, inner]) => [name, redactField(name, inner)] as const)
       .filter(([, inner]) => inner !== undefined),
   );
 }
-
-const startsWith = (names: readonly string[], start: readonly string[]): boolean =>
-  names.length >= start.length && start.every((name, at) => names[at] === name);
 
 const maxEventBytes = 200 * 1024;
 

@@ -26,6 +26,7 @@ import type { AppScope } from '../schemas/store.ts';
 import { deleteRecords, upsertRecords } from './bulk.ts';
 import { createRecord, createRecords } from './create.ts';
 import { countRecords, getRecord, listRecords } from './list.ts';
+import { withRuleChecks } from './record.ts';
 import type { PrefetchedRecord } from './store/records.ts';
 import { deleteRecord, purgeRecord, restoreRecord } from './trash.ts';
 import { updateRecord, updateRecords } from './update.ts';
@@ -49,6 +50,7 @@ const maxBulkBytes = 10 * 1024 * 1024;
 const recordNotFound = { status: 404, code: 'record_not_found' } as const;
 const ruleDenied = { status: 403, code: 'rule_denied' } as const;
 const fieldRuleDenied = { status: 403, code: 'field_rule_denied' } as const;
+const ruleTooExpensive = { status: 409, code: 'rule_too_expensive' } as const;
 const uniqueConflict = { status: 409, code: 'unique_conflict' } as const;
 
 /** The record comes with the lookup of the request, which saves a query in operations that begin by reading it. */
@@ -86,8 +88,8 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     limit: listLimit,
     query: ListRecordsQuery,
     answers: { 200: items(EntityRecord) },
-    refusals: [cursorRefusal],
-    handle: ({ db, access, query, now }) => listRecords(db, access, cursors, query, now),
+    refusals: [cursorRefusal, ruleTooExpensive],
+    handle: ({ db, access, query, now }) => listRecords(db, withRuleChecks(access), cursors, query, now),
   }),
   route({
     name: 'countRecords',
@@ -99,7 +101,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     limit: listLimit,
     query: CountRecordsQuery,
     answers: { 200: RecordCount },
-    handle: ({ db, access, query }) => countRecords(db, access, query),
+    handle: ({ db, access, query }) => countRecords(db, withRuleChecks(access), query),
   }),
   route({
     name: 'getRecord',
@@ -110,8 +112,8 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     access: entityGuard(recordGuard(), findEntity),
     limit: perCallerAndApp(300),
     answers: { 200: EntityRecord },
-    refusals: [recordNotFound],
-    handle: ({ db, access, params }) => getRecord(db, access, params.entity_id),
+    refusals: [recordNotFound, ruleTooExpensive],
+    handle: ({ db, access, params }) => getRecord(db, withRuleChecks(access), params.entity_id),
   }),
 ];
 
@@ -128,8 +130,8 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     body: RecordBody,
     audits,
     answers: { 200: EntityRecord },
-    refusals: [ruleDenied, fieldRuleDenied, uniqueConflict],
-    handle: ({ db, access, body, now }) => createRecord(db, events, access, body, now),
+    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
+    handle: ({ db, access, body, now }) => createRecord(db, events, withRuleChecks(access), body, now),
   }),
   route({
     name: 'createRecords',
@@ -144,8 +146,8 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     bodyLimitBytes: maxBulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
-    refusals: [ruleDenied, fieldRuleDenied, uniqueConflict],
-    handle: ({ db, access, body, now }) => createRecords(db, events, access, body, now),
+    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
+    handle: ({ db, access, body, now }) => createRecords(db, events, withRuleChecks(access), body, now),
   }),
   route({
     name: 'updateRecord',
@@ -160,8 +162,9 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     body: RecordBody,
     audits,
     answers: { 200: EntityRecord },
-    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, uniqueConflict],
-    handle: ({ db, access, params, body, now }) => updateRecord(db, events, access, params.entity_id, body, now),
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
+    handle: ({ db, access, params, body, now }) =>
+      updateRecord(db, events, withRuleChecks(access), params.entity_id, body, now),
   }),
   route({
     name: 'updateRecords',
@@ -175,8 +178,8 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     bodyLimitBytes: maxBulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
-    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, uniqueConflict],
-    handle: ({ db, access, body, now }) => updateRecords(db, events, access, body, now),
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
+    handle: ({ db, access, body, now }) => updateRecords(db, events, withRuleChecks(access), body, now),
   }),
   route({
     name: 'upsertRecords',
@@ -191,8 +194,14 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     bodyLimitBytes: maxBulkBytes,
     audits,
     answers: { 200: RecordsUpserted },
-    refusals: [ruleDenied, fieldRuleDenied, uniqueConflict, { status: 409, code: 'upsert_key_ambiguous' }],
-    handle: ({ db, access, body, now }) => upsertRecords(db, events, access, body, now),
+    refusals: [
+      ruleDenied,
+      fieldRuleDenied,
+      ruleTooExpensive,
+      uniqueConflict,
+      { status: 409, code: 'upsert_key_ambiguous' },
+    ],
+    handle: ({ db, access, body, now }) => upsertRecords(db, events, withRuleChecks(access), body, now),
   }),
 ];
 
@@ -207,8 +216,8 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     limit: perCallerAndApp(100, 30),
     audits,
     answers: { 200: Success },
-    refusals: [recordNotFound, ruleDenied],
-    handle: ({ db, access, params, now }) => deleteRecord(db, events, access, params.entity_id, now),
+    refusals: [recordNotFound, ruleDenied, ruleTooExpensive],
+    handle: ({ db, access, params, now }) => deleteRecord(db, events, withRuleChecks(access), params.entity_id, now),
   }),
   route({
     name: 'deleteRecords',
@@ -222,8 +231,8 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     body: DeleteRecordsBody,
     audits,
     answers: { 200: RecordsDeleted },
-    refusals: [ruleDenied],
-    handle: ({ db, access, body, now }) => deleteRecords(db, events, access, body, now),
+    refusals: [ruleDenied, ruleTooExpensive],
+    handle: ({ db, access, body, now }) => deleteRecords(db, events, withRuleChecks(access), body, now),
   }),
   route({
     name: 'restoreRecord',

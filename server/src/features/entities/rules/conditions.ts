@@ -2,8 +2,8 @@
 // operators and values are allowed: that of rules (grammar.ts) or that of queries (query.ts).
 import { parseAttribute } from './operand.ts';
 import { findElementProperties, findProperty, type SchemaProperties } from './properties.ts';
-import type { Comparator, Condition, Operand, Path, Test } from './rule.ts';
-import { isObject } from './values.ts';
+import type { Comparator, Condition, Operand, OperandList, Path, Test } from './rule.ts';
+import { isObject, isScalarValue } from './values.ts';
 
 export type Loc = readonly (string | number)[];
 
@@ -200,8 +200,18 @@ function parseOperand(state: ParseState, json: unknown, loc: Loc): Operand | und
   return typeof operand === 'string' ? addFault(state, loc, 'value', operand) : operand;
 }
 
-const parseOperands = (state: ParseState, json: unknown, loc: Loc) =>
-  parseList(state, json, loc, state.dialect.maxListItems, (each, at) => parseOperand(state, each, [...loc, at]));
+function parseOperands(state: ParseState, json: unknown, loc: Loc): OperandList | undefined {
+  const { maxListItems } = state.dialect;
+  const operands = parseList(state, json, loc, maxListItems, (each, at) => parseOperand(state, each, [...loc, at]));
+  if (operands === undefined) return undefined;
+  const scalars = new Set<unknown>();
+  const others: Operand[] = [];
+  for (const operand of operands) {
+    if (operand.kind === 'value' && isScalarValue(operand.value)) scalars.add(operand.value);
+    else others.push(operand);
+  }
+  return { scalars, others };
+}
 
 function parseList<T>(
   state: ParseState,

@@ -106,13 +106,14 @@ function decideTest(path: Path, test: Test, principal: SignedIn | undefined, ver
     }
     case 'in':
     case 'all': {
-      const values = test.operands
-        .map((operand) => resolveOperand(operand, principal))
-        .filter((value) => value !== undefined);
+      const { scalars, others } = test.operands;
+      const resolved = others.map((operand) => resolveOperand(operand, principal));
+      const known = resolved.filter((value) => value !== undefined);
+      const values = [...scalars, ...known];
       // `in` is true if one known value matches, and false only if all are known and none matches. `all` is the reverse.
       // Lists of operands are never empty: the parser refuses them.
       const needsAllKnown = verdict === (test.op === 'all');
-      const isPossible = needsAllKnown ? values.length === test.operands.length : values.length > 0;
+      const isPossible = needsAllKnown ? known.length === others.length : values.length > 0;
       return isPossible && toFilter({ op: test.op, values });
     }
     case 'gt':

@@ -1,6 +1,7 @@
 // Tests of the semantics of rules (docs/api/rules.md), one describe per section.
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../core/auth/principal.ts';
+import { newStepBudget } from './budget.ts';
 import { evaluate } from './evaluate.ts';
 import { parseRule } from './grammar.ts';
 import type { DataRecord, Verdict } from './rule.ts';
@@ -30,7 +31,7 @@ const fields = { f: { type: 'object' }, g: { type: 'object' } };
 function verdict(json: unknown, data: DataRecord['data'] = {}, principal = ann): Verdict {
   const parsed = parseRule(json, [], fields);
   if ('faults' in parsed) throw new Error(JSON.stringify(parsed.faults));
-  return evaluate(parsed.rule, principal, record(data));
+  return evaluate(parsed.rule, principal, record(data), newStepBudget());
 }
 
 const met = (test: unknown, f?: unknown) => verdict({ 'data.f': test }, f === undefined ? {} : { f });

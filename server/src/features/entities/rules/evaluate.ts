@@ -1,16 +1,17 @@
 // Owns evaluating rules and queries on one record in the process, in three-valued logic. The SQL that sql.ts writes must
 // agree with it, which agreement.test.ts checks on random cases.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
+import { countTextSteps, type StepBudget, spendSteps } from './budget.ts';
 import { readAttribute, resolveOperand } from './operand.ts';
 import type { Comparator, Condition, DataRecord, Path, Rule, Test, UserCondition, Verdict } from './rule.ts';
-import { compareCodePoints, equalsOrContains, findValue, isObject } from './values.ts';
+import { compareCodePoints, equalsOrContains, findValue, includesAll, isObject, isOneOf } from './values.ts';
 
-/** The rule's verdict on a record for a principal. Only true allows. */
-export function evaluate(rule: Rule, principal: Principal, record: DataRecord): Verdict {
+/** The rule's verdict on a record for a principal. Only true allows. Throws StepBudgetExceeded. */
+export function evaluate(rule: Rule, principal: Principal, record: DataRecord, budget: StepBudget): Verdict {
   if (rule === 'everyone') return true;
   if (rule === 'nobody' || principal.kind === 'anonymous') return false;
   if (rule === 'missing') return true;
-  return evaluateCondition(rule, { principal, record, data: record.data });
+  return evaluateCondition(rule, { principal, record, data: record.data, budget });
 }
 
 export interface EvaluationContext {
@@ -19,11 +20,13 @@ export interface EvaluationContext {
   readonly record: DataRecord;
   /** The record's data; inside `$elemMatch`, the element. */
   readonly data: Readonly<Record<string, unknown>>;
+  readonly budget: StepBudget;
   /** Whether the principal may read the value at a path. One that they may not read is treated as missing. */
   readonly isVisible?: (names: readonly string[]) => boolean;
 }
 
 export function evaluateCondition(condition: Condition, context: EvaluationContext): Verdict {
+  spendSteps(context.budget, 1);
   switch (condition.kind) {
     case 'and':
       return evaluateAnd(condition.parts, context);
@@ -32,7 +35,7 @@ export function evaluateCondition(condition: Condition, context: EvaluationConte
     case 'nor':
       return negate(evaluateOr(condition.parts, context));
     case 'user':
-      return evaluateUserCondition(condition, context.principal);
+      return evaluateUserCondition(condition, context.principal, context.budget);
     case 'field':
       return evaluateTest(condition.test, readValue(condition.path, context), context);
   }
@@ -67,33 +70,40 @@ function readValue(path: Path, context: EvaluationContext): unknown {
     : undefined;
 }
 
-export function evaluateUserCondition({ attribute, operand }: UserCondition, principal: SignedIn | undefined): Verdict {
+export function evaluateUserCondition(
+  { attribute, operand }: UserCondition,
+  principal: SignedIn | undefined,
+  budget?: StepBudget,
+): Verdict {
   const value = readAttribute(principal, attribute);
-  const wanted = resolveOperand(operand, principal);
-  return value === undefined || wanted === undefined ? null : equalsOrContains(value, wanted);
+  const wanted = resolveOperand(operand, principal, budget);
+  return value === undefined || wanted === undefined ? null : equalsOrContains(value, wanted, budget);
 }
 
 function evaluateTest(test: Test, value: unknown, context: EvaluationContext): Verdict {
+  const { principal, budget } = context;
   switch (test.op) {
     case 'eq': {
-      const wanted = resolveOperand(test.operand, context.principal);
-      return wanted === undefined ? null : equalsOrContains(value, wanted);
+      const wanted = resolveOperand(test.operand, principal, budget);
+      return wanted === undefined ? null : equalsOrContains(value, wanted, budget);
     }
     case 'in': {
+      if (isOneOf(value, test.operands.scalars, budget)) return true;
       let verdict: Verdict = false;
-      for (const operand of test.operands) {
-        const wanted = resolveOperand(operand, context.principal);
+      for (const operand of test.operands.others) {
+        const wanted = resolveOperand(operand, principal, budget);
         if (wanted === undefined) verdict = null;
-        else if (equalsOrContains(value, wanted)) return true;
+        else if (equalsOrContains(value, wanted, budget)) return true;
       }
       return verdict;
     }
     case 'all': {
+      if (!includesAll(value, test.operands.scalars, budget)) return false;
       let verdict: Verdict = true;
-      for (const operand of test.operands) {
-        const wanted = resolveOperand(operand, context.principal);
+      for (const operand of test.operands.others) {
+        const wanted = resolveOperand(operand, principal, budget);
         if (wanted === undefined) verdict = null;
-        else if (!equalsOrContains(value, wanted)) return false;
+        else if (!equalsOrContains(value, wanted, budget)) return false;
       }
       return verdict;
     }
@@ -104,21 +114,26 @@ function evaluateTest(test: Test, value: unknown, context: EvaluationContext): V
     case 'some':
       return evaluateElemMatch(test.condition, value, context);
     case 'contains':
-      return typeof value === 'string' && value.toLowerCase().includes(test.text.toLowerCase());
+      if (typeof value !== 'string') return false;
+      spendSteps(budget, countTextSteps(value.length));
+      return value.toLowerCase().includes(test.text.toLowerCase());
     case 'startsWith':
+      spendSteps(budget, countTextSteps(test.text.length));
       return typeof value === 'string' && value.startsWith(test.text);
     default: {
-      const wanted = resolveOperand(test.operand, context.principal);
-      return wanted === undefined ? null : isComparisonMet(test.op, value, wanted);
+      const wanted = resolveOperand(test.operand, principal, budget);
+      return wanted === undefined ? null : isComparisonMet(test.op, value, wanted, budget);
     }
   }
 }
 
-function evaluateElemMatch(condition: Condition, value: unknown, { principal, record }: EvaluationContext): Verdict {
+function evaluateElemMatch(condition: Condition, value: unknown, context: EvaluationContext): Verdict {
   if (!Array.isArray(value)) return false;
+  const { principal, record, budget } = context;
+  spendSteps(budget, value.length);
   let verdict: Verdict = false;
   for (const data of value) {
-    const each = isObject(data) && evaluateCondition(condition, { principal, record, data });
+    const each = isObject(data) && evaluateCondition(condition, { principal, record, data, budget });
     if (each === true) return true;
     if (each === null) verdict = null;
   }
@@ -126,12 +141,12 @@ function evaluateElemMatch(condition: Condition, value: unknown, { principal, re
 }
 
 // Only two numbers or two strings have an order. For any other pair all four comparisons are false.
-function isComparisonMet(op: Comparator, value: unknown, wanted: unknown): boolean {
+function isComparisonMet(op: Comparator, value: unknown, wanted: unknown, budget: StepBudget): boolean {
   const order =
     typeof value === 'number' && typeof wanted === 'number'
       ? value - wanted
       : typeof value === 'string' && typeof wanted === 'string'
-        ? compareCodePoints(value, wanted)
+        ? compareCodePoints(value, wanted, budget)
         : undefined;
   if (order === undefined) return false;
   if (op === 'gt') return order > 0;

@@ -4,13 +4,24 @@ import { type Parsed, parseRules, type Rules } from './grammar.ts';
 import type { SchemaProperties, SchemaProperty } from './properties.ts';
 import type { Rule } from './rule.ts';
 
-/** The fields that have rules, by their path. Arrays add nothing to a path: `lines.sku` is a property of each element. */
-export type FieldRules = readonly { readonly names: readonly string[]; readonly rules: Rules }[];
+type FieldOperation = 'create' | 'read' | 'update';
+
+/** The fields that have rules, for each operation. */
+export type FieldRules = Readonly<Record<FieldOperation, FieldRuleTree>>;
+
+/**
+ * The rules of one field, and the fields inside it that have rules. Arrays add nothing to a path: `lines.sku` is a property
+ * of each element, and a rule of `items` is one of the array itself.
+ */
+export interface FieldRuleTree {
+  readonly rules: readonly Rule[];
+  readonly inner: ReadonlyMap<string, FieldRuleTree>;
+}
 
 /** `properties` are those at `loc`. Field rules may name any field of the schema. */
 export function parseFieldRules(properties: SchemaProperties, loc: Loc): Parsed<{ readonly fieldRules: FieldRules }> {
   const faults: Fault[] = [];
-  const fieldRules: { names: readonly string[]; rules: Rules }[] = [];
+  const found: { names: readonly string[]; rules: Rules }[] = [];
   const walk = (inside: SchemaProperties, names: readonly string[], at: Loc) => {
     for (const [name, field] of Object.entries(inside)) visit(field, [...names, name], [...at, name]);
   };
@@ -18,14 +29,44 @@ export function parseFieldRules(properties: SchemaProperties, loc: Loc): Parsed<
     if (field.rls !== undefined) {
       const parsed = parseRules(field.rls, [...at, 'rls'], properties, 'field');
       if ('faults' in parsed) faults.push(...parsed.faults);
-      else fieldRules.push({ names, rules: parsed.rules });
+      else found.push({ names, rules: parsed.rules });
     }
     if (field.properties !== undefined) walk(field.properties, names, [...at, 'properties']);
     if (field.items !== undefined) visit(field.items, names, [...at, 'items']);
   };
   walk(properties, [], loc);
-  return faults.length > 0 ? { faults } : { fieldRules };
+  return faults.length > 0 ? { faults } : { fieldRules: buildFieldRules(found) };
 }
+
+const buildFieldRules = (found: readonly { names: readonly string[]; rules: Rules }[]): FieldRules => {
+  const buildTree = (operation: FieldOperation) => {
+    const root = newNode();
+    for (const { names, rules } of found) {
+      if (rules[operation] !== 'missing') findOrAddNode(root, names).rules.push(rules[operation]);
+    }
+    return root;
+  };
+  return { create: buildTree('create'), read: buildTree('read'), update: buildTree('update') };
+};
+
+interface Node extends FieldRuleTree {
+  readonly rules: Rule[];
+  readonly inner: Map<string, Node>;
+}
+
+const newNode = (): Node => ({ rules: [], inner: new Map() });
+
+function findOrAddNode(root: Node, names: readonly string[]): Node {
+  let node = root;
+  for (const name of names) {
+    const inner = node.inner.get(name) ?? newNode();
+    node.inner.set(name, inner);
+    node = inner;
+  }
+  return node;
+}
+
+export const noFieldRules: FieldRules = buildFieldRules([]);
 
 /**
  * The rules that must all allow the whole value at a path: the rule of the field itself or of its closest ancestor that
@@ -35,21 +76,18 @@ export function parseFieldRules(properties: SchemaProperties, loc: Loc): Parsed<
 export function findGoverningRules(
   fieldRules: FieldRules,
   names: readonly string[],
-  operation: 'create' | 'read' | 'update',
+  operation: FieldOperation,
 ): readonly Rule[] {
-  let closest: { readonly length: number; readonly rules: Rule[] } = { length: 0, rules: [] };
-  const inner: Rule[] = [];
-  for (const { names: ruled, rules } of fieldRules) {
-    const rule = rules[operation];
-    if (rule === 'missing' || !sharesPrefix(ruled, names)) continue;
-    if (ruled.length > names.length) inner.push(rule);
-    else if (ruled.length > closest.length) closest = { length: ruled.length, rules: [rule] };
-    else if (ruled.length === closest.length) closest.rules.push(rule);
+  let tree = fieldRules[operation];
+  let closest: readonly Rule[] = [];
+  for (const name of names) {
+    const inner = tree.inner.get(name);
+    if (inner === undefined) return closest;
+    if (inner.rules.length > 0) closest = inner.rules;
+    tree = inner;
   }
-  return [...closest.rules, ...inner];
+  return [...closest, ...listInnerRules(tree)];
 }
 
-const sharesPrefix = (a: readonly string[], b: readonly string[]): boolean => {
-  for (let at = 0; at < Math.min(a.length, b.length); at += 1) if (a[at] !== b[at]) return false;
-  return true;
-};
+const listInnerRules = ({ inner }: FieldRuleTree): readonly Rule[] =>
+  [...inner.values()].flatMap((tree) => [...tree.rules, ...listInnerRules(tree)]);

@@ -1,9 +1,12 @@
 // Owns operands, the values that a rule compares with: plain values, and templates that insert the principal's attributes.
 import type { SignedIn } from '../../../core/auth/principal.ts';
 import { isStorableText } from '../../../kit/text.ts';
+import { countTextSteps, type StepBudget, spendSteps } from './budget.ts';
 import type { Attribute, Operand } from './rule.ts';
 
 const templatePattern = /\{\{user\.(id|email|full_name|role|data\.[A-Za-z_]\w{0,63})\}\}/;
+
+const maxTemplates = 10;
 
 /** Returns a message if the value is not a valid operand. */
 export function parseOperand(json: unknown): Operand | string {
@@ -23,6 +26,7 @@ function parseTemplate(text: string): Operand | string {
     return 'a template is one of {{user.id}}, {{user.email}}, {{user.full_name}}, {{user.role}}, {{user.data.<name>}}';
   }
   if (parts.length === 1) return { kind: 'value', value: text };
+  if (parts.length > 2 * maxTemplates + 1) return `at most ${maxTemplates} templates in one text`;
   const pieces = parts.map((part, at) => (at % 2 === 0 ? part : toAttribute(part))).filter((piece) => piece !== '');
   const [only] = pieces;
   if (pieces.length === 1 && typeof only === 'object') return { kind: 'attribute', attribute: only };
@@ -54,7 +58,7 @@ export function readAttribute(principal: SignedIn | undefined, attribute: Attrib
 }
 
 /** The operand's value for this principal. Returns undefined (unknown) if an attribute is unknown. */
-export function resolveOperand(operand: Operand, principal: SignedIn | undefined): unknown {
+export function resolveOperand(operand: Operand, principal: SignedIn | undefined, budget?: StepBudget): unknown {
   if (operand.kind === 'value') return operand.value;
   if (operand.kind === 'attribute') return readAttribute(principal, operand.attribute);
   let text = '';
@@ -63,5 +67,6 @@ export function resolveOperand(operand: Operand, principal: SignedIn | undefined
     if (value === undefined) return undefined;
     text += typeof value === 'string' ? value : JSON.stringify(value);
   }
+  spendSteps(budget, countTextSteps(text.length));
   return text;
 }

@@ -1,6 +1,7 @@
 // Tests of the query language (docs/api/entities.md#query-language): every operator, every limit, and hidden fields.
 import { describe, expect, it } from 'vitest';
 import type { Principal } from '../../../core/auth/principal.ts';
+import { newRuleChecks } from './checks.ts';
 import { findGoverningRules, parseFieldRules } from './field-rules.ts';
 import type { SchemaProperties } from './properties.ts';
 import { matchesQuery, parseQuery } from './query.ts';
@@ -48,7 +49,11 @@ function isMatch(
   const query = parseQuery(json, [], ruled);
   const rules = parseFieldRules(ruled, []);
   if ('faults' in query || 'faults' in rules) throw new Error(JSON.stringify([query, rules]));
-  return matchesQuery(query.query, { principal, fieldRules: rules.fieldRules }, record(data));
+  return matchesQuery(
+    query.query,
+    { fieldRules: rules.fieldRules, checks: newRuleChecks('Task', principal) },
+    record(data),
+  );
 }
 
 describe('a query matches', () => {

@@ -2,9 +2,11 @@
 // field that the principal may not read in a record is missing in that record.
 import type { Principal } from '../../../core/auth/principal.ts';
 import { isStorableText } from '../../../kit/text.ts';
+import { spendSteps } from './budget.ts';
+import type { RuleChecks } from './checks.ts';
 import { type Dialect, type Loc, parseCondition } from './conditions.ts';
 import { decideCondition, decideRule } from './decide.ts';
-import { evaluate, evaluateCondition } from './evaluate.ts';
+import { evaluateCondition } from './evaluate.ts';
 import { type FieldRules, findGoverningRules } from './field-rules.ts';
 import type { Parsed } from './grammar.ts';
 import { findColumn, parseNames, type SchemaProperties } from './properties.ts';
@@ -76,10 +78,22 @@ export interface QueryContext {
   readonly fieldRules: FieldRules;
 }
 
-export function matchesQuery(query: Condition, { principal, fieldRules }: QueryContext, record: DataRecord): boolean {
-  const isVisible = (names: readonly string[]) =>
-    findGoverningRules(fieldRules, names, 'read').every((rule) => evaluate(rule, principal, record) === true);
-  return evaluateCondition(query, { principal: undefined, record, data: record.data, isVisible }) === true;
+/** The rules that a query is evaluated under in the process. */
+export interface MatchContext {
+  readonly fieldRules: FieldRules;
+  readonly checks: RuleChecks;
+}
+
+/** Whether the record matches. Only deleteRecords matches records in the process; lists do it in SQL. */
+export function matchesQuery(query: Condition, { fieldRules, checks }: MatchContext, record: DataRecord): boolean {
+  return checks.withinBudget('delete', (budget) => {
+    const isVisible = (names: readonly string[]) => {
+      const rules = findGoverningRules(fieldRules, names, 'read');
+      spendSteps(budget, rules.length);
+      return rules.every((rule) => checks.allows(rule, 'read', record));
+    };
+    return evaluateCondition(query, { principal: undefined, record, data: record.data, budget, isVisible }) === true;
+  });
 }
 
 export const compileQuery = (query: Condition, context: QueryContext, params: SqlParameters): string =>

@@ -31,7 +31,7 @@ export interface UserCondition {
 /** `$ne`, `$nin`, `$exists: false` and `$not` are parsed to a `nor` of the opposite test. */
 export type Test =
   | { readonly op: 'eq' | Comparator; readonly operand: Operand }
-  | { readonly op: 'in' | 'all'; readonly operands: readonly Operand[] }
+  | { readonly op: 'in' | 'all'; readonly operands: OperandList }
   | { readonly op: 'exists' }
   | { readonly op: 'size'; readonly length: number }
   | { readonly op: 'some'; readonly condition: Condition }
@@ -50,6 +50,13 @@ export type Path = { readonly column: Column } | { readonly column?: never; read
 export type Attribute =
   | { readonly builtIn: 'id' | 'email' | 'full_name' | 'role' }
   | { readonly builtIn?: never; readonly name: string };
+
+/** The operands of a list. Scalars are a set, in which a value is found without comparing it with each of them. */
+export interface OperandList {
+  readonly scalars: ReadonlySet<unknown>;
+  /** Templates and, in queries, arrays and objects. */
+  readonly others: readonly Operand[];
+}
 
 /** What a test compares with: a value, an attribute, or text with attributes in it (`"x-{{user.id}}"`). */
 export type Operand =

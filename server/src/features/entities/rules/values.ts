@@ -1,28 +1,52 @@
-// Owns comparing JSON values: equality by value, order by code points.
+// Owns comparing JSON values: equality by value, order by code points. With a budget, comparing counts its steps.
+import { countTextSteps, type StepBudget, spendSteps } from './budget.ts';
 
 /** -0 equals 0. The order of an object's names does not matter. */
-export function isEqual(a: unknown, b: unknown): boolean {
+export function isEqual(a: unknown, b: unknown, budget?: StepBudget): boolean {
+  spendSteps(budget, countEqualitySteps(b));
   if (a === b) return true;
   if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((each, at) => isEqual(each, b[at]));
+    return Array.isArray(b) && a.length === b.length && a.every((each, at) => isEqual(each, b[at], budget));
   }
   if (!isObject(a) || !isObject(b)) return false;
   const names = Object.keys(a);
+  spendSteps(budget, names.length);
   if (names.length !== Object.keys(b).length) return false;
-  return names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name]));
+  return names.every((name) => Object.hasOwn(b, name) && isEqual(a[name], b[name], budget));
 }
 
+const countEqualitySteps = (wanted: unknown): number =>
+  typeof wanted === 'string' ? countTextSteps(wanted.length) : 1;
+
 /** Whether the value, or an element if it is an array, is the wanted one. A missing value counts as null. */
-export function equalsOrContains(value: unknown, wanted: unknown): boolean {
-  if (isEqual(value ?? null, wanted)) return true;
-  if (!Array.isArray(value)) return false;
-  for (const element of value) if (isEqual(element, wanted)) return true;
+export function equalsOrContains(value: unknown, wanted: unknown, budget?: StepBudget): boolean {
+  if (!Array.isArray(value)) return isEqual(value ?? null, wanted, budget);
+  if (!isScalarValue(wanted)) {
+    return isEqual(value, wanted, budget) || value.some((element) => isEqual(element, wanted, budget));
+  }
+  // `includes` looks at eight elements in the time of one step.
+  spendSteps(budget, (1 + (value.length >> 3)) * countEqualitySteps(wanted));
+  return value.includes(wanted);
+}
+
+/** Whether the value, or an element if it is an array, is one of the scalars. */
+export function isOneOf(value: unknown, scalars: ReadonlySet<unknown>, budget: StepBudget): boolean {
+  if (!Array.isArray(value)) return scalars.has(value ?? null);
+  spendSteps(budget, value.length);
+  for (const element of value) if (scalars.has(element)) return true;
   return false;
 }
 
+/** Whether every one of the scalars is the value or, if it is an array, an element. */
+export function includesAll(value: unknown, scalars: ReadonlySet<unknown>, budget: StepBudget): boolean {
+  for (const scalar of scalars) if (!equalsOrContains(value, scalar, budget)) return false;
+  return true;
+}
+
 /** Like PostgreSQL's collation "C" on UTF-8. JavaScript's own order would put U+1F600 (two surrogates) before U+FF21. */
-export function compareCodePoints(a: string, b: string): number {
+export function compareCodePoints(a: string, b: string, budget?: StepBudget): number {
   const shared = Math.min(a.length, b.length);
+  spendSteps(budget, countTextSteps(shared));
   for (let at = 0; at < shared; at += 1) {
     const left = a.charCodeAt(at);
     const right = b.charCodeAt(at);
@@ -45,3 +69,5 @@ export function findValue(data: Readonly<Record<string, unknown>>, names: readon
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const isScalarValue = (value: unknown): boolean => typeof value !== 'object' || value === null;

@@ -2,7 +2,7 @@
 // refused, because callers would rely on a keyword or rule that has no effect.
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
-import { parseFieldRules } from '../rules/field-rules.ts';
+import { noFieldRules, parseFieldRules } from '../rules/field-rules.ts';
 import { type Parsed, parseRules } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
 import { isEqual, isObject } from '../rules/values.ts';
@@ -83,7 +83,7 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
     unique: parseUnique(json.unique, inner, [...loc, 'unique'], state),
     properties,
     rules: unwrap(parseRules(json.rls, [...loc, 'rls'], properties, 'entity'), state)?.rules ?? noRules,
-    fieldRules: unwrap(parseFieldRules(properties, [...loc, 'properties']), state)?.fieldRules ?? [],
+    fieldRules: unwrap(parseFieldRules(properties, [...loc, 'properties']), state)?.fieldRules ?? noFieldRules,
   };
 }
 

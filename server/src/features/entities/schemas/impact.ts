@@ -3,6 +3,7 @@
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Db } from '../../../tables.ts';
+import { newStepBudget, type StepBudget, StepBudgetExceeded } from '../rules/budget.ts';
 import { evaluate } from '../rules/evaluate.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { listRemovedFields } from './declared-fields.ts';
@@ -36,21 +37,20 @@ export async function measureImpact(
   records: number,
 ): Promise<{ impact: Impact; isComplete: boolean }> {
   const fields_removed = before === undefined ? [] : listRemovedFields(before.fields, after.fields);
-  const newlyOpen = new Map<string, Impact['newly_open'][number]>();
-  const validation = newValidation(); // one budget for matching patterns, for all records together
+  const newlyOpen: NewlyOpen = new Map();
+  // One budget for matching patterns and one for evaluating rules, for all records together.
+  const validation = newValidation();
+  const budget = newStepBudget();
   let violating_records = 0;
   for await (const record of iterateNewestRecords(db, access, after.name, sampleSize)) {
     const isViolating = validateRecord(after, record, validation) === 'violating';
     if (validation.steps < 0) break;
     if (isViolating) violating_records += 1;
-    if (before === undefined) continue;
-    for (const operation of operations) {
-      const kind = newlyOpen.has(operation) ? undefined : findNewlyAllowed(before, after, operation, record);
-      if (kind !== undefined) newlyOpen.set(operation, { operation, example: { id: record.id, principal: kind } });
-    }
+    if (before !== undefined) addNewlyOpen(newlyOpen, before, after, record, budget);
+    if (budget.steps < 0) break;
   }
   const newly_open = operations.flatMap((operation) => newlyOpen.get(operation) ?? []);
-  const isComplete = records <= sampleSize && validation.steps >= 0;
+  const isComplete = records <= sampleSize && validation.steps >= 0 && budget.steps >= 0;
   return { impact: { records, violating_records, fields_removed, newly_open }, isComplete };
 }
 
@@ -71,14 +71,36 @@ function validateRecord(
   return 'valid';
 }
 
+/** By operation. */
+type NewlyOpen = Map<string, Impact['newly_open'][number]>;
+
+/** Adds nothing more once the budget is exceeded. */
+function addNewlyOpen(
+  newlyOpen: NewlyOpen,
+  before: EntitySchema,
+  after: EntitySchema,
+  record: DataRecord,
+  budget: StepBudget,
+): void {
+  try {
+    for (const operation of operations) {
+      const kind = newlyOpen.has(operation) ? undefined : findNewlyAllowed(before, after, operation, record, budget);
+      if (kind !== undefined) newlyOpen.set(operation, { operation, example: { id: record.id, principal: kind } });
+    }
+  } catch (error) {
+    if (!(error instanceof StepBudgetExceeded)) throw error;
+  }
+}
+
 /** The first sample principal that the new rule allows and the old rule refused. */
 function findNewlyAllowed(
   before: EntitySchema,
   after: EntitySchema,
   operation: (typeof operations)[number],
   record: DataRecord,
+  budget: StepBudget,
 ): string | undefined {
   const allows = ({ rules }: EntitySchema, principal: Principal) =>
-    evaluate(rules[operation], principal, record) === true;
+    evaluate(rules[operation], principal, record, budget) === true;
   return samplePrincipals.find(([, principal]) => !allows(before, principal) && allows(after, principal))?.[0];
 }

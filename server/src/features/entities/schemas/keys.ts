@@ -64,7 +64,7 @@ function findPathsInCondition(condition: Condition): Path[] {
   if (condition.kind !== 'field') return condition.parts.flatMap(findPathsInCondition);
   const { test, path } = condition;
   if (test.op === 'eq') return test.operand.kind === 'value' ? [] : [path];
-  return test.op === 'in' && test.operands.some((operand) => operand.kind !== 'value') ? [path] : [];
+  return test.op === 'in' && test.operands.others.some((operand) => operand.kind !== 'value') ? [path] : [];
 }
 
 /** The key rows of a record. A key whose field is missing has no row. */

@@ -1,0 +1,24 @@
+// Owns the step budget of a request: how much work the evaluation of rules and queries in the process may be. A step is a
+// visited condition, a compared value or a looked-up element. Steps are counted, not time, so that the same request has
+// the same answer on every machine (docs/api/rules.md#limits).
+
+export interface StepBudget {
+  /** How many steps are left. */
+  steps: number;
+}
+
+const maxSteps = 2_000_000;
+
+export const newStepBudget = (): StepBudget => ({ steps: maxSteps });
+
+export class StepBudgetExceeded extends Error {}
+
+/** Throws StepBudgetExceeded if fewer steps are left. Without a budget, steps are not counted. */
+export function spendSteps(budget: StepBudget | undefined, steps: number): void {
+  if (budget === undefined) return;
+  budget.steps -= steps;
+  if (budget.steps < 0) throw new StepBudgetExceeded('the step budget of the request is exceeded');
+}
+
+/** The steps of comparing or building a text: one, and one more for every 16 characters. */
+export const countTextSteps = (length: number): number => 1 + (length >> 4);

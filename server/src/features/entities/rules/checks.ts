@@ -1,0 +1,50 @@
+// Owns checking the rules of an entity during one request: each rule once per record, and all of them within one step
+// budget.
+import type { Principal } from '../../../core/auth/principal.ts';
+import { Problem } from '../../../kit/problem.ts';
+import { newStepBudget, type StepBudget, StepBudgetExceeded } from './budget.ts';
+import { evaluate } from './evaluate.ts';
+import type { Rules } from './grammar.ts';
+import type { DataRecord, Rule } from './rule.ts';
+
+export type RuleOperation = keyof Rules;
+
+export interface RuleChecks {
+  /** Whether the rule allows the operation on the record. */
+  allows(rule: Rule, operation: RuleOperation, record: DataRecord): boolean;
+  /** Runs other work within the budget. If it is exceeded, the refusal names the operation. */
+  withinBudget<T>(operation: RuleOperation, work: (budget: StepBudget) => T): T;
+}
+
+export function newRuleChecks(entityName: string, principal: Principal): RuleChecks {
+  const budget = newStepBudget();
+  const verdicts = new Map<DataRecord, Map<Rule, boolean>>();
+
+  const withinBudget: RuleChecks['withinBudget'] = (operation, work) => {
+    try {
+      return work(budget);
+    } catch (error) {
+      throw error instanceof StepBudgetExceeded ? ruleTooExpensive(entityName, operation) : error;
+    }
+  };
+  return {
+    withinBudget,
+    allows(rule, operation, record) {
+      const known = verdicts.get(record)?.get(rule);
+      if (known !== undefined) return known;
+      const verdict = withinBudget(operation, (budget) => evaluate(rule, principal, record, budget)) === true;
+      const ofRecord = verdicts.get(record);
+      if (ofRecord === undefined) verdicts.set(record, new Map([[rule, verdict]]));
+      else ofRecord.set(rule, verdict);
+      return verdict;
+    },
+  };
+}
+
+const ruleTooExpensive = (entity_name: string, operation: RuleOperation) =>
+  new Problem(
+    'conflict',
+    'rule_too_expensive',
+    "Evaluating this entity's rules takes too many steps for one request. Send or request fewer records, or simplify the rules of this operation.",
+    { members: { entity_name, operation }, retrySafe: false },
+  );
