@@ -55,6 +55,8 @@ export async function createAll(
     }),
   );
   for (const { input, record } of created) refuseCreate(access, record, input);
+  // Before anything is stored, because evaluating the read rules may exceed the step budget.
+  const presented = created.map(({ input, record }) => presentWrittenRecord(access, record, input));
   const writes = created.map(({ record }) =>
     prepareWrite(events, access, 'entity.created', { before: null, after: record }, now),
   );
@@ -65,5 +67,5 @@ export async function createAll(
       }),
     );
   }
-  return { presented: created.map(({ input, record }) => presentWrittenRecord(access, record, input)), ignored };
+  return { presented, ignored };
 }

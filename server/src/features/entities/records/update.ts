@@ -74,10 +74,12 @@ async function updateVersion(
   );
   const after = buildUpdatedRecord(before, data, now);
   refuseUpdate(access, before, after, input);
+  // Before anything is stored, because evaluating the read rules may exceed the step budget.
+  const presented = presentWrittenRecord(access, after, input);
   const write = prepareWrite(events, access, 'entity.updated', { before, after }, now);
   const isSaved = await persist(db, events, access, [write], (db) => saveRecord(db, access, before.version, write));
   if (!isSaved) return undefined;
-  return withNotes(presentWrittenRecord(access, after, input), {
+  return withNotes(presented, {
     ignored,
     ...(write.changed.length === 0 && { changed: false }),
   });
@@ -141,9 +143,10 @@ export async function updateLockedRecords(
     }),
   );
   for (const { before, after, input } of changes) refuseUpdate(access, before, after, input);
+  const presented = changes.map(({ after, input }) => presentWrittenRecord(access, after, input));
   const writes = changes.map((change) => prepareWrite(events, access, 'entity.updated', change, now));
   await persist(db, events, access, writes, (db) => saveRecords(db, access, writes));
-  return { presented: changes.map(({ after, input }) => presentWrittenRecord(access, after, input)), ignored };
+  return { presented, ignored };
 }
 
 function parseIds(items: readonly RecordInput[]): string[] {

@@ -7,6 +7,8 @@ export interface StepBudget {
   steps: number;
 }
 
+// A step takes 5 to 40 nanoseconds, so that this is less than 100 milliseconds. A page of 1,000 records under 20 field rules
+// of 10 conditions each takes 400,000 steps.
 const maxSteps = 2_000_000;
 
 export const newStepBudget = (): StepBudget => ({ steps: maxSteps });
@@ -20,5 +22,5 @@ export function spendSteps(budget: StepBudget | undefined, steps: number): void 
   if (budget.steps < 0) throw new StepBudgetExceeded('the step budget of the request is exceeded');
 }
 
-/** The steps of comparing or building a text: one, and one more for every 16 characters. */
-export const countTextSteps = (length: number): number => 1 + (length >> 4);
+/** The steps of comparing or building a text: one, and one more for every 8 characters. */
+export const countTextSteps = (length: number): number => 1 + (length >> 3);
