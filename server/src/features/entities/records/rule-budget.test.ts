@@ -1,4 +1,4 @@
-// Tests that rules can't use up the process: what a request may spend on evaluating them is bounded
+// Tests that rules can't use up the process: what one request may spend on evaluating them is bounded
 // (docs/api/rules.md#limits).
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
@@ -10,27 +10,56 @@ await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('i
 const token = await world.token(owner, workspace);
 const app = await world.appOf(owner, workspace);
 
-const define = (name: string, document: object) =>
+interface Document {
+  readonly properties: Record<string, object>;
+  readonly rls?: object;
+}
+const define = (name: string, document: Document) =>
   world.call('PUT', `/api/apps/${app.id}/entity-schemas/${name}`, { as: token, body: { name, ...document } });
 const call = (method: string, path: string, body?: unknown) =>
   world.call(method, `/api/apps/${app.id}/entities/${path}`, { as: token, ...(body !== undefined && { body }) });
+
+/** Stores records while the entity has no rules, then saves the document with them. Returns the records' ids. */
+async function storeThenRule(name: string, document: Document, records: readonly object[]): Promise<string[]> {
+  await define(
+    name,
+    JSON.parse(JSON.stringify(document), (key, value) => (key === 'rls' ? undefined : value)),
+  );
+  const stored = await call('POST', `${name}/bulk`, records);
+  expect((await define(name, document)).status).toBe(200);
+  return stored.body.map(({ id }: { id: string }) => id);
+}
 
 const listOf = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at));
 const list = { type: 'array' };
 const number = { type: 'number' };
 
-// No number of a record is in these lists, so each is searched to its end.
+// No number of a record is in these lists, so every element is looked up.
 const absent = (count: number) => listOf(count, (at) => at + 100);
 
-// 39 times four tests of each object in the list. Only the last one is not met.
-const fourTests = { a: { $ne: 0, $nin: [0], $exists: false, $eq: 0 } };
-const manyTests = {
-  $nor: [{ 'data.lines': { $elemMatch: { $or: [19, 19].map((count) => ({ $or: listOf(count, () => fourTests) })) } } }],
+/** Groups of four tests of each object in a list. Of each group only the last test is not met, so none ends early. */
+const testEachLine = (groups: number) => {
+  const group = { a: { $ne: 0, $nin: [0], $exists: false, $eq: 0 } };
+  const half = { $or: listOf(groups / 2, () => group) };
+  return { $nor: [{ 'data.lines': { $elemMatch: { $or: [half, half] } } }] };
 };
 
-const worstSchemas: Record<string, { document: object; record: Record<string, unknown> }> = {
-  'a rule of a field in 1,200 objects': {
-    document: {
+/** About 950,000 steps on a record with 10,000 tags: two records are within the budget of a request, three are not. */
+const scanTags = { $and: listOf(5, () => ({ $and: listOf(19, () => ({ 'data.tags': { $nin: [-1] } })) })) };
+const tagged = (code: number) => ({ code, tags: listOf(10_000, (at) => at % 10) });
+
+/** Node's CPU time. PostgreSQL is another process. */
+async function measureCpuMs<T>(work: () => Promise<T>): Promise<{ cpuMs: number; result: T }> {
+  const before = process.cpuUsage();
+  const result = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { cpuMs: (user + system) / 1000, result };
+}
+
+const worstSchemas: [what: string, document: Document, record: object][] = [
+  [
+    'a rule of a field in each of 1,200 objects',
+    {
       properties: {
         tags: list,
         lines: {
@@ -42,10 +71,11 @@ const worstSchemas: Record<string, { document: object; record: Record<string, un
         },
       },
     },
-    record: { tags: listOf(5_000, (at) => at % 10), lines: listOf(1_200, () => ({ a: 1 })) },
-  },
-  'long lists of $nin in the rules of many fields': {
-    document: {
+    { tags: listOf(5_000, (at) => at % 10), lines: listOf(1_200, () => ({ a: 1 })) },
+  ],
+  [
+    'long lists in the rules of six fields',
+    {
       properties: {
         tags: list,
         ...Object.fromEntries(
@@ -53,60 +83,120 @@ const worstSchemas: Record<string, { document: object; record: Record<string, un
         ),
       },
     },
-    record: { tags: listOf(9_900, (at) => at % 10), f0: 1, f1: 1, f2: 1, f3: 1, f4: 1, f5: 1 },
-  },
-  'many tests of each of 6,000 objects': {
-    document: {
-      properties: { lines: list },
-      // `write` is the rule of create, update and delete.
-      rls: { read: manyTests, write: manyTests, update_check: manyTests },
-    },
-    record: { lines: listOf(6_000, () => ({})) },
-  },
-};
+    { tags: listOf(9_900, (at) => at % 10), f0: 1, f1: 1, f2: 1, f3: 1, f4: 1, f5: 1 },
+  ],
+  [
+    'many tests of each of 6,000 objects',
+    { properties: { lines: list }, rls: { read: testEachLine(38), write: testEachLine(38) } },
+    { lines: listOf(6_000, () => ({})) },
+  ],
+];
 
-const kilobytes = (json: unknown) => JSON.stringify(json).length / 1024;
+describe('a schema of 5 KB with a record of 20 KB', () => {
+  it.each(worstSchemas)('costs each request less than 300 ms of CPU: %s', { timeout: 120_000 }, async (...worst) => {
+    const [what, document, record] = worst;
+    expect(JSON.stringify(document).length).toBeLessThan(5 * 1024);
+    expect(JSON.stringify(record).length).toBeLessThan(20 * 1024);
+    const name = `Worst${worstSchemas.findIndex(([each]) => each === what)}`;
+    const [id] = await storeThenRule(name, document, [record]);
+    const requests = {
+      create: () => call('POST', name, record),
+      get: () => call('GET', `${name}/${id}`),
+      list: () => call('GET', name),
+      update: () => call('PUT', `${name}/${id}`, record),
+      delete: () => call('DELETE', `${name}/${id}`),
+    };
+    const spent: Record<string, number> = {};
+    for (const [operation, send] of Object.entries(requests)) {
+      // The second time the code is compiled.
+      const [first, second] = [await measureCpuMs(send), await measureCpuMs(send)];
+      expect([200, 409]).toContain(first.result.status);
+      spent[operation] = Math.round(Math.min(first.cpuMs, second.cpuMs));
+    }
+    expect(Math.max(...Object.values(spent)), JSON.stringify(spent)).toBeLessThan(300);
+  });
+});
 
-/** Node's CPU time. PostgreSQL is another process. */
-async function measureCpuMs<T>(work: () => Promise<T>): Promise<{ cpuMs: number; result: T }> {
-  const before = process.cpuUsage();
-  const result = await work();
-  const { user, system } = process.cpuUsage(before);
-  return { cpuMs: (user + system) / 1000, result };
-}
+describe('a request that exceeds the step budget', () => {
+  it('is refused with the entity and the operation of the rule, and stores nothing', async () => {
+    const document = { properties: { lines: list }, rls: { read: testEachLine(38), write: testEachLine(38) } };
+    const record = { lines: listOf(6_000, () => ({})) };
+    const [id] = await storeThenRule('Costly', document, [record]);
+    const refused = (operation: string) => ({
+      status: 409,
+      body: { code: 'rule_too_expensive', entity_name: 'Costly', operation, retry_safe: false },
+    });
+    expect(await call('POST', 'Costly', record)).toMatchObject(refused('create'));
+    expect(await call('GET', `Costly/${id}`)).toMatchObject(refused('read'));
+    expect(await call('PUT', `Costly/${id}`, { lines: [] })).toMatchObject(refused('update'));
+    expect(await call('DELETE', `Costly/${id}`)).toMatchObject(refused('delete'));
+    await define('Costly', { properties: { lines: list } });
+    const { items } = (await call('GET', 'Costly')).body;
+    expect(items).toEqual([expect.objectContaining({ id, lines: record.lines })]);
+  });
 
-let schemas = 0;
+  it('is refused before anything is stored if only the answer exceeds the budget', async () => {
+    await define('Unreadable', { properties: { lines: list }, rls: { read: testEachLine(38), write: true } });
+    const refused = { status: 409, body: { code: 'rule_too_expensive', operation: 'read' } };
+    expect(await call('POST', 'Unreadable', { lines: listOf(6_000, () => ({})) })).toMatchObject(refused);
+    const { id } = (await call('POST', 'Unreadable', { lines: [] })).body;
+    expect(await call('PUT', `Unreadable/${id}`, { lines: listOf(6_000, () => ({})) })).toMatchObject(refused);
+    await define('Unreadable', { properties: { lines: list } });
+    expect((await call('GET', 'Unreadable')).body.items).toEqual([expect.objectContaining({ id, lines: [] })]);
+  });
+});
 
-describe('evaluating rules', () => {
-  it.each(Object.entries(worstSchemas))(
-    'takes at most 300 ms of CPU per request: %s',
-    { timeout: 120_000 },
-    async (_, { document, record }) => {
-      schemas += 1;
-      const name = `Worst${schemas}`;
-      expect(kilobytes(document)).toBeLessThan(5.1);
-      expect(kilobytes(record)).toBeLessThan(20.1);
-      const { rls, ...open } = document as { rls?: object };
-      await define(name, open);
+describe('the step budget', () => {
+  const document = (operation: string) => ({
+    properties: { code: number, tags: list },
+    rls: { [operation]: scanTags },
+  });
+  const three = [1, 2, 3].map(tagged);
+  const refused = (operation: string) => ({ status: 409, body: { code: 'rule_too_expensive', operation } });
 
-      const stored = await call('POST', name, record);
-      const { id } = stored.body;
-      expect((await define(name, document)).status).toBe(200);
-      void rls;
-      const spent: Record<string, number> = {};
-      for (const [operation, send] of Object.entries({
-        create: () => call('POST', name, record),
-        get: () => call('GET', `${name}/${id}`),
-        list: () => call('GET', name),
-        update: () => call('PUT', `${name}/${id}`, record),
-        deleteByQuery: () => call('DELETE', name, { query: { id: { $ne: '' } } }),
-      })) {
-        const { cpuMs, result } = await measureCpuMs(send);
-        spent[operation] = Math.round(cpuMs);
-        expect([200, 409, 404, 403], JSON.stringify(result.body).slice(0, 500)).toContain(result.status);
-      }
-      console.log(spent);
-      expect(Math.max(...Object.values(spent)), JSON.stringify(spent)).toBeLessThan(300);
-    },
-  );
+  it('is one for all records of createRecords and upsertRecords', async () => {
+    await define('Created', document('create'));
+    expect(await call('POST', 'Created/bulk', three)).toMatchObject(refused('create'));
+    expect(await call('POST', 'Created/upsert', { records: three, key: ['code'] })).toMatchObject(refused('create'));
+    expect((await call('GET', 'Created/count')).body).toEqual({ count: 0 });
+    expect((await call('POST', 'Created/bulk', three.slice(1))).status).toBe(200);
+  });
+
+  it('is one for all records of updateRecords, which evaluates each rule once per record', async () => {
+    const ids = await storeThenRule('Updated', document('update'), three);
+    const changes = ids.map((id) => ({ id, code: 9 }));
+    expect(await call('PUT', 'Updated/bulk', changes)).toMatchObject(refused('update'));
+    // updateRecords asks for the verdict of the update rule twice.
+    expect((await call('PUT', 'Updated/bulk', changes.slice(1))).status).toBe(200);
+  });
+
+  it('is one for all records of deleteRecords, which deletes none if it is exceeded', async () => {
+    await storeThenRule('Deleted', document('delete'), three);
+    expect(await call('DELETE', 'Deleted', { all: true })).toMatchObject(refused('delete'));
+    expect((await call('GET', 'Deleted/count')).body).toEqual({ count: 3 });
+    expect((await call('DELETE', 'Deleted', { query: { code: { $gte: 2 } } })).body).toMatchObject({ deleted: 2 });
+  });
+
+  it('also counts what the query of deleteRecords costs', async () => {
+    await storeThenRule('Queried', { properties: { code: number, tags: list } }, three);
+    const tests = listOf(5, () => ({ $and: listOf(9, () => ({ tags: { $nin: [-1] } })) }));
+    expect((await call('DELETE', 'Queried', { query: { $and: tests } })).status).toBe(200);
+    await storeThenRule('Queried', { properties: { code: number, tags: list } }, [...three, ...three]);
+    expect(await call('DELETE', 'Queried', { query: { $and: tests } })).toMatchObject(refused('delete'));
+  });
+
+  it('is one for the field rules of all records of a page', async () => {
+    const properties = { code: { ...number, rls: { read: scanTags } }, tags: list };
+    await storeThenRule('Listed', { properties }, three);
+    expect(await call('GET', 'Listed')).toMatchObject(refused('read'));
+    expect((await call('GET', 'Listed?limit=2')).body.items).toHaveLength(2);
+  });
+
+  it('ends the preview of a schema early, which is then marked as partial', async () => {
+    const read = { $and: [...scanTags.$and, { 'data.code': -1 }] };
+    await storeThenRule('Previewed', { ...document('read'), rls: { read } }, three);
+    const saved = await define('Previewed', { ...document('read'), rls: { read, write: true } });
+    expect(saved).toMatchObject({ status: 200, body: { impact: { records: 3 } } });
+    expect(saved.headers['x-partial-result']).toBe('impact.violating_records,impact.newly_open');
+  });
 });

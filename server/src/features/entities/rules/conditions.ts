@@ -2,7 +2,7 @@
 // operators and values are allowed: that of rules (grammar.ts) or that of queries (query.ts).
 import { parseAttribute } from './operand.ts';
 import { findElementProperties, findProperty, type SchemaProperties } from './properties.ts';
-import type { Comparator, Condition, Operand, OperandList, Path, Test } from './rule.ts';
+import type { Attribute, Comparator, Condition, Operand, OperandList, Path, Test } from './rule.ts';
 import { isObject, isScalarValue } from './values.ts';
 
 export type Loc = readonly (string | number)[];
@@ -36,6 +36,7 @@ export interface Dialect {
 }
 
 const maxCombined = 20;
+const maxTextTemplates = 20;
 const combinators = new Map<string, 'and' | 'or' | 'nor'>([
   ['$and', 'and'],
   ['$or', 'or'],
@@ -52,6 +53,8 @@ interface ParseState {
   readonly dialect: Dialect;
   readonly faults: Fault[];
   nodeCount: number;
+  /** Templates inside other text. */
+  templateCount: number;
 }
 
 /** What the names in a condition refer to: the record's properties, or those of an array's elements. */
@@ -70,7 +73,7 @@ export function parseCondition(
   properties: SchemaProperties,
   dialect: Dialect,
 ): { readonly condition: Condition } | { readonly faults: readonly Fault[] } {
-  const state: ParseState = { dialect, faults: [], nodeCount: 0 };
+  const state: ParseState = { dialect, faults: [], nodeCount: 0, templateCount: 0 };
   const condition = parseObject(state, json, loc, { properties, depth: 1, inElement: false });
   return condition === undefined || state.faults.length > 0 ? { faults: state.faults } : { condition };
 }
@@ -197,7 +200,9 @@ function parseEquality(state: ParseState, json: unknown, loc: Loc, path: Path): 
 
 function parseOperand(state: ParseState, json: unknown, loc: Loc): Operand | undefined {
   const operand = state.dialect.parseOperand(json);
-  return typeof operand === 'string' ? addFault(state, loc, 'value', operand) : operand;
+  if (typeof operand === 'string') return addFault(state, loc, 'value', operand);
+  if (operand.kind === 'text' && !countTemplates(state, operand.pieces, loc)) return undefined;
+  return operand;
 }
 
 function parseOperands(state: ParseState, json: unknown, loc: Loc): OperandList | undefined {
@@ -240,6 +245,15 @@ function countNode(state: ParseState, loc: Loc): boolean {
   if (state.nodeCount === maxNodes + 1)
     addFault(state, loc, 'value', `must have at most ${maxNodes} conditions and tests in total`);
   return state.nodeCount <= maxNodes;
+}
+
+/** Attributes are inserted anew each time a text is compared with, so a rule may have few of them. */
+function countTemplates(state: ParseState, pieces: readonly (string | Attribute)[], loc: Loc): boolean {
+  const before = state.templateCount;
+  state.templateCount += pieces.filter((piece) => typeof piece !== 'string').length;
+  if (before <= maxTextTemplates && state.templateCount > maxTextTemplates)
+    addFault(state, loc, 'value', `at most ${maxTextTemplates} templates inside other text in all`);
+  return state.templateCount <= maxTextTemplates;
 }
 
 function joinWithAnd(parts: readonly ParsedCondition[]): ParsedCondition {

@@ -1,7 +1,7 @@
 // Owns evaluating rules and queries on one record in the process, in three-valued logic. The SQL that sql.ts writes must
 // agree with it, which agreement.test.ts checks on random cases.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
-import { countTextSteps, type StepBudget, spendSteps } from './budget.ts';
+import { countSearchSteps, countTextSteps, type StepBudget, spendSteps } from './budget.ts';
 import { readAttribute, resolveOperand } from './operand.ts';
 import type { Comparator, Condition, DataRecord, Path, Rule, Test, UserCondition, Verdict } from './rule.ts';
 import { compareCodePoints, equalsOrContains, findValue, includesAll, isObject, isOneOf } from './values.ts';
@@ -115,7 +115,7 @@ function evaluateTest(test: Test, value: unknown, context: EvaluationContext): V
       return evaluateElemMatch(test.condition, value, context);
     case 'contains':
       if (typeof value !== 'string') return false;
-      spendSteps(budget, countTextSteps(value.length));
+      spendSteps(budget, countSearchSteps(value.length, test.text.length));
       return value.toLowerCase().includes(test.text.toLowerCase());
     case 'startsWith':
       spendSteps(budget, countTextSteps(test.text.length));

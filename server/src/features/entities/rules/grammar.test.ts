@@ -21,6 +21,7 @@ const nested = (depth: number): object => (depth === 1 ? { id: 'x' } : { $or: [n
 const entries = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`data.extra.f${at}`, at] as const));
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+const texts = (count: number): string[] => times(count, 'x-{{user.id}}');
 
 describe('parseRule', () => {
   it.each([
@@ -108,6 +109,8 @@ describe('the limits of a rule', () => {
     ['a combinator has at least 1 condition', { $or: [{ id: 'x' }] }, { $or: [] }],
     ['a list has at most 200 values', { id: { $in: times(200, 'x') } }, { id: { $in: times(201, 'x') } }],
     ['a list has at least 1 value', { id: { $all: ['x'] } }, { id: { $all: [] } }],
+    ['there are at most 20 templates inside other text', { id: { $in: texts(20) } }, { id: { $in: texts(21) } }],
+    ['a text has at most 20 templates', { id: '{{user.id}}-'.repeat(20) }, { id: '{{user.id}}-'.repeat(21) }],
     ['user_condition has at most 20 attributes', users(20), users(21)],
     ['user_condition has at least 1 attribute', users(1), users(0)],
     [
@@ -119,6 +122,10 @@ describe('the limits of a rule', () => {
   ])('%s', (_, within, beyond) => {
     expect(faultsOf(within)).toEqual([]);
     expect(faultsOf(beyond)).toEqual(refused);
+  });
+
+  it('do not count templates that are the whole value', () => {
+    expect(faultsOf({ id: { $in: times(200, '{{user.id}}') } })).toEqual([]);
   });
 
   it('allow at most 8 tests of a field', () => {

@@ -6,8 +6,6 @@ import type { Attribute, Operand } from './rule.ts';
 
 const templatePattern = /\{\{user\.(id|email|full_name|role|data\.[A-Za-z_]\w{0,63})\}\}/;
 
-const maxTemplates = 10;
-
 /** Returns a message if the value is not a valid operand. */
 export function parseOperand(json: unknown): Operand | string {
   if (json === null || typeof json === 'boolean') return { kind: 'value', value: json };
@@ -26,7 +24,6 @@ function parseTemplate(text: string): Operand | string {
     return 'a template is one of {{user.id}}, {{user.email}}, {{user.full_name}}, {{user.role}}, {{user.data.<name>}}';
   }
   if (parts.length === 1) return { kind: 'value', value: text };
-  if (parts.length > 2 * maxTemplates + 1) return `at most ${maxTemplates} templates in one text`;
   const pieces = parts.map((part, at) => (at % 2 === 0 ? part : toAttribute(part))).filter((piece) => piece !== '');
   const [only] = pieces;
   if (pieces.length === 1 && typeof only === 'object') return { kind: 'attribute', attribute: only };

@@ -191,6 +191,19 @@ describe('field rules', () => {
     ]);
   });
 
+  it('of a field that may be an object or an array apply to both', () => {
+    const admins = { rls: { read: admin } };
+    const either = {
+      type: ['object', 'array'],
+      properties: { b: admins },
+      items: { properties: { b: admins, c: admins } },
+    };
+    const parsed = parseFieldRules({ a: either }, []);
+    if ('faults' in parsed) throw new Error('refused');
+    const count = (...names: string[]) => findGoverningRules(parsed.fieldRules, names, 'read').length;
+    expect([count('a'), count('a', 'b'), count('a', 'c'), count('a', 'd')]).toEqual([3, 2, 1, 0]);
+  });
+
   it('use write as the default of create and update, and the closest rule', () => {
     const parsed = parseFieldRules({ a: { rls: { write: false }, properties: { b: { rls: { update: true } } } } }, []);
     if ('faults' in parsed) throw new Error('refused');
