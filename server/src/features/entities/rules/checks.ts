@@ -30,6 +30,7 @@ export function newRuleChecks(entityName: string, principal: Principal): RuleChe
   return {
     withinBudget,
     allows(rule, operation, record) {
+      if (typeof rule === 'string') return evaluate(rule, principal, record, budget) === true;
       const known = verdicts.get(record)?.get(rule);
       if (known !== undefined) return known;
       const verdict = withinBudget(operation, (budget) => evaluate(rule, principal, record, budget)) === true;
