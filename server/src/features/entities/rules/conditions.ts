@@ -252,7 +252,7 @@ function countTemplates(state: ParseState, pieces: readonly (string | Attribute)
   const before = state.templateCount;
   state.templateCount += pieces.filter((piece) => typeof piece !== 'string').length;
   if (before <= maxTextTemplates && state.templateCount > maxTextTemplates)
-    addFault(state, loc, 'value', `at most ${maxTextTemplates} templates inside other text in all`);
+    addFault(state, loc, 'value', `must have at most ${maxTextTemplates} templates inside other text in total`);
   return state.templateCount <= maxTextTemplates;
 }
 
