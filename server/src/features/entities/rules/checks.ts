@@ -18,7 +18,8 @@ export interface RuleChecks {
 
 export function newRuleChecks(entityName: string, principal: Principal): RuleChecks {
   const budget = newStepBudget();
-  const verdicts = new Map<DataRecord, Map<Rule, boolean>>();
+  // Weak, so that a request that works in batches does not keep the records of earlier ones.
+  const verdicts = new WeakMap<DataRecord, Map<Rule, boolean>>();
 
   const withinBudget: RuleChecks['withinBudget'] = (operation, work) => {
     try {
