@@ -24,6 +24,8 @@ export interface Dialect {
   readonly entries: readonly [min: number, max: number];
   readonly maxTests: number;
   readonly maxListItems: number;
+  /** Templates inside other text. */
+  readonly maxTextTemplates: number;
   readonly operators: ReadonlySet<string>;
   /** The `type` that each kind of fault gets in the 422 answer. */
   readonly faultTypes: Readonly<Record<FaultKind, string>>;
@@ -36,7 +38,6 @@ export interface Dialect {
 }
 
 const maxCombined = 20;
-const maxTextTemplates = 20;
 const combinators = new Map<string, 'and' | 'or' | 'nor'>([
   ['$and', 'and'],
   ['$or', 'or'],
@@ -249,6 +250,7 @@ function countNode(state: ParseState, loc: Loc): boolean {
 
 /** Attributes are inserted anew each time a text is compared with, so a rule may have few of them. */
 function countTemplates(state: ParseState, pieces: readonly (string | Attribute)[], loc: Loc): boolean {
+  const { maxTextTemplates } = state.dialect;
   const before = state.templateCount;
   state.templateCount += pieces.filter((piece) => typeof piece !== 'string').length;
   if (before <= maxTextTemplates && state.templateCount > maxTextTemplates)

@@ -1,6 +1,6 @@
 // Owns field rules: parses them from a schema's properties, and finds those that apply to a value.
 import type { Fault, Loc } from './conditions.ts';
-import { type Parsed, parseRules, type Rules } from './grammar.ts';
+import { type Parsed, parseRules, type RuleOrigin, type Rules } from './grammar.ts';
 import type { SchemaProperties, SchemaProperty } from './properties.ts';
 import type { Rule } from './rule.ts';
 
@@ -19,7 +19,11 @@ export interface FieldRuleTree {
 }
 
 /** `properties` are those at `loc`. Field rules may name any field of the schema. */
-export function parseFieldRules(properties: SchemaProperties, loc: Loc): Parsed<{ readonly fieldRules: FieldRules }> {
+export function parseFieldRules(
+  properties: SchemaProperties,
+  loc: Loc,
+  origin: RuleOrigin = 'new',
+): Parsed<{ readonly fieldRules: FieldRules }> {
   const faults: Fault[] = [];
   const found: { names: readonly string[]; rules: Rules }[] = [];
   const walk = (inside: SchemaProperties, names: readonly string[], at: Loc) => {
@@ -27,7 +31,7 @@ export function parseFieldRules(properties: SchemaProperties, loc: Loc): Parsed<
   };
   const visit = (field: SchemaProperty, names: readonly string[], at: Loc) => {
     if (field.rls !== undefined) {
-      const parsed = parseRules(field.rls, [...at, 'rls'], properties, 'field');
+      const parsed = parseRules(field.rls, [...at, 'rls'], properties, 'field', origin);
       if ('faults' in parsed) faults.push(...parsed.faults);
       else found.push({ names, rules: parsed.rules });
     }

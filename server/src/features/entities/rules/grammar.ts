@@ -13,6 +13,7 @@ const ruleDialect: Dialect = {
   entries: [1, 20],
   maxTests: 8,
   maxListItems: 200,
+  maxTextTemplates: 20,
   operators: new Set('user_condition $eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch'.split(' ')),
   faultTypes: {
     object: syntaxFault,
@@ -33,13 +34,26 @@ const ruleDialect: Dialect = {
   isLiteral: () => false,
 };
 
+/** Rules that are stored were saved under the limits of their time: a limit that was added later does not apply to them. */
+export type RuleOrigin = 'new' | 'stored';
+
+const dialects: Readonly<Record<RuleOrigin, Dialect>> = {
+  new: ruleDialect,
+  stored: { ...ruleDialect, maxTextTemplates: Number.POSITIVE_INFINITY },
+};
+
 export type Parsed<T> = T | { readonly faults: readonly Fault[] };
 
-export function parseRule(json: unknown, loc: Loc, properties: SchemaProperties): Parsed<{ readonly rule: Rule }> {
+export function parseRule(
+  json: unknown,
+  loc: Loc,
+  properties: SchemaProperties,
+  origin: RuleOrigin = 'new',
+): Parsed<{ readonly rule: Rule }> {
   if (json === true) return { rule: 'everyone' };
   if (json === false) return { rule: 'nobody' };
   if (json === null || json === '' || (isObject(json) && Object.keys(json).length === 0)) return { rule: 'missing' };
-  const parsed = parseCondition(json, loc, properties, ruleDialect);
+  const parsed = parseCondition(json, loc, properties, dialects[origin]);
   return 'faults' in parsed ? parsed : { rule: parsed.condition };
 }
 
@@ -63,6 +77,7 @@ export function parseRules(
   loc: Loc,
   properties: SchemaProperties,
   of: keyof typeof operationNames,
+  origin: RuleOrigin = 'new',
 ): Parsed<{ readonly rules: Rules }> {
   const missing: Rules = {
     create: 'missing',
@@ -78,7 +93,7 @@ export function parseRules(
   for (const [operation, rule] of Object.entries(json)) {
     const at = [...loc, operation];
     const parsed: Parsed<{ readonly rule: Rule }> = operationNames[of].includes(operation)
-      ? parseRule(rule, at, properties)
+      ? parseRule(rule, at, properties, origin)
       : { faults: [{ loc: at, msg: `must be one of ${operationNames[of].join(', ')}`, type: syntaxFault }] };
     if ('faults' in parsed) faults.push(...parsed.faults);
     else if (parsed.rule !== 'missing') declared[operation] = parsed.rule;

@@ -62,8 +62,9 @@ export function resolveOperand(operand: Operand, principal: SignedIn | undefined
   for (const piece of operand.pieces) {
     const value = typeof piece === 'string' ? piece : readAttribute(principal, piece);
     if (value === undefined) return undefined;
-    text += typeof value === 'string' ? value : JSON.stringify(value);
+    const inserted = typeof value === 'string' ? value : JSON.stringify(value);
+    spendSteps(budget, countTextSteps(inserted.length));
+    text += inserted;
   }
-  spendSteps(budget, countTextSteps(text.length));
   return text;
 }

@@ -22,6 +22,7 @@ const queryDialect: Dialect = {
   entries: [0, maxNodes],
   maxTests: maxNodes,
   maxListItems: 1000,
+  maxTextTemplates: 0,
   operators: new Set(
     '$eq $ne $gt $gte $lt $lte $in $nin $all $exists $size $elemMatch $contains $startsWith $not'.split(' '),
   ),

@@ -8,7 +8,7 @@ import { parseStoredSchema } from './schema-cache.ts';
 import { newValidation, validateValue } from './values.ts';
 
 const faultsOf = (document: unknown) => {
-  const parsed = parseSchema(document, ['body']);
+  const parsed = parseSchema(document, ['body'], 'new');
   return 'faults' in parsed ? parsed.faults.map(({ loc, type }) => [loc.slice(1).join('.'), type]) : [];
 };
 const withProperty = (property: unknown) => ({ name: 'T', properties: { a: property } });

@@ -3,7 +3,7 @@
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { noFieldRules, parseFieldRules } from '../rules/field-rules.ts';
-import { type Parsed, parseRules } from '../rules/grammar.ts';
+import { type Parsed, parseRules, type RuleOrigin } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
 import { isEqual, isObject } from '../rules/values.ts';
 import {
@@ -46,14 +46,16 @@ const maxPatternCost = 5_000;
 export function parseSchema(
   json: unknown,
   loc: Loc,
+  origin: RuleOrigin,
   patternBudget: PatternBudget = newValidation(),
 ): { schema: EntitySchema } | { faults: Fault[] } {
-  const state: ParseState = { faults: [], propertyCount: 0, patternCost: 0, patternBudget };
+  const state: ParseState = { origin, faults: [], propertyCount: 0, patternCost: 0, patternBudget };
   const schema = parseDocument(json, loc, state);
   return schema === undefined || state.faults.length > 0 ? { faults: state.faults } : { schema };
 }
 
 interface ParseState {
+  readonly origin: RuleOrigin;
   readonly faults: Fault[];
   propertyCount: number;
   patternCost: number;
@@ -82,8 +84,9 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
     patternCost: state.patternCost,
     unique: parseUnique(json.unique, inner, [...loc, 'unique'], state),
     properties,
-    rules: unwrap(parseRules(json.rls, [...loc, 'rls'], properties, 'entity'), state)?.rules ?? noRules,
-    fieldRules: unwrap(parseFieldRules(properties, [...loc, 'properties']), state)?.fieldRules ?? noFieldRules,
+    rules: unwrap(parseRules(json.rls, [...loc, 'rls'], properties, 'entity', state.origin), state)?.rules ?? noRules,
+    fieldRules:
+      unwrap(parseFieldRules(properties, [...loc, 'properties'], state.origin), state)?.fieldRules ?? noFieldRules,
   };
 }
 

@@ -79,7 +79,7 @@ async function loadEntity(
 
 /** Parses a stored document. Documents were validated when they were saved, so a fault is a bug. */
 export function parseStoredSchema(document: unknown): EntitySchema {
-  const parsed = parseSchema(document, []);
+  const parsed = parseSchema(document, [], 'stored');
   if ('schema' in parsed) return parsed.schema;
   throw new Error(`a stored schema can't be parsed: ${JSON.stringify(parsed.faults.slice(0, 3))}`);
 }

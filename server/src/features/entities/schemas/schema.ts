@@ -159,7 +159,7 @@ function parseDocuments(
   const patternBudget = newValidation();
   for (const { document, loc } of documents) {
     const at = [...loc, 'name'];
-    const parsed = parseSchema(document, loc, patternBudget);
+    const parsed = parseSchema(document, loc, 'new', patternBudget);
     if ('faults' in parsed) faults.push(...parsed.faults);
     else schemas.push(parsed.schema);
     if (nameInPath !== undefined && document.name !== nameInPath)

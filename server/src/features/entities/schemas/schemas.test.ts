@@ -52,6 +52,26 @@ describe('putEntitySchema', () => {
     expect(await revision()).toBe(before);
   });
 
+  it('replaces a stored document that is beyond the limit of templates, and records can be used until then', async () => {
+    const { app, schemas, records } = await newApp();
+    const document = { name: 'Task', properties: { a: {} }, rls: all(true) };
+    const read = { 'data.a': { $in: ['x', ...Array.from({ length: 21 }, (_, at) => `${at}-{{user.id}}`)] } };
+    const beyond = { ...document, properties: { a: { rls: { read } } }, rls: { ...document.rls, read } };
+    await schemas('PUT', '/Task', document);
+    await world.db
+      .updateTable('entity_schemas')
+      .set({ document: JSON.stringify(beyond) })
+      .where('app_id', '=', app.id)
+      .execute();
+    const made = await records('POST', 'Task', { a: 'x' });
+    expect(made).toMatchObject({ status: 200, body: { a: 'x' } });
+    expect(await records('GET', `Task/${made.body.id}`)).toMatchObject({ status: 200, body: { a: 'x' } });
+    expect((await records('GET', 'Task')).body.items).toEqual([made.body]);
+    const refused = { status: 422, body: { detail: [{ type: 'rule_syntax' }, { type: 'rule_syntax' }] } };
+    expect(await schemas('PUT', '/Task', beyond)).toMatchObject(refused);
+    expect(await schemas('PUT', '/Task', document)).toMatchObject({ status: 200, body: { created: false } });
+  });
+
   it('warns of the operations without a rule', async () => {
     const { schemas } = await newApp();
     const got = await schemas('PUT', '/Task', { name: 'Task', rls: { read: true, update: {} } });
