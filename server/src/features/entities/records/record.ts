@@ -13,7 +13,7 @@ export type RecordAccess = DataAccess & { readonly entity: Entity; readonly chec
 /** Access to the records of an entity as a builder of the app. Rules do not apply. */
 export type BuilderAccess = AppAccess & { readonly entity: Entity };
 
-/** Starts the checks of a request: its step budget, and what it has decided so far. */
+/** Starts the checks of a request, or of one try of it: its step budget, and what it has decided so far. */
 export const withRuleChecks = <Access extends DataAccess & { readonly entity: Entity }>(
   access: Access,
 ): Access & RecordAccess => ({ ...access, checks: newRuleChecks(access.entity.name, access.principal) });

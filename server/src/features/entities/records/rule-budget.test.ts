@@ -1,6 +1,7 @@
 // Tests that rules can't use up the process: what one request may spend on evaluating them is bounded
 // (docs/api/rules.md#limits).
 import { describe, expect, it } from 'vitest';
+import { waitUntilBlocked } from '../../../../test/support/waiting.ts';
 import { startWorld } from '../../../../test/support/world.ts';
 
 const world = await startWorld();
@@ -168,6 +169,20 @@ describe('the step budget', () => {
     expect(await call('PUT', 'Updated/bulk', changes)).toMatchObject(refused('update'));
     // updateRecords asks for the verdict of the update rule twice.
     expect((await call('PUT', 'Updated/bulk', changes.slice(1))).status).toBe(200);
+  });
+
+  it('is a new one for each try of updateRecord', async () => {
+    // Each try evaluates both rules: about 1,900,000 steps.
+    const both = { ...document('update'), rls: { update: scanTags, read: scanTags } };
+    const [id = ''] = await storeThenRule('Contended', both, [tagged(1)]);
+    let update: ReturnType<typeof call> | undefined;
+    await world.db.transaction().execute(async (db) => {
+      const record = db.updateTable('entity_records').where('app_id', '=', app.id).where('id', '=', id);
+      await record.set(({ eb }) => ({ version: eb('version', '+', 1) })).execute();
+      update = call('PUT', `Contended/${id}`, { code: 2 });
+      await waitUntilBlocked(db);
+    });
+    expect(await update).toMatchObject({ status: 200, body: { id, code: 2 } });
   });
 
   it('is one for all records of deleteRecords, which deletes none if it is exceeded', async () => {

@@ -17,7 +17,13 @@ import {
   refuseIfNotAllowed,
   refuseUpdate,
 } from './change.ts';
-import { type PresentedRecord, presentWrittenRecord, type RecordAccess, type StoredRecord } from './record.ts';
+import {
+  type PresentedRecord,
+  presentWrittenRecord,
+  type RecordAccess,
+  type StoredRecord,
+  withRuleChecks,
+} from './record.ts';
 import {
   findPrefetchedRecord,
   findRecord,
@@ -34,7 +40,8 @@ const maxOptimisticTries = 3;
 /**
  * Optimistic: decides on the version that was read, and saves only if the record still has that version, so that no lock
  * is held in between. After three conflicts the record is locked instead. It is also locked while keys are being built,
- * because the build may add a key row that the statement of the write does not see.
+ * because the build may add a key row that the statement of the write does not see. Each try has a step budget of its own,
+ * so that concurrent changes can't make a request exceed it.
  */
 export function updateRecord(
   db: Db,
@@ -47,11 +54,12 @@ export function updateRecord(
   return auditUserEntityWrite(db, access, now, async (db) => {
     for (let tries = hasAllKeysBuilt(access.entity) ? 0 : maxOptimisticTries; tries < maxOptimisticTries; tries += 1) {
       const record = tries === 0 ? await findPrefetchedRecord(db, access, id) : await findRecord(db, access, id);
-      const answer = await updateVersion(db, events, access, record, input, now);
+      const answer = await updateVersion(db, events, withRuleChecks(access), record, input, now);
       if (answer !== undefined) return answer;
     }
     return transaction(db, async (db) => {
-      const answer = await updateVersion(db, events, access, await lockRecord(db, access, id), input, now);
+      const record = await lockRecord(db, access, id);
+      const answer = await updateVersion(db, events, withRuleChecks(access), record, input, now);
       if (answer === undefined) throw new Error('a locked record changed');
       return answer;
     });

@@ -1,6 +1,6 @@
 // Owns the step budget of a request: how much work the evaluation of rules and queries in the process may be. A step is a
-// visited condition, a compared value or a looked-up element. Steps are counted, not time, so that the same request has
-// the same answer on every machine (docs/api/rules.md#limits).
+// visited condition, a compared value or a looked-up element. Steps are counted, not time, so that the same request on
+// the same records has the same answer on every machine (docs/api/rules.md#limits).
 
 export interface StepBudget {
   /** How many steps are left. */
