@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
-const world = await startWorld({ environment: { METRICS_TOKEN: 'figures' } });
+const world = await startWorld({ environment: { METRICS_TOKEN: 'metrics-token' } });
 const owner = await world.person('owner@example.com');
 const token = await world.token(owner, await world.workspace(owner));
 
@@ -62,7 +62,7 @@ describe('live and ready', () => {
 describe('queue lag and worker heartbeat', () => {
   const checks = async () => (await world.call('GET', '/readyz')).body.checks;
   const readMetrics = async () =>
-    (await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } })).text;
+    (await world.call('GET', '/metrics', { headers: { authorization: 'Bearer metrics-token' } })).text;
 
   it('are reported before any worker has run, with a null heartbeat', async () => {
     expect(await checks()).toMatchObject({ queue_lag_seconds: 0, worker_heartbeat: null });
@@ -88,7 +88,9 @@ describe('queue lag and worker heartbeat', () => {
 describe('metrics', () => {
   it('count requests by operation and status', async () => {
     await world.call('GET', '/api/apps', { as: token });
-    const { status, text } = await world.call('GET', '/metrics', { headers: { authorization: 'Bearer figures' } });
+    const { status, text } = await world.call('GET', '/metrics', {
+      headers: { authorization: 'Bearer metrics-token' },
+    });
     expect(status).toBe(200);
     expect(text).toMatch(/plinth_http_requests_total\{operation="listApps",status="200"\} 1/);
     expect(text).toMatch(/plinth_http_request_duration_seconds_bucket\{le="0.1",operation="listApps"\}/);

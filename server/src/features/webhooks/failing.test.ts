@@ -344,10 +344,10 @@ it('an error on our side is retried, recorded on the row, and not counted as a f
   });
   const row = async () =>
     (
-      await sql<{ failures: number; last_error: string }>`select failures, last_error, due_at is null as over
+      await sql<{ failures: number; last_error: string }>`select failures, last_error, due_at is null as is_finished
       from webhook_deliveries where webhook_id = ${webhook.id}`.execute(world.db)
     ).rows[0];
-  await expect.poll(row).toMatchObject({ last_error: 'webhook body has expired', over: false });
+  await expect.poll(row).toMatchObject({ last_error: 'webhook body has expired', is_finished: false });
   expect(await webhook.get()).toMatchObject({ consecutive_failures: 0, last_error: null, last_trigger_time: null });
   await sql`update webhook_deliveries set failures = 6 where webhook_id = ${webhook.id}`.execute(world.db);
   await webhook.makeDueNow();

@@ -1,4 +1,4 @@
-// What attempts make of a webhook's standing, and the schedule of a delivery: pure, so every case is told in a table.
+// Tests how attempts change a webhook's health, and the schedule of a delivery. Both are pure functions.
 import { describe, expect, it } from 'vitest';
 import type { DeliveryAttempt as Made } from './attempt.ts';
 import type { DeliveryRow, LastError } from './contract.ts';
@@ -28,22 +28,31 @@ const first = (seconds: number): AttemptSummary => ({
 const repeated = (seconds: number): AttemptSummary => ({ ...first(seconds), isFirstFailure: false });
 const firsts = (count: number) => Array.from({ length: count }, (_, second) => first(second));
 
-describe('standing', () => {
+describe('the health of a webhook', () => {
   it.each([
-    ['the first failure of a delivery counts', [first(1)], 1],
-    ['its later ones do not', [first(1), repeated(2), repeated(3)], 1],
-    ['two deliveries are two', [first(1), first(2), repeated(3)], 2],
-    ['a success begins anew', [first(1), first(2), success(3)], 0],
-    ['what fails after it counts from one', [first(1), success(2), first(3)], 1],
-    ['a repeat of what has counted does not count after a success either', [first(1), success(2), repeated(3)], 0],
+    ['counts the first failure of a delivery', [first(1)], 1],
+    ['does not count later failures of the same delivery', [first(1), repeated(2), repeated(3)], 1],
+    ['counts two failed deliveries as two', [first(1), first(2), repeated(3)], 2],
+    ['starts again at zero after a success', [first(1), first(2), success(3)], 0],
+    ['counts a failure after a success as one', [first(1), success(2), first(3)], 1],
+    [
+      'does not count a later failure of a counted delivery, even after a success',
+      [first(1), success(2), repeated(3)],
+      0,
+    ],
   ])('%s', (_rule, attempts, consecutive_failures) => {
     expect(applyAttempts(fresh, attempts, at(9)).consecutive_failures).toBe(consecutive_failures);
   });
 
   it.each([
-    ['every attempt sets last_trigger_time, and a failed one last_error', [success(1), repeated(2)], 2, errorAt(2)],
-    ['a success clears last_error', [first(1), success(2)], 2, null],
-    ['last_trigger_time never goes back', [success(5), first(3)], 5, errorAt(3)],
+    [
+      'sets last_trigger_time at every attempt and last_error at a failed one',
+      [success(1), repeated(2)],
+      2,
+      errorAt(2),
+    ],
+    ['clears last_error at a success', [first(1), success(2)], 2, null],
+    ['never sets last_trigger_time to an earlier time', [success(5), first(3)], 5, errorAt(3)],
   ])('%s', (_rule, attempts, seconds, last_error) => {
     expect(applyAttempts(fresh, attempts, at(9))).toMatchObject({ last_trigger_time: at(seconds), last_error });
   });
@@ -57,13 +66,16 @@ describe('standing', () => {
     [18, 1, [], false],
     [19, 1, [20], true],
     [0, 25, [10, 15, 18, 20], true],
-  ])('from %i failures, %i more: people are told at %j, off: %s', (consecutive_failures, more, warnings, off) => {
-    const judged = applyAttempts({ ...fresh, consecutive_failures }, firsts(more), at(99));
-    expect(judged.warnings).toEqual(warnings);
-    expect(judged.disabled_at).toEqual(off ? at(99) : null);
-  });
+  ])(
+    'after %i failures and %i more sends warnings at %j; disabled: %s',
+    (consecutive_failures, more, warnings, off) => {
+      const judged = applyAttempts({ ...fresh, consecutive_failures }, firsts(more), at(99));
+      expect(judged.warnings).toEqual(warnings);
+      expect(judged.disabled_at).toEqual(off ? at(99) : null);
+    },
+  );
 
-  it('one that somebody turned off stays off since then, and is not turned off again', () => {
+  it('keeps the time at which a person disabled it, and does not disable it again', () => {
     const judged = applyAttempts({ ...fresh, consecutive_failures: 19, disabled_at: at(1) }, firsts(2), at(99));
     expect(judged).toMatchObject({ consecutive_failures: 21, disabled_at: at(1), warnings: [] });
   });
@@ -105,7 +117,7 @@ describe('the schedule', () => {
   const schedule = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
   it.each(schedule.map((seconds, index) => [index + 1, seconds]))(
-    'after attempt %i the next is made in %i seconds, give or take a tenth',
+    'schedules the attempt after attempt %i in %i seconds, plus or minus a tenth',
     (attempt, seconds) => {
       const waits = Array.from({ length: 200 }, () =>
         Number(applyAttempt({ ...delivery, scheduled_attempts: attempt - 1 }, made, at(1)).runAgainInMs),
@@ -123,9 +135,9 @@ describe('the schedule', () => {
   });
 
   it.each([
-    ['longer than the schedule: what was asked for', 0, 600_000, [600_000, 600_000]],
-    ['shorter than the schedule: the schedule', 1, 1_000, [270_000, 330_000]],
-  ])('a wait asked for, %s', (_case, scheduled_attempts, retryAfterMs, [least, most]) => {
+    ['uses a Retry-After that is longer than its own delay', 0, 600_000, [600_000, 600_000]],
+    ['ignores a Retry-After that is shorter than its own delay', 1, 1_000, [270_000, 330_000]],
+  ])('%s', (_case, scheduled_attempts, retryAfterMs, [least, most]) => {
     const { runAgainInMs } = applyAttempt({ ...delivery, scheduled_attempts }, { ...made, retryAfterMs }, at(1));
     expect(runAgainInMs).toBeGreaterThanOrEqual(least as number);
     expect(runAgainInMs).toBeLessThanOrEqual(most as number);
@@ -133,7 +145,7 @@ describe('the schedule', () => {
 });
 
 describe('an attempt', () => {
-  it('that succeeds ends the delivery, and keeps nothing of the answer', () => {
+  it('that succeeds ends the delivery and stores no response body', () => {
     const { columns, runAgainInMs } = applyAttempt(
       { ...delivery, scheduled_attempts: 3 },
       { ...made, ok: true, status_code: 204 },
@@ -149,7 +161,7 @@ describe('an attempt', () => {
     expect(runAgainInMs).toBeUndefined();
   });
 
-  it('by hand is outside of the schedule, which goes on where it was', () => {
+  it('by hand does not count in the schedule, which resumes where it was', () => {
     const resume_at = at(61);
     const { columns, runAgainInMs } = applyAttempt(
       { ...delivery, kind: 'manual', scheduled_attempts: 2, resume_at },
@@ -165,7 +177,7 @@ describe('an attempt', () => {
     ['by hand', 'manual', 8],
     ['of a replay, the last of its schedule', 'replay', 7],
   ] as const)(
-    '%s, that fails leaves what once arrived delivered, and what never did failed',
+    '%s, that fails keeps a delivered delivery delivered and marks any other failed',
     (_case, kind, scheduled_attempts) => {
       const again = { ...delivery, kind, scheduled_attempts };
       expect(applyAttempt(again, made, at(1)).columns.status).toBe('failed');
@@ -176,7 +188,7 @@ describe('an attempt', () => {
     },
   );
 
-  it('is kept among the newest hundred, under its own number', () => {
+  it('is stored with its own number; the newest hundred are kept', () => {
     let row = delivery;
     for (let n = 0; n < 103; n += 1) row = { ...row, ...applyAttempt(row, made, at(n)).columns };
     expect(row.attempts_made).toBe(103);

@@ -1,4 +1,4 @@
-// The recipes for receivers in docs/guides/receivers, each as its own process, against deliveries that an endpoint really got.
+// Tests the recipes for receivers in docs/guides/receivers, each in its own process, with real deliveries.
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ await world.startWorker();
 const folder = mkdtempSync(join(tmpdir(), 'receivers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Tells a webhook of a message; gives what its endpoint got. */
+/** Publishes a message event and returns the request that the endpoint of the webhook received. */
 async function delivered(webhook: TestWebhook): Promise<ReceivedRequest> {
   const before = webhook.received().length;
   const event = messageEvent(webhook.app, 'grüße\n"quoted" 💥 $(echo) `echo` %s \\');
@@ -38,7 +38,7 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
     headers: { ...request.headers, ...headers },
   });
 
-  it('finds a delivery genuine, its body from a file too', async () => {
+  it('accepts a genuine delivery, also with its body in a file', async () => {
     const webhook = await createWebhook();
     const request = await delivered(webhook);
     expect(await verdict(webhook.secret, request)).toBe('genuine');
@@ -74,7 +74,7 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
     );
   });
 
-  it('refuses everything while it has no secret, also what was signed with none', async () => {
+  it('refuses every delivery if no secret is set, also one signed with an empty secret', async () => {
     const timestamp = Math.floor(Date.now() / 1000);
     const headers = {
       'webhook-id': 'id',
@@ -88,7 +88,7 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
       );
   });
 
-  it('refuses what was signed rightly more than five minutes ago, or is of the future', async () => {
+  it('refuses a correct signature that is more than five minutes old or from the future', async () => {
     const secret = newSecret();
     for (const [seconds, expected] of [
       [-360, 'webhook-timestamp is more than five minutes off'],
@@ -107,7 +107,7 @@ describe.each(['verify.ts', 'verify.py', 'verify.sh'])('%s', (recipe) => {
     }
   });
 
-  it('while a rotation overlaps takes the old secret and the new; then only the new', async () => {
+  it('accepts the old and the new secret during the overlap of a rotation, then only the new one', async () => {
     const webhook = await createWebhook();
     const { secret } = (await webhook.patch({ signing: 'rotate' })).body;
     const during = await delivered(webhook);
@@ -129,13 +129,13 @@ describe('missing.ts', () => {
     [[3, 1, 2], 3, []],
     [[1, 3, 5, 3], 1, [3, 5]],
     [[5, 3, 4, 1, 2, 2, 7], 5, [7]],
-  ])('of %j everything up to %i came, and %j beyond', (numbers, upTo, beyond) => {
+  ])('reports for %j that all numbers up to %i were received, and %j beyond', (numbers, upTo, beyond) => {
     const none: Received = { upTo: 0, beyond: new Set() };
     const received = numbers.reduce(receive, none);
     expect([received.upTo, [...received.beyond].sort()]).toEqual([upTo, beyond]);
   });
 
-  it('says what a receiver lacks, with its status: lost by itself, missed, given up, forgotten, or on its way', async () => {
+  it('lists each sequence number that the receiver lacks with its status: delivered, missed, pending or forgotten', async () => {
     const webhook = await createWebhook();
     await webhook.publishEvents(130);
     await expect.poll(() => webhook.received().length, { timeout: 25_000 }).toBe(130);
@@ -170,7 +170,7 @@ describe('missing.ts', () => {
     expect(await missing(came.filter((n) => n !== 8))).toEqual({ code: 1, lines: ['8 forgotten', '131 pending'] });
   });
 
-  it('does not take a log it cannot read for an empty one', async () => {
+  it("fails if the delivery log can't be read, instead of reporting that nothing is missing", async () => {
     const at = [`${world.url}/api/agents/nobody/webhooks/none`];
     const { code, error } = await runRecipe('missing.ts', at, { PLINTH_TOKEN: token }, '1\n');
     expect(code).not.toBe(0);

@@ -1,4 +1,4 @@
-// Signatures, against figures worked out by others: the vector that Standard Webhooks publishes, and plain HMAC.
+// Tests signatures against independent values: the test vector that Standard Webhooks publishes, and plain HMAC.
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createSecrets } from '../../kit/secrets.ts';
@@ -21,7 +21,7 @@ const standard = (secret: string, text: string) =>
     .digest('base64')}`;
 
 describe('signatures', () => {
-  it('are those of the vector that Standard Webhooks publishes', () => {
+  it('match the test vector that Standard Webhooks publishes', () => {
     const webhook = signed('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
     const headers = signer.headersFor(webhook, 'msg_p5jXN8AQM9LWM0D4loKWxJek', '{"test": 2432232314}', now);
     expect(headers).toMatchObject({
@@ -40,7 +40,7 @@ describe('signatures', () => {
     },
   );
 
-  it('of an unsigned webhook there are none; id and timestamp are told all the same', () => {
+  it('are absent for an unsigned webhook; id and timestamp are sent all the same', () => {
     expect(signer.headersFor(unsigned, 'id', 'body', now)).toEqual({
       'webhook-id': 'id',
       'webhook-timestamp': '1614265330',
@@ -50,7 +50,7 @@ describe('signatures', () => {
   it.each([
     ['two right after a rotation, the new one first', 0, 2],
     ['two until the last moment of the day', day - 1, 2],
-    ['one when the day is over', day, 1],
+    ['one when the day has passed', day, 1],
   ])('are %s', (_rule, laterMs, count) => {
     const [secret, previous] = [newSecret(), newSecret()];
     const at = new Date(now.getTime() + laterMs);
@@ -64,13 +64,13 @@ describe('signatures', () => {
 });
 
 describe('secrets', () => {
-  it('are whsec_ and the base64 of 32 bytes, never the same twice', () => {
+  it('are `whsec_` followed by 32 random bytes in base64, never the same twice', () => {
     const made = Array.from({ length: 100 }, newSecret);
     for (const secret of made) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(new Set(made).size).toBe(100);
   });
 
-  it('do not open in another row or column', () => {
+  it("can't be decrypted in another row or column", () => {
     const webhook = signed(newSecret());
     expect(() => createSigner(secrets).headersFor({ ...webhook, id: 'another' }, 'id', 'body', now)).toThrow();
     const moved = {

@@ -1,4 +1,4 @@
-// The operations on webhooks of agents and apps: what they take, keep, show once and refuse.
+// Tests the operations on webhooks of agents and apps: what they accept, store, show once and refuse.
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ const app = await world.appOf(owner, workspace);
 const base = `/api/agents/${agent.id}/webhooks`;
 const events = ['message.created'];
 
-/** Nothing that holds the audit log or any answer of today shows this text. */
+/** Fails if the secret appears in one of the texts, in the audit log or in the log. */
 async function expectNowhere(secret: string, ...texts: string[]) {
   const { rows } = await sql<{ entry: string }>`select entry::text from audit_pending
     union all select entry::text from audit_entries`.execute(world.db);
@@ -26,7 +26,7 @@ async function expectNowhere(secret: string, ...texts: string[]) {
 }
 
 describe('createAgentWebhook', () => {
-  it('makes a signed webhook that is on, and shows its secret', async () => {
+  it('creates a signed, enabled webhook and shows its secret', async () => {
     const got = await world.call('POST', base, { ...as, body: { target_url: url('/new'), events } });
     expect(got.status).toBe(200);
     expect(Object.keys(got.body)).toEqual([
@@ -56,13 +56,13 @@ describe('createAgentWebhook', () => {
     });
   });
 
-  it('makes an unsigned one only when asked to: there is no secret to show', async () => {
+  it('creates an unsigned webhook without a secret if generate_secret is false', async () => {
     const got = await world.call('POST', base, { ...as, body: { target_url: url(), events, generate_secret: false } });
     expect(got.body).toMatchObject({ has_secret: false });
     expect(got.body).not.toHaveProperty('secret');
   });
 
-  it('a repeat under the same key makes no second one, and does not show the secret again', async () => {
+  it('repeated with the same Idempotency-Key creates no second webhook and does not show the secret again', async () => {
     const { app: of } = await createWebhook();
     const sent = {
       ...as,
@@ -90,12 +90,12 @@ describe('createAgentWebhook', () => {
     ['plain http', { target_url: 'http://hook.outside.test/' }, ['body', 'target_url'], 'url_scheme'],
     ['no URL', { target_url: 'hook' }, ['body', 'target_url'], 'url_parsing'],
     [
-      'a name that leads inside',
+      'a name that resolves to a private address',
       { target_url: 'https://inner.outside.test/' },
       ['body', 'target_url'],
       'url_not_public',
     ],
-    ['an address inside', { target_url: 'https://169.254.169.254/' }, ['body', 'target_url'], 'url_not_public'],
+    ['a private address', { target_url: 'https://169.254.169.254/' }, ['body', 'target_url'], 'url_not_public'],
     [
       'credentials in the URL',
       { target_url: 'https://a:b@hook.outside.test/' },
@@ -109,13 +109,13 @@ describe('createAgentWebhook', () => {
     expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
   });
 
-  it('takes a name that does not resolve yet: the check at the request decides', async () => {
+  it('accepts a host name that does not resolve yet, because each request is checked again', async () => {
     const got = await world.call('POST', base, { ...as, body: { target_url: 'https://gone.outside.test/', events } });
     expect(got.status).toBe(200);
   });
 
   it.each(['agent', 'app'] as const)(
-    'the twenty-first of an %s is refused, also when twenty are asked for at once',
+    'allows 20 webhooks per %s, also when 21 more are created at once',
     async (scope) => {
       const { app: of } = await createWebhook({}, { scope });
       const events = [scope === 'agent' ? 'message.created' : 'entity.created'];
@@ -135,7 +135,7 @@ describe('createAgentWebhook', () => {
 });
 
 describe('the secret', () => {
-  it('is shown when it is created and when it is rotated, and never again', async () => {
+  it('is shown only when it is created or rotated', async () => {
     const webhook = await createWebhook();
     const rotated = await webhook.patch({ signing: 'rotate' });
     expect(rotated.body.secret).toMatch(/^whsec_/);
@@ -160,7 +160,7 @@ describe('the secret', () => {
     await expectNowhere(webhook.secret, ...rows.map((row) => row.text));
   });
 
-  it('is moved to a new master key while the service runs, the one before too, and signs as before', async () => {
+  it('and the previous one are re-encrypted with a new master key while the service runs, and still sign', async () => {
     const webhook = await createWebhook();
     const secret = (await webhook.patch({ signing: 'rotate' })).body.secret;
     const [old] = world.config.MASTER_KEYS;
@@ -192,7 +192,7 @@ describe('updateAgentWebhook', () => {
     ['description', { description: ' other ' }, { description: ' other ' }],
     ['enabled', { enabled: false }, { disabled_at: expect.any(String) }],
     ['signing, disabled', { signing: 'disable' }, { has_secret: false }],
-  ])('%s: a value sets it, and nothing else changes', async (_field, body, changed) => {
+  ])('sets %s and changes nothing else', async (_field, body, changed) => {
     const webhook = await createWebhook(original);
     const before = await webhook.get();
     const got = await webhook.patch(body);
@@ -202,7 +202,7 @@ describe('updateAgentWebhook', () => {
     expect(await webhook.get()).toEqual(got.body);
   });
 
-  it.each(['target_url', 'events', 'enabled', 'signing'])('%s: null counts as left out', async (field) => {
+  it.each(['target_url', 'events', 'enabled', 'signing'])('treats null for %s as not sent', async (field) => {
     const webhook = await createWebhook(original);
     const before = await webhook.get();
     const got = await webhook.patch({ [field]: null });
@@ -210,19 +210,19 @@ describe('updateAgentWebhook', () => {
     expect(await webhook.get()).toEqual(before);
   });
 
-  it('description: null removes it', async () => {
+  it('removes the description if it is null', async () => {
     const webhook = await createWebhook(original);
     expect((await webhook.patch({ description: null })).body.description).toBeNull();
     expect((await webhook.get()).description).toBeNull();
   });
 
-  it('what is left out stays: an empty body changes nothing, and says so', async () => {
+  it('changes nothing if the body is empty, and says so in X-Changed', async () => {
     const webhook = await createWebhook(original);
     const before = await webhook.get();
     expect(await webhook.patch({})).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
   });
 
-  it('rotate shows a new secret, also where there was none', async () => {
+  it('shows a new secret after a rotation, also if the webhook was unsigned', async () => {
     const webhook = await createWebhook({ generate_secret: false });
     const got = await webhook.patch({ signing: 'rotate' });
     expect(got.body).toMatchObject({ has_secret: true, secret: expect.stringMatching(/^whsec_/) });
@@ -231,16 +231,16 @@ describe('updateAgentWebhook', () => {
   it.each([
     ['no event', { events: [] }, ['body', 'events'], 'too_short'],
     ['an unknown event', { events: ['message.gone'] }, ['body', 'events', 0], 'enum'],
-    ['an address inside', { target_url: 'https://10.0.0.1/' }, ['body', 'target_url'], 'url_not_public'],
+    ['a private address', { target_url: 'https://10.0.0.1/' }, ['body', 'target_url'], 'url_not_public'],
     [
-      'a name that leads inside',
+      'a name that resolves to a private address',
       { target_url: 'https://inner.outside.test/' },
       ['body', 'target_url'],
       'url_not_public',
     ],
-    ['an unknown way of signing', { signing: 'off' }, ['body', 'signing'], 'enum'],
-    ['an enabled that is no boolean', { enabled: 'yes' }, ['body', 'enabled'], 'bool_type'],
-  ])('with %s nothing of the body is applied, the rotation neither', async (_what, wrong, loc, type) => {
+    ['an unknown value of signing', { signing: 'off' }, ['body', 'signing'], 'enum'],
+    ['a value of enabled that is not a boolean', { enabled: 'yes' }, ['body', 'enabled'], 'bool_type'],
+  ])('refuses %s and applies nothing else of the body, nor the rotation', async (_what, wrong, loc, type) => {
     const webhook = await createWebhook(original);
     const before = await webhook.get();
     const got = await webhook.patch({ description: 'changed', signing: 'rotate', ...wrong });
@@ -250,7 +250,7 @@ describe('updateAgentWebhook', () => {
     expect(webhook.received().at(-1)?.headers['webhook-signature']).not.toContain(' ');
   });
 
-  it('a new target_url neither turns it on nor resets its failures', async () => {
+  it('neither enables the webhook nor resets its failures when target_url changes', async () => {
     const webhook = await createWebhook();
     const disabled_at = new Date();
     await sql`update webhooks set consecutive_failures = 20, disabled_at = ${disabled_at} where id = ${webhook.id}`.execute(
@@ -260,7 +260,7 @@ describe('updateAgentWebhook', () => {
     expect(got.body).toMatchObject({ consecutive_failures: 20, disabled_at: disabled_at.toISOString() });
   });
 
-  it('enabled: true resets the failures, also of one that is on; false keeps when it was turned off', async () => {
+  it('resets the failures if enabled is true, also of an enabled webhook; false keeps an earlier disabled_at', async () => {
     const webhook = await createWebhook();
     await sql`update webhooks set consecutive_failures = 7 where id = ${webhook.id}`.execute(world.db);
     const on = await webhook.patch({ enabled: true });
@@ -270,7 +270,7 @@ describe('updateAgentWebhook', () => {
     expect((await webhook.patch({ enabled: false })).body.disabled_at).toBe(disabled_at);
   });
 
-  it('is in the audit log with what was and what is', async () => {
+  it('is in the audit log with the values before and after', async () => {
     const webhook = await createWebhook({ description: 'before' });
     await webhook.patch({ description: 'after', signing: 'disable' });
     const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${webhook.app.id}`, as)).body.items;
@@ -282,7 +282,7 @@ describe('updateAgentWebhook', () => {
   });
 });
 
-describe('who may', () => {
+describe('access to agent webhooks', () => {
   const all = (id: string): [string, string, object?][] => [
     ['GET', ''],
     ['POST', '', { target_url: url(), events }],
@@ -296,7 +296,7 @@ describe('who may', () => {
     ['DELETE', `/${id}`],
   ];
 
-  it('nobody on an app that is not an agent: 400', async () => {
+  it('is refused with 400 for an app that is not an agent', async () => {
     for (const [method, below, body] of all(newId()))
       expect(await world.call(method, `/api/agents/${app.id}/webhooks${below}`, { ...as, body })).toMatchObject({
         status: 400,
@@ -304,7 +304,7 @@ describe('who may', () => {
       });
   });
 
-  it('no viewer of the agent: 403; an editor of it: yes', async () => {
+  it('is refused with 403 for viewers of the agent and granted to editors', async () => {
     const [viewer, editor] = [
       await world.member(workspace, 'guest', 'viewer@example.com'),
       await world.member(workspace, 'guest', 'editor@example.com'),
@@ -320,7 +320,7 @@ describe('who may', () => {
     expect((await webhook.call('GET', '', { as: editing })).status).toBe(200);
   });
 
-  it('a webhook of another agent is not found through this one, nor an app webhook through the agents', async () => {
+  it('answers 404 for a webhook of another agent, and for an agent webhook on the path of app webhooks', async () => {
     const [mine, theirs] = [await createWebhook(), await createWebhook()];
     const through = await world.call('GET', `/api/agents/${mine.app.id}/webhooks/${theirs.id}`, as);
     expect(through).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } });
@@ -328,7 +328,7 @@ describe('who may', () => {
     expect(asApp).toMatchObject({ status: 404, body: { code: 'webhook_not_found' } });
   });
 
-  it('on the free plan: reading and deleting; what is gated is 402 and names the plan; app webhooks are free of it', async () => {
+  it('is limited to reading and deleting on the free plan; the rest answers 402 with the plan; app webhooks need no plan', async () => {
     const poor = await world.person('poor@example.com');
     const free = await world.workspace(poor, 'pro');
     const token = await world.token(poor, free);
@@ -356,7 +356,7 @@ describe('who may', () => {
 });
 
 describe('app webhooks', () => {
-  it('hear of the entities they name; null means all again', async () => {
+  it('store the entities they are limited to; null removes the limit', async () => {
     const webhook = await createWebhook({ entity_names: ['Order'] }, { scope: 'app' });
     expect((await webhook.get()).entity_names).toEqual(['Order']);
     expect((await webhook.patch({ entity_names: ['Order', 'Invoice'] })).body.entity_names).toEqual([
@@ -379,7 +379,7 @@ describe('app webhooks', () => {
 });
 
 describe('deleteAgentWebhook', () => {
-  it('it is gone at once; the entry in the audit log stays', async () => {
+  it('removes the webhook at once and keeps its audit entries', async () => {
     const webhook = await createWebhook();
     expect((await webhook.call('DELETE')).body).toEqual({ success: true });
     expect((await webhook.call('GET')).status).toBe(404);

@@ -46,7 +46,7 @@ function isValidPrefix(text: string): boolean {
 }
 
 const invalidJson = (why: string, offset: number) =>
-  new ValidationError([{ loc: ['body', offset], msg: `the body ${why}`, type: 'json_invalid' }]);
+  new ValidationError([{ loc: ['body', offset], msg: why, type: 'json_invalid' }]);
 
 function findTooDeep(bytes: Buffer): number {
   let depth = 0;

@@ -36,6 +36,18 @@ describe('faults', () => {
     ]);
   });
 
+  it.each([
+    [z.array(z.int()).min(1), [], 'must have at least 1 item'],
+    [z.array(z.int()).max(2), [1, 2, 3], 'must have at most 2 items'],
+    [z.string().min(1), '', 'must have at least 1 character'],
+    [z.string().max(2), 'abc', 'must have at most 2 characters'],
+    [z.number().min(1), 0, 'must be at least 1'],
+  ])('name the bound and what it counts (%#)', (bounded, raw, msg) => {
+    expect(() => parse(bounded, 'body', raw)).toThrow(
+      expect.objectContaining({ faults: [expect.objectContaining({ msg })] }),
+    );
+  });
+
   it('are the first hundred', () => {
     const raw = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`key${n}`, n]));
     const faults = listFaults(raw);

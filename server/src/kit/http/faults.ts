@@ -146,15 +146,23 @@ function toMessage(issue: z.core.$ZodIssue, value: unknown): string {
     case 'invalid_value':
       return `must be one of ${issue.values.join(', ')}`;
     case 'too_small':
-      return issue.origin === 'array'
-        ? `must have at least ${issue.minimum} item(s)`
-        : `must be at least ${issue.minimum}`;
+      return toBoundMessage('at least', issue.minimum, issue.origin);
     case 'too_big':
-      return issue.origin === 'array' ? `must have at most ${issue.maximum} items` : `must be at most ${issue.maximum}`;
+      return toBoundMessage('at most', issue.maximum, issue.origin);
     default:
       return 'is not valid';
   }
 }
+
+/** `must be at least 3`; for lists and strings `must have at least 3 items`, `must have at least 1 character`. */
+function toBoundMessage(limit: 'at least' | 'at most', bound: number | bigint, origin: string): string {
+  const noun = countedNouns[origin];
+  if (noun === undefined) return `must be ${limit} ${bound}`;
+  return `must have ${limit} ${bound} ${noun}${Number(bound) === 1 ? '' : 's'}`;
+}
+
+/** What the bounds of a type count. */
+const countedNouns: Record<string, string> = { array: 'item', string: 'character' };
 
 const typeTexts: Record<string, string> = {
   string: 'a string',

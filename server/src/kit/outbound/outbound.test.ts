@@ -1,5 +1,5 @@
-// Owns what is held about requests to the outside: over real TLS and a real DNS server, all on loopback. 127.20.0.0/16 is
-// allowed and stands for the public net; 127.0.0.1 stands for everything private, and must hear nothing.
+// Tests outbound requests over real TLS and with a real DNS server, all on loopback. 127.20.0.0/16 is allowed and stands
+// for public addresses. 127.0.0.1 stands for private ones: the canary that listens there must receive nothing.
 import { Resolver } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -81,7 +81,7 @@ const ask = (receiver: RawServer, more?: Partial<OutboundRequest>) =>
   send(`https://hook.outside.test:${receiver.port}/path?q=1`, more);
 
 describe('an answer', () => {
-  it('comes with status, headers and body; the request goes as it was given', async () => {
+  it('has status, headers and body; the request is sent unchanged', async () => {
     const receiver = await saying(
       httpResponse('201 Created', ['X-One: a', 'Set-Cookie: b', 'Set-Cookie: c'], 'thanks'),
     );
@@ -98,7 +98,7 @@ describe('an answer', () => {
     expect(errorType(got)).toBeNull();
   });
 
-  it('is whatever the other side says: a redirect is not followed, an error is no failure', async () => {
+  it('has the status that was sent: redirects are not followed, and error statuses are not failures', async () => {
     const location = `Location: https://127.0.0.1:${canary.port}/`;
     for (const status of ['301 Moved', '302 Found', '307 Temporary', '308 Permanent', '410 Gone', '500 Oh']) {
       const got = await ask(await saying(httpResponse(status, [location])));
@@ -106,7 +106,7 @@ describe('an answer', () => {
     }
   });
 
-  it('is cut at the cap, and the rest is not read', async () => {
+  it('is truncated at the size limit, and the rest is not read', async () => {
     const drowned = await receive((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
       const pour = () => socket.write(Buffer.alloc(65_536, 'x')) && !socket.destroyed && setImmediate(pour);
@@ -117,23 +117,23 @@ describe('an answer', () => {
     expect(got).toMatchObject({ outcome: 'answered', status: 200, truncated: true, body: Buffer.alloc(512, 'x') });
   });
 
-  it('is whole when it ends at the cap', async () => {
+  it('is not truncated if it ends at the size limit', async () => {
     const got = await ask(await saying(httpResponse('200 OK', [], 'y'.repeat(512))));
     expect(got).toMatchObject({ outcome: 'answered', truncated: false, body: Buffer.alloc(512, 'y') });
   });
 
-  it('comes from the second address when nobody listens at the first', async () => {
+  it('comes from the second address if the first refuses connections', async () => {
     const receiver = await saying(httpResponse('200 OK'));
     const got = await send(`https://second.outside.test:${receiver.port}/`);
     expect(got).toMatchObject({ outcome: 'answered', status: 200 });
   });
 
-  it('may come from an address in the URL, when the certificate is for it', async () => {
+  it('may come from an IP address in the URL if the certificate is valid for it', async () => {
     const receiver = await saying(httpResponse('200 OK'));
     expect(await send(`https://${outside}:${receiver.port}/`)).toMatchObject({ outcome: 'answered' });
   });
 
-  it('may come over plain http where the operator says so, and nowhere else', async () => {
+  it('comes over plain HTTP only from origins that the operator allows', async () => {
     const receiver = await receive((socket) => socket.write(httpResponse('200 OK')), { plain: true });
     const url = `http://hook.outside.test:${receiver.port}/`;
     expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'scheme' });
@@ -146,7 +146,7 @@ describe('an answer', () => {
 describe('connections', () => {
   const keepAlive = () => saying(httpResponse('200 OK', ['Keep-Alive: timeout=60']));
 
-  it('are used again by the same owner for the same host, and by nobody else', async () => {
+  it('are reused only by the same owner for the same host', async () => {
     const receiver = await keepAlive();
     await ask(receiver);
     await ask(receiver);
@@ -157,7 +157,7 @@ describe('connections', () => {
     expect(receiver.connections).toBe(3);
   });
 
-  it('do not spare a request the vetting: a name that has moved inside is refused', async () => {
+  it('are not reused without a check: a name that now resolves to a private address is refused', async () => {
     const receiver = await keepAlive();
     const url = `https://rebind.outside.test:${receiver.port}/`;
     expect(await send(url)).toMatchObject({ outcome: 'answered' });
@@ -166,14 +166,14 @@ describe('connections', () => {
     expect(receiver.connections).toBe(1);
   });
 
-  it('that answer before they are asked do not answer the next request', async () => {
+  it('that send a response early do not answer the next request with it', async () => {
     const poisoned = await saying(httpResponse('200 OK', [], 'first') + httpResponse('200 OK', [], 'smuggled'));
     await ask(poisoned);
     const got = await ask(poisoned);
     expect(got.outcome === 'answered' && got.body.toString()).not.toBe('smuggled');
   });
 
-  it('end with the client; what is under way is called off', async () => {
+  it('are closed with the client, and requests in progress are aborted', async () => {
     const mute = await receive(() => {});
     const own = open();
     const pending = send(`https://hook.outside.test:${mute.port}/`, {}, own);
@@ -185,8 +185,8 @@ describe('connections', () => {
   });
 });
 
-describe('a refusal', () => {
-  it.each(['cname', 'mixed', 'mixed6', 'mapped'])('meets a name with any address inside: %s', async (name) => {
+describe('the check before sending', () => {
+  it.each(['cname', 'mixed', 'mixed6', 'mapped'])('refuses a name with any private address: %s', async (name) => {
     const url = `https://${name}.outside.test:${canary.port}/`;
     const got = await send(url);
     expect(got).toMatchObject({ outcome: 'refused', reason: 'address' });
@@ -194,7 +194,7 @@ describe('a refusal', () => {
     expect(await outbound.vet(url)).toEqual({ reason: 'address' });
   });
 
-  it('meets URLs by their form, before anything is resolved', async () => {
+  it('refuses private addresses and forbidden ports in the URL itself', async () => {
     expect(await send(`https://127.0.0.1:${canary.port}/`)).toMatchObject({ outcome: 'refused', reason: 'address' });
     expect(await send('https://hook.outside.test:22/')).toMatchObject({ outcome: 'refused', reason: 'port' });
   });
@@ -208,13 +208,13 @@ describe('a refusal', () => {
     { 'Transfer-Encoding': 'chunked' },
     { 'content-length': '0' },
     { Connection: 'upgrade' },
-  ])('meets headers that would change the request: %j', async (headers) => {
+  ])('refuses headers that would change the request: %j', async (headers) => {
     const got = await send('https://hook.outside.test:8443/', { headers });
     expect(got).toMatchObject({ outcome: 'refused', reason: 'header' });
     expect(errorType(got)).toBe('protocol_error');
   });
 
-  it('does not meet a name that does not resolve yet, when a URL is saved', async () => {
+  it('accepts a name that does not resolve yet when a URL is saved', async () => {
     expect(await outbound.vet('https://gone.outside.test/')).toHaveProperty('ok');
     expect(await outbound.vet('https://hook.outside.test:8443/')).toHaveProperty('ok');
     expect(await outbound.vet('http://hook.outside.test:8443/')).toEqual({ reason: 'scheme' });
@@ -225,19 +225,22 @@ describe('a refusal', () => {
 describe('a failure', () => {
   const failed = (kind: string, sent: boolean) => ({ outcome: 'failed', kind, sent });
 
-  it.each(['gone', 'servfail', 'half', 'silent'])('of DNS is never an empty answer: %s', async (name) => {
-    const got = await send(`https://${name}.outside.test:${canary.port}/`);
-    expect(got).toMatchObject(failed('dns', false));
-    expect(errorType(got)).toBe('dns_error');
-  });
+  it.each(['gone', 'servfail', 'half', 'silent'])(
+    'of DNS is reported as such, and the request was not sent: %s',
+    async (name) => {
+      const got = await send(`https://${name}.outside.test:${canary.port}/`);
+      expect(got).toMatchObject(failed('dns', false));
+      expect(errorType(got)).toBe('dns_error');
+    },
+  );
 
-  it('of the connection was certainly not sent', async () => {
+  it('to connect means that the request was not sent', async () => {
     const got = await send('https://hook.outside.test:8446/');
     expect(got).toMatchObject(failed('refused', false));
     expect(errorType(got)).toBe('connection_refused');
   });
 
-  it('of TLS was certainly not sent: unknown authority, another name, no TLS at all', async () => {
+  it('of TLS means that the request was not sent: unknown authority, another name, no TLS at all', async () => {
     const receiver = await saying(httpResponse('200 OK'));
     const strict = open('127.20.0.0/16', {});
     const unknown = await send(`https://hook.outside.test:${receiver.port}/`, {}, strict);
@@ -251,7 +254,7 @@ describe('a failure', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  it('of a handshake that never ends comes within the time to connect', async () => {
+  it('of a handshake that never ends is reported within the connect timeout', async () => {
     const mute = await receive(() => {}, { plain: true });
     const hasty = open('127.20.0.0/16', {}, 300);
     const got = await send(`https://hook.outside.test:${mute.port}/`, {}, hasty);
@@ -260,7 +263,7 @@ describe('a failure', () => {
     await hasty.close();
   });
 
-  it('after sending leaves open whether it arrived: silence, reset, drips', async () => {
+  it('after sending says that the request may have arrived: no response, a reset, a slow response', async () => {
     const silent = await ask(await receive(() => {}), { timeoutMs: 1_500 });
     expect(silent).toMatchObject(failed('timeout', true));
     expect(errorType(silent)).toBe('timeout');
@@ -280,7 +283,7 @@ describe('a failure', () => {
     expect(slowBody).toMatchObject(failed('timeout', true));
   });
 
-  it('is what an answer outside the protocol is, or one with too many headers', async () => {
+  it('is reported for a response that violates the protocol or has too many headers', async () => {
     const oddities = [
       'hello there\r\n\r\n',
       'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello',
@@ -297,7 +300,7 @@ describe('a failure', () => {
     expect(await ask(await saying(httpResponse('200 OK', headers)))).toMatchObject(failed('too_large', true));
   });
 
-  it("is what a caller's signal makes of it, before and after sending", async () => {
+  it("is reported if the caller's signal aborts the request, before or after sending", async () => {
     const mute = await receive(() => {});
     const signal = AbortSignal.abort();
     expect(await ask(mute, { signal })).toMatchObject(failed('aborted', false));
@@ -311,7 +314,7 @@ describe('a failure', () => {
 });
 
 describe('the environment', () => {
-  it('neither sends requests through a proxy nor turns the certificate check off', async () => {
+  it('can neither route requests through a proxy nor disable certificate checks', async () => {
     const proxy = `http://127.0.0.1:${canary.port}`;
     for (const name of ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) vi.stubEnv(name, proxy);
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
@@ -324,8 +327,8 @@ describe('the environment', () => {
   });
 });
 
-describe('the canary', () => {
-  it('has heard nothing from any of this, and would have', async () => {
+describe('the canary on a private address', () => {
+  it('received no connection during these tests, and receives one if its address is allowed', async () => {
     await pause(100);
     expect(canary.connections).toBe(0);
     const lenient = open('127.0.0.0/8');

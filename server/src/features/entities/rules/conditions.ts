@@ -232,9 +232,17 @@ function parseList<T>(
   return items.length === json.length ? items : undefined;
 }
 
+const singular = { entries: 'entry', attributes: 'attribute', tests: 'test', items: 'item' } as const;
+
 /** Records a fault and returns false if the count is outside of its limits. */
-function checkCount(state: ParseState, loc: Loc, count: number, [min, max]: Dialect['entries'], what: string): boolean {
-  if (count < min) addFault(state, loc, 'too_short', `must have at least ${min} ${what}`);
+function checkCount(
+  state: ParseState,
+  loc: Loc,
+  count: number,
+  [min, max]: Dialect['entries'],
+  what: keyof typeof singular,
+): boolean {
+  if (count < min) addFault(state, loc, 'too_short', `must have at least ${min} ${min === 1 ? singular[what] : what}`);
   if (count > max) addFault(state, loc, 'too_long', `must have at most ${max} ${what}`);
   return count >= min && count <= max;
 }

@@ -75,7 +75,7 @@ describe('global limits', () => {
   });
 
   it('a row claimed by another process counts towards its concurrency key until the claim is released', async () => {
-    for (let n = 0; n < 5; n += 1) await enqueue(String(n), { concurrency_key: 'concurrency_key' });
+    for (let n = 0; n < 5; n += 1) await enqueue(String(n), { concurrency_key: 'x' });
     await sql`update jobs set claimed_slot = 1, claimed_epoch = 1 where what in ('0', '1')`.execute(db);
     start(buildQueue({ globalLimits: { concurrencyKey: 'concurrency_key', perKey: 2 } }), 0);
     await enqueue('other', { concurrency_key: 'another', owner: owners[1] });

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { newId } from '../../ids.ts';
 
 export interface WakeUps {
-  /** Wakes whoever listens to `topic`, in any process. The first hint is sent at once, more within 2 ms are sent together. */
+  /** Wakes the subscribers of `topic` in all processes. The first hint is sent at once; more within 2 ms are combined. */
   notify(topic: string): void;
   /** Calls `onWake` at each hint about `topic`. Returns a function that stops listening. */
   listen(topic: string, onWake: () => void): () => void;
