@@ -217,6 +217,8 @@ export function createApp(config: Config, deps: AppDeps): App {
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+    onConnectionRefused: (address) =>
+      log.warn({ address }, 'connections refused: more than MAX_CONNECTIONS_PER_ADDRESS from one address'),
     strictAnswers: config.STRICT_ANSWERS,
     onResponse: (answered) => {
       metrics.countRequest(answered.operation, answered.status, answered.seconds);

@@ -1,23 +1,50 @@
 // Owns the limit on open connections per client address, so that one client can't use up the process's sockets. Trusted
 // proxies are exempt: many clients connect through one.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
-export function limitConnections(server: Server, maxPerAddress: number, trustedProxies: readonly string[]): void {
-  const proxies = toBlockList(trustedProxies);
-  const openByAddress = new Map<string, number>();
+export interface ConnectionLimit {
+  readonly maxConnectionsPerAddress: number;
+  readonly trustedProxies: readonly string[];
+  /** Called at most once a minute while connections are refused. */
+  readonly onConnectionRefused?: (address: string) => void;
+}
+
+const reportEveryMs = 60_000;
+
+export function limitConnections(server: Server, options: ConnectionLimit): void {
+  const proxies = toBlockList(options.trustedProxies);
+  const openByClient = new Map<string, number>();
+  let reportedAt = -reportEveryMs;
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress;
-    if (address === undefined || proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')) return;
-    const open = openByAddress.get(address) ?? 0;
-    if (open >= maxPerAddress) return void socket.destroy();
-    openByAddress.set(address, open + 1);
+    if (socket.remoteAddress === undefined) return;
+    const address = ipaddr.process(socket.remoteAddress); // ::ffff:192.0.2.1 is 192.0.2.1
+    if (proxies.check(address.toString(), address.kind())) return;
+    const client = toClient(address);
+    const open = openByClient.get(client) ?? 0;
+    if (open >= options.maxConnectionsPerAddress) {
+      socket.destroy();
+      if (performance.now() - reportedAt < reportEveryMs) return;
+      reportedAt = performance.now();
+      return options.onConnectionRefused?.(client);
+    }
+    openByClient.set(client, open + 1);
     socket.once('close', () => {
-      const left = (openByAddress.get(address) ?? 1) - 1;
-      if (left === 0) openByAddress.delete(address);
-      else openByAddress.set(address, left);
+      const left = (openByClient.get(client) ?? 1) - 1;
+      if (left === 0) openByClient.delete(client);
+      else openByClient.set(client, left);
     });
   });
 }
+
+/** One IPv6 client usually has a whole /64. */
+const toClient = (address: ipaddr.IPv4 | ipaddr.IPv6): string =>
+  address instanceof ipaddr.IPv6
+    ? `${address.parts
+        .slice(0, 4)
+        .map((part) => part.toString(16))
+        .join(':')}::/64`
+    : address.toString();
 
 /** Names that the setting of trusted proxies may have in place of ranges. */
 const namedRanges: Readonly<Record<string, readonly string[]>> = {

@@ -7,6 +7,7 @@ import { Problem } from '../problem.ts';
 import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
+import { ClientDisconnected } from './receive.ts';
 
 export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
 
@@ -27,6 +28,8 @@ export function sendError(
       .type('application/json')
       .send(Buffer.from(JSON.stringify({ detail: error.faults })));
   }
+  // 499, as nginx logs it: no failure of ours, and nobody receives the answer.
+  if (error instanceof ClientDisconnected) return reply.code(499).send();
   const problem = error instanceof Problem ? error : toProblem(error, request);
   if (exchange !== undefined) exchange.refusal = problem.code;
   if (problem.status >= 500) onError?.(problem.cause ?? problem, exchange);
@@ -94,6 +97,9 @@ const pathExpression = (path: string): RegExp =>
 /** Answers on the socket a request that is not valid HTTP or whose headers are too large. */
 export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  // A sender that is too slow: no request was read, so there is nothing to describe.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return void socket.end('HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const problem = tooLarge
     ? new Problem('too_large', 'payload_too_large', 'The request headers are too large.')

@@ -19,7 +19,8 @@ export class Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly operation: Operation;
-  readonly now: Date;
+  /** When the request arrived; from the handler on, when its body had been received. */
+  now: Date;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
   readonly rawQuery: Readonly<Record<string, string | string[] | undefined>>;

@@ -28,38 +28,52 @@ async function open(): Promise<{ socket: Socket; received: () => string }> {
   return { socket, received: () => text };
 }
 
-const head = (path: string, ...headers: string[]) =>
-  [`POST ${path} HTTP/1.1`, 'Host: plinth', 'Content-Type: application/json', ...headers, '', ''].join('\r\n');
+const head = (method: string, path: string, ...headers: string[]) =>
+  [`${method} ${path} HTTP/1.1`, 'Host: plinth', 'Content-Type: application/json', ...headers, '', ''].join('\r\n');
 
 const bearer = (text: string) => `Authorization: Bearer ${text}`;
 
 describe('a caller who is refused', () => {
   it('is answered before they send their body', async () => {
     const { socket, received } = await open();
-    socket.write(head('/api/apps', bearer('plp_unknown'), 'Content-Length: 1000000'));
+    socket.write(head('POST', '/api/apps', bearer('plp_unknown'), 'Content-Length: 1000000'));
     await expect.poll(received).toContain('401 Unauthorized');
     expect(received()).toContain('connection: close');
   });
 
   it('keeps the connection if the body has at most 64 KiB', async () => {
     const { socket, received } = await open();
-    socket.write(`${head('/api/apps', bearer('plp_unknown'), 'Content-Length: 60000')}${'x'.repeat(60_000)}`);
+    socket.write(`${head('POST', '/api/apps', bearer('plp_unknown'), 'Content-Length: 60000')}${'x'.repeat(60_000)}`);
     await expect.poll(received).toContain('401 Unauthorized');
     const body = JSON.stringify({ name: 'Second request' });
-    socket.write(`${head('/api/apps', bearer(token), `Content-Length: ${body.length}`)}${body}`);
+    socket.write(`${head('POST', '/api/apps', bearer(token), `Content-Length: ${body.length}`)}${body}`);
     await expect.poll(received).toContain('"name":"Second request"');
   });
 
-  it('is cut off after 64 KiB of a body of unknown length', async () => {
+  it('is not asked to continue', async () => {
     const { socket, received } = await open();
-    socket.write(head('/api/apps', bearer('plp_unknown'), 'Transfer-Encoding: chunked'));
+    socket.write(head('POST', '/api/apps', bearer('plp_unknown'), 'Content-Length: 1000', 'Expect: 100-continue'));
+    await expect.poll(received).toContain('401 Unauthorized');
+    expect(received()).not.toContain('100 Continue');
+  });
+});
+
+describe('a flood', () => {
+  it.each([
+    ['of a refused caller', 'POST', '/api/apps', 401],
+    ['to a path that does not exist', 'POST', '/api/nowhere', 404],
+    ['with a method that the path does not have', 'PUT', '/healthz', 405],
+    ['in the body of a GET', 'GET', '/healthz', 200],
+  ])('%s is cut off', async (_what, method, path, status) => {
+    const { socket, received } = await open();
+    socket.write(head(method, path, bearer('plp_unknown'), 'Transfer-Encoding: chunked'));
     const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
     let sent = 0;
     for (; !socket.destroyed && sent < 640; sent += 1) {
       socket.write(chunk);
       await sleep(2);
     }
-    expect(received()).toContain('401 Unauthorized');
+    expect(received()).toContain(`HTTP/1.1 ${status}`);
     expect(sent).toBeLessThan(640);
   });
 });
@@ -77,22 +91,41 @@ describe('a body', () => {
 
   it('that is declared too large is refused before anything else', async () => {
     const { socket, received } = await open();
-    socket.write(head('/api/apps', bearer('plp_unknown'), 'Content-Length: 2000000'));
+    socket.write(head('POST', '/api/apps', bearer('plp_unknown'), 'Content-Length: 2000000'));
     await expect.poll(received).toContain('413 Payload Too Large');
   });
 
   it('that grows too large while it is sent is refused', async () => {
     const { socket, received } = await open();
-    socket.write(head('/api/apps', bearer(token), 'Transfer-Encoding: chunked'));
+    socket.write(head('POST', '/api/apps', bearer(token), 'Transfer-Encoding: chunked'));
     for (let n = 0; n < 70 && !socket.destroyed; n += 1) socket.write(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
     await expect.poll(received).toContain('413 Payload Too Large');
     expect(received()).toContain('"limit_bytes":1048576');
   });
 
+  it('is asked for if a known caller waits for 100 Continue', async () => {
+    const { socket, received } = await open();
+    const body = JSON.stringify({ name: 'Continued' });
+    const length = `Content-Length: ${body.length}`;
+    socket.write(head('POST', '/api/apps', bearer(token), length, 'Expect: 100-continue'));
+    await expect.poll(received).toContain('100 Continue');
+    socket.write(body);
+    await expect.poll(received).toContain('"name":"Continued"');
+  });
+
+  it('that ends with its connection is no failure of the server', async () => {
+    const { socket } = await open();
+    socket.write(`${head('POST', '/api/apps', bearer(token), 'Content-Length: 1000')}{"name"`);
+    await sleep(50);
+    socket.destroy();
+    await sleep(300);
+    expect(world.logLines.join('')).not.toContain('request failed');
+  });
+
   it('of a known caller is read whole, however it is cut into pieces', async () => {
     const { socket, received } = await open();
     const body = JSON.stringify({ name: 'In pieces' });
-    socket.write(head('/api/apps', bearer(token), `Content-Length: ${body.length}`));
+    socket.write(head('POST', '/api/apps', bearer(token), `Content-Length: ${body.length}`));
     for (const byte of body) {
       socket.write(byte);
       await sleep(1);

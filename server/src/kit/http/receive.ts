@@ -15,23 +15,34 @@ export function checkBodyHeaders(exchange: Exchange): void {
   if (exchange.operation.body !== undefined) requireJson(exchange);
 }
 
+/** The client closed the connection before it had sent the whole body. Nobody is left to answer. */
+export class ClientDisconnected extends Error {}
+
 /** The body of a caller who was let through. */
 export async function receiveBody(exchange: Exchange, body: IncomingMessage): Promise<Buffer> {
   const limitBytes = limitFor(exchange);
   requireLength(exchange, limitBytes);
+  if (isWaitingForContinue(body)) exchange.reply.raw.writeContinue();
+  continued.add(body);
   const chunks: Buffer[] = [];
   let received = 0;
-  // Leaving the loop must not destroy the request: its socket still has to carry the answer.
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    received += chunk.length;
-    if (received > limitBytes) {
-      exchange.reply.header('connection', 'close');
-      throw tooLarge(limitBytes);
+  try {
+    // Leaving the loop must not destroy the request: its socket still has to carry the answer.
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      received += chunk.length;
+      if (received > limitBytes) throw tooLarge(limitBytes);
+      chunks.push(chunk);
     }
-    chunks.push(chunk);
+  } catch (error) {
+    throw body.destroyed ? new ClientDisconnected('the client disconnected', { cause: error }) : error;
   }
   return Buffer.concat(chunks);
 }
+
+/** Requests whose client may send the body: it did not wait for `100 Continue`, or has got it. */
+const continued = new WeakSet<IncomingMessage>();
+const isWaitingForContinue = (body: IncomingMessage): boolean =>
+  body.headers.expect?.toLowerCase() === '100-continue' && !continued.has(body);
 
 function limitFor({ operation, actor }: Exchange): number {
   const limitBytes = operation.bodyLimitBytes ?? defaultBodyLimitBytes;
@@ -41,13 +52,16 @@ function limitFor({ operation, actor }: Exchange): number {
 const maxDiscardedBytes = 64 * 1024;
 const maxDiscardMs = 1_000;
 
+/** Whether the client has a body that nobody has read to its end. */
+export const hasUnreadBody = (body: IncomingMessage): boolean => hasBody(body) && !body.readableEnded;
+
 /**
- * Reads and drops what a refused caller still sends, so that they can read the answer and reuse the connection. Returns
- * false if there is more than we are willing to read: the connection must then be closed.
+ * Reads and drops what the client of an answered request still sends, so that it can read the answer and reuse the
+ * connection. Returns false if there is more than we are willing to read: the connection must then be closed.
  */
 export async function discardBody(body: IncomingMessage): Promise<boolean> {
-  if (!hasBody(body) || body.readableEnded) return true;
-  if (declaredLength(body) > maxDiscardedBytes) return false;
+  if (!hasUnreadBody(body)) return true;
+  if (body.destroyed || isWaitingForContinue(body) || declaredLength(body) > maxDiscardedBytes) return false;
   const { promise, resolve } = Promise.withResolvers<boolean>();
   let discarded = 0;
   const timer = setTimeout(resolve, maxDiscardMs, false);

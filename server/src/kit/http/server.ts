@@ -14,7 +14,7 @@ import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cros
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
-import { checkBodyHeaders, discardBody, receiveBody } from './receive.ts';
+import { checkBodyHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { createSender } from './send.ts';
 import { createValidator } from './validate.ts';
@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly crossOrigin?: CrossOrigin;
   readonly trustedProxies: readonly string[];
   readonly maxConnectionsPerAddress: number;
+  /** Called at most once a minute while connections are refused. */
+  readonly onConnectionRefused?: (address: string) => void;
   /** Check every answer against its schema before sending. On in tests and development. */
   readonly strictAnswers: boolean;
   readonly onResponse?: (outcome: RequestOutcome) => void;
@@ -60,7 +62,9 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     routerOptions: { maxParamLength: 32 * 1024 },
     frameworkErrors: (error, request, reply) => sendError(error, request, reply, options.onError),
   });
-  limitConnections(server.server, options.maxConnectionsPerAddress, options.trustedProxies);
+  limitConnections(server.server, options);
+  // `100 Continue` is sent when the body is wanted (receive.ts), not before the guard has run.
+  server.server.on('checkContinue', (request, response) => server.server.emit('request', request, response));
   server.decorateRequest('exchange', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(
@@ -71,6 +75,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   server.setNotFoundHandler((request, reply) =>
     sendError(unmatchedProblem(operations, request), request, reply, options.onError),
   );
+  server.addHook('onSend', discardUnreadBody);
   if (options.onResponse) server.addHook('onResponse', createResponseHook(options.onResponse));
   for (const operation of operations) mountOperation(server, operation, options);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
@@ -99,22 +104,27 @@ function createPipeline(operation: Operation, options: ServerOptions) {
   return {
     /** Runs before any of the body is read, so that a refused caller costs neither memory nor parsing. */
     async admit(exchange: Exchange): Promise<void> {
-      try {
-        // The router accepts an empty parameter, but a path with a trailing slash does not exist.
-        if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
-        checkBodyHeaders(exchange);
-        exchange.access = await options.guard(exchange);
-      } catch (refusal) {
-        if (!(await discardBody(exchange.request.raw))) exchange.reply.header('connection', 'close');
-        throw refusal;
-      }
+      // The router accepts an empty parameter, but a path with a trailing slash does not exist.
+      if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
+      checkBodyHeaders(exchange);
+      exchange.access = await options.guard(exchange);
     },
     async run(exchange: Exchange): Promise<FastifyReply> {
+      exchange.now = options.clock.now(); // receiving the body may have taken a while
       const input = validate(exchange);
       const answer = await runOperation(exchange, exchange.access, input, options.db);
       return send(exchange, answer, input.ignored);
     },
   };
+}
+
+/** Whatever the answer, and whether or not a route was matched: nobody makes us read more than we want. */
+function discardUnreadBody(request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void {
+  if (!hasUnreadBody(request.raw)) return done();
+  void discardBody(request.raw).then((isComplete) => {
+    if (!isComplete) reply.header('connection', 'close');
+    done();
+  });
 }
 
 function createResponseHook(onResponse: (outcome: RequestOutcome) => void) {
