@@ -120,11 +120,12 @@ function createPipeline(operation: Operation, options: ServerOptions) {
 
 /** Whatever the answer, and whether or not a route was matched: nobody makes us read more than we want. */
 function discardUnreadBody(request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void {
-  if (!hasUnreadBody(request.raw)) return done();
-  void discardBody(request.raw).then((isComplete) => {
-    if (!isComplete) reply.header('connection', 'close');
-    done();
-  });
+  if (!hasUnreadBody(request.raw)) done();
+  else
+    void discardBody(request.raw).then((isComplete) => {
+      if (!isComplete) reply.header('connection', 'close');
+      done();
+    });
 }
 
 function createResponseHook(onResponse: (outcome: RequestOutcome) => void) {
