@@ -15,7 +15,8 @@ export function recordAnswers(server: FastifyInstance): void {
   server.addHook('onSend', async (request, reply, payload) => {
     const operation = request.routeOptions.config.operation;
     const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? readCode(payload) : '';
-    if (operation === undefined || code === 'guards_passed') return;
+    // 499: the client disconnected while it sent its body, so nobody receives an answer.
+    if (operation === undefined || code === 'guards_passed' || reply.statusCode === 499) return;
     const line = `${operation} ${reply.statusCode} ${code}`;
     if (!seen.has(line)) appendFileSync(join(observedFolder, `${process.pid}.txt`), `${line}\n`);
     seen.add(line);
