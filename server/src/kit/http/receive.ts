@@ -1,5 +1,5 @@
 // Owns receiving the body of a request. It is read only after the guard has let the caller through, and never beyond what
-// the operation accepts. A refused caller's body is discarded, up to a limit.
+// the operation accepts. A body that nobody reads is discarded, up to a limit.
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
@@ -22,8 +22,10 @@ export class ClientDisconnected extends Error {}
 export async function receiveBody(exchange: Exchange, body: IncomingMessage): Promise<Buffer> {
   const limitBytes = limitFor(exchange);
   requireLength(exchange, limitBytes);
-  if (isWaitingForContinue(body)) exchange.reply.raw.writeContinue();
-  continued.add(body);
+  if (isWaitingForContinue(body)) {
+    exchange.reply.raw.writeContinue();
+    continued.add(body);
+  }
   return readToEnd(body, limitBytes);
 }
 
@@ -43,11 +45,11 @@ function readToEnd(body: IncomingMessage, limitBytes: number): Promise<Buffer> {
   body.once('end', () => resolve(Buffer.concat(chunks)));
   const onLost = () => reject(new ClientDisconnected('the client disconnected'));
   body.once('error', onLost);
-  body.once('close', onLost); // after `end` it has no effect
+  body.once('close', () => body.readableEnded || onLost()); // every request closes in the end
   return promise;
 }
 
-/** Requests whose client may send the body: it did not wait for `100 Continue`, or has got it. */
+/** Requests whose client waited for `100 Continue` and has got it. */
 const continued = new WeakSet<IncomingMessage>();
 const isWaitingForContinue = (body: IncomingMessage): boolean =>
   body.headers.expect?.toLowerCase() === '100-continue' && !continued.has(body);
