@@ -1,11 +1,29 @@
 // Owns the check that every declared rate limit is enforced: a caller is refused with 429 once the quota is used up.
 import { describe, expect, it } from 'vitest';
+import type { CallResult } from '../support/client.ts';
 import { startWorld } from '../support/world.ts';
 import { fillPath, insertFolder, stubHandlers } from './stub-handlers.ts';
 
 const world = await startWorld({ environment: { TRUSTED_PROXIES: '127.0.0.1' }, routes: stubHandlers });
 
 const limited = world.app.routes.flatMap(({ limit, ...route }) => (limit === 'unlimited' ? [] : [{ ...route, limit }]));
+
+const forAppUsers = limited.filter(({ credentials }) => credentials !== 'open' && credentials.appUser);
+
+/** The first answer announces the quota, and a later one is 429. */
+async function expectLimit(quota: number, send: () => Promise<CallResult>): Promise<void> {
+  const first = await send();
+  expect(first.headers['ratelimit-policy']).toMatch(new RegExp(`^"\\w+";q=${quota};w=\\d+$`));
+  let last = first;
+  // More than the quota, because the process counts by itself for a moment if Redis is slow on a busy machine.
+  for (let sent = 1; sent <= 3 * quota && last.status !== 429; sent += 20) {
+    last = (await Promise.all(Array.from({ length: 20 }, send))).find((got) => got.status === 429) ?? last;
+  }
+  expect(last.status).toBe(429);
+  expect(last.body).toMatchObject({ code: 'rate_limited', limit: quota, retry_safe: true });
+  expect(Number(last.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  expect(last.headers.ratelimit).toMatch(/r=0;t=\d+$/);
+}
 
 describe('the rate limit', () => {
   it.each(limited.map((route, index) => ({ name: route.name, route, index })))(
@@ -31,19 +49,22 @@ describe('the rate limit', () => {
         : { cookie: `plinth_session=${(await world.credential(session)).token}` };
       // Each route is called from an address of its own, so that the cases do not share counters of addresses.
       const headers = { ...credential, 'x-forwarded-for': `203.0.113.${index + 1}` };
-      const send = () => world.call(route.method, path, { headers });
+      await expectLimit(route.limit.quota, () => world.call(route.method, path, { headers }));
+    },
+  );
+
+  it.each(forAppUsers.map((route) => ({ name: route.name, route })))(
+    "of $name applies to app users and anonymous callers, unless the runtime's limit is smaller",
+    async ({ route }) => {
+      const owner = await world.person(`${route.name}.runtime@example.com`);
+      const app = await world.appOf(owner, await world.workspace(owner, 'free'), {
+        public_settings: 'public_without_login',
+      });
+      const path = fillPath(route.path, { app_id: app.id });
       const { quota } = route.limit;
-      const first = await send();
-      expect(first.headers['ratelimit-policy']).toMatch(new RegExp(`^"\\w+";q=${quota};w=\\d+$`));
-      let last = first;
-      // More than the quota, because the process counts by itself for a moment if Redis is slow on a busy machine.
-      for (let sent = 1; sent <= 3 * quota && last.status !== 429; sent += 20) {
-        last = (await Promise.all(Array.from({ length: 20 }, send))).find((got) => got.status === 429) ?? last;
-      }
-      expect(last.status).toBe(429);
-      expect(last.body).toMatchObject({ code: 'rate_limited', limit: quota, retry_safe: true });
-      expect(Number(last.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-      expect(last.headers.ratelimit).toMatch(/r=0;t=\d+$/);
+      const as = await world.appUserToken(app, await world.appUser(app, 'ann@customers.example'));
+      await expectLimit(Math.min(quota, 600), () => world.call(route.method, path, { as }));
+      await expectLimit(Math.min(quota, 120), () => world.call(route.method, path));
     },
   );
 });

@@ -30,7 +30,7 @@ const probes: Route[] = [
     summary: "Returns the caller's access",
     credentials: { ...readCredentials, appUser: true },
     access: appData(),
-    limit: perMinute(7, 'caller+app'),
+    limit: perMinute(200, 'caller+app'),
     answers: { 200: z.unknown() },
     handle: ({ access }) => presentAccess(access),
   }),
@@ -41,7 +41,7 @@ const probes: Route[] = [
     summary: 'Writes an audit entry',
     credentials: { ...writeCredentials, appUser: true },
     access: appData(),
-    limit: perMinute(7, 'caller+app'),
+    limit: perMinute(200, 'caller+app'),
     idempotency: 'optional',
     body: body({ note: optional(z.string()) }),
     audits: ['trace.left'],
@@ -51,6 +51,17 @@ const probes: Route[] = [
       await audit(db, access, { type: 'trace.left', target: { kind: 'app', id: access.app.id } }, now);
       return { handled: handledCount };
     },
+  }),
+  route({
+    name: 'knock',
+    method: 'GET',
+    path: '/api/apps/{app_id}/door',
+    summary: 'Does nothing, rarely',
+    credentials: { ...readCredentials, appUser: true },
+    access: appData(),
+    limit: perMinute(5, 'caller+app'),
+    answers: { 200: z.unknown() },
+    handle: () => ({}),
   }),
 ];
 
@@ -231,7 +242,7 @@ describe('rate limits', () => {
     // The token has a hint by now. A refused request counts too.
     expect(policies(await callRead(other, { as: first }))).toEqual(['"runtime";q=600;w=60', 597]);
     expect(policies(await callRead(app, { as: await world.token(owner, workspace) }))[0]).toBe(
-      '"lookAround";q=7000;w=60',
+      '"lookAround";q=200000;w=60',
     );
   });
 
@@ -242,6 +253,24 @@ describe('rate limits', () => {
     const all = await Promise.all(Array.from({ length: 119 }, () => callRead(quiet)));
     expect(all.filter(({ status }) => status === 429)).toHaveLength(1);
     expect((await callRead(openApp)).status).toBe(200);
+  });
+
+  it('of the operation apply to app users, scaled by the plan, and to anonymous callers, if they are the smaller ones', async () => {
+    const place = await world.workspace(owner, 'pro');
+    const shop = await world.appOf(owner, place, { public_settings: 'public_without_login' });
+    const as = await world.appUserToken(shop, await world.appUser(shop, 'gus@customers.example'));
+    for (const [caller, quota] of [
+      [{ as }, 15],
+      [{}, 5],
+    ] as const) {
+      const knock = () => world.call('GET', `/api/apps/${shop.id}/door`, caller);
+      expect(policies(await knock())).toEqual([`"knock";q=${quota};w=60`, quota - 1]);
+      for (let n = 1; n < quota; n += 1) expect((await knock()).status).toBe(200);
+      const refused = await knock();
+      expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: quota } });
+      expect(policies(refused)).toEqual([`"knock";q=${quota};w=60`, 0]);
+      expect((await callRead(shop, caller)).status).toBe(200);
+    }
   });
 });
 

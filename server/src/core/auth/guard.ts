@@ -30,8 +30,7 @@ import {
   requireSameOrigin,
   requireValidCredential,
 } from './credentials.ts';
-import { CounterHints, countRequest, enforceLimit, limitFor, toCountedCaller } from './limit-check.ts';
-import { anonymousLimit } from './limits.ts';
+import { CounterHints, countRequest, enforceLimits, limitsFor, toCountedCaller } from './limit-check.ts';
 import type { LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
@@ -64,7 +63,7 @@ export function createGuard(options: GuardOptions): (exchange: Exchange) => Prom
 
 /**
  * A credential was sent: all checks apply. With a hint from an earlier request of this credential, `hints` starts
- * the count in Redis during the lookup (`earlyCount`, see limit-check.ts).
+ * the count in Redis during the lookup (`earlyCounts`, see limit-check.ts).
  */
 async function admitWithCredential(
   exchange: Exchange,
@@ -75,7 +74,7 @@ async function admitWithCredential(
   options: GuardOptions,
 ): Promise<unknown> {
   const hash = hashToken(credential.text, options.peppers[0]);
-  const earlyCount = hints.startCount(hash, exchange, route, accepted, options.counters);
+  const earlyCounts = hints.startCount(hash, exchange, route, accepted, options.counters);
   const lookup = await lookUpCredential(exchange, route, credential, hash, options);
   try {
     requireValidCredential(lookup, exchange.now);
@@ -93,9 +92,8 @@ async function admitWithCredential(
     appIds: lookup.app_ids?.join() ?? '',
     lookup,
   };
-  const limit = limitFor(route, lookup.kind);
-  const counting = earlyCount ?? countRequest(exchange, limit, toCountedCaller(lookup), options.counters);
-  await enforceLimit(exchange, limit, lookup, counting);
+  const count = () => countRequest(exchange, limitsFor(route, lookup.kind), toCountedCaller(lookup), options.counters);
+  await enforceLimits(exchange, earlyCounts ?? count(), lookup);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
   recordUse(options.db, lookup, route.access.choosesWorkspace, exchange.now); // the request does not wait for it
@@ -115,8 +113,8 @@ async function admitWithoutCredential(
   const lookup = accepted.appUser && (await route.access.lookUpAnonymous?.(options.db, exchange));
   if (!lookup) throw credentialsMissing();
   exchange.actor = { id: null, workspaceId: lookup.workspace_id, appIds: '', lookup };
-  const counting = countRequest(exchange, anonymousLimit, undefined, options.counters);
-  await enforceLimit(exchange, anonymousLimit, undefined, counting);
+  const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, options.counters);
+  await enforceLimits(exchange, counts, undefined);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
   return loadNested(exchange, route, access, options);
@@ -127,8 +125,8 @@ async function admitWithoutCredential(
  * only if the route wants to know who is signed in, if anybody is (`readsSession`).
  */
 async function admitToOpenRoute(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
-  const counting = countRequest(exchange, route.limit, undefined, options.counters);
-  await enforceLimit(exchange, route.limit, undefined, counting);
+  const counts = countRequest(exchange, limitsFor(route, undefined), undefined, options.counters);
+  await enforceLimits(exchange, counts, undefined);
   const session = route.access.readsSession ? await lookUpSession(exchange, route, options) : undefined;
   return loadNested(exchange, route, route.access.decide(session, exchange), options);
 }

@@ -13,8 +13,10 @@ import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Count, Counters } from './counters.ts';
 import { type AcceptedCredentials, findKindRefusal } from './credentials.ts';
 import {
+  anonymousLimit,
   appUserLimit,
   type CountedCaller,
+  type Limit,
   nameCounter,
   rateLimited,
   scaleQuota,
@@ -23,44 +25,63 @@ import {
 } from './limits.ts';
 import type { LookupResult } from './lookup.ts';
 import type { Route } from './route.ts';
+import type { CredentialKind } from './tokens.ts';
 
-type RouteLimit = Route['limit'];
-
-/** App users have a limit of their own, over all operations, instead of the route's. */
-export const limitFor = (route: Route, kind: LookupResult['kind']): RouteLimit =>
-  kind === 'app_user_token' ? appUserLimit : route.limit;
-
-/** Adds 1 to the request's counter. Undefined if the limit is `unlimited`. */
-export function countRequest(
-  exchange: Exchange,
-  limit: RouteLimit,
-  caller: CountedCaller | undefined,
-  counters: Counters,
-): Promise<Count> | undefined {
-  if (limit === unlimited) return undefined;
-  const { operation, address, params } = exchange;
-  const name = nameCounter(limit, operation.name, caller, address, params.app_id?.slice(0, 64) ?? '');
-  return counters.add(name, limit.windowSeconds);
+/** A limit, and the count of this request towards it. */
+interface LimitCount {
+  readonly limit: Limit;
+  readonly counting: Promise<Count>;
 }
 
-/** Waits for the count, sets the RateLimit headers, and throws 429 if the count is above the quota. */
-export async function enforceLimit(
+/** App users and anonymous callers are also limited over all operations, so the smaller limit applies to them. */
+export function limitsFor({ limit }: Route, kind: CredentialKind | 'anonymous' | undefined): readonly Limit[] {
+  const own = limit === unlimited ? [] : [limit];
+  if (kind === 'app_user_token') return [...own, appUserLimit];
+  return kind === 'anonymous' ? [...own, anonymousLimit] : own;
+}
+
+/** Adds 1 to each counter of the request. The commands are sent to Redis together. */
+export const countRequest = (
+  { operation, address, params }: Exchange,
+  limits: readonly Limit[],
+  caller: CountedCaller | undefined,
+  counters: Counters,
+): readonly LimitCount[] =>
+  limits.map((limit) => {
+    const name = nameCounter(limit, operation.name, caller, address, params.app_id?.slice(0, 64) ?? '');
+    return { limit, counting: counters.add(name, limit.windowSeconds) };
+  });
+
+/**
+ * Waits for the counts, and throws 429 if one is above its quota. The RateLimit headers are about the limit that has the
+ * least left:
+ *
+ *   listRecords of an app user, plan free     count  quota  left
+ *   entread, the route's                         40    100    60   ← the headers
+ *   runtime, over all operations                 41    600   559
+ */
+export async function enforceLimits(
   exchange: Exchange,
-  limit: RouteLimit,
+  counts: readonly LimitCount[],
   lookup: LookupResult | undefined,
-  counting: Promise<Count> | undefined,
 ): Promise<void> {
-  if (limit === unlimited || counting === undefined) return;
-  const { count, resetMs, shared } = await counting;
-  if (!shared) exchange.partial.push('rate_limit');
   // A caller outside the workspace must not learn its plan from the quota, so the quota is not scaled for them.
   const insider = lookup !== undefined && isInWorkspace(lookup) ? lookup : undefined;
-  const quota = scaleQuota(limit, insider?.plan ?? null, insider?.rate_multiplier ?? null);
+  let tightest: { limit: Limit; quota: number; left: number; resetMs: number } | undefined;
+  for (const { limit, counting } of counts) {
+    const { count, resetMs, shared } = await counting;
+    if (!shared && !exchange.partial.includes('rate_limit')) exchange.partial.push('rate_limit');
+    const quota = scaleQuota(limit, insider?.plan ?? null, insider?.rate_multiplier ?? null);
+    const left = quota - count;
+    if (tightest === undefined || left < tightest.left) tightest = { limit, quota, left, resetMs };
+  }
+  if (tightest === undefined) return;
+  const { limit, quota, left, resetMs } = tightest;
   const seconds = toWholeSeconds(resetMs);
   const name = limit.group ?? exchange.operation.name;
   exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
-  exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, quota - count)};t=${seconds}`);
-  if (count <= quota) return;
+  exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, left)};t=${seconds}`);
+  if (left >= 0) return;
   throw rateLimited(
     `At most ${quota} requests per ${limit.windowSeconds} seconds are allowed. Retry in ${seconds} seconds.`,
     quota,
@@ -94,11 +115,11 @@ export class CounterHints {
     route: Route,
     accepted: AcceptedCredentials,
     counters: Counters,
-  ): Promise<Count> | undefined {
+  ): readonly LimitCount[] | undefined {
     const hint = this.#byHash.get(hash.toString('latin1'));
     if (hint === undefined || findKindRefusal(accepted, hint) !== undefined) return undefined;
     if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
-    return countRequest(exchange, limitFor(route, hint.kind), hint, counters);
+    return countRequest(exchange, limitsFor(route, hint.kind), hint, counters);
   }
 
   /**

@@ -60,7 +60,7 @@ export const toWholeSeconds = (milliseconds: number): number => Math.max(1, Math
 
 export const unlimited = 'unlimited';
 
-/** App users and anonymous callers are counted over all operations, on every plan, instead of by each route's limit. */
+/** App users and anonymous callers are also counted over all operations, on every plan. */
 export const appUserLimit = perMinute(600, 'caller', { group: 'runtime', scaledBy: 'never' });
 export const anonymousLimit = perMinute(120, 'address+app', { group: 'runtime', scaledBy: 'never' });
 
