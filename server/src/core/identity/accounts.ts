@@ -1,13 +1,17 @@
 // Owns accounts: users by e-mail address, sessions, one-time tokens and links, and the revoking of credentials.
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import { takeAdvisoryLock } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../auth/proofs.ts';
-import type { Pepper } from '../auth/tokens.ts';
+import type { CredentialKind, Pepper } from '../auth/tokens.ts';
 import { insertCredential, type TokenKeys } from './users.ts';
 
 const sessionDays = 30;
+
+/** A proof, or anything else that names a workspace. */
+type WorkspaceRef = Pick<WorkspaceAccess, 'workspace_id'>;
 
 export const findUserByEmail = (db: Db, email: string) =>
   db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst();
@@ -71,24 +75,37 @@ export function listWorkspacesOf(db: Db, { user_id, workspace_id }: Pick<Caller,
   return workspaces.execute();
 }
 
-/** Revokes a credential of the workspace and all credentials that were created with it. Returns their ids. */
+/**
+ * Creating a token or workspace key and revoking one take the same lock, so that a token that is being revoked can't
+ * create a credential that survives it.
+ */
+export const lockCredentials = (db: Db, { workspace_id }: WorkspaceRef): Promise<void> =>
+  takeAdvisoryLock(db, `credentials of ${workspace_id}`);
+
+/**
+ * Revokes one credential of the workspace, or all tokens of one person in it, and every token and workspace key that was
+ * created with them. Returns what was revoked.
+ */
 export async function revokeWithDescendants(
   db: Db,
-  access: WorkspaceAccess,
-  credentialId: string,
+  workspace: WorkspaceRef,
+  root: { readonly id: string } | { readonly user_id: string },
   now: Date,
-): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+): Promise<{ id: string; kind: CredentialKind }[]> {
+  await lockCredentials(db, workspace);
+  const { workspace_id } = workspace;
+  const isRoot = 'id' in root ? sql`id = ${root.id}` : sql`user_id = ${root.user_id} and kind = 'personal_token'`;
+  const { rows } = await sql<{ id: string; kind: CredentialKind }>`
     with recursive descendants as (
-      select id from credentials where id = ${credentialId} and workspace_id = ${access.workspace_id}
+      select id from credentials where workspace_id = ${workspace_id} and ${isRoot}
       union
       select made.id from credentials made join descendants on made.parent_id = descendants.id
-      where made.workspace_id = ${access.workspace_id}
+      where made.workspace_id = ${workspace_id}
     )
     update credentials set revoked_at = ${now}
-    where workspace_id = ${access.workspace_id} and id in (select id from descendants) and revoked_at is null
-    returning id`.execute(db);
-  return rows.map((row) => row.id);
+    where workspace_id = ${workspace_id} and id in (select id from descendants) and revoked_at is null
+    returning id, kind`.execute(db);
+  return rows;
 }
 
 /** A token for the first set-up; undefined once a user exists. Each start creates one, and set-up ends all of them. */

@@ -4,6 +4,7 @@ import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import type { Db, Tables } from '../../tables.ts';
 import type { WorkspaceAccess } from '../auth/proofs.ts';
 import type { WorkspaceRole } from '../auth/roles.ts';
+import { revokeWithDescendants } from './accounts.ts';
 import { type Invitation, listOpenInvitations } from './invitations.ts';
 
 /** A proof, or anything else that names a workspace. */
@@ -110,9 +111,9 @@ export async function limitSharesToViewer(db: Db, { workspace_id }: WorkspaceRef
 }
 
 /**
- * Removes a membership with the person's shares, tokens and invitations in the workspace. Their apps pass to
- * `owner_id`, and their sessions no longer remember the workspace. Returns how many apps passed and tokens were
- * revoked.
+ * Removes a membership with the person's shares, invitations and tokens in the workspace, and the workspace keys that
+ * were created with these tokens. Their apps pass to `owner_id`, and their sessions no longer remember the workspace.
+ * Returns how many apps passed, and how many tokens and keys were revoked.
  */
 export async function removeMembership(
   db: Db,
@@ -120,7 +121,7 @@ export async function removeMembership(
   user_id: string,
   owner_id: string,
   now: Date,
-): Promise<{ apps_passed: number; tokens_revoked: number }> {
+): Promise<{ apps_passed: number; tokens_revoked: number; keys_revoked: number }> {
   const passed = await sql`with passed as (
       update apps set owner_id = ${owner_id} where workspace_id = ${workspace_id} and owner_id = ${user_id} returning id
     ), redundant_shares as (
@@ -128,17 +129,14 @@ export async function removeMembership(
         and app_id in (select id from passed)
     ) select id from passed`.execute(db);
   await db.deleteFrom('app_shares').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id).execute();
-  const credentials = db
+  const revoked = await revokeWithDescendants(db, { workspace_id }, { user_id }, now);
+  await db
     .updateTable('credentials')
+    .set({ workspace_id: null })
     .where('workspace_id', '=', workspace_id)
-    .where('user_id', '=', user_id);
-  // A token can create tokens of the same person only, so this includes all descendants.
-  const tokens = await credentials
-    .set({ revoked_at: now })
-    .where('kind', '=', 'personal_token')
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  await credentials.set({ workspace_id: null }).where('kind', '=', 'session').execute();
+    .where('user_id', '=', user_id)
+    .where('kind', '=', 'session')
+    .execute();
   await db
     .deleteFrom('invitations')
     .where('workspace_id', '=', workspace_id)
@@ -150,5 +148,6 @@ export async function removeMembership(
     )
     .execute();
   await db.deleteFrom('memberships').where('workspace_id', '=', workspace_id).where('user_id', '=', user_id).execute();
-  return { apps_passed: passed.rows.length, tokens_revoked: Number(tokens.numUpdatedRows) };
+  const keys_revoked = revoked.filter(({ kind }) => kind === 'workspace_key').length;
+  return { apps_passed: passed.rows.length, tokens_revoked: revoked.length - keys_revoked, keys_revoked };
 }

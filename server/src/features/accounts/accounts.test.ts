@@ -448,65 +448,6 @@ describe('personal API keys', () => {
   });
 });
 
-describe('workspace keys', () => {
-  const create = (as: string, body: object) => world.call('POST', '/api/workspace/api-keys', { as, body });
-
-  it('act within their scopes and apps, not for a user, and stay valid when their creator leaves', async () => {
-    const person = await addPerson('wsk@example.com');
-    const admin = await world.member(person.workspace, 'admin', 'wsk-admin@example.com');
-    const as = await world.token(admin, person.workspace);
-    const [one, two] = [
-      await world.appOf(person, person.workspace),
-      await world.appOf(person, person.workspace, { visibility: 'private' }),
-    ];
-    const created = (await create(as, { name: 'K', scopes: ['apps:read', 'apps:read'], app_ids: [one.id] })).body;
-    expect(created).toMatchObject({ scopes: ['apps:read'], created_by: admin.email, description: '' });
-    const read = async (id: string) =>
-      (await world.call('GET', `/api/apps/${id}`, { headers: { api_key: created.token } })).status;
-    expect([await read(one.id), await read(two.id)]).toEqual([200, 404]);
-    await world.db.deleteFrom('memberships').where('user_id', '=', admin.id).execute();
-    expect(await read(one.id)).toBe(200);
-    const owner = await world.token(person, person.workspace);
-    const change = await world.call('PATCH', `/api/workspace/api-keys/${created.id}`, {
-      as: owner,
-      body: { description: 'for CI', scopes: ['apps:write'] },
-    });
-    expect(change).toMatchObject({
-      body: { description: 'for CI', scopes: ['apps:read'] },
-      headers: { 'x-ignored-fields': 'scopes' },
-    });
-    expect((await world.call('GET', '/api/workspace/api-keys', { as: owner })).body).toHaveLength(1);
-    expect(
-      (await world.call('PATCH', `/api/workspace/api-keys/${created.id}`, { as: owner, body: { name: '' } })).status,
-    ).toBe(422);
-    expect((await world.call('DELETE', `/api/workspace/api-keys/${created.id}`, { as: owner })).status).toBe(200);
-    expect(await read(one.id)).toBe(401);
-  });
-
-  it('are limited to ten, with known scopes and apps', async () => {
-    const person = await addPerson('tenkeys@example.com');
-    const as = await world.token(person, person.workspace);
-    expect((await create(as, { name: 'K', scopes: [] })).body.detail[0].type).toBe('too_short');
-    expect((await create(as, { name: 'K', scopes: ['apps:own'] })).body.detail[0].type).toBe('enum');
-    expect(await create(as, { name: 'K', scopes: ['apps:read'], app_ids: ['nonsense'] })).toMatchObject({
-      status: 404,
-      body: { code: 'app_not_found' },
-    });
-    for (let created = 0; created < 10; created += 1)
-      await world.credential({
-        kind: 'workspace_key',
-        user_id: null,
-        workspace_id: person.workspace,
-        permission: 'full_access',
-        scopes: ['apps:read'],
-      });
-    expect(await create(as, { name: 'K', scopes: ['apps:read'] })).toMatchObject({
-      status: 409,
-      body: { code: 'limit_reached', limit: 10 },
-    });
-  });
-});
-
 it('no table contains a password, a link or a credential in plain text', async () => {
   const { sql } = await import('kysely');
   const texts: string[] = [];

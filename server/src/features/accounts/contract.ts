@@ -95,7 +95,14 @@ const keyFields = {
   app_ids: z.array(z.string()).nullable(),
   last4: z.string(),
   created_by: z.string().nullable(),
+  parent_id: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The token that created the key: the key ends with it. Null if it was created in a session.',
+    }),
   created_date: timestamp,
+  expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
 };
 export const WorkspaceKey = answer('WorkspaceKey', keyFields);
@@ -105,6 +112,7 @@ export const NewWorkspaceKey = strictBody({
   description: optional(text(0, 500)),
   scopes: list(z.enum(keyScopes), 1, 8),
   app_ids: clearable(list(z.string(), 1, 100)),
+  expires_in_days: clearable(integer(1, 365)),
 });
 export type NewWorkspaceKey = z.output<typeof NewWorkspaceKey>;
 export const WorkspaceKeyChange = body({ name: optional(name(1, 100)), description: optional(text(0, 500)) });
@@ -119,6 +127,7 @@ export interface CredentialRow {
   workspace_id: string | null;
   last4: string;
   created_by: string | null;
+  parent_id: string | null;
   created_date: Date;
   expires_at: Date | null;
   last_used_at: Date | null;
@@ -155,6 +164,8 @@ export const presentWorkspaceKey = (row: CredentialRow): z.input<typeof Workspac
   app_ids: row.app_ids,
   last4: row.last4,
   created_by: row.created_by,
+  parent_id: row.parent_id,
   created_date: row.created_date.toISOString(),
+  expires_at: iso(row.expires_at),
   last_used_at: iso(row.last_used_at),
 });

@@ -4,10 +4,10 @@
 import { audit, auditSelf } from '../../core/audit/audit.ts';
 import { credentialsInvalid } from '../../core/auth/credentials.ts';
 import type { Caller, SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { revokeWithDescendants } from '../../core/identity/accounts.ts';
+import { lockCredentials, revokeWithDescendants } from '../../core/identity/accounts.ts';
 import { listVisibleApps } from '../../core/identity/apps.ts';
 import { insertCredential, type TokenKeys } from '../../core/identity/users.ts';
-import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { transaction } from '../../kit/db/database.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import {
@@ -38,13 +38,12 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   const rights = {
     permission: input.permission ?? ('read_only' as const),
     app_ids: input.app_ids ?? null,
-    expires_at: days === null ? null : new Date(now.getTime() + days * dayMs),
+    expires_at: expiryAfter(days, now),
   };
-  const parent = caller.kind === 'personal_token' ? caller : null;
-  if (parent !== null) refuseWiderThanParent(parent, rights);
+  const parent = parentOf(access);
+  refuseWiderThanParent(parent, rights);
   return transaction(db, async (db) => {
-    await takeAdvisoryLock(db, tokenLockName(access));
-    if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid(); // revoked since the guard ran
+    await lockParent(db, access, parent);
     if ((await listTokens(db, access, now)).length >= maxTokens)
       throw limitReached(maxTokens, 'tokens', tooManyMessage(maxTokens));
     await requireApps(db, access, rights.app_ids);
@@ -67,20 +66,30 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   });
 }
 
-/** Creating and revoking take the same lock, so that a token being revoked can't create another one that survives. */
-const tokenLockName = (access: WorkspaceAccess): string => `tokens in ${access.workspace_id}`;
+const expiryAfter = (days: number | null, now: Date): Date | null =>
+  days === null ? null : new Date(now.getTime() + days * dayMs);
 
-interface TokenRights {
+/** The token with which the caller creates a credential. Null for a session. */
+const parentOf = ({ caller }: WorkspaceAccess): Caller | null => (caller.kind === 'personal_token' ? caller : null);
+
+/** 401 if the parent was revoked since the guard ran. Until the transaction ends, it can't be revoked. */
+async function lockParent(db: Db, access: WorkspaceAccess, parent: Caller | null): Promise<void> {
+  await lockCredentials(db, access);
+  if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid();
+}
+
+interface CredentialRights {
   readonly permission: 'read_only' | 'full_access';
   readonly app_ids: readonly string[] | null;
   readonly expires_at: Date | null;
 }
 
 /**
- * A token created with another token has no more rights than its parent. For a read-only parent that is limited to app A
- * and expires on 1 March: full access, app B, all apps, no expiry or 2 March are each refused.
+ * A token or key created with a token has no more rights than its parent. For a read-only parent that is limited to app
+ * A and expires on 1 March: full access, app B, all apps, no expiry or 2 March are each refused.
  */
-function refuseWiderThanParent(parent: Caller, rights: TokenRights): void {
+function refuseWiderThanParent(parent: Caller | null, rights: CredentialRights): void {
+  if (parent === null) return;
   const moreApps =
     parent.app_ids !== null && (rights.app_ids === null || rights.app_ids.some((id) => !parent.app_ids?.includes(id)));
   const moreTime = parent.expires_at !== null && (rights.expires_at === null || rights.expires_at > parent.expires_at);
@@ -89,7 +98,7 @@ function refuseWiderThanParent(parent: Caller, rights: TokenRights): void {
   throw new Problem(
     'forbidden',
     'token_wider_than_parent',
-    "A token created with another token can't have more apps, a higher permission or a later expiry than that token.",
+    "A token or key created with a token can't have more apps, a higher permission or a later expiry than that token.",
   );
 }
 
@@ -113,11 +122,10 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
   });
 }
 
-/** Revokes the token and all tokens created with it. They stop working with the next request. */
+/** Revokes the token and all tokens and keys created with it. They stop working with the next request. */
 export async function revokeToken(db: Db, access: WorkspaceAccess & { token: CredentialRow }, now: Date) {
   return transaction(db, async (db) => {
-    await takeAdvisoryLock(db, tokenLockName(access));
-    const revoked = await revokeWithDescendants(db, access, access.token.id, now);
+    const revoked = (await revokeWithDescendants(db, access, access.token, now)).map(({ id }) => id);
     const before = { name: access.token.name, permission: access.token.permission };
     await audit(
       db,
@@ -150,11 +158,19 @@ export async function createWorkspaceKey(
   now: Date,
 ) {
   const { caller, workspace_id } = access;
+  const parent = parentOf(access);
+  const days = input.expires_in_days;
+  const rights = {
+    permission: 'full_access' as const,
+    app_ids: input.app_ids ?? null,
+    expires_at: days === undefined ? (parent?.expires_at ?? null) : expiryAfter(days, now),
+  };
+  refuseWiderThanParent(parent, rights);
   return transaction(db, async (db) => {
-    await takeAdvisoryLock(db, `keys of ${workspace_id}`);
+    await lockParent(db, access, parent);
     if ((await listWorkspaceKeys(db, access, now)).length >= maxWorkspaceKeys)
       throw limitReached(maxWorkspaceKeys, 'workspace_keys', tooManyMessage(maxWorkspaceKeys));
-    await requireApps(db, access, input.app_ids ?? null);
+    await requireApps(db, access, rights.app_ids);
     const { id, token } = await insertCredential(
       db,
       tokenKeys,
@@ -164,9 +180,9 @@ export async function createWorkspaceKey(
         description: input.description ?? '',
         user_id: null,
         workspace_id,
-        permission: 'full_access',
+        ...rights,
         scopes: [...new Set(input.scopes)],
-        app_ids: input.app_ids ?? null,
+        parent_id: parent?.credential_id ?? null,
         created_by: caller.email,
       },
       now,
@@ -206,7 +222,7 @@ export async function changeWorkspaceKey(
 
 export async function revokeWorkspaceKey(db: Db, access: WorkspaceKeyAccess, now: Date) {
   return transaction(db, async (db) => {
-    await revokeWithDescendants(db, access, access.key.id, now);
+    await revokeWithDescendants(db, access, access.key, now);
     const before = { name: access.key.name, scopes: access.key.scopes };
     await audit(
       db,

@@ -105,7 +105,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     path: '/api/workspace/members/{email}',
     summary: 'Remove a member or cancel an invitation',
     description:
-      "The member's apps and agents are transferred to the workspace's owner. Their tokens are revoked; their shares and personal folders are deleted.",
+      "The member's apps and agents are transferred to the workspace's owner. Their tokens and the workspace keys created with these are revoked; their shares and personal folders are deleted.",
     credentials: writeCredentials,
     access: memberOrInvitation,
     limit: memberChanges,
