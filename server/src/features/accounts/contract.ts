@@ -95,12 +95,9 @@ const keyFields = {
   app_ids: z.array(z.string()).nullable(),
   last4: z.string(),
   created_by: z.string().nullable(),
-  parent_id: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'The token that created the key: the key ends with it. Null if it was created in a session.',
-    }),
+  parent_id: z.string().nullable().meta({
+    description: 'The token that created the key: the key ends with it. Null if it was created in a session.',
+  }),
   created_date: timestamp,
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
