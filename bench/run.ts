@@ -2,6 +2,7 @@
 // judged bar is met.
 
 import { deploy } from '../drills/deploy.ts';
+import { noisyNeighbour } from '../drills/noisy-neighbour.ts';
 import { slotsDrill } from '../drills/slots.ts';
 import { ssrf } from '../drills/ssrf.ts';
 import { tenantIsolation } from '../drills/tenant-isolation.ts';
@@ -25,6 +26,7 @@ const benches: Record<string, Bench> = {
   entities,
   events,
   members,
+  'noisy-neighbour': noisyNeighbour,
   'tenant-isolation': tenantIsolation,
   pipeline,
   rules,

@@ -1,9 +1,9 @@
 // Owns the faults and their schedule, drawn from a seed so that a run can be repeated.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnPostgres } from '../../bench/lib/postgres.ts';
+import type { Processes } from '../lib/processes.ts';
 import type { OwnRedis } from '../lib/redis.ts';
 import type { Answer } from './journal.ts';
-import type { Processes } from './processes.ts';
 
 const faults = [
   'api killed',

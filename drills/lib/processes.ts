@@ -18,6 +18,8 @@ export interface Processes {
   readonly apis: readonly string[];
   /** How often a process was restarted. */
   readonly restarts: number;
+  /** The process ids that run now, of each kind. */
+  pids(kind: Kind): number[];
   allReady(): Promise<void>;
   /** Kills a ready process, picked by `choose`. Returns false if there is none. */
   kill(kind: Kind, choose: (count: number) => number): boolean;
@@ -62,6 +64,7 @@ export async function startProcesses(
     get restarts() {
       return starts - members.length;
     },
+    pids: (kind) => members.flatMap((member) => (member.kind === kind ? (member.child?.pid ?? []) : [])),
     async allReady() {
       const end = Date.now() + readyWithinMs;
       while (members.some((member) => !member.ready)) {

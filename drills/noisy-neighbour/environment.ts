@@ -1,0 +1,165 @@
+// Owns the environment of the drill: its own PostgreSQL and Redis, a language model, the receivers of webhooks, one API and
+// one worker process with the default settings, both workspaces, the quiet caller and the attacker.
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgres } from '../../bench/lib/postgres.ts';
+import { startModelSandbox } from '../../sandbox/src/model.ts';
+import { newKeys } from '../../server/src/commands/keys.ts';
+import { migrateAll } from '../../server/src/commands/migrate.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { openDatabase } from '../../server/src/kit/db/database.ts';
+import type { Tables } from '../../server/src/tables.ts';
+import { call } from '../../server/test/support/client.ts';
+import { type Processes, startProcesses } from '../lib/processes.ts';
+import { startRedis } from '../lib/redis.ts';
+import type { AttackOptions, AttackReport } from './attacker.ts';
+import type { QuietCall } from './calls.ts';
+import type { QuietOptions } from './quiet-caller.ts';
+import type { Arrival } from './receiver.ts';
+import {
+  type HostileWorkspace,
+  type QuietWorkspace,
+  type SeedSize,
+  seedHostile,
+  seedQuiet,
+  taskSchema,
+} from './seed.ts';
+import { hostileSchemas } from './ways/schemas.ts';
+
+export interface Environment {
+  readonly processes: Processes;
+  /** Grow while the drill runs. */
+  readonly calls: readonly QuietCall[];
+  readonly arrivals: ReadonlyMap<number, number>;
+  startQuietCalls(): void;
+  stopQuietCalls(): Promise<void>;
+  attack(way: string, seconds: number): Promise<AttackReport>;
+  /** Rate limits begin anew, so that no way profits from an earlier one. */
+  resetLimits(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+export async function startEnvironment(size: SeedSize, progress: (line: string) => void): Promise<Environment> {
+  const ends: (() => unknown)[] = [];
+  const close = async () => {
+    for (const end of ends.reverse()) await end();
+  };
+  try {
+    return { ...(await build(size, (end) => void ends.push(end), progress)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function build(
+  size: SeedSize,
+  atEnd: (end: () => unknown) => void,
+  progress: (line: string) => void,
+): Promise<Omit<Environment, 'close'>> {
+  const folder = mkdtempSync(join(tmpdir(), 'noisy-neighbour-'));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const postgres = await startPostgres();
+  atEnd(postgres.stop);
+  const redis = await startRedis();
+  atEnd(redis.stop);
+  const model = await startModelSandbox();
+  atEnd(model.close);
+  model.behave('slow');
+  const arrivals = new Map<number, number>();
+  const quietReceiver = await startReceiver(fork(file('receiver.ts'), ['127.20.0.1']), arrivals);
+  atEnd(quietReceiver.stop);
+  const hostileReceiver = await startReceiver(forkNiced('receiver.ts', '127.20.0.2'), new Map());
+  atEnd(hostileReceiver.stop);
+  const settings = {
+    ...newKeys(),
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    MODEL_URL: model.url,
+    OUTBOUND_ALLOW: 'http://127.20.0.0/16',
+    STORAGE_FOLDER: folder,
+  };
+  await migrateAll(postgres.url);
+  const { quiet, hostile } = await seed(settings, size, hostileReceiver.url);
+  progress(`${size.records} records, ${size.members} members and ${size.appUsers} app users of the hostile workspace`);
+  const processes = await startProcesses({ api: 1, worker: 1 }, settings);
+  atEnd(processes.stop);
+  await processes.allReady();
+  const [url = ''] = processes.apis;
+  await prepareQuiet(url, quiet, quietReceiver.url);
+  const workspace = await prepareHostile(url, hostile);
+  progress('both workspaces are ready');
+
+  const port = Number(new URL(url).port);
+  const calls: QuietCall[] = [];
+  const caller = fork(file('quiet-caller.ts'));
+  atEnd(() => caller.kill('SIGKILL'));
+  caller.on('message', (made: QuietCall[]) => calls.push(...made));
+  const attacker = forkNiced('attacker.ts');
+  atEnd(() => attacker.kill('SIGKILL'));
+  return {
+    processes,
+    calls,
+    arrivals,
+    startQuietCalls: () => void caller.send({ port, workspace: quiet } satisfies QuietOptions),
+    async stopQuietCalls() {
+      caller.send('stop');
+      await once(caller, 'exit');
+    },
+    async attack(way, seconds) {
+      attacker.send({ way, port, workspace, seconds } satisfies AttackOptions);
+      const [report] = (await once(attacker, 'message')) as [AttackReport];
+      return report;
+    },
+    resetLimits: redis.flush,
+  };
+}
+
+/** A process that gives way to every other one. */
+const forkNiced = (name: string, ...args: string[]): ChildProcess =>
+  spawn('nice', ['-n', '19', process.execPath, file(name), ...args], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+
+async function startReceiver(child: ChildProcess, arrivals: Map<number, number>) {
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  child.on('message', (arrived: Arrival[]) => {
+    for (const { n, at } of arrived) if (!arrivals.has(n)) arrivals.set(n, at);
+  });
+  return { url: `http://${child.spawnargs.at(-1)}:${port}`, stop: () => void child.kill('SIGKILL') };
+}
+
+async function seed(settings: Record<string, string>, size: SeedSize, receiver: string) {
+  const config = readConfig(settings);
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 2 });
+  try {
+    return { quiet: await seedQuiet(db, config), hostile: await seedHostile(db, config, size, receiver) };
+  } finally {
+    await close();
+  }
+}
+
+async function prepareQuiet(url: string, { token, app_id }: QuietWorkspace, receiver: string): Promise<void> {
+  await succeed(url, 'PUT', `/api/apps/${app_id}/entity-schemas/Task`, token, taskSchema);
+  const webhook = { target_url: `${receiver}/quiet`, events: ['entity.updated'] };
+  await succeed(url, 'POST', `/api/apps/${app_id}/webhooks`, token, webhook);
+}
+
+async function prepareHostile(url: string, hostile: HostileWorkspace): Promise<HostileWorkspace> {
+  const [token = ''] = hostile.admins;
+  for (const app of hostile.apps)
+    await succeed(url, 'PUT', `/api/apps/${app}/entity-schemas`, token, { schemas: hostileSchemas });
+  return hostile;
+}
+
+async function succeed(url: string, method: string, path: string, as: string, body: object) {
+  const answer = await call(url, method, path, { as, body });
+  if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+  return answer.body;
+}

@@ -1,0 +1,44 @@
+// Owns the verdict: what the quiet workspace noticed during a stretch of time, and whether that is within the bar.
+import { quantile, rounded } from '../../bench/lib/statistics.ts';
+import { type CallKind, callKinds, type QuietCall } from './calls.ts';
+
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Journals {
+  readonly calls: readonly QuietCall[];
+  /** When the delivery of each `put` arrived. */
+  readonly arrivals: ReadonlyMap<number, number>;
+}
+
+type Kind = CallKind | 'delivery';
+export type Latencies = Readonly<Record<Kind, number>>;
+
+const isWithin = ({ at }: QuietCall, stretches: readonly Stretch[]): boolean =>
+  stretches.some(({ from, to }) => at >= from && at < to);
+
+export const isFailed = ({ status }: QuietCall): boolean => status !== 200;
+
+/** The 95th percentile of each kind of call, and of deliveries: from the intended start of the change to the arrival. */
+export function latenciesWithin({ calls, arrivals }: Journals, stretches: readonly Stretch[]): Latencies {
+  const within = calls.filter((call) => isWithin(call, stretches));
+  const p95 = (times: readonly number[]) => rounded(quantile(times, 0.95), 1);
+  const byKind = callKinds.map((kind) => [kind, p95(within.flatMap((call) => (call.kind === kind ? call.ms : [])))]);
+  const delivered = within.flatMap(({ kind, status, n, at }) =>
+    kind === 'put' && status === 200 ? (arrivals.get(n) ?? Number.POSITIVE_INFINITY) - at : [],
+  );
+  return { ...Object.fromEntries(byKind), delivery: p95(delivered) } as Latencies;
+}
+
+export const countFailed = ({ calls }: Journals, stretch: Stretch): number =>
+  calls.filter((call) => isWithin(call, [stretch]) && isFailed(call)).length;
+
+/** The kinds whose 95th percentile is beyond max(2×, +30 ms) of the one alone. */
+export const beyondBar = (alone: Latencies, beside: Latencies): string[] =>
+  Object.entries(alone).flatMap(([kind, ms]) => (beside[kind as Kind] <= Math.max(2 * ms, ms + 30) ? [] : kind));
+
+/** Acknowledged changes whose delivery never arrived. */
+export const countLost = ({ calls, arrivals }: Journals): number =>
+  calls.filter(({ kind, status, n }) => kind === 'put' && status === 200 && !arrivals.has(n)).length;

@@ -1,0 +1,38 @@
+// Owns how much memory processes use, as the kernel reports it.
+import { readFileSync } from 'node:fs';
+
+const pageBytes = 4096;
+const everyMs = 100;
+
+/** Resident memory in MB. 0 if the process has ended. */
+function residentMb(pid: number): number {
+  try {
+    return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageBytes) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+export interface MemoryWatch {
+  /** The most since the last call, in MB. */
+  takePeak(): number;
+  stop(): void;
+}
+
+/** Watches the processes that `pids` names at each look, because a process may be restarted. */
+export function watchMemory(pids: () => readonly number[]): MemoryWatch {
+  let peak = 0;
+  const look = () => {
+    peak = Math.max(peak, ...pids().map(residentMb));
+  };
+  const timer = setInterval(look, everyMs);
+  return {
+    takePeak() {
+      look();
+      const taken = peak;
+      peak = 0;
+      return taken;
+    },
+    stop: () => clearInterval(timer),
+  };
+}

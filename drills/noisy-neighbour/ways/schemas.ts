@@ -1,0 +1,43 @@
+// Owns the schemas of the hostile workspace's apps: what the ways send is accepted by them, and is as costly as they allow.
+
+const open = { read: true, write: true };
+/** All tests of an empty element are met but the last. With 10,000 elements they take most of a request's steps. */
+const testsOfElement = {
+  ...Object.fromEntries(Array.from({ length: 14 }, (_, n) => [`f${n}`, { $ne: n }])),
+  last: { $exists: true },
+};
+const costlyRule = { $nor: Array.from({ length: 6 }, () => ({ 'data.items': { $elemMatch: testsOfElement } })) };
+
+/** The slowest that was found for its size: the states of every start are followed, and none matches. */
+const worstPattern = '[ab]*a[abc]{400}\\b';
+
+export const hostileSchemas = [
+  {
+    name: 'Big',
+    properties: {
+      title: { type: 'string' },
+      state: { type: 'string' },
+      price: { type: 'number' },
+      n: { type: 'integer' },
+      tags: { type: 'array', items: { type: 'string' } },
+    },
+    rls: open,
+  },
+  {
+    name: 'Loose',
+    properties: { key: { type: 'string' }, text: { type: 'string' }, any: { type: 'object' } },
+    rls: open,
+  },
+  {
+    name: 'Costly',
+    properties: { items: { type: 'array', items: { type: 'object' } } },
+    rls: { ...open, create: costlyRule, update: costlyRule },
+  },
+  { name: 'Pattern', properties: { text: { type: 'string', pattern: worstPattern } }, rls: open },
+  {
+    name: 'Unique',
+    properties: Object.fromEntries(Array.from({ length: 15 }, (_, n) => [`k${n}`, { type: 'string' }])),
+    unique: Array.from({ length: 5 }, (_, n) => [`k${n * 3}`, `k${n * 3 + 1}`, `k${n * 3 + 2}`]),
+    rls: open,
+  },
+];

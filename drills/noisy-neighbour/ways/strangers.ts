@@ -1,0 +1,62 @@
+// Ways of callers without a credential, from many addresses.
+import { pick, type Way } from '../way.ts';
+
+const anonymous = { by: 'anonymous', manner: 'requests', connections: 64 } as const;
+
+export const strangerWays: readonly Way[] = [
+  {
+    ...anonymous,
+    name: 'unknown tokens',
+    quick: true,
+    reaches: ['401'],
+    request: ({ apps, unknownTokens }, n) => ({
+      method: 'GET',
+      path: `/api/apps/${pick(apps, n)}`,
+      token: pick(unknownTokens, n),
+    }),
+  },
+  {
+    ...anonymous,
+    name: 'unknown apps',
+    quick: true,
+    reaches: ['401', '404'],
+    request: ({ unknownIds }, n) => ({ method: 'GET', path: `/api/apps/${pick(unknownIds, n)}/entities/Task` }),
+  },
+  {
+    ...anonymous,
+    name: 'sign-ins with wrong passwords',
+    reaches: ['401'],
+    request: (_, n) => ({
+      method: 'POST',
+      path: '/api/auth/sign-in',
+      body: JSON.stringify({ email: `person${n}@elsewhere.example`, password: 'not the password' }),
+    }),
+  },
+  {
+    ...anonymous,
+    name: 'preflights',
+    reaches: ['204', '200', '404', '403'],
+    request: ({ apps }, n) => ({
+      method: 'OPTIONS',
+      path: `/api/apps/${pick(apps, n)}/entities/Task`,
+      headers: { origin: `https://page${n}.example`, 'access-control-request-method': 'GET' },
+    }),
+  },
+  { ...anonymous, name: 'readyz', quick: true, reaches: ['200'], request: () => ({ method: 'GET', path: '/readyz' }) },
+  {
+    ...anonymous,
+    name: 'slow bodies',
+    manner: 'slow body',
+    connections: 1_000,
+    reaches: ['open'],
+    request: () => ({ method: 'POST', path: '/api/auth/sign-in', body: 'x'.repeat(60_000) }),
+  },
+  {
+    ...anonymous,
+    name: 'idle connections',
+    manner: 'idle',
+    connections: 4_000,
+    reaches: ['open'],
+    request: () => ({ method: 'GET', path: '/' }),
+  },
+];
