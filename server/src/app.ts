@@ -165,7 +165,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       onlyOperatorsCreate: config.ALLOW_WORKSPACE_CREATION === 'operator',
       baseUrl: config.BASE_URL,
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
-      seal: auditFeature.seal,
+      sealChain: auditFeature.sealChain,
     }),
     apps({ cursors, secrets, masterKeyId, guests: memberFeature.guests }),
     appUsers({ cursors, tokenKeys }),

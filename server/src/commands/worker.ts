@@ -42,7 +42,10 @@ async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: Abort
     clock: systemClock,
     wake: app.wake,
     engine: app.engine,
-    onError: (what, error) => log.error({ what, error: describeError(error) }, 'background work failed'),
+    onError: (what, error) => {
+      app.metrics.countFailure(what);
+      log.error({ what, error: describeError(error) }, 'background work failed');
+    },
     onRun: app.metrics.countRun,
     onRecovered: (recovered) => log.info({ slot: recovered }, "released the claims of the slot's previous worker"),
   });

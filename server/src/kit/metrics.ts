@@ -13,6 +13,8 @@ export function isBearerToken(authorization: string | undefined, token: string):
 export interface Metrics {
   countRequest(operation: string, status: number, seconds: number): void;
   countRun(queue: string, outcome: string, seconds: number): void;
+  /** Counts a failure of a job, the dispatcher or the workflow engine. */
+  countFailure(what: string): void;
   render(): Promise<string>;
 }
 
@@ -53,8 +55,15 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
     buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300],
     registers: [registry],
   });
+  const failures = new Counter({
+    name: 'plinth_background_failures_total',
+    help: 'Failures of jobs, the dispatcher and the workflow engine in this process',
+    labelNames: ['what'],
+    registers: [registry],
+  });
   const setBackground = createBackgroundGauges(registry);
   return {
+    countFailure: (what) => failures.inc({ what }),
     countRun(queue, outcome, seconds) {
       runs.inc({ queue, outcome });
       runDuration.observe({ queue }, seconds);

@@ -159,6 +159,49 @@ describe('the chain', () => {
     expect(await verify(as)).toMatchObject({ valid: false, broken_at: at });
   });
 
+  it('is reported as broken where an entry was added after its end', async () => {
+    const { workspace, as } = await createWorkspace('added');
+    for (let i = 0; i < 3; i += 1) await folder(as, `F${i}`);
+    await seal();
+    await sql`insert into audit_entries select workspace_id, 4, id, occurred_at, type, app_id, actor_email, outcome,
+      request_id, entry, hash, hash from audit_entries where workspace_id = ${workspace} and sequence = 3`.execute(
+      world.db,
+    );
+    expect(await verify(as)).toMatchObject({ valid: false, broken_at: 4, checked: 3 });
+    await sql`alter table audit_entries disable trigger user`.execute(world.db);
+    await sql`delete from audit_entries where workspace_id = ${workspace} and sequence = 4`.execute(world.db);
+    await sql`alter table audit_entries enable trigger user`.execute(world.db);
+    expect(await verify(as)).toMatchObject({ valid: true });
+  });
+
+  it('is sealed and shortened while that of another workspace fails, which is reported by its id', async () => {
+    const [broken, intact] = [await createWorkspace('unsealable'), await createWorkspace('beside')];
+    // More than one run reads, and older than what the other workspace writes.
+    await sql`insert into audit_pending (id, workspace_id, entry)
+      select gen_random_uuid(), ${broken.workspace}, '{}' from generate_series(1, 6000)`.execute(world.db);
+    await folder(intact.as, 'old');
+    await expect(seal()).rejects.toThrow(`1 audit chains were not sealed; ${broken.workspace}: `);
+    expect(await verify(intact.as)).toMatchObject({ valid: true, checked: 1, unsealed: 0 });
+    expect(await verify(broken.as)).toMatchObject({ checked: 0, unsealed: 6000 });
+
+    await sql`update audit_chains set last_sequence = 1 where workspace_id = ${broken.workspace}`.execute(world.db);
+    await sql`insert into audit_entries select ${broken.workspace}, sequence, id, '2000-01-01', type, app_id, actor_email,
+      outcome, request_id, entry, prev_hash, hash from audit_entries where workspace_id = ${intact.workspace}`.execute(
+      world.db,
+    );
+    await sql`create function refuse_shortening() returns trigger language plpgsql as $$
+      begin raise 'planted failure'; end $$`.execute(world.db);
+    await sql`create trigger planted before update on audit_chains for each row
+      when (old.workspace_id = ${sql.lit(broken.workspace)}) execute function refuse_shortening()`.execute(world.db);
+    const later = new Date(Date.now() + 401 * 24 * 60 * 60 * 1000);
+    await expect(removeExpiredEntries(world.app.database.db, later)).rejects.toThrow(
+      `1 audit chains were not shortened; ${broken.workspace}: planted failure`,
+    );
+    expect(await verify(intact.as)).toMatchObject({ valid: true, checked: 0 });
+    await sql`drop trigger planted on audit_chains`.execute(world.db);
+    await sql`delete from audit_pending where workspace_id = ${broken.workspace}`.execute(world.db);
+  });
+
   it('stays valid when entries older than 400 days are removed', async () => {
     const { as } = await createWorkspace('old');
     await folder(as, 'old');

@@ -4,10 +4,10 @@
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { auditRoutes } from './routes.ts';
-import { removeExpiredEntries, sealAll } from './seal.ts';
+import { removeExpiredEntries, sealAll, sealChain } from './seal.ts';
 
 export const audit = ({ cursors }: { cursors: Cursors }) => ({
-  seal: sealAll,
+  sealChain,
   routes: auditRoutes(cursors),
   jobs: [
     { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },

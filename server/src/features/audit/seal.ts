@@ -21,33 +21,48 @@ import {
 } from './store.ts';
 
 const batchSize = 1_000;
-const maxPendingRead = 5_000;
+const batchesPerTurn = 5; // then it is another chain's turn, however many entries a workspace writes
 const retentionDays = 400;
 const removeBatchSize = 5_000;
 
-/** Seals pending entries and returns how many. If one chain fails, the others are still sealed. */
+/** Seals pending entries of every chain and returns how many. A chain that fails is reported and does not stop the others. */
 export async function sealAll(db: Db): Promise<number> {
+  const chains = await listChainsToSeal(db);
+  return sumOverChains('sealed', chains, (workspace_id) => sealChain(db, workspace_id, batchesPerTurn));
+}
+
+/** Seals pending entries of one chain and returns how many. */
+export async function sealChain(
+  db: Db,
+  workspace_id: string | null,
+  maxBatches = Number.POSITIVE_INFINITY,
+): Promise<number> {
   let sealed = 0;
-  const failures: unknown[] = [];
-  for (const workspace_id of await listChainsToSeal(db, maxPendingRead)) {
-    try {
-      sealed += await sealChain(db, workspace_id);
-    } catch (error) {
-      failures.push(error);
-    }
+  for (let batch = 0; batch < maxBatches; batch += 1) {
+    const inBatch = await sealBatch(db, workspace_id);
+    sealed += inBatch;
+    if (inBatch < batchSize) break;
   }
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} audit chains could not be sealed`);
   return sealed;
 }
 
-async function sealChain(db: Db, workspace_id: string | null): Promise<number> {
-  let sealed = 0;
-  let inBatch = batchSize;
-  while (inBatch === batchSize) {
-    inBatch = await sealBatch(db, workspace_id);
-    sealed += inBatch;
+/** Runs `work` for each chain and returns the sum. If it fails for some, throws an error that names them at the end. */
+async function sumOverChains(
+  done: string,
+  chains: readonly (string | null)[],
+  work: (workspace_id: string | null) => Promise<number>,
+): Promise<number> {
+  let sum = 0;
+  const failures: string[] = [];
+  for (const workspace_id of chains) {
+    try {
+      sum += await work(workspace_id);
+    } catch (error) {
+      failures.push(`${workspace_id ?? 'the installation'}: ${error instanceof Error ? error.message : error}`);
+    }
   }
-  return sealed;
+  if (failures.length === 0) return sum;
+  throw new Error(`${failures.length} audit chains were not ${done}; ${failures.slice(0, 5).join('; ')}`);
 }
 
 async function sealBatch(db: Db, workspace_id: string | null): Promise<number> {
@@ -64,13 +79,14 @@ async function sealBatch(db: Db, workspace_id: string | null): Promise<number> {
 /** Removes entries older than the retention period from every chain and returns how many. */
 export async function removeExpiredEntries(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - retentionDays * 24 * 60 * 60 * 1000);
-  let removed = 0;
-  for (const { workspace_id } of await listChains(db)) {
+  const chains = (await listChains(db)).map((chain) => chain.workspace_id);
+  return sumOverChains('shortened', chains, async (workspace_id) => {
+    let removed = 0;
     let inBatch = removeBatchSize;
     while (inBatch === removeBatchSize) {
       inBatch = await transaction(db, (db) => removeOldest(db, workspace_id, before, removeBatchSize));
       removed += inBatch;
     }
-  }
-  return removed;
+    return removed;
+  });
 }

@@ -9,12 +9,18 @@ import type { AuditQuery, AuditRow } from './contract.ts';
 
 // ---- sealing
 
-/** Workspaces with pending entries. Null is the chain of the installation. */
-export async function listChainsToSeal(db: Db, limit: number): Promise<(string | null)[]> {
-  const { rows } = await sql<{ workspace_id: string | null }>`
-    /* service */ select distinct workspace_id from (select workspace_id from audit_pending order by id limit ${limit}) pending`.execute(
-    db,
-  );
+/**
+ * Workspaces with pending entries; null is the chain of the installation. Steps from one workspace to the next in the index,
+ * so that the entries of one chain, however many, do not hide another.
+ */
+export async function listChainsToSeal(db: Db): Promise<(string | null)[]> {
+  const { rows } = await sql<{ workspace_id: string | null }>`/* service */ with recursive chains as (
+      (select workspace_id from audit_pending where workspace_id is not null order by workspace_id limit 1)
+      union all
+      select (select p.workspace_id from audit_pending p where p.workspace_id > c.workspace_id order by p.workspace_id limit 1)
+      from chains c where c.workspace_id is not null)
+    select workspace_id from chains where workspace_id is not null
+    union all select null where exists (select from audit_pending where workspace_id is null)`.execute(db);
   return rows.map((row) => row.workspace_id);
 }
 
@@ -153,8 +159,23 @@ export async function listSealed(
   return entries.execute();
 }
 
+/** Where the chain starts and ends. An entry after its end was not sealed by us: sealing writes both at once. */
 export const findChain = (db: Db, access: WorkspaceAccess) =>
-  db.selectFrom('audit_chains').where('workspace_id', '=', access.workspace_id).selectAll().executeTakeFirst();
+  db
+    .selectFrom('audit_chains')
+    .where('workspace_id', '=', access.workspace_id)
+    .selectAll()
+    .select((is) =>
+      is
+        .exists(
+          is
+            .selectFrom('audit_entries')
+            .where('audit_entries.workspace_id', '=', access.workspace_id)
+            .whereRef('audit_entries.sequence', '>', 'audit_chains.last_sequence'),
+        )
+        .as('has_more_entries'),
+    )
+    .executeTakeFirst();
 
 export async function countUnsealed(db: Db, access: WorkspaceAccess): Promise<number> {
   const { count } = await db

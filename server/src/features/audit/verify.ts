@@ -9,7 +9,8 @@ const batchSize = 1_000; // hashing more at once would block other requests
 
 /**
  * Checks the chain from `fromSequence` to its end as it was when the check started; entries sealed meanwhile are left
- * out. The end is stored apart from the entries (`audit_chains`), so entries removed from the end are noticed too.
+ * out. The end is stored apart from the entries (`audit_chains`), so entries removed from the end, or added
+ * after it, are noticed too.
  */
 export async function verifyChain(db: Db, access: WorkspaceAccess, fromSequence: number | undefined) {
   const unsealed = await countUnsealed(db, access);
@@ -19,8 +20,7 @@ export async function verifyChain(db: Db, access: WorkspaceAccess, fromSequence:
   const end = Math.min(chain.last_sequence, first + maxVerified - 1);
   const start = await findPositionBefore(db, access, chain, first);
   const { position, broken_at: brokenEntry } = await verifyEntries(db, access, start, end);
-  const isEndWrong = end === chain.last_sequence && position.hash !== chain.last_hash;
-  const broken_at = brokenEntry ?? (isEndWrong ? end : null);
+  const broken_at = brokenEntry ?? (end === chain.last_sequence ? findBrokenEnd(chain, position) : null);
   const last_sequence = broken_at === null ? position.sequence : broken_at - 1;
   return {
     valid: broken_at === null,
@@ -41,6 +41,19 @@ const nothingToCheck = {
   head_hash: null,
   broken_at: null,
 };
+
+/** The sequence at which the entries differ from the end of the chain, or null. */
+function findBrokenEnd(
+  {
+    last_sequence,
+    last_hash,
+    has_more_entries,
+  }: { last_sequence: number; last_hash: string; has_more_entries: unknown },
+  position: ChainPosition,
+): number | null {
+  if (position.hash !== last_hash) return last_sequence;
+  return has_more_entries ? last_sequence + 1 : null;
+}
 
 /** Checks the entries after `start` up to the sequence `end`, in batches, until one is broken. */
 async function verifyEntries(db: Db, access: WorkspaceAccess, start: ChainPosition, end: number) {

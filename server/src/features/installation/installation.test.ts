@@ -82,6 +82,8 @@ describe('queue lag and worker heartbeat', () => {
     expect(text).toMatch(/plinth_worker_slots\{state="held"\} 1/);
     expect(text).toMatch(/plinth_queue_depth\{queue="reset_mails",state="due"\} 0/);
     expect(text).toMatch(/plinth_queue_depth\{queue="events",state="failed"\} 0/);
+    world.app.metrics.countFailure('seal audit entries');
+    expect(await readMetrics()).toContain('plinth_background_failures_total{what="seal audit entries"} 1');
   });
 });
 

@@ -21,9 +21,11 @@ await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('i
 const as = await world.token(owner, workspace);
 const send = async (method: string, path: string, body?: object) => (await world.call(method, path, { as, body })).body;
 const asExported = { defaultPlan: 'enterprise', keepPlan: true } as const;
-const runJobs = async () => {
-  for (const job of world.app.background.jobs) await job.run(world.app.database.db, world.clock.now());
+const runJobs = async (name?: string) => {
+  const jobs = world.app.background.jobs.filter((job) => name === undefined || job.name === name);
+  for (const job of jobs) await job.run(world.app.database.db, world.clock.now());
 };
+const writeExports = () => runJobs('write exports');
 
 // A workspace with rows in every part of the archive.
 const guest = await world.member(workspace, 'guest', 'guest@example.com');
@@ -117,6 +119,27 @@ describe('an export', () => {
     world.clock.aheadMs = 0;
     expect(await send('GET', at)).toMatchObject({ code: 'export_not_found' });
     expect(() => readFileSync(join(folder, 'exports', `${started.export_id}.tar.gz`))).toThrow();
+  });
+
+  it('is not stopped by a broken audit chain: of another workspace, or its own, which the manifest then says', async () => {
+    const victim = await world.workspace(owner, 'pro', 'Broken chain');
+    await sql`insert into audit_pending (id, workspace_id, entry) values (${newId()}, ${victim}, '{}')`.execute(
+      world.db,
+    );
+    const asVictim = await world.token(owner, victim);
+    for (const [token, unsealed] of [
+      [as, 0],
+      [asVictim, 2], // with the entry of the export itself
+    ] as const) {
+      const { export_id } = (await world.call('POST', '/api/workspace/export', { as: token })).body;
+      await writeExports();
+      const got = await world.call('GET', `/api/workspace/export/${export_id}`, { as: token });
+      expect(got.body).toMatchObject({ state: 'ready' });
+      const { manifest } = await readArchive(join(folder, 'exports', `${export_id}.tar.gz`));
+      const said = manifest.left_out.filter((text) => text.startsWith('audit entries that were not sealed'));
+      expect(said).toEqual(unsealed ? [`audit entries that were not sealed when the export began: ${unsealed}`] : []);
+    }
+    await sql`delete from audit_pending where workspace_id = ${victim} and entry = '{}'`.execute(world.db);
   });
 
   it('is for the owner only, and started once per idempotency key', async () => {

@@ -2,19 +2,18 @@
 import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import type { Db } from '../../tables.ts';
-import { removeExpiredExports, runExport } from './export.ts';
+import { removeExpiredExports, runExport, type SealChain } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
 import type { WorkspaceDeps } from './workspace.ts';
 
 export { importWorkspace } from './import.ts';
 
-/** `seal` is the audit log's: an export seals the log first, so that the archive contains every entry up to its start. */
-export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; seal(db: Db): Promise<number> }) => ({
+/** `sealChain` is the audit log's: an export first seals its own chain, so that it contains every entry up to its start. */
+export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; sealChain: SealChain }) => ({
   routes: workspaceRoutes(deps),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
-    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps.exportsFolder, deps.seal, now) },
+    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps.exportsFolder, deps.sealChain, now) },
     {
       name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,

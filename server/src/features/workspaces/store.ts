@@ -164,6 +164,14 @@ export async function listPeople(db: Db, workspaceId: string) {
   return rows;
 }
 
+/** Audit entries that wait to be sealed. Only sealed entries are exported. */
+export async function countUnsealed(db: Db, workspaceId: string): Promise<number> {
+  const { rows } = await sql<{
+    count: number;
+  }>`select count(*)::int as count from audit_pending where workspace_id = ${workspaceId}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 export async function listSecretNames(db: Db, workspaceId: string) {
   const { rows } = await sql<{ app_id: string; name: string }>`/* service */
     select s.app_id, s.name from app_secrets s join apps a on a.id = s.app_id where a.workspace_id = ${workspaceId} order by 1, 2`.execute(
