@@ -158,6 +158,12 @@ export class World {
     return token;
   }
 
+  /** A new browser session of this person, as the header to send. */
+  async session({ id }: Pick<Person, 'id'>): Promise<{ cookie: string }> {
+    const session = { kind: 'session', user_id: id, workspace_id: null, permission: 'full_access' } as const;
+    return { cookie: `plinth_session=${(await this.credential(session)).token}` };
+  }
+
   appOf(owner: Person, workspace_id: string, more: Partial<NewApp> = {}): Promise<AppRow> {
     const access = issueProof<WorkspaceAccess>({
       caller: { user_id: owner.id } as WorkspaceAccess['caller'],

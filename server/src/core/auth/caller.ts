@@ -24,7 +24,7 @@ export function toCaller(lookup: LookupResult, exchange: Exchange): Caller {
     ...toAnyCaller(lookup, exchange),
     kind,
     credential_id: lookup.credential_id,
-    is_operator: lookup.is_operator ?? false,
+    is_operator: lookup.is_operator === true && !isBoundToWorkspace(kind),
     permission: lookup.permission,
     workspace_id: isBoundToWorkspace(kind) ? lookup.credential_workspace_id : null,
     app_ids: lookup.app_ids,

@@ -36,6 +36,7 @@ export const open = 'open';
 export const readCredentials: AcceptedCredentials = { session: true, token: 'read_only', key: true };
 export const writeCredentials: AcceptedCredentials = { session: true, token: 'full_access', key: true };
 
+export const sessionOnly = { session: true } as const satisfies AcceptedCredentials;
 export const sessionOrToken = { session: true, token: 'full_access' } as const satisfies AcceptedCredentials;
 
 export interface PresentedCredential {
@@ -121,7 +122,7 @@ export function findKindRefusal(
   return new Problem(
     'forbidden',
     'credential_kind_not_allowed',
-    "This kind of credential can't call this operation. Use another kind, such as a personal access token.",
+    `This kind of credential can't call this operation. Use ${accepted.token ? 'another kind, such as a personal access token' : 'a browser session'}.`,
   );
 }
 

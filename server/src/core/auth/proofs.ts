@@ -25,6 +25,7 @@ export interface AnyCaller {
 export interface Caller extends AnyCaller {
   readonly kind: Exclude<CredentialKind, 'app_user_token'>;
   readonly credential_id: string;
+  /** False for a token of an operator: what is bound to a workspace has no power over the installation. */
   readonly is_operator: boolean;
   readonly permission: 'read_only' | 'full_access';
   /** The workspace that a token or workspace key is bound to; null for a session or personal key. */

@@ -135,21 +135,21 @@ export function unlimitedToken<Proof extends SelfAccess>(guard: Guard<Proof>): G
   };
 }
 
-/** An operator of the installation. */
-export const operator: Guard<SelfAccess> = unlimitedToken({
+/** An operator of the installation. Routes accept a session only: a token acts in one workspace. */
+export const operator: Guard<SelfAccess> = {
   ...self,
   needs: 'operator',
   refusals: [{ status: 403, code: 'operator_required' }],
   decide: (lookup: LookupResult, exchange) => {
-    if (!lookup.is_operator)
-      throw new Problem(
-        'forbidden',
-        'operator_required',
-        'Only operators of this installation can do this. Ask an operator.',
-      );
-    return self.decide(lookup, exchange);
+    const access = self.decide(lookup, exchange);
+    if (access.caller.is_operator) return access;
+    throw new Problem(
+      'forbidden',
+      'operator_required',
+      'Only operators of this installation can do this. Ask an operator.',
+    );
   },
-});
+};
 
 // ---- workspaces
 

@@ -1,7 +1,7 @@
 // Owns the routes of set-up, sign-in, passwords and the caller's profile. Those of tokens and keys are in token-routes.ts.
 
 import { auditSelf } from '../../core/audit/audit.ts';
-import { open, readCredentials, sessionOrToken } from '../../core/auth/credentials.ts';
+import { open, readCredentials, sessionOnly, sessionOrToken } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
 import { anyone, self } from '../../core/auth/resource-guards.ts';
@@ -32,8 +32,6 @@ import { saveName } from './store.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 export type AccountDeps = SignInDeps & PasswordDeps;
-
-const sessionOnly = { session: true } as const;
 
 export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...signInRoutes(deps),

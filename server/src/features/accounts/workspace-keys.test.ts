@@ -10,10 +10,7 @@ const addWorkspace = async () => {
   const owner = await world.person(`${newId()}@example.com`);
   return { owner, id: await world.workspace(owner) };
 };
-const sessionOf = async ({ id }: Person) => {
-  const session = { kind: 'session', user_id: id, workspace_id: null, permission: 'full_access' } as const;
-  return { headers: { cookie: `plinth_session=${(await world.credential(session)).token}` } };
-};
+const sessionOf = async (person: Person) => ({ headers: await world.session(person) });
 const tokenOf = (person: Person, workspace_id: string, expires_at: Date | null = null) =>
   world.credential({ kind: 'personal_token', user_id: person.id, workspace_id, permission: 'full_access', expires_at });
 

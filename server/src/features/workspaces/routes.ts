@@ -1,5 +1,5 @@
 // Owns the routes of workspaces: the caller's, the current one, the plans, exports, and the operators' routes.
-import { readCredentials, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
+import { readCredentials, sessionOnly, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { findRequiredPlan, gatedFeatures, monthlyCredits, plans, rateFactors } from '../../core/auth/plans.ts';
 import { nestedResource, operator, self, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
@@ -105,7 +105,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     method: 'DELETE',
     path: '/api/workspace',
     summary: 'Delete the current workspace; it is purged after 30 days',
-    credentials: { session: true },
+    credentials: sessionOnly,
     access: workspaceAs('owner'),
     limit: perMinute(5, 'user'),
     body: WorkspaceDeletion,
@@ -176,7 +176,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     method: 'GET',
     path: '/api/operator/workspaces',
     summary: 'List all workspaces of the installation',
-    credentials: sessionOrToken,
+    credentials: sessionOnly,
     access: operator,
     limit: perMinute(60, 'caller'),
     query: OperatorQuery,
@@ -193,7 +193,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     method: 'PATCH',
     path: '/api/operator/workspaces/{workspace_id}',
     summary: 'Set the plan, credits, rate multiplier, feature switches or billing hold of a workspace',
-    credentials: sessionOrToken,
+    credentials: sessionOnly,
     access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),
     body: OperatorChange,
@@ -206,7 +206,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     method: 'POST',
     path: '/api/operator/workspaces/{workspace_id}/credits',
     summary: 'Grant credits to a workspace, or take credits back',
-    credentials: sessionOrToken,
+    credentials: sessionOnly,
     access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),
     idempotency: 'optional',
