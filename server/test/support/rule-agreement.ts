@@ -3,13 +3,13 @@ import pg from 'pg';
 import type { Principal } from '../../src/core/auth/principal.ts';
 import { newStepBudget } from '../../src/features/entities/rules/budget.ts';
 import { newRuleChecks } from '../../src/features/entities/rules/checks.ts';
-import { decideCondition } from '../../src/features/entities/rules/decide.ts';
+import { decideCondition, decideRule } from '../../src/features/entities/rules/decide.ts';
 import { evaluate } from '../../src/features/entities/rules/evaluate.ts';
 import { parseFieldRules } from '../../src/features/entities/rules/field-rules.ts';
 import { type Parsed, parseRule } from '../../src/features/entities/rules/grammar.ts';
 import { compileQuery, matchesQuery, parseQuery } from '../../src/features/entities/rules/query.ts';
 import type { DataRecord, Rule, Verdict } from '../../src/features/entities/rules/rule.ts';
-import { compileDecision, compileRule } from '../../src/features/entities/rules/sql.ts';
+import { compileDecision } from '../../src/features/entities/rules/sql.ts';
 import {
   createRandom,
   pools,
@@ -164,7 +164,7 @@ function newRuleCase(random: Random): RandomCase {
   return {
     description: { rule: json, principal },
     evaluate: (record) => evaluate(parsed, principal, record, newStepBudget()),
-    compile: (sql) => [compileRule(parsed, principal, sql), compileRefusal(parsed, principal, sql)],
+    compile: (sql) => [compileDecision(decideRule(parsed, principal), sql), compileRefusal(parsed, principal, sql)],
   };
 }
 
@@ -172,7 +172,7 @@ function newRuleCase(random: Random): RandomCase {
 function compileRefusal(rule: Rule, principal: Principal, sql: SqlValues): string {
   if (typeof rule === 'object' && principal.kind === 'signed_in')
     return compileDecision(decideCondition(rule, principal, false), sql);
-  return `(${compileRule(rule, principal, sql)}) is not true`;
+  return `(${compileDecision(decideRule(rule, principal), sql)}) is not true`;
 }
 
 function newQueryCase(random: Random): RandomCase {
@@ -185,11 +185,12 @@ function newQueryCase(random: Random): RandomCase {
     (propertiesWithRules) => parseFieldRules(propertiesWithRules, []),
   );
   const principal = randomPrincipal(random);
+  const newContext = () => ({ fieldRules, checks: newRuleChecks('Task', principal) });
   return {
     description: { query: json, principal, fields: propertiesWithRules },
-    evaluate: (record) => matchesQuery(parsed, { fieldRules, checks: newRuleChecks('Task', principal) }, record),
+    evaluate: (record) => matchesQuery(parsed, newContext(), record),
     compile(sql) {
-      const met = compileQuery(parsed, { principal, fieldRules }, sql);
+      const met = compileQuery(parsed, newContext(), sql);
       return [met, `(${met}) is not true`];
     },
   };

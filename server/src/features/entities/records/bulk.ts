@@ -13,8 +13,8 @@ import { newValidation, validateValue } from '../schemas/values.ts';
 import { isAllowed, type RecordInput, refuseIfNeverAllowed, ruleDenied } from './change.ts';
 import { createAll } from './create.ts';
 import { parseFilter } from './list-query.ts';
-import type { RecordAccess, StoredRecord } from './record.ts';
-import { listIdsByFields, listIdsByKey, listMatchingIds } from './store/list.ts';
+import { mayReadFields, type RecordAccess, type StoredRecord } from './record.ts';
+import { listDeletableIds, listReadableIdsByFields } from './store/list.ts';
 import { lockRecords } from './store/records.ts';
 import { trashLockedRecords } from './trash.ts';
 import { updateLockedRecords } from './update.ts';
@@ -23,6 +23,7 @@ import { auditUserEntityWrite } from './write.ts';
 const maxDeleted = 5_000;
 const batchSize = 500;
 
+/** Finds only records that the caller may read, so that what is deleted reveals nothing of the others. */
 export function deleteRecords(
   db: Db,
   events: EventWriter,
@@ -37,17 +38,19 @@ export function deleteRecords(
   }
   refuseIfNeverAllowed(access, 'delete');
   const { checks, entity } = access;
-  const rule = entity.schema.rules.delete;
   const context = { checks, fieldRules: entity.schema.fieldRules };
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
-      const ids = await listMatchingIds(db, access, rule, filter, maxDeleted + 1);
+      const ids = await listDeletableIds(db, access, filter, maxDeleted + 1);
       let deleted = 0;
       for (let start = 0; start < Math.min(ids.length, maxDeleted); start += batchSize) {
         const locked = await lockRecords(db, access, ids.slice(start, Math.min(start + batchSize, maxDeleted)));
         // A record may have changed between the query and the lock.
         const matching = locked.filter(
-          (record) => isAllowed(access, record, 'delete') && matchesQuery(filter, context, record),
+          (record) =>
+            isAllowed(access, record, 'read') &&
+            isAllowed(access, record, 'delete') &&
+            matchesQuery(filter, context, record),
         );
         await trashLockedRecords(db, events, access, matching, now);
         deleted += matching.length;
@@ -66,8 +69,9 @@ export interface UpsertInput {
 }
 
 /**
- * Updates the records whose key exists and creates the others, all or nothing. Upserts of an entity run one at a time, so
- * that two of them don't create the same key.
+ * Updates the records whose key exists and creates the others, all or nothing. A record is found only if the caller may
+ * read it and its key, so that the answer reveals nothing of the others. Upserts of an entity run one at a time, so that
+ * two of them don't create the same key.
  */
 export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess, upsert: UpsertInput, now: Date) {
   const digests = digestUpsertKeys(access, upsert);
@@ -129,7 +133,7 @@ function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInpu
   return digests;
 }
 
-/** Locks the stored records that have one of the keys. Returns them by the digest of their key. */
+/** Locks the readable records that have one of the keys. Returns them by the digest of their key. */
 async function lockRecordsByKey(
   db: Db,
   access: RecordAccess,
@@ -139,16 +143,11 @@ async function lockRecordsByKey(
   const { keys, ready, schema } = access.entity;
   const list = schema.unique.find((names) => names.join() === key.join());
   const built = list && keys.find(({ name }) => name.startsWith(`unique(${list.join()})#`) && ready.has(name));
-  const ids = built
-    ? await listIdsByKey(
-        db,
-        access,
-        built.name,
-        digests.map((digest) => Buffer.from(digest, 'latin1')),
-      )
-    : await listIdsByFields(db, access, key, records);
+  const builtKey = built && { name: built.name, values: digests.map((digest) => Buffer.from(digest, 'latin1')) };
+  const ids = await listReadableIdsByFields(db, access, key, records, builtKey);
   const byDigest = new Map<string, StoredRecord>();
   for (const record of await lockRecords(db, access, ids)) {
+    if (!mayReadFields(access, record, key)) continue; // it has changed between the query and the lock
     const digest = digestValue(key.map((name) => record.data[name] ?? null)).toString('latin1');
     if (byDigest.has(digest))
       throw new Problem(

@@ -4,13 +4,15 @@ import type { Fault } from '../../../kit/http/faults.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
-import { decideRule } from '../rules/decide.ts';
+import type { Db } from '../../../tables.ts';
+import { isRuleTooExpensive } from '../rules/checks.ts';
 import { findGoverningRules } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { isEqual } from '../rules/values.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 import { newValidation, type Validation, validateValue } from '../schemas/values.ts';
-import { mayRead, type RecordAccess } from './record.ts';
+import { type RecordAccess, withRuleChecks } from './record.ts';
+import { isAllowedInDatabase } from './store/list.ts';
 
 export type RecordInput = Readonly<Record<string, unknown>>;
 type Loc = Fault['loc'];
@@ -18,8 +20,8 @@ type Loc = Fault['loc'];
 const maxBytes = 256 * 1024;
 
 /** Refuses a principal to whom the rule allows no record at all, before their input is validated. */
-export function refuseIfNeverAllowed({ entity, principal }: RecordAccess, operation: 'create' | 'delete'): void {
-  if (decideRule(entity.schema.rules[operation], principal) === false) throw ruleDenied();
+export function refuseIfNeverAllowed({ entity, checks }: RecordAccess, operation: 'create' | 'delete'): void {
+  if (checks.decide(entity.schema.rules[operation], operation) === false) throw ruleDenied();
 }
 
 /** The data of a new record: declared fields that were sent, and defaults. */
@@ -61,18 +63,38 @@ export function refuseCreate(access: RecordAccess, record: DataRecord, input: Re
   refuseFields(access, 'create', record, input);
 }
 
-type RowOperation = 'update' | 'delete';
+type RowOperation = 'read' | 'update' | 'delete';
 export const isAllowed = ({ entity, checks }: RecordAccess, record: DataRecord, operation: RowOperation): boolean =>
   checks.allows(entity.schema.rules[operation], operation, record);
 
-/** Whether the caller may know that the record exists. */
-export const mayKnowOf = (access: RecordAccess, record: DataRecord | undefined, operation: RowOperation): boolean =>
-  record !== undefined && (isAllowed(access, record, operation) || mayRead(access, record));
+/**
+ * Whether the caller may know that the record exists: they may read it or perform the operation on it. If that takes too
+ * many steps, the refusal must not reveal a hidden record, so the database decides, as it does for lists.
+ */
+export async function mayKnowOf(
+  db: Db,
+  access: RecordAccess,
+  record: DataRecord,
+  operation: RowOperation,
+): Promise<boolean> {
+  try {
+    return isAllowed(access, record, operation) || isAllowed(access, record, 'read');
+  } catch (error) {
+    const mayKnow = () => isAllowedInDatabase(db, withRuleChecks(access), ['read', operation], record.id);
+    if (isRuleTooExpensive(error) && !(await mayKnow())) return false;
+    throw error;
+  }
+}
 
 /** If the rule does not allow the operation: 403 if the caller may read the record, otherwise 404, so it stays hidden. */
-export function refuseIfNotAllowed(access: RecordAccess, record: DataRecord, operation: RowOperation): void {
-  if (isAllowed(access, record, operation)) return;
-  throw mayRead(access, record) ? ruleDenied() : recordNotFound();
+export async function refuseIfNotAllowed(
+  db: Db,
+  access: RecordAccess,
+  record: DataRecord,
+  operation: RowOperation,
+): Promise<void> {
+  if (!(await mayKnowOf(db, access, record, operation))) throw recordNotFound();
+  if (!isAllowed(access, record, operation)) throw ruleDenied();
 }
 
 /** The data after the update. Null removes a field; fields that were not sent keep their value. */

@@ -2,8 +2,7 @@
 import { withNotes } from '../../../kit/http/answer.ts';
 import type { Cursors } from '../../../kit/http/cursor.ts';
 import type { Db } from '../../../tables.ts';
-import type { Rule } from '../rules/rule.ts';
-import { recordNotFound } from './change.ts';
+import { mayKnowOf, recordNotFound } from './change.ts';
 import {
   cursorBinding,
   encodeListQuery,
@@ -12,7 +11,7 @@ import {
   type RawListQuery,
   resumeListQuery,
 } from './list-query.ts';
-import { mayRead, type PresentedRecord, presentRecord, type RecordAccess } from './record.ts';
+import { type PresentedRecord, presentRecord, type RecordAccess } from './record.ts';
 import { countMatchingRecords, listMatchingRecords } from './store/list.ts';
 import { findPrefetchedRecord, type PrefetchedRecord } from './store/records.ts';
 
@@ -22,7 +21,7 @@ export async function getRecord(
   id: string,
 ): Promise<PresentedRecord> {
   const record = await findPrefetchedRecord(db, access, id);
-  if (record === undefined || !mayRead(access, record)) throw recordNotFound();
+  if (record === undefined || !(await mayKnowOf(db, access, record, 'read'))) throw recordNotFound();
   return presentRecord(access, record);
 }
 
@@ -34,7 +33,7 @@ export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors
   const { limit = defaultLimit } = raw;
   const query = parseListQuery(access, raw);
   const bounds = { limit: limit + 1, maxBytes: maxPageBytes };
-  const rows = await listMatchingRecords(db, access, readRule(access), query, after, bounds);
+  const rows = await listMatchingRecords(db, access, query, after, bounds);
   const fitting = rows.filter(({ bytesSoFar }, index) => index === 0 || bytesSoFar <= maxPageBytes).length;
   const present = (row: (typeof rows)[number]) => pickFields(presentRecord(access, row.record), query);
   const encodedQuery = encodeListQuery(raw);
@@ -55,10 +54,8 @@ export async function countRecords(db: Db, access: RecordAccess, raw: RawListQue
   const filters = Object.entries(raw).filter(([name]) => !pageParameters.includes(name));
   const { query } = parseListQuery(access, Object.fromEntries(filters));
   const ignored = Object.keys(raw).filter((name) => pageParameters.includes(name));
-  return withNotes({ count: await countMatchingRecords(db, access, readRule(access), query) }, { ignored });
+  return withNotes({ count: await countMatchingRecords(db, access, query) }, { ignored });
 }
-
-const readRule = ({ entity }: RecordAccess): Rule => entity.schema.rules.read;
 
 function pickFields(record: PresentedRecord, { fields }: ListQuery): PresentedRecord {
   if (fields === undefined) return record;

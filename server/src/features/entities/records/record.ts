@@ -3,7 +3,7 @@ import type { AppAccess, AppRow, DataAccess } from '../../../core/auth/proofs.ts
 import type { EventWriter, RecordEvent } from '../../../events.ts';
 import type { EventRow } from '../../../kit/background/events/event-bus.ts';
 import { newRuleChecks, type RuleChecks } from '../rules/checks.ts';
-import type { FieldRuleTree } from '../rules/field-rules.ts';
+import { type FieldRuleTree, findGoverningRules } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { pickDeclaredFields } from '../schemas/declared-fields.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
@@ -65,8 +65,15 @@ export function presentWrittenRecord(
   return { ...presentAutomaticFields(access.app, record), ...Object.fromEntries(sent) };
 }
 
-export const mayRead = ({ entity, checks }: RecordAccess, record: DataRecord): boolean =>
+const mayRead = ({ entity, checks }: RecordAccess, record: DataRecord): boolean =>
   checks.allows(entity.schema.rules.read, 'read', record);
+
+/** Whether the caller may read the record and these fields of it. */
+export function mayReadFields(access: RecordAccess, record: DataRecord, names: readonly string[]): boolean {
+  const { checks, entity } = access;
+  const rulesOf = (name: string) => findGoverningRules(entity.schema.fieldRules, [name], 'read');
+  return mayRead(access, record) && names.flatMap(rulesOf).every((rule) => checks.allows(rule, 'read', record));
+}
 
 const presentDeclaredFields = ({ schema }: Entity, { data }: DataRecord): Record<string, unknown> =>
   pickDeclaredFields(schema.fields, data);

@@ -317,10 +317,12 @@ describe('upsertRecords', () => {
     expect(await types({ records: [{ code: 'a' }], key: [] })).toEqual(['too_short']);
   });
 
-  it('refuses if the update rule does not allow a stored record', async () => {
-    await call('POST', 'Task', { title: 'hidden', code: 'H1' });
-    const records = [{ title: 'mine', code: 'H1', owner: user.email }];
-    expect(await call('POST', 'Task/upsert', { records, key: ['code'] }, ann)).toMatchObject({
+  it('refuses if the update rule does not allow a readable record', async () => {
+    const rls = { read: true, create: true, update: { 'data.owner': '{{user.email}}' } };
+    await define('Note', { properties: { code: {}, owner: {} }, rls });
+    await call('POST', 'Note', { code: 'H1', owner: 'bob' });
+    const records = [{ code: 'H1', owner: user.email }];
+    expect(await call('POST', 'Note/upsert', { records, key: ['code'] }, ann)).toMatchObject({
       status: 403,
       body: { code: 'rule_denied' },
     });

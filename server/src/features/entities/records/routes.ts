@@ -101,6 +101,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     limit: listLimit,
     query: CountRecordsQuery,
     answers: { 200: RecordCount },
+    refusals: [ruleTooExpensive],
     handle: ({ db, access, query }) => countRecords(db, withRuleChecks(access), query),
   }),
   route({
@@ -186,6 +187,7 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/upsert',
     summary: 'Update the records whose key exists and create the others, all or nothing',
+    description: 'Finds only records that the caller may read, by key fields that the caller may read.',
     credentials: appWriteCredentials,
     access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(30),
@@ -224,7 +226,8 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'Move the records that match a query to the trash, up to 5,000',
-    description: 'Only records that the delete rule allows are deleted. `X-Truncated` is sent if there are more.',
+    description:
+      'Only records that the caller may read and that the delete rule allows are deleted. `X-Truncated` is sent if there are more.',
     credentials: appWriteCredentials,
     access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(10),

@@ -207,6 +207,18 @@ describe('the step budget', () => {
     expect((await call('GET', 'Listed?limit=2')).body.items).toHaveLength(2);
   });
 
+  it('is spent by lists and counts on a rule saved before the limit on templates', async () => {
+    const user = await world.appUser(app, 'ann@example.com', { data: JSON.stringify({ team: 'x'.repeat(16_000) }) });
+    const ann = await world.appUserToken(app, user);
+    await define('Old', { properties: { team: { type: 'string' } } });
+    const read = { 'data.team': `x${'{{user.data.team}}'.repeat(1_100)}` };
+    const document = JSON.stringify({ name: 'Old', properties: { team: { type: 'string' } }, rls: { read } });
+    await world.db.updateTable('entity_schemas').set({ document }).where('name', '=', 'Old').execute();
+    const get = (path: string) => world.call('GET', `/api/apps/${app.id}/entities/${path}`, { as: ann });
+    expect(await get('Old')).toMatchObject(refused('read'));
+    expect(await get('Old/count')).toMatchObject(refused('read'));
+  });
+
   it('ends the preview of a schema early, which is then marked as partial', async () => {
     const read = { $and: [...scanTags.$and, { 'data.code': -1 }] };
     await storeThenRule('Previewed', { ...document('read'), rls: { read } }, three);

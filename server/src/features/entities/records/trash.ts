@@ -22,7 +22,7 @@ export function deleteRecord(db: Db, events: EventWriter, access: RecordAccess, 
     transaction(db, async (db) => {
       const record = await lockRecord(db, access, id);
       if (record === undefined) throw recordNotFound();
-      refuseIfNotAllowed(access, record, 'delete');
+      await refuseIfNotAllowed(db, access, record, 'delete');
       await trashLockedRecords(db, events, access, [record], now);
       return { success: true } as const;
     }),

@@ -10,14 +10,17 @@ import type { DataRecord } from '../rules/rule.ts';
 import { hasAllKeysBuilt } from '../schemas/schema-cache.ts';
 import {
   collectFaults,
+  isAllowed,
   mayKnowOf,
   mergeData,
   type RecordInput,
   recordNotFound,
   refuseIfNotAllowed,
   refuseUpdate,
+  ruleDenied,
 } from './change.ts';
 import {
+  mayReadFields,
   type PresentedRecord,
   presentWrittenRecord,
   type RecordAccess,
@@ -76,7 +79,7 @@ async function updateVersion(
   now: Date,
 ): Promise<Answer<PresentedRecord> | undefined> {
   if (before === undefined) throw recordNotFound();
-  refuseIfNotAllowed(access, before, 'update');
+  await refuseIfNotAllowed(db, access, before, 'update');
   const { result: data, ignored } = collectFaults((validation) =>
     mergeData(access, before, input, ['body'], validation),
   );
@@ -85,12 +88,11 @@ async function updateVersion(
   // Before anything is stored, because evaluating the read rules may exceed the step budget.
   const presented = presentWrittenRecord(access, after, input);
   const write = prepareWrite(events, access, 'entity.updated', { before, after }, now);
+  // That nothing changed would confirm a guess of values that the caller may write but not read.
+  const saysUnchanged = write.changed.length === 0 && mayReadFields(access, before, Object.keys(input));
   const isSaved = await persist(db, events, access, [write], (db) => saveRecord(db, access, before.version, write));
   if (!isSaved) return undefined;
-  return withNotes(presented, {
-    ignored,
-    ...(write.changed.length === 0 && { changed: false }),
-  });
+  return withNotes(presented, { ignored, ...(saysUnchanged && { changed: false }) });
 }
 
 const buildUpdatedRecord = (before: DataRecord, data: DataRecord['data'], now: Date): DataRecord => ({
@@ -115,12 +117,14 @@ export function updateRecords(
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       const locked = new Map((await lockRecords(db, access, ids)).map((record) => [record.id, record]));
-      const updates = items.map(({ id: _, ...input }, index): RecordUpdate => {
+      const updates: RecordUpdate[] = [];
+      for (const [index, { id: _, ...input }] of items.entries()) {
         const before = locked.get(ids[index] ?? '');
-        if (before === undefined || !mayKnowOf(access, before, 'update')) throw recordAtIndexNotFound(index);
-        return { before, input, loc: ['body', index] };
-      });
-      for (const { before } of updates) refuseIfNotAllowed(access, before, 'update');
+        if (before === undefined || !(await mayKnowOf(db, access, before, 'update')))
+          throw recordAtIndexNotFound(index);
+        updates.push({ before, input, loc: ['body', index] });
+      }
+      if (!updates.every(({ before }) => isAllowed(access, before, 'update'))) throw ruleDenied();
       const { presented, ignored } = await updateLockedRecords(db, events, access, updates, now);
       return withNotes(presented, { ignored });
     }),

@@ -8,7 +8,7 @@ import type { DataRecord } from '../rules/rule.ts';
 import { diffKeys } from '../schemas/keys.ts';
 import { listChangedFields } from './change.ts';
 import { type BuilderAccess, buildRecordEvent, type RecordAccess, type RecordEventName } from './record.ts';
-import { listIdsByFields } from './store/list.ts';
+import { hasRecordsWithFields } from './store/list.ts';
 import type { RecordWrite } from './store/records.ts';
 
 /** A record before and after a change. `before` is null for a new record, `after` for a deleted one. */
@@ -67,14 +67,8 @@ async function refuseDuplicatesDuringBuild(
     const changing = writes.filter(
       ({ removedKeys, addedKeys }) => removedKeys.some(isOfKey) || addedKeys.some(isOfKey),
     );
-    const others = await listIdsByFields(
-      db,
-      access,
-      names,
-      taking,
-      changing.map(({ record }) => record.id),
-    );
-    if (others.length > 0) throw uniqueConflict(names);
+    const ids = changing.map(({ record }) => record.id);
+    if (await hasRecordsWithFields(db, access, names, taking, ids)) throw uniqueConflict(names);
   }
 }
 

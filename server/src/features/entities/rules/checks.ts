@@ -1,8 +1,9 @@
-// Owns checking the rules of an entity during one request: each rule once per record, and all of them within one step
-// budget.
+// Owns checking the rules of an entity during one request: deciding each rule once, evaluating it once per record, and all
+// of them within one step budget.
 import type { Principal } from '../../../core/auth/principal.ts';
 import { Problem } from '../../../kit/problem.ts';
 import { newStepBudget, type StepBudget, StepBudgetExceeded } from './budget.ts';
+import { type Decision, decideRule } from './decide.ts';
 import { evaluate } from './evaluate.ts';
 import type { Rules } from './grammar.ts';
 import type { DataRecord, Rule } from './rule.ts';
@@ -12,6 +13,8 @@ export type RuleOperation = keyof Rules;
 export interface RuleChecks {
   /** Whether the rule allows the operation on the record. */
   allows(rule: Rule, operation: RuleOperation, record: DataRecord): boolean;
+  /** Which records the rule allows. */
+  decide(rule: Rule, operation: RuleOperation): Decision;
   /** Runs other work within the budget. If it is exceeded, the refusal names the operation. */
   withinBudget<T>(operation: RuleOperation, work: (budget: StepBudget) => T): T;
 }
@@ -20,6 +23,7 @@ export function newRuleChecks(entityName: string, principal: Principal): RuleChe
   const budget = newStepBudget();
   // Weak, so that a request that works in batches does not keep the records of earlier ones.
   const verdicts = new WeakMap<DataRecord, Map<Rule, boolean>>();
+  const decisions = new Map<Rule, Decision>();
 
   const withinBudget: RuleChecks['withinBudget'] = (operation, work) => {
     try {
@@ -30,6 +34,13 @@ export function newRuleChecks(entityName: string, principal: Principal): RuleChe
   };
   return {
     withinBudget,
+    decide(rule, operation) {
+      const known = decisions.get(rule);
+      if (known !== undefined) return known;
+      const decision = withinBudget(operation, (budget) => decideRule(rule, principal, budget));
+      decisions.set(rule, decision);
+      return decision;
+    },
     allows(rule, operation, record) {
       if (typeof rule === 'string') return evaluate(rule, principal, record, budget) === true;
       const known = verdicts.get(record)?.get(rule);
@@ -42,6 +53,10 @@ export function newRuleChecks(entityName: string, principal: Principal): RuleChe
     },
   };
 }
+
+/** Whether the error says that the rules took too many steps. */
+export const isRuleTooExpensive = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'rule_too_expensive';
 
 const ruleTooExpensive = (entity_name: string, operation: RuleOperation) =>
   new Problem(

@@ -1,11 +1,12 @@
 // Tests of deciding a rule for a principal, and of the SQL that results.
 import { describe, expect, it } from 'vitest';
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
-import { decideCondition, decideRule, listEqualitiesOfDecision, listEqualitiesOfRule } from './decide.ts';
+import { newStepBudget, StepBudgetExceeded } from './budget.ts';
+import { decideCondition, decideRule, listEqualities } from './decide.ts';
 import { parseRule } from './grammar.ts';
 import { parseQuery } from './query.ts';
 import type { Rule } from './rule.ts';
-import { compileRule, writeJsonPath } from './sql.ts';
+import { compileDecision, writeJsonPath } from './sql.ts';
 
 const ann: SignedIn = { kind: 'signed_in', id: 'u-1', email: 'ann@x.y', full_name: 'Ann', role: 'user', data: {} };
 const admin: Principal = { ...ann, role: 'admin' };
@@ -23,7 +24,7 @@ function parse(json: unknown): Rule {
 
 function compile(json: unknown, principal: Principal = ann) {
   const values: unknown[] = [];
-  const sql = compileRule(parse(json), principal, { bind: (value) => `$${values.push(value)}` });
+  const sql = compileDecision(decideRule(parse(json), principal), { bind: (value) => `$${values.push(value)}` });
   return { sql, values };
 }
 
@@ -87,7 +88,22 @@ describe('decideRule', () => {
   });
 });
 
-describe('listEqualitiesOfRule and listEqualitiesOfDecision', () => {
+describe('deciding a rule', () => {
+  it('is within the step budget, also for a rule that was saved before the limit on templates', () => {
+    const long: SignedIn = { ...ann, data: { team: 'x'.repeat(16_000) } };
+    const stored = (templates: number) =>
+      parseRule({ 'data.team': `x${'{{user.data.team}}'.repeat(templates)}` }, [], properties, 'stored');
+    const decide = (templates: number) => {
+      const parsed = stored(templates);
+      if ('faults' in parsed) throw new Error('refused');
+      return decideRule(parsed.rule, long, newStepBudget());
+    };
+    expect(decide(900)).toMatchObject({ kind: 'passes' });
+    expect(() => decide(1_100)).toThrow(StepBudgetExceeded);
+  });
+});
+
+describe('listEqualities', () => {
   it('lists scalar equalities at the top level that are joined by and', () => {
     const json = {
       $and: [{ 'data.state': 'open' }, { $and: [{ 'data.extra.a': { $eq: 5, $gt: 1 } }] }],
@@ -97,7 +113,7 @@ describe('listEqualitiesOfRule and listEqualitiesOfDecision', () => {
       $nor: [{ created_by: 'x' }],
       'data.extra.b': null,
     };
-    expect(listEqualitiesOfRule(parse(json), ann)).toEqual([
+    expect(listEqualities(decideRule(parse(json), ann))).toEqual([
       { field: 'data.state', value: 'open' },
       { field: 'data.extra.a', value: 5 },
       { field: 'created_by_id', value: 'u-1' },
@@ -106,14 +122,14 @@ describe('listEqualitiesOfRule and listEqualitiesOfDecision', () => {
   });
 
   it('lists the equality of a single test, and none of a constant', () => {
-    expect(listEqualitiesOfRule(parse(ownerOrAdmin), ann)).toEqual([{ field: 'created_by', value: 'ann@x.y' }]);
-    expect(listEqualitiesOfRule(parse(ownerOrAdmin), admin)).toEqual([]);
+    expect(listEqualities(decideRule(parse(ownerOrAdmin), ann))).toEqual([{ field: 'created_by', value: 'ann@x.y' }]);
+    expect(listEqualities(decideRule(parse(ownerOrAdmin), admin))).toEqual([]);
   });
 
   it('lists the equalities of a query, which has no principal', () => {
     const result = parseQuery({ state: 'open', 'extra.a': { $gt: 1 } }, [], properties);
     if ('faults' in result) throw new Error('refused');
-    expect(listEqualitiesOfDecision(decideCondition(result.query, undefined, true))).toEqual([
+    expect(listEqualities(decideCondition(result.query, undefined, true))).toEqual([
       { field: 'data.state', value: 'open' },
     ]);
   });

@@ -30,6 +30,7 @@
 // true or false: `nor` asks its parts for the opposite verdict, and looking for false swaps and/or. Around a single check
 // "is not true" is safe: all operands are known there.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
+import { type StepBudget, spendSteps } from './budget.ts';
 import { evaluateUserCondition } from './evaluate.ts';
 import { resolveOperand } from './operand.ts';
 import { formatPath } from './properties.ts';
@@ -51,27 +52,36 @@ export type Check =
   | { readonly op: 'some' | 'every'; readonly element: Decision }
   | Extract<Test, { op: 'exists' | 'size' | 'contains' | 'startsWith' }>;
 
-/** Which records the rule allows to this principal. */
-export function decideRule(rule: Rule, principal: Principal): Decision {
+/** Which records the rule allows to this principal. Throws StepBudgetExceeded. */
+export function decideRule(rule: Rule, principal: Principal, budget?: StepBudget): Decision {
   if (rule === 'everyone') return true;
   if (rule === 'nobody' || principal.kind === 'anonymous') return false;
   if (rule === 'missing') return true; // no rule declared: every signed-in principal
-  return decideCondition(rule, principal, true);
+  return decideCondition(rule, principal, true, budget);
 }
 
-/** The records on which the condition has this verdict. Queries use it too: they have no templates, so no principal. */
-export function decideCondition(condition: Condition, principal: SignedIn | undefined, verdict: boolean): Decision {
+/**
+ * The records on which the condition has this verdict. Queries use it too: they have no templates, so no principal, and
+ * their own limits bound them, so no budget.
+ */
+export function decideCondition(
+  condition: Condition,
+  principal: SignedIn | undefined,
+  verdict: boolean,
+  budget?: StepBudget,
+): Decision {
+  spendSteps(budget, 1);
   switch (condition.kind) {
     case 'and':
-      return joinParts(verdict ? 'and' : 'or', condition.parts, principal, verdict);
+      return joinParts(verdict ? 'and' : 'or', condition.parts, principal, verdict, budget);
     case 'or':
-      return joinParts(verdict ? 'or' : 'and', condition.parts, principal, verdict);
+      return joinParts(verdict ? 'or' : 'and', condition.parts, principal, verdict, budget);
     case 'nor':
-      return joinParts(verdict ? 'and' : 'or', condition.parts, principal, !verdict);
+      return joinParts(verdict ? 'and' : 'or', condition.parts, principal, !verdict, budget);
     case 'user':
-      return evaluateUserCondition(condition, principal) === verdict;
+      return evaluateUserCondition(condition, principal, budget) === verdict;
     case 'field':
-      return decideTest(condition.path, condition.test, principal, verdict);
+      return decideTest(condition.path, condition.test, principal, verdict, budget);
   }
 }
 
@@ -81,11 +91,12 @@ function joinParts(
   conditions: readonly Condition[],
   principal: SignedIn | undefined,
   verdict: boolean,
+  budget: StepBudget | undefined,
 ): Decision {
   const deciding = kind === 'or';
   const parts: RecordFilter[] = [];
   for (const condition of conditions) {
-    const decision = decideCondition(condition, principal, verdict);
+    const decision = decideCondition(condition, principal, verdict, budget);
     if (decision === deciding) return deciding;
     if (typeof decision === 'boolean') continue;
     if (decision.kind === kind) parts.push(...decision.parts);
@@ -97,17 +108,23 @@ function joinParts(
 }
 
 // No record if an operand is unknown: such a test is neither true nor false on any record.
-function decideTest(path: Path, test: Test, principal: SignedIn | undefined, verdict: boolean): Decision {
+function decideTest(
+  path: Path,
+  test: Test,
+  principal: SignedIn | undefined,
+  verdict: boolean,
+  budget: StepBudget | undefined,
+): Decision {
   const toFilter = (check: Check): RecordFilter => ({ kind: verdict ? 'passes' : 'fails', path, check });
   switch (test.op) {
     case 'eq': {
-      const value = resolveOperand(test.operand, principal);
+      const value = resolveOperand(test.operand, principal, budget);
       return value !== undefined && toFilter({ op: 'eq', value });
     }
     case 'in':
     case 'all': {
       const { scalars, others } = test.operands;
-      const resolved = others.map((operand) => resolveOperand(operand, principal));
+      const resolved = others.map((operand) => resolveOperand(operand, principal, budget));
       const known = resolved.filter((value) => value !== undefined);
       const values = [...scalars, ...known];
       // `in` is true if one known value matches, and false only if all are known and none matches. `all` is the reverse.
@@ -120,13 +137,13 @@ function decideTest(path: Path, test: Test, principal: SignedIn | undefined, ver
     case 'gte':
     case 'lt':
     case 'lte': {
-      const value = resolveOperand(test.operand, principal);
+      const value = resolveOperand(test.operand, principal, budget);
       if (value === undefined) return false;
       // Only numbers and texts have an order: compared with anything else, the test is false on every record.
       return typeof value === 'number' || typeof value === 'string' ? toFilter({ op: test.op, value }) : !verdict;
     }
     case 'some': {
-      const element = decideCondition(test.condition, principal, verdict);
+      const element = decideCondition(test.condition, principal, verdict, budget);
       // Looking for true: the condition is true on no element, so `some` is true on no record.
       if (verdict && element === false) return false;
       // Looking for false: the condition is false on every element, so `some` is false on every record.
@@ -147,10 +164,7 @@ interface Equality {
 }
 
 /** The equalities that hold for every allowed record. The store looks for an index by these (records/store/list.ts). */
-export const listEqualitiesOfRule = (rule: Rule, principal: Principal): Equality[] =>
-  listEqualitiesOfDecision(decideRule(rule, principal));
-
-export function listEqualitiesOfDecision(decision: Decision): Equality[] {
+export function listEqualities(decision: Decision): Equality[] {
   if (typeof decision === 'boolean') return [];
   const parts = decision.kind === 'and' ? decision.parts : [decision];
   return parts.flatMap((part) => {

@@ -1,11 +1,10 @@
 // Owns the query language for records: parses filters, evaluates them on a record and compiles them to SQL. To a query, a
 // field that the principal may not read in a record is missing in that record.
-import type { Principal } from '../../../core/auth/principal.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { spendSteps } from './budget.ts';
 import type { RuleChecks } from './checks.ts';
 import { type Dialect, type Loc, parseCondition } from './conditions.ts';
-import { decideCondition, decideRule } from './decide.ts';
+import { decideCondition } from './decide.ts';
 import { evaluateCondition } from './evaluate.ts';
 import { type FieldRules, findGoverningRules } from './field-rules.ts';
 import type { Parsed } from './grammar.ts';
@@ -73,20 +72,14 @@ export function parseQuery(
   return 'faults' in parsed ? parsed : { query: parsed.condition };
 }
 
-/** Who runs the query, and the rules of the fields. */
+/** The rules of the fields, and their checks for whoever runs the query. */
 export interface QueryContext {
-  readonly principal: Principal;
-  readonly fieldRules: FieldRules;
-}
-
-/** The rules that a query is evaluated under in the process. */
-export interface MatchContext {
   readonly fieldRules: FieldRules;
   readonly checks: RuleChecks;
 }
 
 /** Whether the record matches. Only deleteRecords matches records in the process; lists do it in SQL. */
-export function matchesQuery(query: Condition, { fieldRules, checks }: MatchContext, record: DataRecord): boolean {
+export function matchesQuery(query: Condition, { fieldRules, checks }: QueryContext, record: DataRecord): boolean {
   return checks.withinBudget('delete', (budget) => {
     const isVisible = (names: readonly string[]) => {
       const rules = findGoverningRules(fieldRules, names, 'read');
@@ -101,12 +94,12 @@ export const compileQuery = (query: Condition, context: QueryContext, params: Sq
   compileDecision(decideCondition(query, undefined, true), params, compileVisibility(context, params));
 
 /** The returned function compiles the condition of each field once, however often the query names the field. */
-export function compileVisibility({ principal, fieldRules }: QueryContext, params: SqlParameters): CompileVisibility {
+export function compileVisibility({ fieldRules, checks }: QueryContext, params: SqlParameters): CompileVisibility {
   const compiled = new Map<string, string | undefined>();
   return (names) => {
     const path = names.join('.');
     if (!compiled.has(path)) {
-      const decisions = findGoverningRules(fieldRules, names, 'read').map((rule) => decideRule(rule, principal));
+      const decisions = findGoverningRules(fieldRules, names, 'read').map((rule) => checks.decide(rule, 'read'));
       const parts = decisions.filter((decision) => decision !== true).map((each) => compileDecision(each, params));
       compiled.set(path, parts.length === 0 ? undefined : parts.join(' and '));
     }

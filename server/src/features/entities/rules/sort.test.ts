@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgreementDatabase, openAgreementDatabase } from '../../../../test/support/rule-agreement.ts';
 import { serverUrl } from '../../../../test/support/template.ts';
 import type { Principal } from '../../../core/auth/principal.ts';
+import { newRuleChecks } from './checks.ts';
 import { parseFieldRules } from './field-rules.ts';
 import type { SchemaProperties } from './properties.ts';
 import { compileSort, parseSort } from './sort.ts';
@@ -31,7 +32,8 @@ async function paged(text: string, size: number): Promise<number[]> {
   for (let position: string[] | undefined; ; ) {
     const values: unknown[] = [];
     const writer = { bind: (value: unknown) => `$${values.push(value)}` };
-    const order = compileSort(sort.sort, { principal: ann, fieldRules: rules.fieldRules }, writer);
+    const context = { fieldRules: rules.fieldRules, checks: newRuleChecks('Task', ann) };
+    const order = compileSort(sort.sort, context, writer);
     const after = position === undefined ? 'true' : order.after(position);
     const statement = `select r.n, ${order.position} as position from records r where ${after} order by ${order.by} limit ${size}`;
     const { rows } = await database.client.query<{ n: number; position: string[] }>(statement, values);

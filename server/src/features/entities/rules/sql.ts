@@ -1,21 +1,17 @@
 // Owns writing decisions (decide.ts) as SQL over a table alias `r`. The SQL is true exactly where evaluate.ts returns true,
 // and false or null elsewhere. Values are always bound as parameters; only property names are part of the text.
-import type { Principal } from '../../../core/auth/principal.ts';
 import { writeColumnCheck } from './column-sql.ts';
-import { type Check, type Decision, decideRule, type RecordFilter } from './decide.ts';
-import type { Path, Rule } from './rule.ts';
+import type { Check, Decision, RecordFilter } from './decide.ts';
+import type { Path } from './rule.ts';
 import { bindJson, comparisonSymbols, type SqlParameters, writeTextCheck } from './text-sql.ts';
+
+/** Returns the SQL that must be true for the principal to read the value at a path; undefined if they always may. */
+export type CompileVisibility = (names: readonly string[]) => string | undefined;
 
 /**
  * `r` must have the columns id uuid, created_by text, created_by_id text, created_date and updated_date timestamptz(3),
  * is_sample boolean and data jsonb.
  */
-export const compileRule = (rule: Rule, principal: Principal, params: SqlParameters): string =>
-  compileDecision(decideRule(rule, principal), params);
-
-/** Returns the SQL that must be true for the principal to read the value at a path; undefined if they always may. */
-export type CompileVisibility = (names: readonly string[]) => string | undefined;
-
 export const compileDecision = (decision: Decision, params: SqlParameters, visibility?: CompileVisibility): string =>
   writeDecision(decision, { params, visibility, root: 'r.data', depth: 0 });
 

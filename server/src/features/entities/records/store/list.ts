@@ -1,14 +1,15 @@
-// Owns the queries for records that match a rule and a filter. Rule, filter, sort and position are one statement, which
-// reads entity_keys instead of all records where a key narrows the result.
-import { CompiledQuery, sql } from 'kysely';
+// Owns the queries for records that rules allow and a filter or key matches. Rules, filter, sort and position are one
+// statement, which reads entity_keys instead of all records where a key narrows the result.
+import { CompiledQuery } from 'kysely';
 import { prepared, withTimeLimit } from '../../../../kit/db/database.ts';
 import type { Db } from '../../../../tables.ts';
-import { decideCondition, listEqualitiesOfDecision, listEqualitiesOfRule } from '../../rules/decide.ts';
+import type { RuleOperation } from '../../rules/checks.ts';
+import { type Decision, decideCondition, listEqualities } from '../../rules/decide.ts';
 import { formatPath } from '../../rules/properties.ts';
-import { compileQuery } from '../../rules/query.ts';
-import type { Condition, DataRecord, Rule } from '../../rules/rule.ts';
+import { compileQuery, compileVisibility } from '../../rules/query.ts';
+import type { Condition, DataRecord } from '../../rules/rule.ts';
 import { compileSort } from '../../rules/sort.ts';
-import { compileRule } from '../../rules/sql.ts';
+import { compileDecision } from '../../rules/sql.ts';
 import { digestValue, unindexedValue } from '../../schemas/keys.ts';
 import { type RecordColumns, readLimitMs, toDataRecord } from '../../schemas/store.ts';
 import type { ListQuery } from '../list-query.ts';
@@ -26,14 +27,13 @@ export interface RecordPageRow {
 export async function listMatchingRecords(
   db: Db,
   access: RecordAccess,
-  rule: Rule,
   { query, sort }: ListQuery,
   after: readonly unknown[] | undefined,
   { limit, maxBytes }: { limit: number; maxBytes: number },
 ): Promise<RecordPageRow[]> {
   const params = newParameters();
   const order = compileSort(sort, toQueryContext(access), params);
-  const matching = await writeFromAndWhere(db, access, rule, query, params);
+  const matching = await writeFromAndWhere(db, access, ['read'], query, params);
   const rest = after === undefined ? '' : ` and ${order.after(after)}`;
   const size = 'octet_length(data::text)';
   const rows = await queryWithTimeLimit<RecordColumns & { readonly position: string[]; readonly bytes: number }>(
@@ -49,22 +49,34 @@ export async function listMatchingRecords(
   return rows.map((row) => ({ record: toDataRecord(row), position: row.position, bytesSoFar: row.bytes }));
 }
 
-export async function countMatchingRecords(
-  db: Db,
-  access: RecordAccess,
-  rule: Rule,
-  query: Condition,
-): Promise<number> {
+export async function countMatchingRecords(db: Db, access: RecordAccess, query: Condition): Promise<number> {
   const params = newParameters();
-  const text = `select count(*) as count ${await writeFromAndWhere(db, access, rule, query, params)}`;
+  const text = `select count(*) as count ${await writeFromAndWhere(db, access, ['read'], query, params)}`;
   return (await queryWithTimeLimit<{ count: number }>(db, text, params.values))[0]?.count ?? 0;
 }
 
-/** Ids of matching records, the oldest first. */
-export async function listMatchingIds(db: Db, access: RecordAccess, rule: Rule, query: Condition, limit: number) {
+/** Ids of matching records that the caller may read and delete, the oldest first. */
+export async function listDeletableIds(db: Db, access: RecordAccess, query: Condition, limit: number) {
   const params = newParameters();
-  const text = `select r.id ${await writeFromAndWhere(db, access, rule, query, params)} order by r.created_date, r.id limit ${params.bind(limit)}`;
+  const matching = await writeFromAndWhere(db, access, ['read', 'delete'], query, params);
+  const text = `select r.id ${matching} order by r.created_date, r.id limit ${params.bind(limit)}`;
   return (await queryWithTimeLimit<{ id: string }>(db, text, params.values)).map((row) => row.id);
+}
+
+/** Whether the rule of one of these operations allows the record, which is then decided without steps in the process. */
+export async function isAllowedInDatabase(
+  db: Db,
+  { app, entity, checks }: RecordAccess,
+  operations: readonly RuleOperation[],
+  id: string,
+): Promise<boolean> {
+  const params = newParameters();
+  const allowed = operations.map((operation) =>
+    compileDecision(checks.decide(entity.schema.rules[operation], operation), params),
+  );
+  const text = `select from entity_records r where r.app_id = ${params.bind(app.id)}::uuid and r.id = ${params.bind(id)}::uuid
+    and r.entity_name = ${params.bind(entity.name)} and r.deleted_date is null and (${allowed.join(' or ')})`;
+  return (await queryWithTimeLimit(db, text, params.values)).length > 0;
 }
 
 function newParameters() {
@@ -73,33 +85,44 @@ function newParameters() {
 }
 type ListParameters = ReturnType<typeof newParameters>;
 
-const toQueryContext = ({ principal, entity }: RecordAccess) => ({ principal, fieldRules: entity.schema.fieldRules });
+const toQueryContext = ({ checks, entity }: RecordAccess) => ({ checks, fieldRules: entity.schema.fieldRules });
 
-/** The `from` and `where` clauses: rule and filter joined by AND. A filter sees only fields that the caller may read. */
+/**
+ * The `from` and `where` clauses: the rules of these operations and the filter, joined by AND. A filter sees only fields
+ * that the caller may read.
+ */
 async function writeFromAndWhere(
   db: Db,
   access: RecordAccess,
-  rule: Rule,
+  operations: readonly RuleOperation[],
   query: Condition,
   params: ListParameters,
 ): Promise<string> {
-  const { app, entity, principal } = access;
+  const { checks, entity } = access;
+  const rules = operations.map((operation) => checks.decide(entity.schema.rules[operation], operation));
+  const key = await chooseKey(db, access, rules, query);
+  const source = writeSource(access, params, key && { name: key.name, value: `= ${params.bind(key.value)}` });
+  const allowed = rules.map((rule) => compileDecision(rule, params));
+  return [source, ...allowed, compileQuery(query, toQueryContext(access), params)].join(' and ');
+}
+
+/** All records of the entity, or those in which a key has the value. */
+function writeSource(
+  { app, entity }: EntityScope,
+  params: ListParameters,
+  key: { name: string; value: string } | undefined,
+): string {
   const [appId, name] = [params.bind(app.id), params.bind(entity.name)];
-  const key = await chooseKey(db, access, rule, query);
-  const source =
-    key === undefined
-      ? `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`
-      : // entity_keys has the record's created_date and id, so its index has the default order. `offset 0` makes the
-        // planner look up each record by itself: it would assume that key and rule are independent, expect almost no
-        // rows, and scan all records.
-        `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
-          from entity_keys k cross join lateral (
-            select data, created_by, created_by_id, updated_date, is_sample from entity_records
-            where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
-          where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${params.bind(key.name)}
-            and k.value = ${params.bind(key.value)}) r where true`;
-  const allowed = compileRule(rule, principal, params);
-  return `${source} and ${allowed} and ${compileQuery(query, toQueryContext(access), params)}`;
+  if (key === undefined)
+    return `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`;
+  // entity_keys has the record's created_date and id, so its index has the default order. `offset 0` makes the planner look
+  // up each record by itself: it would assume that key and rule are independent, expect almost no rows, and scan all records.
+  return `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
+    from entity_keys k cross join lateral (
+      select data, created_by, created_by_id, updated_date, is_sample from entity_records
+      where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
+    where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${params.bind(key.name)}
+      and k.value ${key.value}) r where true`;
 }
 
 const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
@@ -111,12 +134,8 @@ const selectUnindexedRow = prepared<object, [string, string, string, Buffer]>(
  * Chooses a built key whose value is the same in all matching records, and returns the key with that value. With an
  * equality on `id` or `created_by` no key is needed: entity_records has indexes on them.
  */
-async function chooseKey(db: Db, access: RecordAccess, rule: Rule, query: Condition) {
-  const { app, entity, principal } = access;
-  const equalities = [
-    ...listEqualitiesOfRule(rule, principal),
-    ...listEqualitiesOfDecision(decideCondition(query, undefined, true)),
-  ];
+async function chooseKey(db: Db, { app, entity }: RecordAccess, rules: readonly Decision[], query: Condition) {
+  const equalities = [...rules, decideCondition(query, undefined, true)].flatMap(listEqualities);
   const equal = new Map(equalities.map(({ field, value }) => [field, value]));
   if (equal.has('id') || equal.has('created_by')) return undefined;
   const usable = entity.keys.filter(
@@ -129,41 +148,53 @@ async function chooseKey(db: Db, access: RecordAccess, rule: Rule, query: Condit
   return { name: key.name, value: digestValue(key.isUnique ? values : values[0]) };
 }
 
-/** The ids of records that have one of these values of a unique key. Returns at most one more than there are values. */
-export async function listIdsByKey(
+type Inputs = readonly Readonly<Record<string, unknown>>[];
+
+/**
+ * The ids of records that equal one of the inputs in these fields, among those that the caller may read and whose fields of
+ * these names the caller may read. Returns at most one more than there are inputs. `builtKey` is a built unique key of
+ * the fields and its value for each input.
+ */
+export async function listReadableIdsByFields(
   db: Db,
-  { app, entity }: EntityScope,
-  key: string,
-  values: Buffer[],
+  access: RecordAccess,
+  names: readonly string[],
+  inputs: Inputs,
+  builtKey: { name: string; values: Buffer[] } | undefined,
 ): Promise<string[]> {
-  const rows = await db
-    .selectFrom('entity_keys')
-    .where('app_id', '=', app.id)
-    .where('entity_name', '=', entity.name)
-    .where('key', '=', key)
-    .where(sql<boolean>`value = any(${values}::bytea[])`)
-    .limit(values.length + 1)
-    .select('record_id')
-    .execute();
-  return rows.map((row) => row.record_id);
+  const { checks, entity } = access;
+  const params = newParameters();
+  const key = builtKey && { name: builtKey.name, value: `= any(${params.bind(builtKey.values)}::bytea[])` };
+  const isVisible = compileVisibility(toQueryContext(access), params);
+  const conditions = [
+    writeSource(access, params, key),
+    compileDecision(checks.decide(entity.schema.rules.read, 'read'), params),
+    ...names.flatMap((name) => isVisible([name]) ?? []),
+    ...(builtKey === undefined ? [writeEqualFields(names, inputs, params)] : []),
+  ];
+  const text = `select r.id ${conditions.join(' and ')} limit ${params.bind(inputs.length + 1)}`;
+  return (await queryWithTimeLimit<{ id: string }>(db, text, params.values)).map((row) => row.id);
 }
 
-/** The ids of records that equal one of the inputs in these fields. Returns at most one more than there are inputs. */
-export async function listIdsByFields(
+/** Whether there are records, except these, that equal one of the inputs in these fields, whoever may read them. */
+export async function hasRecordsWithFields(
   db: Db,
-  { app, entity }: EntityScope,
+  access: EntityScope,
   names: readonly string[],
-  inputs: readonly Readonly<Record<string, unknown>>[],
-  except: readonly string[] = [],
-): Promise<string[]> {
+  inputs: Inputs,
+  exceptIds: readonly string[],
+): Promise<boolean> {
   const params = newParameters();
+  const others = `r.id <> all(${params.bind(exceptIds)}::uuid[])`;
+  const text = `select ${writeSource(access, params, undefined)} and ${others} and ${writeEqualFields(names, inputs, params)} limit 1`;
+  return (await queryWithTimeLimit(db, text, params.values)).length > 0;
+}
+
+function writeEqualFields(names: readonly string[], inputs: Inputs, params: ListParameters): string {
   const lists = names.map((name) => `${params.bind(inputs.map((record) => JSON.stringify(record[name])))}::text[]`);
-  const same = names.map((name, index) => `r.data->${params.bind(name)}::text = w.v${index}::jsonb`);
-  const text = `select r.id from entity_records r
-    where r.app_id = ${params.bind(app.id)}::uuid and r.entity_name = ${params.bind(entity.name)} and r.deleted_date is null
-      and r.id <> all(${params.bind(except)}::uuid[]) and exists (select from unnest(${lists.join(', ')}) as w(${names.map((_, index) => `v${index}`).join(', ')})
-        where ${same.join(' and ')}) limit ${params.bind(inputs.length + 1)}`;
-  return (await queryWithTimeLimit<{ id: string }>(db, text, params.values)).map((row) => row.id);
+  const equal = names.map((name, index) => `r.data->${params.bind(name)}::text = w.v${index}::jsonb`);
+  const columns = names.map((_, index) => `v${index}`);
+  return `exists (select from unnest(${lists.join(', ')}) as w(${columns.join(', ')}) where ${equal.join(' and ')})`;
 }
 
 /** Queries over many records are cancelled after five seconds and answered with 503. */
