@@ -1,5 +1,9 @@
-// Owns the checks of what is installed: every package of the lock file is pinned by a hash.
+// Owns the checks of what is installed: every package of the lock file is pinned by a hash, and the bill of materials lists
+// what production installs.
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 interface LockEntry {
@@ -8,10 +12,12 @@ interface LockEntry {
   readonly resolved?: string;
   /** A link to a workspace of this repository. */
   readonly link?: true;
+  readonly dev?: true;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const lock = JSON.parse(readFileSync(`${repository}package-lock.json`, 'utf8')) as {
   packages: Record<string, LockEntry>;
 };
 const installed = Object.entries(lock.packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
@@ -32,3 +38,34 @@ it('the lock file has the native builds for every platform', () => {
   );
   expect(missing).toEqual([]);
 });
+
+interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly hashes?: readonly { alg: string; content: string }[];
+  readonly licenses?: readonly unknown[];
+}
+
+it('npm run sbom lists what production installs, each package with its hash and licence, without the network', async () => {
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom', '--', '--offline'], {
+    cwd: repository,
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  const sbom = JSON.parse(stdout) as { bomFormat: string; specVersion: string; components: Component[] };
+  expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.5' });
+  const packages = sbom.components.filter(({ name }) => name !== 'server');
+  const inProduction = installed.filter(([, { dev }]) => !dev);
+  expect(packages.map(toLabel).sort()).toEqual(
+    [...new Set(inProduction.map(([path, { version = '' }]) => toLabel({ name: toName(path), version })))].sort(),
+  );
+  expect(packages.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'pg', 'zod']));
+  const toPurl = ({ name, version }: Component) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  const incomplete = packages.filter(
+    (each) => each.purl !== toPurl(each) || each.hashes?.[0]?.alg !== 'SHA-512' || !each.licenses?.length,
+  );
+  expect(incomplete).toEqual([]);
+});
+
+const toLabel = ({ name, version }: { name: string; version: string }) => `${name}@${version}`;
+const toName = (path: string) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
