@@ -31,7 +31,7 @@ export async function dev(): Promise<void> {
 
 /** Runs a worker in a child process and restarts it when it exits. It exits when this process does. */
 function superviseWorker(): void {
-  const child = fork(fileURLToPath(new URL('../main.ts', import.meta.url)), ['worker']);
+  const child = fork(fileURLToPath(new URL('../../plinth.js', import.meta.url)), ['worker']);
   child.once('exit', () => setTimeout(superviseWorker, 1_000));
 }
 

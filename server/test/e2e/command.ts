@@ -1,14 +1,19 @@
 // Owns running the command line in tests: real processes that are killed when the test file ends.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const run = promisify(execFile);
 
-export function commandLine(settings: Readonly<Record<string, string>>) {
+/** `repository` is the folder whose code runs. */
+export function commandLine(
+  settings: Readonly<Record<string, string>>,
+  repository = fileURLToPath(new URL('../../..', import.meta.url)),
+) {
+  const main = join(repository, 'server/plinth.js');
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
   const redisPrefix = `e2e:${randomBytes(6).toString('hex')}:`;
   const environment = { REDIS_PREFIX: redisPrefix, PORT: '0', PATH, NODE_COMPILE_CACHE, ...settings };

@@ -52,10 +52,21 @@ function isRunning(pid: number): boolean {
 
 let cloneCount = 0;
 
-/** Creates a database for one test file. */
-export async function cloneTemplate(): Promise<{ url: string; drop(): Promise<void> }> {
+interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** Creates a migrated database for one test file. */
+export async function cloneTemplate(): Promise<TestDatabase> {
   const migrations = await readMigrations(migrationsFolder);
-  const template = templateName(migrations.map((migration) => migration.checksum));
+  return createTestDatabase(templateName(migrations.map((migration) => migration.checksum)));
+}
+
+/** Creates a database without tables. */
+export const createEmptyDatabase = (): Promise<TestDatabase> => createTestDatabase('template1');
+
+async function createTestDatabase(template: string): Promise<TestDatabase> {
   cloneCount += 1;
   const name = `${runPrefix}${process.pid}_${cloneCount}`;
   await asAdmin(async (client) => {
