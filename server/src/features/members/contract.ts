@@ -12,6 +12,7 @@ import {
   queryTime,
   text,
   timestamp,
+  unstoredText,
 } from '../../kit/http/shapes.ts';
 
 export const roles = ['owner', 'admin', 'editor', 'viewer', 'guest'] as const;
@@ -61,7 +62,7 @@ export const MemberQuery = body({
   apps_owned: optional(integers),
   agents_owned: optional(integers),
   last_active: optional(times),
-  cursor: optional(text(0, 256)),
+  cursor: optional(unstoredText(0, 256)),
   page_size: integer(1, 100).default(50),
 }).superRefine((query, context) => {
   const requireBoth = (field: 'sort_by' | 'sort_dir', other: 'sort_by' | 'sort_dir') =>

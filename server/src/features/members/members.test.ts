@@ -54,6 +54,26 @@ describe('listMembers', () => {
     expect(await list(token, body)).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', field], type }] } });
   });
 
+  it.each([
+    ['Straße', 'STRASSE'],
+    ['Straße', 'raẞ'],
+    ['STRASSE', 'straße'],
+    ['Οδυσσεύς', 'ΟΔΥΣΣΕΎΣ'],
+    ['ΟΔΥΣΣΕΎΣ', 'εύς'],
+    ['οδυσσεύς', 'σεύσ'],
+    ['Zoe\u0308', 'ZOË'],
+    ['Zoë', 'oe\u0308'],
+    ['Zoë', 'e\u0308'],
+  ])('finds the name %s by %s', async (full_name, search) => {
+    const { id, token } = await workspaceWithToken();
+    const person = await world.member(id, 'viewer', `folded.${id}@acme.example`);
+    await world.db.updateTable('users').set({ full_name }).where('id', '=', person.id).execute();
+    expect(emails(await list(token, { search }))).toEqual([person.email]);
+    // Short terms are compared with every member, longer ones are looked up in the index.
+    expect(emails(await list(token, { search_terms: ['nobody at all', search] }))).toEqual([person.email]);
+    expect(emails(await list(token, { search: ` ${search} ` }))).toEqual([]);
+  });
+
   it('limits each session separately, and all tokens of a workspace together', async () => {
     const id = await world.workspace(owner);
     const admin = await world.member(id, 'admin', `admin.${id}@acme.example`);
@@ -184,7 +204,7 @@ describe('the member directory', () => {
           v.expires_at, c.apps_owned, c.apps_shared, c.agents_owned, c.agents_shared)
       union all
       select 'words', coalesce(d.id, w.id)::text from member_directory d full join member_words w using (workspace_id, id)
-      where (lower(d.email collate "und-x-icu"), lower(d.full_name collate "und-x-icu")) is distinct from (w.email, w.name) or d.place <> w.place
+      where (fold_case(d.email), fold_case(d.full_name)) is distinct from (w.email, w.name) or d.place <> w.place
       union all
       select 'tallies', workspace_id::text from (
         select workspace_id, place, members from member_tallies

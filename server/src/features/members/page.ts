@@ -217,10 +217,12 @@ export const searchTermGroups = ({ search = '', search_terms = [] }: MemberQuery
 
 /** The search index knows pieces of 3 and 6 characters, so every term of the first group needs at least 3. */
 export const canSearchByIndex = (filters: MemberQuery): boolean =>
-  (searchTermGroups(filters)[0] ?? []).every((term) => [...term].length >= 3);
+  (searchTermGroups(filters)[0] ?? []).every((term) => [...foldCase(term)].length >= 3);
+
+/** As the database function of the same name: it may shorten a decomposed text and lengthens ß. */
+export const foldCase = (text: string): string => text.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
 
 const likePatternFor = (term: string): string => `%${term.replace(/[\\%_]/g, '\\$&')}%`;
-const lowerCase = (text: string): string => `lower(${text} collate "und-x-icu")`;
 
 /** CTEs `hits` (what one group of terms finds, possibly twice) and `found` (those that meet the other conditions). */
 function buildIndexSearch(
@@ -250,14 +252,14 @@ function buildIndexSearch(
 /** The condition that a directory row matches at least one of the terms. */
 function buildMatchCondition(terms: string[], workspace: string, now: Date, add: AddParameter): string {
   const wordCondition = buildWordCondition(terms, now, add);
-  const patterns = `any (array(select ${lowerCase('p')} from unnest(${add(terms.map(likePatternFor))}::text[]) p))`;
+  const patterns = `any (array(select fold_case(p) from unnest(${add(terms.map(likePatternFor))}::text[]) p))`;
   return `(${wordCondition && `${wordCondition} or `}exists (select 1 from member_words w where w.workspace_id = ${workspace} and w.id = d.id
     and (w.email like ${patterns} or w.name like ${patterns})))`;
 }
 
 /** Terms also match roles and statuses: "adm" finds admins. An empty string if no role or status contains a term. */
 function buildWordCondition(terms: string[], now: Date, add: AddParameter): string {
-  const containsTerm = (word: string) => terms.some((term) => word.includes(term.toLowerCase()));
+  const containsTerm = (word: string) => terms.some((term) => foldCase(word).includes(foldCase(term)));
   const ranks = roles.flatMap((role, rank) => (containsTerm(role) ? [rank] : []));
   const found = statuses.filter(containsTerm);
   const conditions = [

@@ -16,21 +16,29 @@ const countCodePoints = (value: string): number => {
   return count;
 };
 
-function bounded(schema: z.ZodString, min: number, max: number) {
-  const shape = schema
+const sized = (schema: z.ZodString, min: number, max: number) =>
+  schema
     .refine(
       (value) => countCodePoints(value) >= min,
-      fault('string_too_short', `must have at least ${min} character(s)`),
+      fault('string_too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
     )
     .refine(
       (value) => value.length <= max || countCodePoints(value) <= max,
       fault('string_too_long', `must have at most ${max} characters`),
     )
-    .refine(isStorableText, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'));
-  return shape.meta({ ...(min > 0 && { minLength: min }), maxLength: max });
-}
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+
+const bounded = (schema: z.ZodString, min: number, max: number) => {
+  const shape = sized(schema, min, max);
+  return shape
+    .refine(isStorableText, fault('string_pattern_mismatch', 'must be well-formed text without NUL characters'))
+    .meta(shape.meta() ?? {});
+};
 
 export const text = (min: number, max: number) => bounded(z.string(), min, max);
+
+/** A text that is never stored, such as a cursor: any characters. */
+export const unstoredText = (min: number, max: number) => sized(z.string(), min, max);
 
 /** A name: white space at the ends is removed before the length is checked. */
 export const name = (min: number, max: number) => bounded(z.string().trim(), min, max);

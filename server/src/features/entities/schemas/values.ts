@@ -77,7 +77,12 @@ function validateText(field: Field, text: string, loc: Loc, validation: Validati
     return addFault(validation, loc, 'string_pattern_mismatch', 'must be well-formed text without NUL characters');
   const { minLength, maxLength, format, pattern } = field;
   if (minLength !== undefined && length(text) < minLength)
-    return addFault(validation, loc, 'string_too_short', `must have at least ${minLength} character(s)`);
+    return addFault(
+      validation,
+      loc,
+      'string_too_short',
+      `must have at least ${minLength} character${minLength === 1 ? '' : 's'}`,
+    );
   if (maxLength !== undefined && text.length > maxLength && length(text) > maxLength)
     return addFault(validation, loc, 'string_too_long', `must have at most ${maxLength} characters`);
   validation.steps -= (format && formats[format].countSteps?.(text)) ?? 0;
