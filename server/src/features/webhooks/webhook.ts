@@ -1,9 +1,10 @@
 // Owns the operations on webhooks: create, change, turn on and off, test, delete (docs/api/webhooks.md).
+import { isDeepStrictEqual } from 'node:util';
 import { audit, redacted } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
-import { unchanged, withNotes } from '../../kit/http/answer.ts';
+import { withNotes } from '../../kit/http/answer.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Outbound } from '../../kit/outbound/outbound.ts';
@@ -99,22 +100,19 @@ export function changeWebhook(
     if (before === undefined) throw notFound('webhook_not_found');
     const secret = input.signing === 'rotate' ? newSecret() : undefined;
     const change = {
-      ...settingsChange(input),
-      ...(input.enabled === true && {
-        disabled_at: null,
-        consecutive_failures: 0,
-        replay_until: null,
-        resync_pending: true,
-      }),
-      ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, resync_pending: true }),
+      ...settingsChange(input, before),
+      ...switchChange(input, before, now),
       ...signingChange(input, before, secret, secrets, now),
     };
-    if (Object.keys(change).length === 0) return unchanged(presentWebhook(before));
+    if (Object.keys(change).length === 0) {
+      const headers = input.enabled ? await countWaiting(db, before, now) : {};
+      return withNotes(presentWebhook(before), { changed: false, headers });
+    }
     const webhook = await saveWebhook(db, before, { ...change, updated_date: now });
     const target = { kind: 'webhook', id: webhook.id };
     const [was, is] = [
       auditedFields(before),
-      { ...auditedFields(webhook), ...(input.signing && { secret: redacted }) },
+      { ...auditedFields(webhook), ...('secret' in change && { secret: redacted }) },
     ];
     for (const type of auditTypes(input, before))
       await audit(db, access, { type, target, app_id: webhook.app_id, before: was, after: is }, now);
@@ -166,12 +164,23 @@ export const resyncNext = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Pr
     return 1;
   });
 
-const settingsChange = ({ target_url, events, description, entity_names }: WebhookChange) => ({
-  ...(target_url !== undefined && { target_url }),
-  ...(events !== undefined && { events }),
-  ...(description !== undefined && { description }),
-  ...(entity_names !== undefined && { entity_names }),
-});
+/** The settings that differ from what is stored. */
+function settingsChange({ target_url, events, description, entity_names }: WebhookChange, before: WebhookRow) {
+  return {
+    ...(target_url !== undefined && target_url !== before.target_url && { target_url }),
+    ...(events !== undefined && !isDeepStrictEqual(events, before.events) && { events }),
+    ...(description !== undefined && description !== before.description && { description }),
+    ...(entity_names !== undefined && !isDeepStrictEqual(entity_names, before.entity_names) && { entity_names }),
+  };
+}
+
+/** Turning on a webhook that is on resets its failures, if there are any. */
+function switchChange({ enabled }: WebhookChange, before: WebhookRow, now: Date) {
+  const isOn = before.disabled_at === null;
+  if (enabled === true && (!isOn || before.consecutive_failures > 0))
+    return { disabled_at: null, consecutive_failures: 0, replay_until: null, resync_pending: true };
+  return enabled === false && isOn ? { disabled_at: now, resync_pending: true } : {};
+}
 
 /** After a rotation the previous secret still signs for 24 hours. `disable` drops both at once. */
 function signingChange(
@@ -181,7 +190,10 @@ function signingChange(
   secrets: Secrets,
   now: Date,
 ) {
-  if (signing === 'disable') return { secret: null, previous_secret: null, previous_secret_expires_at: null };
+  if (signing === 'disable') {
+    const isUnsigned = before.secret === null && before.previous_secret === null;
+    return isUnsigned ? {} : { secret: null, previous_secret: null, previous_secret_expires_at: null };
+  }
   if (secret === undefined) return {};
   const previous = openOrNull(before, secrets);
   return {

@@ -222,6 +222,32 @@ describe('updateAgentWebhook', () => {
     expect(await webhook.patch({})).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
   });
 
+  it('changes nothing if the body repeats what is stored: no new updated_date and no audit entry', async () => {
+    const webhook = await createWebhook({ ...original, generate_secret: false });
+    const before = await webhook.get();
+    const { target_url, description } = before;
+    const repeats = [
+      { signing: 'disable' },
+      { enabled: true },
+      { target_url, events: before.events, description },
+      { target_url, events: before.events, description, enabled: true, signing: 'disable' },
+    ];
+    for (const body of repeats)
+      expect(await webhook.patch(body)).toMatchObject({ status: 200, body: before, headers: { 'x-changed': 'false' } });
+    const off = (await webhook.patch({ enabled: false })).body;
+    expect(await webhook.patch({ enabled: false })).toMatchObject({ body: off, headers: { 'x-changed': 'false' } });
+    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${webhook.app.id}`, as)).body.items;
+    expect(entries.map((entry: { type: string }) => entry.type)).toEqual(['webhook.turned_off', 'webhook.created']);
+  });
+
+  it('does not claim in the audit log that a secret changed if signing was already off', async () => {
+    const webhook = await createWebhook({ ...original, generate_secret: false });
+    await webhook.patch({ description: 'changed', signing: 'disable' });
+    const entries = (await world.call('GET', `/api/workspace/audit-log?app_id=${webhook.app.id}`, as)).body.items;
+    expect(entries[0]).toMatchObject({ type: 'webhook.updated', after: { description: 'changed' } });
+    expect(entries[0].after).not.toHaveProperty('secret');
+  });
+
   it('shows a new secret after a rotation, also if the webhook was unsigned', async () => {
     const webhook = await createWebhook({ generate_secret: false });
     const got = await webhook.patch({ signing: 'rotate' });
@@ -265,6 +291,7 @@ describe('updateAgentWebhook', () => {
     await sql`update webhooks set consecutive_failures = 7 where id = ${webhook.id}`.execute(world.db);
     const on = await webhook.patch({ enabled: true });
     expect(on).toMatchObject({ body: { consecutive_failures: 0, disabled_at: null } });
+    expect(on.headers['x-changed']).toBeUndefined();
     expect(on.headers).toMatchObject({ 'x-webhook-held': '0', 'x-webhook-missed': '0' });
     const { disabled_at } = (await webhook.patch({ enabled: false })).body;
     expect((await webhook.patch({ enabled: false })).body.disabled_at).toBe(disabled_at);
