@@ -402,6 +402,10 @@ describe('the choice of workspace', () => {
       expect(await callGuards(row, `${row.path}?workspaceId=${here}`, headers)).toBe(passed);
       const other = `${row.path}?workspaceId=${outside.stranger}`;
       expect(await callGuards(row, other, headers)).toBe('403 workspace_mismatch');
+      const naming = (id: string) => ({ ...headers, 'x-active-workspace-id': id });
+      expect(await callGuards(row, row.path, naming(here))).toBe(passed);
+      expect(await callGuards(row, row.path, naming(outside.stranger))).toBe('403 workspace_mismatch');
+      expect(await callGuards(row, row.path, naming('no id'))).toBe('403 workspace_mismatch');
     },
   );
 

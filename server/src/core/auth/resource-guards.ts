@@ -174,12 +174,9 @@ export function workspaceAs(required: WorkspaceRole): Guard<WorkspaceAccess> {
 
 const noWorkspaceId = '00000000-0000-0000-0000-000000000000'; // no workspace has it
 
-/** The workspace that the request asks for. Null: it asks for none. A malformed id reads as an unknown one. */
+/** The workspace that the request names. Null: it names none. A malformed id reads as an unknown one. */
 function readRequestedWorkspace(exchange: Exchange): string | null {
-  // Only browsers use the header. A token or key in the request takes precedence over a session.
-  const usesSession = exchange.header('authorization') === undefined && exchange.header('api_key') === undefined;
-  const requested =
-    exchange.rawQuery.workspaceId ?? (usesSession ? exchange.header('x-active-workspace-id') : undefined);
+  const requested = exchange.rawQuery.workspaceId ?? exchange.header('x-active-workspace-id');
   if (requested === undefined) return null;
   return idOrNull(typeof requested === 'string' ? requested : undefined) ?? noWorkspaceId;
 }

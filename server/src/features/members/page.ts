@@ -220,7 +220,7 @@ export const canSearchByIndex = (filters: MemberQuery): boolean =>
   (searchTermGroups(filters)[0] ?? []).every((term) => [...foldCase(term)].length >= 3);
 
 /** As the database function of the same name: it may shorten a decomposed text and lengthens ß. */
-export const foldCase = (text: string): string => text.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
+const foldCase = (text: string): string => text.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
 
 const likePatternFor = (term: string): string => `%${term.replace(/[\\%_]/g, '\\$&')}%`;
 
