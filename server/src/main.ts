@@ -34,8 +34,8 @@ const commands: Record<string, { usage: string; description: string; run(args: s
     run: apiKey,
   },
   operator: {
-    usage: 'operator add --user EMAIL',
-    description: 'make a user an operator of the installation',
+    usage: 'operator add|remove --user EMAIL',
+    description: 'make a user an operator of the installation, or end that',
     run: operator,
   },
   workspace: { usage: 'workspace restore --id ID', description: 'restore a deleted workspace', run: workspace },

@@ -4,22 +4,23 @@ import { runForUser } from './run-for-user.ts';
 
 export const apiKey = (args: string[]) =>
   runForUser(args, {
-    usage: 'plinth api-key issue --user EMAIL [--read-only]',
-    verb: 'issue',
-    auditType: 'api_key.issued',
-    async run(db, config, user, now, { readOnly }) {
-      const { token } = await insertCredential(
-        db,
-        { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE },
-        {
-          kind: 'personal_key',
-          name: 'issued by the operator',
-          user_id: user.id,
-          workspace_id: null,
-          permission: readOnly ? 'read_only' : 'full_access',
-        },
-        now,
-      );
-      return token;
+    issue: {
+      usage: 'plinth api-key issue --user EMAIL [--read-only]',
+      auditType: 'api_key.issued',
+      async run(db, config, user, now, { readOnly }) {
+        const { token } = await insertCredential(
+          db,
+          { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE },
+          {
+            kind: 'personal_key',
+            name: 'issued by the operator',
+            user_id: user.id,
+            workspace_id: null,
+            permission: readOnly ? 'read_only' : 'full_access',
+          },
+          now,
+        );
+        return token;
+      },
     },
   });

@@ -1,13 +1,30 @@
-// Owns `plinth operator add`: makes a user an operator of the installation.
+// Owns `plinth operator add` and `plinth operator remove`: who is an operator of the installation.
+import { ConfigError } from '../config.ts';
+import { hasOtherOperator, lockOperators, saveOperator } from '../core/identity/operators.ts';
 import { runForUser } from './run-for-user.ts';
 
 export const operator = (args: string[]) =>
   runForUser(args, {
-    usage: 'plinth operator add --user EMAIL',
-    verb: 'add',
-    auditType: 'operator.added',
-    async run(db, _config, user, now) {
-      await db.updateTable('users').set({ is_operator: true, updated_date: now }).where('id', '=', user.id).execute();
-      return `${user.email} is an operator`;
+    add: {
+      usage: 'plinth operator add --user EMAIL',
+      auditType: 'operator.added',
+      async run(db, _config, user, now) {
+        await saveOperator(db, user.id, true, now);
+        return `${user.email} is an operator`;
+      },
+    },
+    remove: {
+      usage: 'plinth operator remove --user EMAIL [--force]',
+      auditType: 'operator.removed',
+      async run(db, _config, user, now, { force }) {
+        if (!user.is_operator) throw new ConfigError(`${user.email} is not an operator.`);
+        await lockOperators(db);
+        if (!force && !(await hasOtherOperator(db, user.id)))
+          throw new ConfigError(
+            `${user.email} is the last operator. Add another one first, or repeat the command with --force.`,
+          );
+        await saveOperator(db, user.id, false, now);
+        return `${user.email} is no longer an operator`;
+      },
     },
   });

@@ -1,5 +1,6 @@
 // Owns what the commands for one user share: finding the user by e-mail, one transaction, the audit entry, the output.
 import { parseArgs } from 'node:util';
+import type { Selectable } from 'kysely';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
 import { findUserByEmail } from '../core/identity/accounts.ts';
@@ -8,24 +9,33 @@ import type { Db, Tables } from '../tables.ts';
 
 interface UserCommand {
   readonly usage: string;
-  /** The word after the command, such as `reset` in `plinth user reset`. */
-  readonly verb: string;
   readonly auditType: string;
-  /** Returns what the command prints. */
-  run(db: Db, config: Config, user: CommandUser, now: Date, flags: { readOnly: boolean }): Promise<string>;
+  /** Returns what the command prints. Nothing is changed if it throws. */
+  run(db: Db, config: Config, user: Selectable<Tables['users']>, now: Date, flags: Flags): Promise<string>;
 }
 
-interface CommandUser {
-  readonly id: string;
-  readonly email: string;
+interface Flags {
+  readonly readOnly: boolean;
+  readonly force: boolean;
 }
 
-/** Runs `plinth COMMAND VERB --user EMAIL`. The audit entry goes to the installation's own chain. */
-export async function runForUser(args: string[], command: UserCommand): Promise<void> {
-  const options = { user: { type: 'string' }, 'read-only': { type: 'boolean' } } as const;
+const options = { user: { type: 'string' }, 'read-only': { type: 'boolean' }, force: { type: 'boolean' } } as const;
+
+/**
+ * Runs `plinth COMMAND VERB --user EMAIL`; `verbs` are the words after the command, such as `reset` in `plinth user
+ * reset`. The audit entry goes to the installation's own chain.
+ */
+export async function runForUser(args: string[], verbs: Readonly<Record<string, UserCommand>>): Promise<void> {
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const verb = positionals[0] ?? '';
+  const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   const email = values.user?.trim().toLowerCase();
-  if (positionals[0] !== command.verb || email === undefined) throw new ConfigError(`usage: ${command.usage}`);
+  if (command === undefined || email === undefined)
+    throw new ConfigError(
+      `usage: ${Object.values(verbs)
+        .map(({ usage }) => usage)
+        .join('\n       ')}`,
+    );
   const config = readConfig();
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
@@ -35,7 +45,8 @@ export async function runForUser(args: string[], command: UserCommand): Promise<
       const now = new Date();
       const target = { kind: 'user', id: user.id };
       await auditService(db, null, { type: command.auditType, target, after: { email: user.email } }, now);
-      return command.run(db, config, user, now, { readOnly: values['read-only'] ?? false });
+      const flags = { readOnly: values['read-only'] ?? false, force: values.force ?? false };
+      return command.run(db, config, user, now, flags);
     });
     console.log(output);
   } finally {

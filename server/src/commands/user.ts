@@ -4,8 +4,9 @@ import { runForUser } from './run-for-user.ts';
 
 export const user = (args: string[]) =>
   runForUser(args, {
-    usage: 'plinth user reset --user EMAIL',
-    verb: 'reset',
-    auditType: 'auth.password_reset_printed',
-    run: (db, config, user, now) => createResetLink(db, user.id, config.TOKEN_PEPPERS[0], config.BASE_URL, now),
+    reset: {
+      usage: 'plinth user reset --user EMAIL',
+      auditType: 'auth.password_reset_printed',
+      run: (db, config, user, now) => createResetLink(db, user.id, config.TOKEN_PEPPERS[0], config.BASE_URL, now),
+    },
   });

@@ -1,0 +1,57 @@
+// Tests the commands for one user: who is an operator. test/e2e runs some of them as real processes.
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { cloneTemplate } from '../../test/support/template.ts';
+import { readConfig } from '../config.ts';
+import { insertUser } from '../core/identity/users.ts';
+import { openDatabase } from '../kit/db/database.ts';
+import type { Tables } from '../tables.ts';
+import { createFirstUser } from './bootstrap.ts';
+import { newKeys } from './keys.ts';
+import { operator } from './operator.ts';
+
+const database = await cloneTemplate();
+const settings = { ...newKeys(), DATABASE_URL: database.url, BASE_URL: 'https://plinth.example' };
+for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value);
+const output = vi.spyOn(console, 'log').mockImplementation(() => {});
+const { db, close } = openDatabase<Tables>({ url: database.url, poolSize: 1 });
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  await close();
+  await database.drop();
+});
+
+const [first, second] = ['first@example.com', 'second@example.com'];
+await createFirstUser(db, readConfig(settings), { email: first, name: 'First', workspace: 'Ours' });
+await insertUser(db, { email: second, full_name: 'Second' }, new Date());
+
+const operators = async () =>
+  (await db.selectFrom('users').select('email').where('is_operator', '=', true).execute()).map(({ email }) => email);
+const auditEntries = async (type: string) =>
+  (await db.selectFrom('audit_pending').select(['workspace_id', 'entry']).execute())
+    .map(({ workspace_id, entry }) => ({ workspace_id, ...(JSON.parse(JSON.stringify(entry)) as { type: string }) }))
+    .filter((entry) => entry.type === type);
+
+describe('plinth operator remove', () => {
+  const remove = (...args: string[]) => operator(['remove', '--user', ...args]);
+
+  it('refuses the last operator unless it is forced, and somebody who is none', async () => {
+    await expect(remove(first)).rejects.toThrow('is the last operator');
+    await expect(remove(second)).rejects.toThrow('is not an operator');
+    expect(await operators()).toEqual([first]);
+    expect(await auditEntries('operator.removed')).toEqual([]);
+    await remove(first, '--force');
+    expect(output).toHaveBeenLastCalledWith(`${first} is no longer an operator`);
+    expect(await operators()).toEqual([]);
+  });
+
+  it('ends the rights of an operator with an audit entry', async () => {
+    for (const email of [first, second]) await operator(['add', '--user', email]);
+    await remove(first);
+    expect(await operators()).toEqual([second]);
+    expect(await auditEntries('operator.removed')).toMatchObject([
+      { workspace_id: null, actor: { kind: 'service' }, after: { email: first } },
+      { workspace_id: null, actor: { kind: 'service' }, after: { email: first } },
+    ]);
+  });
+});
