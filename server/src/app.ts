@@ -137,7 +137,7 @@ export function createApp(config: Config, deps: AppDeps): App {
 
   const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditFeature = audit({ cursors });
-  const secureCookie = config.BASE_URL.startsWith('https:');
+  const isHttps = config.BASE_URL.startsWith('https:');
   const memberFeature = members({
     signingKey: config.SIGNING_KEY,
     staffEmailDomains: config.STAFF_EMAIL_DOMAINS,
@@ -145,7 +145,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     tokenKeys,
     mail,
     baseUrl: config.BASE_URL,
-    secureCookie,
+    secureCookie: isHttps,
   });
   const features: Feature[] = [
     accounts({
@@ -157,7 +157,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       setupToken: config.PLINTH_SETUP_TOKEN,
       defaultPlan: config.DEFAULT_PLAN,
       baseUrl: config.BASE_URL,
-      secureCookie,
+      secureCookie: isHttps,
     }),
     workspaces({
       cursors,
@@ -214,6 +214,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
     crossOrigin: createAppOrigins(database.db),
+    isHttps,
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,

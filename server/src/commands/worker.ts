@@ -67,6 +67,7 @@ function stopSignal(): AbortSignal {
 function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config, log: Log): void {
   if (WORKER_METRICS_PORT === undefined) return;
   const server = createServer(async (request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff');
     if (request.url === '/healthz') response.end('{"status":"ok"}');
     else if (request.url !== '/metrics' || METRICS_TOKEN === undefined) response.writeHead(404).end();
     else if (!isBearerToken(request.headers.authorization, METRICS_TOKEN)) response.writeHead(401).end();

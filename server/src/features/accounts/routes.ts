@@ -9,8 +9,8 @@ import { type Route, route } from '../../core/auth/route.ts';
 import { getCallingUser, getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
-import { withNotes } from '../../kit/http/answer.ts';
 import { media } from '../../kit/http/operation.ts';
+import { answerWithPage } from '../../kit/http/page.ts';
 import { Success } from '../../kit/http/shapes.ts';
 import type { Db } from '../../tables.ts';
 import {
@@ -121,8 +121,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     access: anyone,
     limit: perMinute(60, 'address'),
     answers: { 200: media('text/html; charset=utf-8', 'HTML page') },
-    handle: () =>
-      withNotes(resetPasswordPage.html, { headers: { 'content-security-policy': resetPasswordPage.policy } }),
+    handle: () => answerWithPage(resetPasswordPage),
   }),
   route({
     name: 'resetPassword',

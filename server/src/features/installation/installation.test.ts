@@ -1,4 +1,5 @@
-// Tests health checks, metrics, the OpenAPI document, and answers to unknown paths.
+// Tests health checks, metrics, the OpenAPI document, security headers, and answers to unknown paths.
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
@@ -180,5 +181,59 @@ describe('request ids', () => {
     expect((await sent('trace:1.a_b-c')).headers['x-request-id']).toBe('trace:1.a_b-c');
     for (const bad of ['has space', 'x'.repeat(129), ''])
       expect((await sent(bad)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('security headers', () => {
+  /** Sends bytes and returns everything that is answered. */
+  function exchangeBytes(sent: string, url = world.url): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(sent));
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(received));
+    return promise;
+  }
+
+  it('are on every answer: results, refusals, unknown paths, preflights and malformed requests', async () => {
+    const app = await world.appOf(owner, await world.workspace(owner));
+    const answers = [
+      await world.call('GET', '/healthz'),
+      await world.call('HEAD', '/api/apps', { as: token }),
+      await world.call('GET', '/openapi.yaml'),
+      await world.call('GET', '/docs/assets/start.js'),
+      await world.call('GET', '/api/apps'), // 401
+      await world.call('POST', '/api/apps', { as: token, body: { name: 1 } }), // 422
+      await world.call('POST', '/api/apps', { as: token, body: '{', headers: { 'content-type': 'text/plain' } }), // 415
+      await world.call('GET', '/nothing'),
+      await world.call('DELETE', '/api/apps', { as: token }), // 405
+      await world.call('GET', '/api/apps/%zz'), // a path that the router can't decode
+      await world.call('OPTIONS', `/api/apps/${app.id}/entities/Task`, { headers: { origin: 'https://a.example' } }),
+    ];
+    expect(answers.map(({ headers }) => headers['x-content-type-options'])).toEqual(answers.map(() => 'nosniff'));
+    expect(answers.filter(({ headers }) => headers['strict-transport-security'])).toEqual([]);
+    expect(await exchangeBytes('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 404 .*x-content-type-options: nosniff\r\n/s);
+  });
+
+  it('require https for a year where BASE_URL is https', async () => {
+    const secure = await startSecondApp(world, { environment: { BASE_URL: 'https://plinth.example' } });
+    const headers = { 'strict-transport-security': 'max-age=31536000', 'x-content-type-options': 'nosniff' };
+    expect(await secure.call('GET', '/healthz')).toMatchObject({ status: 200, headers });
+    expect(await secure.call('GET', '/nothing')).toMatchObject({ status: 404, headers });
+    expect(await exchangeBytes('nonsense\r\n\r\n', secure.url)).toContain(
+      'strict-transport-security: max-age=31536000',
+    );
+  });
+
+  it('refuse frames around every page', async () => {
+    const pages = world.app.routes.filter(({ answers }) =>
+      Object.values(answers).some((shape) => 'media' in shape && shape.media.startsWith('text/html')),
+    );
+    expect(pages.map(({ name }) => name).sort()).toEqual(['invitationPage', 'reference', 'resetPasswordPage']);
+    for (const { path } of pages) {
+      const { headers } = await world.call('GET', path.replace(/\{\w+\}/, 'x'));
+      expect(headers['content-security-policy']).toMatch(/^default-src 'none'; .*; frame-ancestors 'none'$/);
+    }
   });
 });

@@ -12,6 +12,7 @@ import { type Route, route } from '../../core/auth/route.ts';
 import { Answer } from '../../kit/http/answer.ts';
 import { routeNotFound } from '../../kit/http/errors.ts';
 import { media } from '../../kit/http/operation.ts';
+import { answerWithPage } from '../../kit/http/page.ts';
 import { answer } from '../../kit/http/shapes.ts';
 import { isBearerToken } from '../../kit/metrics.ts';
 
@@ -147,7 +148,7 @@ export function installationRoutes(deps: InstallationDeps): Route[] {
       summary: 'Show the interactive reference page of this API',
       limit: perMinute(60, 'address'),
       answers: { 200: media('text/html; charset=utf-8', 'HTML page') },
-      handle: () => new Answer(referencePage, { headers: { 'content-security-policy': referencePolicy } }),
+      handle: () => answerWithPage(referencePage),
     }),
     route({
       ...shared,
@@ -191,10 +192,9 @@ async function referenceAsset(file: string): Promise<Answer<Buffer>> {
   });
 }
 
-const referencePolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
-
-const referencePage = `<!doctype html>
+const referencePage = {
+  sources: "script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'",
+  html: `<!doctype html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
@@ -208,4 +208,5 @@ const referencePage = `<!doctype html>
   <script src="/docs/assets/start.js"></script>
 </body>
 </html>
-`;
+`,
+};

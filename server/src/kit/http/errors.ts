@@ -95,11 +95,18 @@ const pathExpression = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
 
 /** Answers on the socket a request that is not valid HTTP or whose headers are too large. */
-export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+export const answerMalformedRequest = (headers: readonly (readonly [name: string, value: string])[]) => {
+  const headerLines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else socket.end(describeMalformedRequest(error, headerLines));
+  };
+};
+
+function describeMalformedRequest(error: NodeJS.ErrnoException, headerLines: string): string {
   // A sender that is too slow: no request was read, so there is nothing to describe.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return void socket.end('HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    return `HTTP/1.1 408 Request Timeout\r\n${headerLines}Content-Length: 0\r\nConnection: close\r\n\r\n`;
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const problem = tooLarge
     ? new Problem('too_large', 'payload_too_large', 'The request headers are too large.')
@@ -107,7 +114,5 @@ export function answerMalformedRequest(error: NodeJS.ErrnoException, socket: Soc
   const requestId = chooseRequestId(undefined);
   const body = JSON.stringify(problem.body(requestId));
   const status = tooLarge ? '413 Payload Too Large' : '404 Not Found';
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/problem+json\r\nX-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  return `HTTP/1.1 ${status}\r\n${headerLines}Content-Type: application/problem+json\r\nX-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 }

@@ -1,12 +1,22 @@
 // Owns the HTML of the few pages that the API serves itself: one script, one style, and a content security policy that
 // allows nothing else.
 import { createHash } from 'node:crypto';
+import { type Answer, withNotes } from './answer.ts';
 
-export interface HtmlPage {
+interface HtmlPage {
   readonly html: string;
-  /** Its `Content-Security-Policy`. */
-  readonly policy: string;
+  /** The sources that the page may load, as in `Content-Security-Policy`. Others, and frames around it, are refused. */
+  readonly sources: string;
 }
+
+/** Every page is answered through this function. No other site may show it in a frame. */
+export const answerWithPage = ({ html, sources }: HtmlPage): Answer<string> =>
+  withNotes(html, {
+    headers: {
+      'content-security-policy': `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      'referrer-policy': 'no-referrer',
+    },
+  });
 
 export const renderPage = (parts: { title: string; style: string; script: string; main: string }): HtmlPage => ({
   html: `<!doctype html>
@@ -24,7 +34,7 @@ export const renderPage = (parts: { title: string; style: string; script: string
 </body>
 </html>
 `,
-  policy: `default-src 'none'; script-src ${hashOf(parts.script)}; style-src ${hashOf(parts.style)}; connect-src 'self'; form-action 'none'; frame-ancestors 'none'`,
+  sources: `script-src ${hashOf(parts.script)}; style-src ${hashOf(parts.style)}; connect-src 'self'`,
 });
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

@@ -16,6 +16,7 @@ import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
 import { checkBodyHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
+import { listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
 import { createValidator } from './validate.ts';
 
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly guardQuery: (operation: Operation) => readonly string[];
   /** What web pages of other origins may call; without it, nothing. */
   readonly crossOrigin?: CrossOrigin;
+  /** True if people reach the server by https, behind a proxy. */
+  readonly isHttps: boolean;
   readonly trustedProxies: readonly string[];
   readonly maxConnectionsPerAddress: number;
   /** Called at most once a minute while connections are refused. */
@@ -47,10 +50,12 @@ export interface RequestOutcome {
 }
 
 export function createServer(operations: readonly Operation[], options: ServerOptions): FastifyInstance {
+  const securityHeaders = listSecurityHeaders(options.isHttps);
+  const prepare = prepareAnswer(securityHeaders);
   const server = Fastify({
     logger: false,
     genReqId: (request) => chooseRequestId(request.headers['x-request-id']),
-    clientErrorHandler: answerMalformedRequest,
+    clientErrorHandler: answerMalformedRequest(securityHeaders),
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     requestTimeout: 60_000,
     keepAliveTimeout: 75_000,
@@ -60,7 +65,9 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     http: { maxHeaderSize: 32 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     // An id may be 2,048 characters long and percent-encoded. It must reach the guard, which reads it as unknown.
     routerOptions: { maxParamLength: 32 * 1024 },
-    frameworkErrors: (error, request, reply) => sendError(error, request, reply, options.onError),
+    // No hook runs for a path that the router can't decode.
+    frameworkErrors: (error, request, reply) =>
+      prepare(request, reply, undefined, () => void sendError(error, request, reply, options.onError)),
   });
   limitConnections(server.server, options);
   // `100 Continue` is sent when the body is wanted (receive.ts), not before the guard has run.
@@ -75,7 +82,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   server.setNotFoundHandler((request, reply) =>
     sendError(unmatchedProblem(operations, request), request, reply, options.onError),
   );
-  server.addHook('onSend', discardUnreadBody);
+  server.addHook('onSend', prepare);
   if (options.onResponse) server.addHook('onResponse', createResponseHook(options.onResponse));
   for (const operation of operations) mountOperation(server, operation, options);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
@@ -118,14 +125,20 @@ function createPipeline(operation: Operation, options: ServerOptions) {
   };
 }
 
-/** Whatever the answer, and whether or not a route was matched: nobody makes us read more than we want. */
-function discardUnreadBody(request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void {
-  if (!hasUnreadBody(request.raw)) done();
-  else
-    void discardBody(request.raw).then((isComplete) => {
-      if (!isComplete) reply.header('connection', 'close');
-      done();
-    });
+/**
+ * Whatever the answer, and whether or not a route was matched: it has the security headers, and nobody makes us read more
+ * than we want.
+ */
+function prepareAnswer(securityHeaders: ReturnType<typeof listSecurityHeaders>) {
+  return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
+    for (const [name, value] of securityHeaders) reply.header(name, value);
+    if (!hasUnreadBody(request.raw)) done();
+    else
+      void discardBody(request.raw).then((isComplete) => {
+        if (!isComplete) reply.header('connection', 'close');
+        done();
+      });
+  };
 }
 
 function createResponseHook(onResponse: (outcome: RequestOutcome) => void) {

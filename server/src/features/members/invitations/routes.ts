@@ -9,8 +9,8 @@ import {
   workspaceAs,
 } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
-import { withNotes } from '../../../kit/http/answer.ts';
 import { media } from '../../../kit/http/operation.ts';
+import { answerWithPage } from '../../../kit/http/page.ts';
 import type { Db } from '../../../tables.ts';
 import { type AcceptDeps, acceptByLink, findValidInvitation } from './accept.ts';
 import {
@@ -128,10 +128,7 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       access: anyone,
       limit: perMinute(60, 'address'),
       answers: { 200: media('text/html; charset=utf-8', 'an HTML page') },
-      handle: () =>
-        withNotes(invitationPage.html, {
-          headers: { 'content-security-policy': invitationPage.policy, 'referrer-policy': 'no-referrer' },
-        }),
+      handle: () => answerWithPage(invitationPage),
     }),
   ];
 };
