@@ -1,9 +1,9 @@
 // Owns the command line: finds the command by its name and runs it.
-import { existsSync } from 'node:fs';
 import { api } from './commands/api.ts';
 import { apiKey } from './commands/api-key.ts';
 import { bootstrap } from './commands/bootstrap.ts';
 import { dev } from './commands/dev.ts';
+import { loadEnvFile } from './commands/env-file.ts';
 import { importArchive } from './commands/import.ts';
 import { keys } from './commands/keys.ts';
 import { migrateDatabase } from './commands/migrate.ts';
@@ -51,7 +51,7 @@ if (command === undefined) {
     console.error(`  plinth ${usage}\n      ${description}`);
   process.exit(name === '' ? 0 : 2);
 }
-if (existsSync('.env')) process.loadEnvFile('.env');
+loadEnvFile();
 try {
   await command.run(args);
 } catch (error) {

@@ -8,9 +8,7 @@ import { describe, expect, it } from 'vitest';
 // What each file may mention of the environment; every other file nothing.
 const environment: Record<string, string[]> = {
   'config.ts': ['process.env'],
-  'main.ts': ['process.env', 'process.loadEnvFile'],
-  // It writes the .env it then runs under.
-  'commands/dev.ts': ['process.loadEnvFile'],
+  'commands/env-file.ts': ['process.loadEnvFile'],
 };
 
 const server = fileURLToPath(new URL('..', import.meta.url));

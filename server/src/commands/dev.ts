@@ -1,7 +1,6 @@
 // Owns `plinth dev`: runs API and worker on this machine with demo data. Creates keys, the database and the demo data if
 // they are missing, and says how to start PostgreSQL or Redis if one is not running.
 import { fork } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -13,11 +12,15 @@ import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
-import { formatKeys, newKeys } from './keys.ts';
+import { addMissingKeys, loadEnvFile } from './env-file.ts';
 import { migrateAll } from './migrate.ts';
 
 export async function dev(): Promise<void> {
-  addMissingKeys();
+  const added = addMissingKeys();
+  if (added.length > 0) {
+    console.log(`added keys to .env: ${added.join(', ')}`);
+    loadEnvFile();
+  }
   const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
   await requireServices(config);
   await createDatabaseIfMissing(config.DATABASE_URL);
@@ -33,17 +36,6 @@ export async function dev(): Promise<void> {
 function superviseWorker(): void {
   const child = fork(fileURLToPath(new URL('../../plinth.js', import.meta.url)), ['worker']);
   child.once('exit', () => setTimeout(superviseWorker, 1_000));
-}
-
-/** Adds keys that `.env` lacks, so that a file of an older release keeps working. */
-function addMissingKeys(): void {
-  const present = existsSync('.env') ? readFileSync('.env', 'utf8') : '';
-  const missing = Object.entries(newKeys()).filter(([name]) => !new RegExp(`^${name}=`, 'm').test(present));
-  if (missing.length === 0) return;
-  const heading = present === '' ? '# Created by `npm run dev`. All settings: .env.example\n' : '';
-  writeFileSync('.env', heading + present + formatKeys(Object.fromEntries(missing)), { mode: 0o600 });
-  console.log(`added keys to .env: ${missing.map(([name]) => name).join(', ')}`);
-  process.loadEnvFile('.env');
 }
 
 const services = [
