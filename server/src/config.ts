@@ -155,9 +155,9 @@ const settings = {
     parseAllowList,
   ),
   ALLOW_WORKSPACE_CREATION: setting(
-    'Who may create workspaces: `anyone` or `operator`.',
-    'anyone',
-    oneOf(['anyone', 'operator']),
+    'Who may create workspaces: `operator` or `anyone`. Workspaces that others than operators create have the plan `free` and no monthly credits, until an operator sets a plan.',
+    'operator',
+    oneOf(['operator', 'anyone']),
   ),
   STAFF_EMAIL_DOMAINS: setting(
     "Comma-separated list of e-mail domains of your own staff. Active guests with such an address are not listed among a workspace's members.",
@@ -172,7 +172,7 @@ const settings = {
   HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
   BASE_URL: setting(
-    'Public URL of the API, used in links and as the origin of browser sessions. With `https:`, session cookies are `Secure`.',
+    'Public URL of the API, used in links and as the origin of browser sessions. With `https:`, session cookies are `Secure`, and browsers are told to use only https.',
     'http://127.0.0.1:8080',
     url('http:', 'https:'),
   ),
@@ -187,7 +187,11 @@ const settings = {
     wholeNumber(1, 100_000),
   ),
   CELL_CODE: setting('Code of this installation, two letters or digits. It is part of every token.', '00', cell),
-  DEFAULT_PLAN: setting('Plan of new workspaces.', 'enterprise', oneOf(plans)),
+  DEFAULT_PLAN: setting(
+    'Plan of the first workspace, of workspaces that operators create, and of imported ones.',
+    'enterprise',
+    oneOf(plans),
+  ),
   PERSONAL_API_KEYS_UNTIL: optional(
     'Date from which personal API keys are refused, such as `2027-03-01`. Until then the `Sunset` header announces it.',
     time,

@@ -8,11 +8,11 @@ const intervalMs = 60_000;
 
 /**
  * Writes at most once a minute per credential. The request does not wait for it, and an error is ignored: the next
- * request after a minute writes again.
+ * request after a minute writes again. `remembersWorkspace`: a session remembers the workspace of this request.
  */
-export function recordUse(db: Kysely<Tables>, lookup: LookupResult, choseWorkspace: boolean, now: Date): void {
+export function recordUse(db: Kysely<Tables>, lookup: LookupResult, remembersWorkspace: boolean, now: Date): void {
   if (lookup.kind === 'app_user_token') return; // many, short-lived, and never listed
-  const newWorkspace = lookup.kind === 'session' && choseWorkspace && lookup.role !== null && lookup.workspace_id;
+  const newWorkspace = lookup.kind === 'session' && remembersWorkspace && lookup.role !== null && lookup.workspace_id;
   const hasMoved = newWorkspace && newWorkspace !== lookup.credential_workspace_id;
   const isRecent = lookup.last_used_at !== null && now.getTime() - Date.parse(lookup.last_used_at) < intervalMs;
   if (isRecent && !hasMoved) return;

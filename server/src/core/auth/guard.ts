@@ -96,7 +96,9 @@ async function admitWithCredential(
   await enforceLimits(exchange, earlyCounts ?? count(), lookup);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
-  recordUse(options.db, lookup, route.access.choosesWorkspace, exchange.now); // the request does not wait for it
+  // A GET does not change the workspace that a session remembers: another site can make a browser send one.
+  const remembersWorkspace = route.access.choosesWorkspace && route.method !== 'GET';
+  recordUse(options.db, lookup, remembersWorkspace, exchange.now); // the request does not wait for it
   return loadNested(exchange, route, access, options);
 }
 

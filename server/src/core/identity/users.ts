@@ -25,15 +25,20 @@ export async function insertUser(
   return id;
 }
 
-export async function insertWorkspace(
-  db: Db,
-  { owner_id, ...workspace }: { name: string; plan: Plan; owner_id: string; country_code?: string },
-  now: Date,
-): Promise<string> {
+interface NewWorkspace {
+  readonly name: string;
+  readonly plan: Plan;
+  readonly owner_id: string;
+  readonly country_code?: string;
+  /** The plan's monthly credits, if not set. */
+  readonly monthly_limit?: number;
+}
+
+export async function insertWorkspace(db: Db, { owner_id, ...workspace }: NewWorkspace, now: Date): Promise<string> {
   const id = newId();
   await db
     .insertInto('workspaces')
-    .values({ ...workspace, id, monthly_limit: monthlyCredits[workspace.plan], created_date: now, updated_date: now })
+    .values({ monthly_limit: monthlyCredits[workspace.plan], ...workspace, id, created_date: now, updated_date: now })
     .execute();
   await insertMembership(db, { workspace_id: id, user_id: owner_id, role: 'owner' }, now);
   return id;

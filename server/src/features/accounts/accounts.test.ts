@@ -189,6 +189,26 @@ describe('sessions', () => {
     expect(await where(`?workspaceId=${second}`)).toBe(second);
     await expect.poll(() => where()).toBe(second);
   });
+
+  it('do not remember a workspace that only a GET named, and note its time', async () => {
+    const person = await addPerson('reads@example.com');
+    const second = await world.workspace(person, 'pro', 'Second');
+    const cookie = cookieOf(await signIn('reads@example.com'));
+    const credential = () =>
+      world.db
+        .selectFrom('credentials')
+        .where('user_id', '=', person.id)
+        .where('kind', '=', 'session')
+        .select(['workspace_id', 'last_used_at'])
+        .executeTakeFirstOrThrow();
+    world.clock.aheadMs = 2 * 60_000;
+    const read = await world.call('GET', `/api/workspace?workspaceId=${second}`, { headers: { cookie } });
+    world.clock.aheadMs = 0;
+    expect(read.body.id).toBe(second);
+    await expect.poll(async () => Number((await credential()).last_used_at)).toBeGreaterThan(Date.now() + 60_000);
+    expect((await credential()).workspace_id).toBeNull();
+    expect((await world.call('GET', '/api/workspace', { headers: { cookie } })).body.id).toBe(person.workspace);
+  });
 });
 
 describe('getMe and updateMe', () => {

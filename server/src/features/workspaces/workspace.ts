@@ -40,13 +40,11 @@ export async function createWorkspace(
   if (deps.onlyOperatorsCreate && !caller.is_operator) {
     throw new Problem('forbidden', 'operator_required', 'Only operators can create workspaces on this installation.');
   }
+  // Credits pay for the operator's language model, so only an operator gives them to a workspace.
+  const terms = caller.is_operator ? { plan: deps.defaultPlan } : ({ plan: 'free', monthly_limit: 0 } as const);
   return transaction(db, async (db) => {
-    const id = await insertWorkspace(
-      db,
-      { ...input, plan: deps.defaultPlan, owner_id: getCallingUser(access).id },
-      now,
-    );
-    const owner = issueForNewWorkspace(access, id, deps.defaultPlan);
+    const id = await insertWorkspace(db, { ...input, ...terms, owner_id: getCallingUser(access).id }, now);
+    const owner = issueForNewWorkspace(access, id, terms.plan);
     await audit(db, owner, { type: 'workspace.created', target: { kind: 'workspace', id }, after: input }, now);
     return presentWorkspace(await getWorkspaceRow(db, owner), 'owner');
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
-const world = await startWorld();
+const world = await startWorld({ environment: { ALLOW_WORKSPACE_CREATION: 'anyone' } });
 const operator = await world.person('operator@example.com', { is_operator: true });
 const operatorToken = await world.token(operator, await world.workspace(operator));
 const operatorSession = { headers: await world.session(operator) };
@@ -13,7 +13,7 @@ const as = await world.token(owner, workspace);
 
 describe('workspaces', () => {
   it('are created, listed and read; a token is confined to its own', async () => {
-    const person = await world.person('makes@example.com');
+    const person = await world.person('makes@example.com', { is_operator: true });
     const headers = await world.session(person);
     const created = await world.call('POST', '/api/workspaces', { headers, body: { name: 'New', country_code: 'DE' } });
     expect(created.body).toMatchObject({
@@ -38,12 +38,32 @@ describe('workspaces', () => {
     expect((await world.call('GET', '/api/workspace', { as: token })).body).toMatchObject({ id: created.body.id });
   });
 
-  it('are created by operators only if the installation is configured so', async () => {
-    const strict = await startSecondApp(world, { environment: { ALLOW_WORKSPACE_CREATION: 'operator' } });
-    const create = (caller: object) => strict.call('POST', '/api/workspaces', { ...caller, body: { name: 'X' } });
-    expect(await create({ as })).toMatchObject({ status: 403, body: { code: 'operator_required' } });
-    expect(await create({ as: operatorToken })).toMatchObject({ status: 403, body: { code: 'operator_required' } });
-    expect((await create(operatorSession)).status).toBe(200);
+  it('are created by operators only, unless the installation is configured otherwise', async () => {
+    const byDefault = await startSecondApp(world, { environment: { ALLOW_WORKSPACE_CREATION: '' } });
+    const create = async (person: { id: string }) =>
+      byDefault.call('POST', '/api/workspaces', { headers: await world.session(person), body: { name: 'X' } });
+    expect(await create(owner)).toMatchObject({ status: 403, body: { code: 'operator_required' } });
+    const byToken = await byDefault.call('POST', '/api/workspaces', { as: operatorToken, body: { name: 'X' } });
+    expect(byToken).toMatchObject({ status: 403, body: { code: 'operator_required' } });
+    expect(await create(operator)).toMatchObject({ status: 200, body: { plan: 'enterprise', monthly_limit: null } });
+  });
+
+  it('of others than operators have no credits until an operator sets a plan', async () => {
+    const guest = await world.person('guest@example.com');
+    const headers = await world.session(guest);
+    const { body } = await world.call('POST', '/api/workspaces', { headers, body: { name: 'Mine' } });
+    expect(body).toMatchObject({ plan: 'free', monthly_limit: 0, role: 'owner' });
+    const token = await world.token(guest, body.id);
+    const credits = async () => (await world.call('GET', '/api/workspace/credits', { as: token })).body;
+    expect(await credits()).toMatchObject({ monthly_limit: 0, remaining: 0 });
+    const agent = await world.appOf(guest, body.id, { app_type: 'user_agent' });
+    const { body: conversation } = await world.call('POST', `/api/agents/${agent.id}/conversations`, { as: token });
+    const path = `/api/agents/${agent.id}/conversations/${conversation.id}/messages`;
+    const send = () => world.call('POST', path, { as: token, body: { content: 'Hello' } });
+    expect(await send()).toMatchObject({ status: 402, body: { code: 'credits_exhausted' } });
+    const change = { headers: await world.session(operator), body: { plan: 'builder' } };
+    await world.call('PATCH', `/api/operator/workspaces/${body.id}`, change);
+    expect(await credits()).toMatchObject({ monthly_limit: 250 });
   });
 
   it('are changed by admins, but not with a token limited to apps', async () => {
