@@ -32,6 +32,7 @@ import { hostileSchemas } from './ways/schemas.ts';
 
 export interface Environment {
   readonly processes: Processes;
+  readonly workspace: HostileWorkspace;
   /** Grow while the drill runs. */
   readonly calls: readonly QuietCall[];
   readonly arrivals: ReadonlyMap<number, number>;
@@ -105,6 +106,7 @@ async function build(
   atEnd(() => attacker.kill('SIGKILL'));
   return {
     processes,
+    workspace,
     calls,
     arrivals,
     startQuietCalls: () => void caller.send({ port, workspace: quiet } satisfies QuietOptions),

@@ -4,13 +4,16 @@ import { z } from 'zod';
 import { ValidationError } from './faults.ts';
 
 const maxDepth = 64;
+// Reading, checking and storing a value costs a microsecond or two, however small it is.
+const maxValues = 150_000;
+// More than `X-Ignored-Fields` has room for.
+const maxIgnored = 2_048;
 
 /** The parsed body; undefined if none was sent. */
 export function readJson(bytes: Buffer | undefined): unknown {
   if (bytes === undefined || bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw invalidJson('is not UTF-8', bytes.toString('utf8').indexOf('\uFFFD'));
-  const tooDeepAt = findTooDeep(bytes);
-  if (tooDeepAt >= 0) throw invalidJson(`is nested deeper than ${maxDepth} levels`, tooDeepAt);
+  refuseExcess(bytes);
   const text = bytes.toString('utf8');
   try {
     return JSON.parse(text);
@@ -48,8 +51,9 @@ function isValidPrefix(text: string): boolean {
 const invalidJson = (why: string, offset: number) =>
   new ValidationError([{ loc: ['body', offset], msg: why, type: 'json_invalid' }]);
 
-function findTooDeep(bytes: Buffer): number {
-  let depth = 0;
+/** Before parsing, because what is refused here would be costly to parse. Values are counted by what separates them. */
+function refuseExcess(bytes: Buffer): void {
+  let [depth, values] = [0, 1];
   let inString = false;
   for (let i = 0; i < bytes.length; i += 1) {
     const byte = bytes[i];
@@ -57,12 +61,14 @@ function findTooDeep(bytes: Buffer): number {
       if (byte === 0x5c) i += 1;
       else if (byte === 0x22) inString = false;
     } else if (byte === 0x22) inString = true;
+    else if (byte === 0x2c) values += 1;
     else if (byte === 0x7b || byte === 0x5b) {
+      values += 1;
       depth += 1;
-      if (depth > maxDepth) return i;
+      if (depth > maxDepth) throw invalidJson(`is nested deeper than ${maxDepth} levels`, i);
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    if (values > maxValues) throw invalidJson(`has more than ${maxValues} values`, i);
   }
-  return -1;
 }
 
 /** Returns a raw value without the fields that have no effect, and adds their paths to `ignored`. */
@@ -100,7 +106,7 @@ function createObjectCleaner(schema: z.ZodObject): Cleaner {
       const field = fields.get(key);
       if (field === undefined) {
         if (strict) Object.defineProperty(clean, key, { value, enumerable: true });
-        else ignored.push(at + key);
+        else if (ignored.length < maxIgnored) ignored.push(at + key);
       } else if (value !== null || field.takesNull) clean[key] = field.clean(value, ignored, `${at}${key}.`);
     }
     return clean;

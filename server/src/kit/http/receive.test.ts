@@ -122,6 +122,16 @@ describe('a body', () => {
     expect(world.logLines.join('')).not.toContain('request failed');
   });
 
+  it('has at most 150,000 values, which are counted before it is parsed', async () => {
+    const withValues = (count: number) => `{"name":"Many","unknown":[${Array(count).fill('1')}]`;
+    const many = await post('/api/apps', `${withValues(150_000)}}`, token);
+    expect(many).toMatchObject({ status: 422, body: { detail: [{ type: 'json_invalid', loc: ['body', 300_019] }] } });
+    expect(many.body.detail[0].msg).toBe('has more than 150000 values');
+    expect((await post('/api/apps', `${withValues(149_996)}}`, token)).status).toBe(200);
+    const text = JSON.stringify({ name: 'Many', unknown: ',[{'.repeat(100_000) });
+    expect((await post('/api/apps', text, token)).status).toBe(200);
+  });
+
   it('of a known caller is read whole, however it is cut into pieces', async () => {
     const { socket, received } = await open();
     const body = JSON.stringify({ name: 'In pieces' });

@@ -10,7 +10,7 @@ import { findGoverningRules } from '../rules/field-rules.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { isEqual } from '../rules/values.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
-import { newValidation, type Validation, validateValue } from '../schemas/values.ts';
+import { addIgnored, newValidation, type Validation, validateValue } from '../schemas/values.ts';
 import { type RecordAccess, withRuleChecks } from './record.ts';
 import { isAllowedInDatabase } from './store/list.ts';
 
@@ -32,7 +32,7 @@ export function buildNewData(
   validation: Validation,
 ): Record<string, unknown> {
   const { fields, required } = entity.schema;
-  addIgnored(entity.schema.fields, input, loc, validation);
+  noteIgnored(entity.schema.fields, input, loc, validation);
   const data: Record<string, unknown> = {};
   for (const [name, field] of fields) {
     const value = Object.hasOwn(input, name) ? input[name] : null;
@@ -106,7 +106,7 @@ export function mergeData(
   validation: Validation,
 ) {
   const { fields, required } = entity.schema;
-  addIgnored(fields, input, loc, validation);
+  noteIgnored(fields, input, loc, validation);
   const data: Record<string, unknown> = { ...record.data };
   for (const [name, value] of Object.entries(input)) {
     const field = fields.get(name);
@@ -168,9 +168,8 @@ export function collectFaults<T>(work: (validation: Validation) => T): { result:
   return { result, ignored: validation.ignored };
 }
 
-function addIgnored(fields: ReadonlyMap<string, unknown>, input: RecordInput, loc: Loc, validation: Validation): void {
-  for (const name of Object.keys(input))
-    if (!fields.has(name)) validation.ignored.push([...loc.slice(1), name].join('.'));
+function noteIgnored(fields: ReadonlyMap<string, unknown>, input: RecordInput, loc: Loc, validation: Validation): void {
+  for (const name of Object.keys(input)) if (!fields.has(name)) addIgnored(validation, loc, name);
 }
 
 function checkSize(data: RecordInput, loc: Loc, validation: Validation): void {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { isObject } from '../rules/values.ts';
-import { anyText, type Field, type Fields, type FieldType } from './field.ts';
+import type { Field, Fields, FieldType } from './field.ts';
 import { formats } from './formats.ts';
 
 type Loc = readonly (string | number)[];
@@ -21,6 +21,8 @@ const maxSteps = 2_500_000; // about a quarter of a second
 const maxDepth = 10;
 const maxItems = 10_000;
 const maxFaults = 100;
+// More than `X-Ignored-Fields` has room for.
+const maxIgnored = 2_048;
 
 export const newValidation = (): Validation => ({ faults: [], ignored: [], steps: maxSteps });
 
@@ -72,9 +74,10 @@ function describeTypeFault([type]: readonly FieldType[], value: unknown): [type:
   return [...names[type ?? 'string']];
 }
 
+const unstorableText = ['string_pattern_mismatch', 'must be well-formed text without NUL characters'] as const;
+
 function validateText(field: Field, text: string, loc: Loc, validation: Validation): string | undefined {
-  if (!isStorableText(text))
-    return addFault(validation, loc, 'string_pattern_mismatch', 'must be well-formed text without NUL characters');
+  if (!isStorableText(text)) return addFault(validation, loc, ...unstorableText);
   const { minLength, maxLength, format, pattern } = field;
   if (minLength !== undefined && length(text) < minLength)
     return addFault(
@@ -128,11 +131,11 @@ function validateItems(
   validation: Validation,
   depth: number,
 ) {
+  if (items === undefined) return validateUntyped(list, loc, validation, depth);
   if (list.length > maxItems) return addFault(validation, loc, 'too_long', `must have at most ${maxItems} items`);
   if (depth >= maxDepth) return addFault(validation, loc, 'value_error', `is nested deeper than ${maxDepth} levels`);
   return list.map((item, index) => {
     const at = [...loc, index];
-    if (items === undefined) return validateUntyped(item, at, validation, depth + 1);
     if (item === null && items.nullable) return null;
     if (item === null) return addFault(validation, at, 'none_not_allowed', 'must have a value');
     return validateValue(items, item, at, validation, depth + 1);
@@ -145,7 +148,7 @@ function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, 
   const kept: [string, unknown][] = [];
   for (const [name, inner] of Object.entries(value)) {
     const field = shape.fields.get(name);
-    if (field === undefined) validation.ignored.push([...loc.slice(1), name].join('.'));
+    if (field === undefined) addIgnored(validation, loc, name);
     else if (inner !== null) kept.push([name, validateValue(field, inner, [...loc, name], validation, depth + 1)]);
     else if (shape.required.has(name)) addFault(validation, [...loc, name], 'none_not_allowed', 'must have a value');
     else if (field.nullable) kept.push([name, null]);
@@ -155,20 +158,39 @@ function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, 
   return Object.fromEntries(kept);
 }
 
-/** Validates a value whose shape is not declared: anything that the database can store. */
+/**
+ * Validates a value whose shape is not declared: anything that the database can store. Nothing is removed from it, so the
+ * value itself is returned. Such values may have very many parts, so `loc` is built for those at fault only.
+ */
 function validateUntyped(value: unknown, loc: Loc, validation: Validation, depth: number): unknown {
-  if (typeof value === 'string') return validateText(anyText, value, loc, validation);
-  if (typeof value === 'number' && !Number.isFinite(value))
-    return addFault(validation, loc, 'finite_number', 'must be a number that can be stored exactly');
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth >= maxDepth) return addFault(validation, loc, 'value_error', `is nested deeper than ${maxDepth} levels`);
-  if (Array.isArray(value)) return validateItems(undefined, value, loc, validation, depth);
-  const kept = Object.entries(value).map(([name, inner]) => {
-    if (!isStorableText(name))
-      addFault(validation, loc, 'string_pattern_mismatch', "contains a name that can't be stored");
-    return [name, validateUntyped(inner, [...loc, name], validation, depth + 1)];
-  });
-  return Object.fromEntries(kept);
+  checkUntyped(value, [...loc], validation, depth);
+  return value;
+}
+
+/** `loc` is changed while it runs. */
+function checkUntyped(value: unknown, loc: (string | number)[], validation: Validation, depth: number): undefined {
+  const refuse = (type: string, msg: string) => addFault(validation, [...loc], type, msg);
+  if (typeof value === 'string') {
+    if (!isStorableText(value)) refuse(...unstorableText);
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) refuse('finite_number', 'must be a number that can be stored exactly');
+  } else if (typeof value === 'object' && value !== null) {
+    const isList = Array.isArray(value);
+    if (isList && value.length > maxItems) return refuse('too_long', `must have at most ${maxItems} items`);
+    if (depth >= maxDepth) return refuse('value_error', `is nested deeper than ${maxDepth} levels`);
+    for (const [name, inner] of isList ? value.entries() : Object.entries(value)) {
+      if (typeof name === 'string' && !isStorableText(name))
+        refuse('string_pattern_mismatch', "contains a name that can't be stored");
+      loc.push(name);
+      checkUntyped(inner, loc, validation, depth + 1);
+      loc.pop();
+    }
+  }
+}
+
+/** Notes a name that the schema does not declare. */
+export function addIgnored({ ignored }: Validation, loc: Loc, name: string): void {
+  if (ignored.length < maxIgnored) ignored.push([...loc.slice(1), name].join('.'));
 }
 
 function addFault(validation: Validation, loc: Loc, type: string, msg: string): undefined {
