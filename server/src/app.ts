@@ -35,6 +35,7 @@ import { openWorkflows, type Workflow, type Workflows } from './kit/background/w
 import { type Clock, systemClock } from './kit/clock.ts';
 import { type Database, openDatabase } from './kit/db/database.ts';
 import { listPendingMigrations, type Migration } from './kit/db/migrate.ts';
+import { createShares, type Shares } from './kit/db/shares.ts';
 import { createCursors } from './kit/http/cursor.ts';
 import type { Exchange } from './kit/http/exchange.ts';
 import { removeExpiredKeys } from './kit/http/idempotency.ts';
@@ -46,6 +47,9 @@ import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
 import { createSecrets } from './kit/secrets.ts';
 import { apiVersion, buildOpenApi } from './openapi.ts';
 import type { Db, Tables } from './tables.ts';
+
+/** For sign-in and health checks, beside the `DATABASE_POOL_SIZE` of everything else. */
+const reservedConnections = 2;
 
 export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
@@ -84,6 +88,7 @@ export interface App {
   readonly engine: Workflows;
   readonly metrics: Metrics;
   readonly database: Database<Tables>;
+  readonly shares: Shares;
   readonly counters: Counters;
   /** Stops accepting requests, waits up to 30 s for those in progress, and closes every connection. */
   close(): Promise<void>;
@@ -99,6 +104,13 @@ export function createApp(config: Config, deps: AppDeps): App {
     applicationName: deps.sessionName,
     onStatement: deps.onStatement,
   });
+  const reserved = openDatabase<Tables>({
+    url: config.DATABASE_URL,
+    poolSize: reservedConnections,
+    applicationName: deps.sessionName,
+    onStatement: deps.onStatement,
+  });
+  const shares = createShares(config.DATABASE_POOL_SIZE);
   const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
   const engine = openWorkflows(database.pool, config.DATABASE_URL);
   const bus = eventBus<Events, Db>(wake, (event, error) =>
@@ -122,21 +134,21 @@ export function createApp(config: Config, deps: AppDeps): App {
   const shutdown = new AbortController();
 
   const checkReadiness = async () => {
-    const pending = await listPendingMigrations(database.pool, deps.migrations).then(
+    const pending = await listPendingMigrations(reserved.pool, deps.migrations).then(
       (list) => list.length,
       () => undefined,
     );
     return {
-      database: pending === undefined && !(await isReachable(database)) ? ('unreachable' as const) : ('ok' as const),
+      database: pending === undefined && !(await isReachable(reserved)) ? ('unreachable' as const) : ('ok' as const),
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
       redis: counters.isConnected() ? ('ok' as const) : ('unreachable' as const),
       draining,
-      ...presentQueueHealth(await queueHealth(database.db, background.queues).catch(() => undefined)),
+      ...presentQueueHealth(await queueHealth(reserved.db, background.queues).catch(() => undefined)),
     };
   };
 
   const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
-  const auditFeature = audit({ cursors });
+  const auditFeature = audit({ cursors, shares });
   const isHttps = config.BASE_URL.startsWith('https:');
   const memberFeature = members({
     signingKey: config.SIGNING_KEY,
@@ -205,6 +217,8 @@ export function createApp(config: Config, deps: AppDeps): App {
 
   const server = createServer(routes, {
     db: database.db,
+    reservedDb: reserved.db,
+    shares,
     clock,
     guard: createGuard({
       db: database.db,
@@ -251,7 +265,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     mail.close();
     await outbound.close();
     await engine.close();
-    await waitAtMost(5_000, database.close());
+    await waitAtMost(5_000, Promise.all([database.close(), reserved.close()]));
   };
   return {
     server,
@@ -262,6 +276,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     engine,
     metrics,
     database,
+    shares,
     counters,
     close,
   };

@@ -109,7 +109,11 @@ const settings = {
     'postgres://postgres@127.0.0.1:5432/plinth',
     url('postgres:', 'postgresql:'),
   ),
-  DATABASE_POOL_SIZE: setting('Maximum number of PostgreSQL connections per process.', '16', wholeNumber(1, 500)),
+  DATABASE_POOL_SIZE: setting(
+    'Maximum number of PostgreSQL connections per process. An API process opens two more, for sign-in and health checks; a worker eleven.',
+    '16',
+    wholeNumber(1, 500),
+  ),
   WORKER_SLOTS: setting(
     'How many workers run at the same time; must be the same for all. Additional workers wait and take over when one exits.',
     '32',

@@ -167,6 +167,7 @@ function describeResponses(route: Route, schemas: Record<string, JsonSchema>): J
 const always: readonly Refusal[] = [
   { status: 500, code: 'internal_error' },
   { status: 503, code: 'service_unavailable' },
+  { status: 503, code: 'busy' },
 ];
 
 /** What is refused without an operation's own declaration: by any operation, or because none was reached. */

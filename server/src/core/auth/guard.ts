@@ -31,7 +31,7 @@ import {
   requireValidCredential,
 } from './credentials.ts';
 import { CounterHints, countRequest, enforceLimits, limitsFor, toCountedCaller } from './limit-check.ts';
-import type { LookupResult } from './lookup.ts';
+import type { AppLookup, LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Peppers } from './tokens.ts';
@@ -89,6 +89,7 @@ async function admitWithCredential(
   exchange.actor = {
     id: lookup.user_id ?? lookup.app_user_id ?? lookup.credential_id,
     workspaceId: lookup.workspace_id,
+    appId: (lookup as Partial<AppLookup>).app_id ?? null,
     appIds: lookup.app_ids?.join() ?? '',
     lookup,
   };
@@ -114,7 +115,7 @@ async function admitWithoutCredential(
 ): Promise<unknown> {
   const lookup = accepted.appUser && (await route.access.lookUpAnonymous?.(options.db, exchange));
   if (!lookup) throw credentialsMissing();
-  exchange.actor = { id: null, workspaceId: lookup.workspace_id, appIds: '', lookup };
+  exchange.actor = { id: null, workspaceId: lookup.workspace_id, appId: lookup.app_id, appIds: '', lookup };
   const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, options.counters);
   await enforceLimits(exchange, counts, undefined);
   const access = route.access.decide(lookup, exchange);

@@ -80,6 +80,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     credentials: open,
     access: anyone,
     limit: perMinute(60, 'address'),
+    work: 'reserved',
     body: SignInInput,
     audits: ['auth.sign_in', 'auth.sign_in.failed'],
     answers: { 200: SignInResult },

@@ -166,6 +166,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     credentials: sessionOrToken,
     access: workspaceAs('admin'),
     limit: perMinute(60, 'workspace'),
+    work: 'slow',
     answers: { 200: z.array(WorkspaceToken) },
     handle: async ({ db, access, now }) =>
       (await listWorkspaceTokens(db, access, now)).map((row) => ({

@@ -39,6 +39,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
     credentials: readCredentials,
     access: editorGuard,
     limit,
+    work: 'slow',
     query: AppUserQuery,
     answers: { 200: AppUsers },
     refusals: [cursorRefusal],

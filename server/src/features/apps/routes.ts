@@ -56,6 +56,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     credentials: { ...readCredentials, workspaceKey: 'apps:read' },
     access: workspaceAs('guest'),
     limit: perMinute(300, 'workspace'),
+    work: 'slow',
     query: AppQuery,
     answers: { 200: items(App) },
     refusals: [cursorRefusal],
@@ -232,6 +233,7 @@ const fileRoutes = (cursors: Cursors): Route[] => [
     credentials: fileWriteCredentials,
     access: appAs('editor'),
     limit: fileWriteLimit,
+    work: 'slow',
     query: FilePath,
     body: FileInput,
     bodyLimitBytes: 8 * mebibyte, // a file of 5 MiB, as base64 in JSON
@@ -262,6 +264,7 @@ const fileRoutes = (cursors: Cursors): Route[] => [
     credentials: fileWriteCredentials,
     access: appAs('editor'),
     limit: fileWriteLimit,
+    work: 'slow',
     body: FileSyncInput,
     bodyLimitBytes: 10 * mebibyte,
     audits: ['app.files_changed'],

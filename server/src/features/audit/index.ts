@@ -2,13 +2,12 @@
 // exports and verifies them.
 
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import type { Cursors } from '../../kit/http/cursor.ts';
-import { auditRoutes } from './routes.ts';
+import { type AuditDeps, auditRoutes } from './routes.ts';
 import { removeExpiredEntries, sealAll, sealChain } from './seal.ts';
 
-export const audit = ({ cursors }: { cursors: Cursors }) => ({
+export const audit = (deps: AuditDeps) => ({
   sealChain,
-  routes: auditRoutes(cursors),
+  routes: auditRoutes(deps),
   jobs: [
     { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
     { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpiredEntries(db, now) },

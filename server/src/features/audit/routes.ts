@@ -5,6 +5,7 @@ import { perMinute } from '../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
+import type { Shares } from '../../kit/db/shares.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
@@ -14,9 +15,14 @@ import { listEntries, listSealed } from './store.ts';
 import { verifyChain } from './verify.ts';
 
 const auditCredentials = { ...writeCredentials, workspaceKey: 'audit:read' } as const;
-const exportBatchSize = 1_000;
+const exportBatchSize = 100; // writing more at once would delay other requests
 
-export const auditRoutes = (cursors: Cursors): Route[] => [
+export interface AuditDeps {
+  readonly cursors: Cursors;
+  readonly shares: Shares;
+}
+
+export const auditRoutes = ({ cursors, shares }: AuditDeps): Route[] => [
   route({
     name: 'listAuditLog',
     method: 'GET',
@@ -25,6 +31,7 @@ export const auditRoutes = (cursors: Cursors): Route[] => [
     credentials: auditCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(100, 'workspace'),
+    work: 'slow',
     query: AuditQuery,
     answers: { 200: items(AuditEntry) },
     refusals: [cursorRefusal],
@@ -43,10 +50,11 @@ export const auditRoutes = (cursors: Cursors): Route[] => [
     credentials: auditCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(5, 'workspace'),
+    work: 'slow',
     query: ExportQuery,
     answers: { 200: media('application/x-ndjson', 'one entry per line') },
     handle: ({ db, access, query }) =>
-      Readable.from(streamEntries(db, access, query.from_sequence ?? 1, query.to_sequence ?? null)),
+      Readable.from(streamEntries(db, access, shares, query.from_sequence ?? 1, query.to_sequence ?? null)),
   }),
   route({
     name: 'verifyAuditLog',
@@ -57,21 +65,25 @@ export const auditRoutes = (cursors: Cursors): Route[] => [
     credentials: auditCredentials,
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(5, 'workspace'),
+    work: 'slow',
     query: VerifyQuery,
     answers: { 200: Verification },
     handle: ({ db, access, query }) => verifyChain(db, access, query.from_sequence),
   }),
 ];
 
+/** The handler has returned by now, so each batch takes a share of its own. A slow reader keeps none between two batches. */
 async function* streamEntries(
   db: Db,
   access: WorkspaceAccess,
+  shares: Shares,
   from: number,
   to: number | null,
 ): AsyncGenerator<string> {
   let next = from;
   for (;;) {
-    const entries = await listSealed(db, access, next, to, exportBatchSize);
+    const release = await shares.take('slow', { owner: access.workspace_id, part: null }, { patient: true });
+    const entries = await listSealed(db, access, next, to, exportBatchSize).finally(release);
     for (const sealed of entries) yield `${JSON.stringify(presentEntry(sealed))}\n`;
     const last = entries.at(-1);
     if (last === undefined || entries.length < exportBatchSize) return;

@@ -36,6 +36,7 @@ export const creditRoutes = (cursors: Cursors): Route[] => [
     credentials: { ...writeCredentials, workspaceKey: 'usage:read' },
     access: { ...workspaceAs('viewer'), needs: 'workspace viewer (own rows), workspace admin (all rows)' },
     limit: perMinute(60, 'workspace'),
+    work: 'slow',
     query: LedgerQuery,
     answers: { 200: items(LedgerEntry) },
     refusals: [cursorRefusal],

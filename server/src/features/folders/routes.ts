@@ -43,6 +43,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     credentials: readCredentials,
     access: workspaceAs('viewer'),
     limit: perMinute(300, 'workspace'),
+    work: 'slow',
     query: FolderQuery,
     answers: { 200: items(Folder) },
     refusals: [cursorRefusal],

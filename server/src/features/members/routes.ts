@@ -17,6 +17,7 @@ export const memberRoutes = (deps: MembersDeps): Route[] => [
     credentials: writeCredentials,
     access: workspaceAs('guest'),
     limit: perMinute(30, 'workspace', { scaledBy: 'override' }),
+    work: 'slow',
     body: MemberQuery,
     audits: 'nothing',
     answers: { 200: MemberList },

@@ -32,7 +32,8 @@ export function sendError(
   if (error instanceof ClientDisconnected) return reply.code(499).send();
   const problem = error instanceof Problem ? error : toProblem(error, request);
   if (exchange !== undefined) exchange.refusal = problem.code;
-  if (problem.status >= 500) onError?.(problem.cause ?? problem, exchange);
+  // `busy` is not logged as an error: a caller could fill the log.
+  if (problem.status >= 500 && problem.code !== 'busy') onError?.(problem.cause ?? problem, exchange);
   return reply
     .code(problem.status)
     .headers(problem.headers)

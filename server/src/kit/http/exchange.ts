@@ -1,12 +1,15 @@
 // Owns the state of one request while it is processed.
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Release } from '../db/shares.ts';
 import type { Operation } from './operation.ts';
 
 /** The caller, as the request log and the Idempotency-Key need them. */
 export interface Actor {
   readonly id: string | null;
   readonly workspaceId: string | null;
+  /** The app that the path names, if any. */
+  readonly appId: string | null;
   /** The ids of the apps that the credential is limited to, joined by commas; empty if it is not limited. */
   readonly appIds: string;
   /** The result of the guard's lookup, for CORS and for the audit entry of a refusal. */
@@ -32,6 +35,8 @@ export class Exchange {
   actor: Actor | undefined;
   /** The guard's proof, for the handler. */
   access: unknown;
+  /** Gives back the share of the database that the handler works in. Set before the handler is called. */
+  releaseShare: Release = () => {};
   /** The error code of the answer, if the request was refused. */
   refusal: string | undefined;
   /** Parts that could not be read or counted in full; sent as X-Partial-Result. */

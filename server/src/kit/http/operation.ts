@@ -55,6 +55,12 @@ export interface OperationSpec<
   readonly query?: Query;
   readonly body?: Body;
   readonly bodyLimitBytes?: number;
+  /**
+   * How the operation uses the database; by default, with a few short statements. `slow`: reads or changes many rows.
+   * `outside`: waits for something outside of the database, and takes no share. `reserved`: uses the connections that
+   * are reserved for sign-in and health checks.
+   */
+  readonly work?: 'slow' | 'outside' | 'reserved';
   /** Accepts the Idempotency-Key header. With a key, the whole operation runs in one transaction. */
   readonly idempotency?: 'optional' | 'required';
   /**

@@ -93,6 +93,7 @@ async function handle(exchange: Exchange, access: unknown, input: Input, db: Any
 async function finish(exchange: Exchange, answer: Answer<unknown>, db: AnyDb): Promise<Answer<unknown>> {
   if (answer.finish === undefined) return answer;
   exchange.committed = true;
+  exchange.releaseShare(); // a follow-up waits for the network, and may take minutes
   return answer.finish(db);
 }
 

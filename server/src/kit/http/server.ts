@@ -1,7 +1,7 @@
 // Owns the HTTP server: it takes operations as data and runs each through the same steps.
 //
 //   match (404 405 413 415) → guard (401 403 429 404 400 402, see src/core/auth/guard.ts) → receive the body (413)
-//     → validate (422) → run (the operation's own refusals) → check the answer → send
+//     → take a share of the database (503) → validate (422) → run (the operation's own refusals) → check the answer → send
 //
 // It knows nothing about callers, workspaces or apps: the guard is a parameter. See
 // docs/internals/request-life-cycle.md.
@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
+import type { Shares } from '../db/shares.ts';
 import { limitConnections } from './connections.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
@@ -18,10 +19,15 @@ import { checkBodyHeaders, discardBody, hasUnreadBody, receiveBody } from './rec
 import { runOperation } from './run-operation.ts';
 import { listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
+import { takeShare } from './share.ts';
 import { createValidator } from './validate.ts';
 
 export interface ServerOptions {
   readonly db: AnyDb;
+  /** The connections for operations whose work is `reserved`. */
+  readonly reservedDb: AnyDb;
+  /** What each workspace and app may use of `db` at a time. */
+  readonly shares: Shares;
   readonly clock: Clock;
   /** Decides whether the caller may call the operation. Returns the proof for the handler, or throws the refusal. */
   readonly guard: (exchange: Exchange) => Promise<unknown>;
@@ -108,6 +114,7 @@ function createPipeline(operation: Operation, options: ServerOptions) {
   const params = listParamNames(operation.path);
   const validate = createValidator(operation, options.guardQuery(operation));
   const send = createSender(operation, options.strictAnswers);
+  const db = operation.work === 'reserved' ? options.reservedDb : options.db;
   return {
     /** Runs before any of the body is read, so that a refused caller costs neither memory nor parsing. */
     async admit(exchange: Exchange): Promise<void> {
@@ -116,11 +123,17 @@ function createPipeline(operation: Operation, options: ServerOptions) {
       checkBodyHeaders(exchange);
       exchange.access = await options.guard(exchange);
     },
+    /** The share is taken before the body is parsed: what exceeds it costs no more than receiving it. */
     async run(exchange: Exchange): Promise<FastifyReply> {
-      exchange.now = options.clock.now(); // receiving the body may have taken a while
-      const input = validate(exchange);
-      const answer = await runOperation(exchange, exchange.access, input, options.db);
-      return send(exchange, answer, input.ignored);
+      exchange.releaseShare = await takeShare(exchange, options.shares);
+      try {
+        exchange.now = options.clock.now(); // receiving the body may have taken a while
+        const input = validate(exchange);
+        const answer = await runOperation(exchange, exchange.access, input, db);
+        return send(exchange, answer, input.ignored);
+      } finally {
+        exchange.releaseShare();
+      }
     },
   };
 }

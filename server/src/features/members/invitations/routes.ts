@@ -64,6 +64,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     credentials: writeCredentials,
     access: admin,
     limit: invitationLimit,
+    work: 'slow',
     idempotency: 'optional',
     shownOnce: ['accept_url'],
     body: NewInvitations,

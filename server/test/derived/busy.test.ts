@@ -1,0 +1,80 @@
+// Owns the check that every operation in a workspace works in a share of the database: while the shares are taken, it is
+// refused with 503 `busy` before its body is parsed. The guards are real, except that nested rows are not loaded; a marker
+// takes the place of the handlers.
+import { describe, expect, it } from 'vitest';
+import type { Route } from '../../src/core/auth/route.ts';
+import type { WorkKind } from '../../src/kit/db/shares.ts';
+import { startWorld } from '../support/world.ts';
+import { fillPath, insertFolder, stubHandlers } from './stub-handlers.ts';
+
+const world = await startWorld({
+  routes: (routes) =>
+    (stubHandlers?.(routes) ?? []).map((route) => ({ ...route, access: { ...route.access, loadNested: undefined } })),
+});
+
+/** Takes all shares of a new workspace, and all places of its queue, so that nothing waits. */
+async function createBusyWorkspace(kind: WorkKind) {
+  const owner = await world.person(`${kind}@example.com`, { is_operator: true });
+  const workspace = await world.workspace(owner);
+  for (let taken = 0; taken < 2_000; taken += 1)
+    void world.app.shares.take(kind, { owner: workspace, part: null }, { patient: true });
+  const app = await world.appOf(owner, workspace);
+  const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+  const trashed = await world.appOf(owner, workspace);
+  await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', trashed.id).execute();
+  const folder_id = await insertFolder(world, workspace);
+  const token = await world.token(owner, workspace);
+  const session = { kind: 'session', user_id: owner.id, workspace_id: workspace, permission: 'full_access' } as const;
+  const cookie = `plinth_session=${(await world.credential(session)).token}`;
+  return async ({ name, method, path, credentials }: Route) => {
+    const app_id = name === 'restoreApp' ? trashed.id : app.id;
+    const headers = credentials !== 'open' && credentials.token === undefined ? { cookie } : undefined;
+    const ids = { app_id, agent_id: agent.id, folder_id, workspace_id: workspace };
+    const got = await world.call(method, fillPath(path, ids), headers ? { headers } : { as: token });
+    return `${got.status} ${got.body?.code ?? ''}`;
+  };
+}
+
+const inWorkspace = world.app.routes.filter((route) => route.credentials !== 'open' && route.work !== 'outside');
+const isSlow = (route: Route) => route.work === 'slow';
+
+describe('while the shares of its workspace are taken', () => {
+  it('every operation is refused with 503 busy', async () => {
+    const call = await createBusyWorkspace('short');
+    const answers: Record<string, string> = {};
+    for (const route of inWorkspace) answers[route.name] = await call(route);
+    expect(answers).toEqual(Object.fromEntries(inWorkspace.map(({ name }) => [name, '503 busy'])));
+  });
+
+  it('by slow work, only slow operations are', async () => {
+    const call = await createBusyWorkspace('slow');
+    const busy: string[] = [];
+    for (const route of inWorkspace) if ((await call(route)) === '503 busy') busy.push(route.name);
+    expect(busy).toEqual(inWorkspace.filter(isSlow).map(({ name }) => name));
+  });
+});
+
+/** Lists that are never long, because there is a maximum of what they list. */
+const shortLists = [
+  'listTokens',
+  'listApiKeys',
+  'listWorkspaceKeys',
+  'listWorkspaces',
+  'listOperatorWorkspaces',
+  'listPlans',
+  'listAppShares',
+  'listAppFiles',
+  'listAppSecrets',
+  'listConversations',
+  'listMemories',
+  'listAgentWebhooks',
+  'listAppWebhooks',
+];
+
+describe('an operation that lists', () => {
+  it('is slow, unless its list is always short', () => {
+    const lists = world.app.routes.filter(({ name }) => name.startsWith('list'));
+    expect(lists.filter((route) => !isSlow(route)).map(({ name }) => name)).toEqual(expect.arrayContaining(shortLists));
+    expect(lists.filter((route) => !isSlow(route))).toHaveLength(shortLists.length);
+  });
+});
