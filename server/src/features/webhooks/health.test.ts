@@ -44,6 +44,16 @@ describe('the health of a webhook', () => {
     expect(applyAttempts(fresh, attempts, at(9)).consecutive_failures).toBe(consecutive_failures);
   });
 
+  it('counts exactly 20 failures, also if more deliveries fail together, or after the webhook was turned off', () => {
+    const together = applyAttempts(fresh, firsts(25), at(30));
+    expect(together).toMatchObject({ consecutive_failures: 20, disabled_at: at(30) });
+    expect(applyAttempts(together, [first(31), first(32)], at(33))).toMatchObject({
+      consecutive_failures: 20,
+      disabled_at: at(30),
+      warnings: [],
+    });
+  });
+
   it.each([
     [
       'sets last_trigger_time at every attempt and last_error at a failed one',
@@ -75,9 +85,9 @@ describe('the health of a webhook', () => {
     },
   );
 
-  it('keeps the time at which a person disabled it, and does not disable it again', () => {
+  it('keeps the time at which a person disabled it, and counts no further failure', () => {
     const judged = applyAttempts({ ...fresh, consecutive_failures: 19, disabled_at: at(1) }, firsts(2), at(99));
-    expect(judged).toMatchObject({ consecutive_failures: 21, disabled_at: at(1), warnings: [] });
+    expect(judged).toMatchObject({ consecutive_failures: 19, disabled_at: at(1), warnings: [] });
   });
 });
 

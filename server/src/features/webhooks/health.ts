@@ -36,10 +36,11 @@ export function applyAttempts(health: WebhookHealth, attempts: readonly AttemptS
     if (last_trigger_time === null || attempted_at > last_trigger_time) last_trigger_time = attempted_at;
     last_error = error;
     if (error === null) consecutive_failures = 0;
-    else if (counts) {
+    // Attempts that were running when the webhook was turned off are no longer counted.
+    else if (counts && disabled_at === null) {
       consecutive_failures += 1;
       if (warningThresholds.includes(consecutive_failures)) warnings.push(consecutive_failures);
-      if (consecutive_failures >= turnOffThreshold && disabled_at === null) {
+      if (consecutive_failures >= turnOffThreshold) {
         disabled_at = now;
         warnings.push(consecutive_failures);
       }
