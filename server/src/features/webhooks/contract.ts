@@ -200,7 +200,7 @@ export const Redelivered = answer('Redelivered', { delivery_id: z.string(), queu
 const sequenceBound = optional(integer(0, Number.MAX_SAFE_INTEGER));
 
 export const Replay = body({
-  statuses: optional(list(oneOf('delivered', 'failed', 'missed', 'expired'), 1, 4)),
+  statuses: optional(list(oneOf('pending', 'delivered', 'failed', 'missed', 'expired'), 1, 5)),
   from: optional(queryTime),
   to: optional(queryTime),
   after_seq: sequenceBound,

@@ -191,6 +191,43 @@ describe('replayAgentWebhook', () => {
     await webhook.waitForDeliveries([{ status: 'failed' }, { status: 'delivered' }]);
   });
 
+  it('sends pending deliveries now, ten per second, and goes on counting their attempts', async () => {
+    const webhook = await createWebhook();
+    webhook.respondWith(failing);
+    await webhook.publishEvents(3);
+    await webhook.waitForDeliveries(Array(3).fill({ status: 'pending', attempts_made: 1 }));
+    await withClaimsPaused(async () => {
+      expect((await replay(webhook, { statuses: ['pending'] })).body).toEqual({ queued: 3, first_seq: 1, last_seq: 3 });
+      const waiting = await queued(webhook);
+      expect(waiting.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+      for (const { gap } of waiting.slice(1)) expect(gap).toBeGreaterThanOrEqual(100);
+    });
+    await webhook.waitForDeliveries(Array(3).fill({ status: 'pending', attempts_made: 2 }));
+    const { rows } = await sql`select distinct scheduled_attempts from webhook_deliveries
+      where webhook_id = ${webhook.id}`.execute(world.db);
+    expect(rows).toEqual([{ scheduled_attempts: 2 }]);
+    webhook.respondWith(() => ({ status: 200 }));
+    await replay(webhook, { statuses: ['pending'] });
+    await webhook.waitForDeliveries(Array(3).fill({ status: 'delivered', attempts_made: 3 }));
+  });
+
+  it('leaves a pending delivery alone that is due earlier, or that a person sends again', async () => {
+    const webhook = await createWebhook();
+    webhook.respondWith(failing);
+    await webhook.publishEvents(2);
+    await webhook.waitForDeliveries(Array(2).fill({ status: 'pending', attempts_made: 1 }));
+    await withClaimsPaused(async () => {
+      const [first, second] = await webhook.listDeliveries();
+      await webhook.call('POST', `/deliveries/${first.id}/redeliver`);
+      await sql`update webhook_deliveries set due_at = now() - interval '1 minute' where id = ${second.id}`.execute(
+        world.db,
+      );
+      const before = await queued(webhook);
+      expect((await replay(webhook, { statuses: ['pending'] })).body.queued).toBe(1);
+      expect(await queued(webhook)).toEqual(before);
+    });
+  });
+
   it('is refused while the webhook is off, and queues nothing', async () => {
     const webhook = await createWithDeliveries(1, { 1: 'failed' });
     await webhook.patch({ enabled: false });
@@ -201,7 +238,7 @@ describe('replayAgentWebhook', () => {
   it.each([
     ['a limit of 0', { limit: 0 }, ['body', 'limit'], 'greater_than_equal'],
     ['a limit beyond ten thousand', { limit: 10_001 }, ['body', 'limit'], 'less_than_equal'],
-    ['what is still waiting', { statuses: ['pending'] }, ['body', 'statuses', 0], 'enum'],
+    ['what is held', { statuses: ['held'] }, ['body', 'statuses', 0], 'enum'],
     ['no status', { statuses: [] }, ['body', 'statuses'], 'too_short'],
   ])('refuses %s', async (_what, body, loc, type) => {
     const webhook = await createWebhook();

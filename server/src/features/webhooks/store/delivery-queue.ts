@@ -109,7 +109,8 @@ export async function queueRedelivery(db: Db, { workspace_id, webhook_id, id }: 
 
 /**
  * Queues finished deliveries again with a new schedule, in sequence order, the first at `startAt` and then one per
- * `intervalMs`. Returns their sequence numbers, ascending.
+ * `intervalMs`. Pending ones that wait for their next attempt are attempted then, or when they are due if that is earlier,
+ * and their schedule continues. Returns the sequence numbers, ascending.
  */
 export async function queueReplay(
   db: Db,
@@ -123,11 +124,12 @@ export async function queueReplay(
   const { rows } = await sql<{ sequence: number }>`with chosen as (
       select id, sequence from webhook_deliveries
       where workspace_id = ${workspace_id} and webhook_id = ${id} and status = any(${statuses}::text[])
-        and due_at is null and claimed_slot is null ${sql.join(await replayBounds(db, webhook, filter), sql` `)}
+        and claimed_slot is null and (due_at is null or (status = 'pending' and kind <> 'manual')) ${sql.join(await replayBounds(db, webhook, filter), sql` `)}
       order by sequence limit ${limit} for update),
     placed as (select id, row_number() over (order by sequence) - 1 as place from chosen)
-    update webhook_deliveries d set status = 'pending', kind = 'replay', scheduled_attempts = 0, resume_at = null,
-      failures = 0, failed_at = null, due_at = ${startAt}::timestamptz + placed.place * ${intervalMs} * interval '1 ms'
+    update webhook_deliveries d set status = 'pending', kind = 'replay', resume_at = null, failures = 0, failed_at = null,
+      scheduled_attempts = case d.status when 'pending' then d.scheduled_attempts else 0 end,
+      due_at = least(d.due_at, ${startAt}::timestamptz + placed.place * ${intervalMs} * interval '1 ms')
     from placed where d.workspace_id = ${workspace_id} and d.id = placed.id returning d.sequence`.execute(db);
   return rows.map((row) => row.sequence).sort((a, b) => a - b);
 }
