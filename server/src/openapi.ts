@@ -173,6 +173,7 @@ const always: readonly Refusal[] = [
 /** What is refused without an operation's own declaration: by any operation, or because none was reached. */
 export const pipelineRefusals: readonly Refusal[] = [
   ...always,
+  { status: 400, code: 'malformed_request' },
   { status: 404, code: 'route_not_found' },
   { status: 405, code: 'method_not_allowed' },
 ];

@@ -42,7 +42,7 @@ export async function createSession(db: Db, keys: TokenKeys, user_id: string, no
 export function sessionCookie(token: string, secure: boolean): Record<string, string> {
   const age = sessionDays * 24 * 60 * 60;
   const cookie = `plinth_session=${token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=${age}${secure ? '; Secure' : ''}`;
-  return { 'set-cookie': cookie, 'cache-control': 'no-store' };
+  return { 'set-cookie': cookie };
 }
 
 /** Removes a user's sessions: all of them, or all except one. */

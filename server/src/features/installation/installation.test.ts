@@ -184,18 +184,53 @@ describe('request ids', () => {
   });
 });
 
-describe('security headers', () => {
-  /** Sends bytes and returns everything that is answered. */
-  function exchangeBytes(sent: string, url = world.url): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(sent));
-    let received = '';
-    socket.on('data', (chunk) => (received += chunk));
-    socket.on('error', reject);
-    socket.on('close', () => resolve(received));
-    return promise;
-  }
+/** Sends bytes and returns everything that is answered. */
+function exchangeBytes(sent: string, url = world.url): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(sent));
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk));
+  socket.on('error', reject);
+  socket.on('close', () => resolve(received));
+  return promise;
+}
 
+describe('malformed HTTP', () => {
+  const post = 'POST /api/auth/sign-in HTTP/1.1\r\n';
+
+  it.each([
+    ['nonsense', 'nonsense\r\n\r\n', 'not valid HTTP'],
+    ['two lengths', `${post}Host: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n`, 'not valid HTTP'],
+    [
+      'a length and chunks',
+      `${post}Host: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      'not valid HTTP',
+    ],
+    ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 'Host header'],
+    [
+      'an unknown expectation',
+      `${post}Host: x\r\nExpect: cookies\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
+      'Expect header',
+    ],
+  ])('is refused with a problem: %s', async (_what, sent, reason) => {
+    const [head = '', body = ''] = (await exchangeBytes(sent)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
+    expect(head.toLowerCase()).toContain('content-type: application/problem+json');
+    expect(JSON.parse(body)).toMatchObject({
+      code: 'malformed_request',
+      status: 400,
+      detail: expect.stringContaining(reason),
+      request_id: expect.stringMatching(/./),
+    });
+  });
+
+  it('is refused with a problem: headers that are too large', async () => {
+    const got = await exchangeBytes(`GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`);
+    expect(got).toMatch(/^HTTP\/1.1 413 .*"code":"payload_too_large"/s);
+  });
+});
+
+describe('security headers', () => {
   it('are on every answer: results, refusals, unknown paths, preflights and malformed requests', async () => {
     const app = await world.appOf(owner, await world.workspace(owner));
     const answers = [
@@ -213,7 +248,10 @@ describe('security headers', () => {
     ];
     expect(answers.map(({ headers }) => headers['x-content-type-options'])).toEqual(answers.map(() => 'nosniff'));
     expect(answers.filter(({ headers }) => headers['strict-transport-security'])).toEqual([]);
-    expect(await exchangeBytes('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 404 .*x-content-type-options: nosniff\r\n/s);
+    const [cached] = answers.filter(({ headers }) => headers['cache-control'] !== 'no-store');
+    expect(cached?.headers['cache-control']).toBe('public, max-age=3600'); // a file of the reference page
+    expect(answers.filter(({ headers }) => headers['cache-control'] === 'no-store')).toHaveLength(answers.length - 1);
+    expect(await exchangeBytes('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*x-content-type-options: nosniff\r\n/s);
   });
 
   it('require https for a year where BASE_URL is https', async () => {

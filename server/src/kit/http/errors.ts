@@ -7,7 +7,7 @@ import { Problem } from '../problem.ts';
 import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
-import { ClientDisconnected } from './receive.ts';
+import { ClientDisconnected, malformedRequest } from './receive.ts';
 
 export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
 
@@ -111,9 +111,9 @@ function describeMalformedRequest(error: NodeJS.ErrnoException, headerLines: str
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const problem = tooLarge
     ? new Problem('too_large', 'payload_too_large', 'The request headers are too large.')
-    : new Problem('not_found', 'route_not_found', 'The request is not valid HTTP.');
+    : malformedRequest('The request is not valid HTTP.');
   const requestId = chooseRequestId(undefined);
   const body = JSON.stringify(problem.body(requestId));
-  const status = tooLarge ? '413 Payload Too Large' : '404 Not Found';
+  const status = tooLarge ? '413 Payload Too Large' : '400 Bad Request';
   return `HTTP/1.1 ${status}\r\n${headerLines}Content-Type: application/problem+json\r\nX-Request-Id: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 }

@@ -8,12 +8,18 @@ const defaultBodyLimitBytes = 1024 * 1024;
 /** Callers without a credential can't be held to account for what they send. */
 const anonymousBodyLimitBytes = 64 * 1024;
 
-/** 413 and 415, as far as the headers show them: before the guard, and so before any query. */
-export function checkBodyHeaders(exchange: Exchange): void {
+/** 400, 413 and 415, as far as the headers show them: before the guard, and so before any query. */
+export function checkHeaders(exchange: Exchange): void {
+  const { httpVersion, headers } = exchange.request.raw;
+  if (headers.host === undefined && httpVersion === '1.1') throw malformedRequest('The Host header is missing.');
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
+    throw malformedRequest('The Expect header has an unknown value. Send `100-continue`, or no such header.');
   if (!hasBody(exchange.request.raw)) return;
   requireLength(exchange, exchange.operation.bodyLimitBytes ?? defaultBodyLimitBytes);
   if (exchange.operation.body !== undefined) requireJson(exchange);
 }
+
+export const malformedRequest = (message: string) => new Problem('bad_request', 'malformed_request', message);
 
 /** The client closed the connection before it had sent the whole body. Nobody is left to answer. */
 export class ClientDisconnected extends Error {}

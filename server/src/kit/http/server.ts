@@ -15,7 +15,7 @@ import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cros
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
-import { checkBodyHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
+import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
@@ -68,7 +68,12 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     forceCloseConnections: 'idle',
     return503OnClosing: false, // requests that arrive while the server drains are answered
     // A slow sender is cut off: 10 s for the headers, `requestTimeout` for the whole request, checked every second.
-    http: { maxHeaderSize: 32 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    http: {
+      maxHeaderSize: 32 * 1024,
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false, // Node would answer without a body; see checkHeaders
+    },
     // An id may be 2,048 characters long and percent-encoded. It must reach the guard, which reads it as unknown.
     routerOptions: { maxParamLength: 32 * 1024 },
     // No hook runs for a path that the router can't decode.
@@ -77,7 +82,8 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   });
   limitConnections(server.server, options);
   // `100 Continue` is sent when the body is wanted (receive.ts), not before the guard has run.
-  server.server.on('checkContinue', (request, response) => server.server.emit('request', request, response));
+  for (const event of ['checkContinue', 'checkExpectation'])
+    server.server.on(event, (request, response) => server.server.emit('request', request, response));
   server.decorateRequest('exchange', undefined);
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(
@@ -120,7 +126,7 @@ function createPipeline(operation: Operation, options: ServerOptions) {
     async admit(exchange: Exchange): Promise<void> {
       // The router accepts an empty parameter, but a path with a trailing slash does not exist.
       if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
-      checkBodyHeaders(exchange);
+      checkHeaders(exchange);
       exchange.access = await options.guard(exchange);
     },
     /** The share is taken before the body is parsed: what exceeds it costs no more than receiving it. */
@@ -139,12 +145,14 @@ function createPipeline(operation: Operation, options: ServerOptions) {
 }
 
 /**
- * Whatever the answer, and whether or not a route was matched: it has the security headers, and nobody makes us read more
- * than we want.
+ * Whatever the answer, and whether or not a route was matched: it has the security headers, no cache keeps it, and nobody
+ * makes us read more than we want.
  */
 function prepareAnswer(securityHeaders: ReturnType<typeof listSecurityHeaders>) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
     for (const [name, value] of securityHeaders) reply.header(name, value);
+    // What an answer contains depends on its caller, and may be a new secret.
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
     if (!hasUnreadBody(request.raw)) done();
     else
       void discardBody(request.raw).then((isComplete) => {
