@@ -6,8 +6,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { recordRefusal } from './core/audit/refusals.ts';
 import { createAppOrigins } from './core/auth/app-origins.ts';
+import { countWorkspaceBytes } from './core/auth/byte-budget.ts';
 import { type Counters, openCounters } from './core/auth/counters.ts';
 import { createGuard } from './core/auth/guard.ts';
+import { exportBytes } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
@@ -178,6 +180,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       baseUrl: config.BASE_URL,
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
       sealChain: auditFeature.sealChain,
+      countExported: (workspaceId, bytes) => countWorkspaceBytes(counters, exportBytes, workspaceId, bytes),
     }),
     apps({ cursors, secrets, masterKeyId, guests: memberFeature.guests }),
     appUsers({ cursors, tokenKeys }),

@@ -1,5 +1,6 @@
 // Owns the check that every declared rate limit is enforced: a caller is refused with 429 once the quota is used up.
 import { describe, expect, it } from 'vitest';
+import { countWorkspaceBytes } from '../../src/core/auth/byte-budget.ts';
 import type { CallResult } from '../support/client.ts';
 import { startWorld } from '../support/world.ts';
 import { fillPath, insertFolder, stubHandlers } from './stub-handlers.ts';
@@ -8,6 +9,9 @@ const world = await startWorld({ environment: { TRUSTED_PROXIES: '127.0.0.1' }, 
 
 const limited = world.app.routes.flatMap(({ limit, ...route }) => (limit === 'unlimited' ? [] : [{ ...route, limit }]));
 
+const withByteBudget = limited.flatMap(({ bytes, ...route }) =>
+  bytes && route.method !== 'GET' ? [{ ...route, bytes }] : [],
+);
 const forAppUsers = limited.filter(({ credentials }) => credentials !== 'open' && credentials.appUser);
 
 /** The first answer announces the quota, and a later one is 429. */
@@ -65,6 +69,23 @@ describe('the rate limit', () => {
       const as = await world.appUserToken(app, await world.appUser(app, 'ann@customers.example'));
       await expectLimit(Math.min(quota, 600), () => world.call(route.method, path, { as }));
       await expectLimit(Math.min(quota, 120), () => world.call(route.method, path));
+    },
+  );
+});
+
+describe('the byte budget', () => {
+  it.each(withByteBudget.map((route) => ({ name: route.name, route })))(
+    'of $name refuses with 429 once it is used up',
+    async ({ route }) => {
+      const owner = await world.person(`${route.name}.bytes@example.com`);
+      const workspace = await world.workspace(owner, 'pro');
+      const path = fillPath(route.path, { app_id: (await world.appOf(owner, workspace)).id });
+      const send = async () => world.call(route.method, path, { as: await world.token(owner, workspace) });
+      const limit = 3 * (route.bytes.at(-1)?.quota ?? 0); // the plan's factor is 3
+      await countWorkspaceBytes(world.app.counters, route.bytes, workspace, limit);
+      expect((await send()).status).not.toBe(429);
+      await countWorkspaceBytes(world.app.counters, route.bytes, workspace, 1);
+      expect(await send()).toMatchObject({ status: 429, body: { code: 'rate_limited', limit } });
     },
   );
 });

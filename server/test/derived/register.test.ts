@@ -63,6 +63,10 @@ describe.each(routes.map((route) => [route.name, route] as const))('%s', (name, 
     expect(limitInWords(route)).toBe(entry?.limit);
   });
 
+  it('has the byte budget of the register', () => {
+    expect(route.bytes?.[0]?.group ?? null).toBe(entry?.bytes);
+  });
+
   it('honours Idempotency-Key where the register says so', () => {
     expect(route.idempotency ?? 'none').toBe(entry?.idempotency);
   });

@@ -23,6 +23,8 @@ export interface Registered {
   readonly appUser: boolean;
   readonly role: string;
   readonly limit: string;
+  /** The byte budget, or null if there is none. */
+  readonly bytes: string | null;
   readonly idempotency: 'none' | 'optional' | 'required';
   /** The lowest plan that includes the operation, or null if every plan does. */
   readonly plan: string | null;
@@ -61,6 +63,7 @@ const Entry = z.strictObject({
   credentials: z.union([z.literal('open'), z.array(credential).nonempty()]),
   role: z.enum(roles),
   limit: z.union([z.literal('none'), z.string().regex(limitForm)]),
+  bytes: z.enum(['bulk_bytes', 'file_bytes', 'export_bytes']).optional(),
   idempotency: z.enum(['none', 'optional', 'required']),
   plan: z.enum(['builder', 'pro', 'business', 'enterprise']).optional(),
 });
@@ -74,7 +77,8 @@ export const register: readonly Registered[] = Object.values(Register.parse(pars
   (feature) => Object.entries(feature).map(([name, entry]) => registered(name, entry)),
 );
 
-function registered(name: string, { route, credentials, role, limit, idempotency, plan }: z.infer<typeof Entry>) {
+function registered(name: string, entry: z.infer<typeof Entry>) {
+  const { route, credentials, role, limit, bytes, idempotency, plan } = entry;
   const [method = '', path = ''] = route.split(' ');
   const accepted: readonly string[] = credentials === 'open' ? [] : credentials;
   const scope = accepted.find((one) => one.startsWith('workspace_key:'))?.slice('workspace_key:'.length);
@@ -94,6 +98,7 @@ function registered(name: string, { route, credentials, role, limit, idempotency
     appUser: accepted.includes('app_user'),
     role,
     limit,
+    bytes: bytes ?? null,
     idempotency,
     plan: plan ?? null,
   };

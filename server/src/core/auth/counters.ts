@@ -47,7 +47,7 @@ export function openCounters(url: string, prefix: string): Counters {
   const local = new LocalCounters();
   let pending = 0;
   let lastReplyAt = 0;
-  let timer: NodeJS.Timeout | undefined; // started by the first count, because a worker never counts
+  let timer: NodeJS.Timeout | undefined; // started by the first count, because a worker hardly counts
   const dropIfStalled = () => {
     if (pending === 0 || performance.now() - lastReplyAt <= stallTimeoutMs) return;
     lastReplyAt = performance.now(); // drop once per stall

@@ -8,13 +8,15 @@
 //
 // The checks of admitWithCredential, in order; the other two leave some of them out:
 //
-//   401 credential → 403 kind, permission, scope, origin → 429 rate limit → 404/403/400 access → 402 plan → 404 nested
+//   401 credential → 403 kind, permission, scope, origin → 429 rate limit → 404/403/400 access → 402 plan
+//     → 429 byte budget → 404 nested
 //
 // Each way returns the access proof, which says what the caller may reach and as whom (proofs.ts), and which the handler
 // receives as `access`. `Guard` in resource-guards.ts explains how `access` issues it.
 import type { Kysely } from 'kysely';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
+import { enforceByteBudget } from './byte-budget.ts';
 import type { Counters } from './counters.ts';
 import { recordUse, saveHash } from './credential-usage.ts';
 import {
@@ -97,6 +99,7 @@ async function admitWithCredential(
   await enforceLimits(exchange, earlyCounts ?? count(), lookup);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
+  if (route.bytes) await enforceByteBudget(exchange, route, route.bytes, lookup, options.counters);
   // A GET does not change the workspace that a session remembers: another site can make a browser send one.
   const remembersWorkspace = route.access.choosesWorkspace && route.method !== 'GET';
   recordUse(options.db, lookup, remembersWorkspace, exchange.now); // the request does not wait for it
@@ -120,6 +123,7 @@ async function admitWithoutCredential(
   await enforceLimits(exchange, counts, undefined);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
+  if (route.bytes) await enforceByteBudget(exchange, route, route.bytes, lookup, options.counters);
   return loadNested(exchange, route, access, options);
 }
 

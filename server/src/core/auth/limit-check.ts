@@ -65,8 +65,7 @@ export async function enforceLimits(
   counts: readonly LimitCount[],
   lookup: LookupResult | undefined,
 ): Promise<void> {
-  // A caller outside the workspace must not learn its plan from the quota, so the quota is not scaled for them.
-  const insider = lookup !== undefined && isInWorkspace(lookup) ? lookup : undefined;
+  const insider = toInsider(lookup);
   let tightest: { limit: Limit; quota: number; left: number; resetMs: number } | undefined;
   for (const { limit, counting } of counts) {
     const { count, resetMs, shared } = await counting;
@@ -95,6 +94,10 @@ export const toCountedCaller = (lookup: LookupResult): CountedCaller => ({
   ...lookup,
   workspace_id: isInWorkspace(lookup) ? lookup.workspace_id : null,
 });
+
+/** A caller outside the workspace must not learn its plan from a quota, so quotas are not scaled for them. */
+export const toInsider = (lookup: LookupResult | undefined): LookupResult | undefined =>
+  lookup !== undefined && isInWorkspace(lookup) ? lookup : undefined;
 
 /** A member, or a credential that belongs to the workspace itself (workspace key, app user token). */
 const isInWorkspace = (lookup: LookupResult): boolean => lookup.role !== null || lookup.user_id === null;

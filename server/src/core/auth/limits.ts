@@ -1,5 +1,5 @@
 // Owns rate limits as data: a quota, a window, who shares a counter, and what scales the quota
-// (docs/api/conventions.md#rate-limits).
+// (docs/api/conventions.md#rate-limits), and byte budgets, which are limits in bytes (#byte-budgets).
 import { Problem } from '../../kit/problem.ts';
 import { type Plan, rateFactors } from './plans.ts';
 import type { CredentialKind } from './tokens.ts';
@@ -12,6 +12,7 @@ import type { CredentialKind } from './tokens.ts';
  *   user       everything one person sends, with any credential
  *   app        everything sent to one app
  *   address    everything sent from one client address
+ *   whole workspace  everything that members, keys and app users of a workspace send (byte budgets only)
  *   x+app      as x, counted separately for each app
  */
 export type LimitScope =
@@ -20,6 +21,7 @@ export type LimitScope =
   | 'user'
   | 'app'
   | 'address'
+  | 'whole workspace'
   | 'caller+app'
   | 'workspace+app'
   | 'address+app';
@@ -63,6 +65,27 @@ export const unlimited = 'unlimited';
 /** App users and anonymous callers are also counted over all operations, on every plan. */
 export const appUserLimit = perMinute(600, 'caller', { group: 'runtime', scaledBy: 'never' });
 export const anonymousLimit = perMinute(120, 'address+app', { group: 'runtime', scaledBy: 'never' });
+
+// ---- byte budgets: limits whose quota is in bytes
+
+/** One caller's share of a budget, and that of a whole workspace. */
+export type ByteBudget = readonly Limit[];
+
+const mebibyte = 1024 * 1024;
+const gibibyte = 1024 * mebibyte;
+
+const budget = (group: string, windowSeconds: number, workspaceBytes: number, callerBytes?: number): ByteBudget => {
+  const limit = (quota: number, per: Limit['per']): Limit => ({ quota, windowSeconds, per, group, scaledBy: 'plan' });
+  const whole = limit(workspaceBytes, 'whole workspace');
+  return callerBytes === undefined ? [whole] : [limit(callerBytes, 'caller'), whole];
+};
+
+/** Operations on many records: the bodies, and the stored records that they read, change or delete. */
+export const bulkBytes = budget('bulk_bytes', 60, 180 * mebibyte, 60 * mebibyte);
+/** Writes of app files. */
+export const fileBytes = budget('file_bytes', 60, 240 * mebibyte, 120 * mebibyte);
+/** Export archives: written and downloaded. */
+export const exportBytes = budget('export_bytes', 24 * 60 * 60, 10 * gibibyte);
 
 /** What a counter's name is made of. */
 export interface CountedCaller {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Answers, Operation, OperationSpec } from '../../kit/http/operation.ts';
 import type { Tables } from '../../tables.ts';
 import type { AcceptedCredentials, open } from './credentials.ts';
-import type { Limit, unlimited } from './limits.ts';
+import type { ByteBudget, Limit, unlimited } from './limits.ts';
 import type { GatedFeature } from './plans.ts';
 import type { Guard } from './resource-guards.ts';
 
@@ -13,6 +13,8 @@ interface AccessOptions<Proof> {
   readonly access: Guard<Proof>;
   readonly plan?: GatedFeature;
   readonly limit: Limit | typeof unlimited;
+  /** For operations whose requests may be large, or cause much work. */
+  readonly bytes?: ByteBudget;
   /**
    * The audit entries that a call writes (docs/api/audit-log.md); `sometimes`: entries that only some calls write.
    * Required for every method except GET.

@@ -1,7 +1,7 @@
 // Owns the routes of apps, their shares, files and secrets.
 import { z } from 'zod';
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
-import { perMinute } from '../../core/auth/limits.ts';
+import { fileBytes, perMinute } from '../../core/auth/limits.ts';
 import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
@@ -237,6 +237,7 @@ const fileRoutes = (cursors: Cursors): Route[] => [
     query: FilePath,
     body: FileInput,
     bodyLimitBytes: 8 * mebibyte, // a file of 5 MiB, as base64 in JSON
+    bytes: fileBytes,
     audits: ['app.files_changed'],
     answers: { 200: FileSaved },
     refusals: [conflict, tooManyFiles],
@@ -267,6 +268,7 @@ const fileRoutes = (cursors: Cursors): Route[] => [
     work: 'slow',
     body: FileSyncInput,
     bodyLimitBytes: 10 * mebibyte,
+    bytes: fileBytes,
     audits: ['app.files_changed'],
     answers: { 200: FileSyncResult },
     refusals: [conflict, tooManyFiles],

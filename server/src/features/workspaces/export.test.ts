@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
+import { countWorkspaceBytes } from '../../core/auth/byte-budget.ts';
+import { exportBytes } from '../../core/auth/limits.ts';
 import { grant, releaseExpired, reserve, settle } from '../../core/credits/reservations.ts';
 import { type Row, readArchive, writeArchive } from '../../kit/archive.ts';
 import { newId } from '../../kit/ids.ts';
@@ -189,6 +191,43 @@ describe('an export', () => {
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.subarray(0, bytes.length - 200));
     await expect(importWorkspace(world.db, file, asExported, new Date())).rejects.toThrow();
+  });
+
+  it("counts archives that are written or downloaded, and waits for the next day above the workspace's budget", async () => {
+    const place = await world.workspace(owner, 'free');
+    const asOwner = await world.token(owner, place);
+    const get = (path: string) => world.call('GET', path, { as: asOwner });
+    const start = () => world.call('POST', '/api/workspace/export', { as: asOwner });
+    const tenGibibytes = 10 * 1024 ** 3;
+    await countWorkspaceBytes(world.app.counters, exportBytes, place, tenGibibytes - 1);
+    const started = (await start()).body;
+    await runJobs();
+    const at = `/api/workspace/export/${started.export_id}`;
+    expect(await get(at)).toMatchObject({ status: 200, body: { state: 'ready' } });
+    for (const refused of [await start(), await get(`${at}?download=true`)])
+      expect(refused).toMatchObject({ status: 429, body: { limit: tenGibibytes, window_seconds: 86_400 } });
+  });
+
+  it('that is larger than the rest of the budget can still be downloaded, once', async () => {
+    const place = await world.workspace(owner, 'free');
+    const asOwner = await world.token(owner, place);
+    const started = (await world.call('POST', '/api/workspace/export', { as: asOwner })).body;
+    await runJobs();
+    await countWorkspaceBytes(world.app.counters, exportBytes, place, 10 * 1024 ** 3 - 20_000);
+    const download = async () => {
+      const url = `${world.url}/api/workspace/export/${started.export_id}?download=true`;
+      const got = await fetch(url, { headers: { authorization: `Bearer ${asOwner}` } });
+      return { status: got.status, bytes: (await got.arrayBuffer()).byteLength };
+    };
+    const statuses = [];
+    for (let counted = 0; counted < 20_000; ) {
+      const { status, bytes } = await download();
+      statuses.push(status);
+      if (status === 429) break;
+      counted += bytes;
+    }
+    await expect.poll(async () => (await download()).status).toBe(429);
+    expect(statuses[0]).toBe(200);
   });
 });
 

@@ -1,6 +1,6 @@
 // Owns exporting a workspace to an archive (docs/api/workspaces.md#export-and-import). The request only queues the export;
 // a worker writes the archive.
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { audit } from '../../core/audit/audit.ts';
@@ -32,10 +32,18 @@ const maxLiveExports = 3;
 
 export const archivePath = (folder: string, exportId: string): string => join(folder, `${exportId}.tar.gz`);
 
-/** Streams the archive. Throws 404 if this machine does not have the file. */
-export async function openArchive(file: string): Promise<Readable> {
+type CountBytes = (bytes: number) => Promise<Problem | undefined>;
+
+/**
+ * Streams the archive. Throws 404 if this machine does not have the file, and 429 if the workspace's byte budget is used
+ * up. What is left of the budget does not matter, so that an archive of any size can be downloaded.
+ */
+export async function openArchive(file: string, countBytes: CountBytes): Promise<Readable> {
+  const refusal = await countBytes(0);
+  if (refusal !== undefined) throw refusal;
   const opened = await open(file).catch(() => undefined);
   if (opened === undefined) throw exportNotFound();
+  void countBytes((await opened.stat()).size);
   return opened.createReadStream();
 }
 
@@ -77,13 +85,20 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
   };
 }
 
-export type SealChain = (db: Db, workspace_id: string) => Promise<number>;
+export interface ExportDeps {
+  readonly exportsFolder: string;
+  /** The audit log's: an export first seals its own chain, so that it contains every entry up to its start. */
+  sealChain(db: Db, workspace_id: string): Promise<number>;
+  /** Counts an archive towards the workspace's byte budget. */
+  countExported(workspaceId: string, bytes: number): Promise<void>;
+}
 
 /**
  * Writes the oldest queued export and returns 1, or returns 0 if there is none. If a worker crashes, another one claims the
  * export when its lease expires. After three attempts the export fails.
  */
-export async function runExport(db: Db, folder: string, sealChain: SealChain, now: Date): Promise<number> {
+export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<number> {
+  const { exportsFolder: folder, sealChain, countExported } = deps;
   const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
   if (claimed === undefined) return 0;
   const expires_at = new Date(now.getTime() + keepMs);
@@ -93,7 +108,9 @@ export async function runExport(db: Db, folder: string, sealChain: SealChain, no
     // A chain that can't be sealed is reported by the job that seals all of them. Whoever owns it can still leave.
     await sealChain(db, claimed.workspace_id).catch(() => 0);
     const counts = await writeExport(db, claimed.workspace_id, archivePath(folder, claimed.id), now);
+    const { size } = await stat(archivePath(folder, claimed.id));
     await finishExport(db, claimed, { state: 'ready', counts, expires_at });
+    await countExported(claimed.workspace_id, size);
   } catch (error) {
     await finishExport(db, claimed, { state: 'failed', counts: {}, expires_at });
     throw error;

@@ -2,18 +2,17 @@
 import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
-import { removeExpiredExports, runExport, type SealChain } from './export.ts';
+import { type ExportDeps, removeExpiredExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
 import type { WorkspaceDeps } from './workspace.ts';
 
 export { importWorkspace } from './import.ts';
 
-/** `sealChain` is the audit log's: an export first seals its own chain, so that it contains every entry up to its start. */
-export const workspaces = (deps: WorkspaceDeps & { cursors: Cursors; sealChain: SealChain }) => ({
+export const workspaces = (deps: WorkspaceDeps & ExportDeps & { cursors: Cursors }) => ({
   routes: workspaceRoutes(deps),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
-    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps.exportsFolder, deps.sealChain, now) },
+    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps, now) },
     {
       name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,

@@ -1,6 +1,6 @@
 // Owns the routes of workspaces: the caller's, the current one, the plans, exports, and the operators' routes.
 import { readCredentials, sessionOnly, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
-import { perMinute } from '../../core/auth/limits.ts';
+import { exportBytes, perMinute } from '../../core/auth/limits.ts';
 import { findRequiredPlan, gatedFeatures, monthlyCredits, plans, rateFactors } from '../../core/auth/plans.ts';
 import { nestedResource, operator, self, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
@@ -121,6 +121,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(2, 'workspace'),
+    bytes: exportBytes,
     idempotency: 'optional',
     audits: ['workspace.export_started'],
     answers: { 200: StartedExport },
@@ -137,13 +138,14 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     credentials: readCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(60, 'workspace'),
+    bytes: exportBytes,
     query: ExportQuery,
     answers: { 200: Export },
     refusals: [{ status: 404, code: 'export_not_found' }],
-    handle: async ({ db, access, params, query, now }) => {
+    handle: async ({ db, access, params, query, now, countBytes }) => {
       const found = await getExport(db, access, params.export_id, deps.baseUrl, now);
       if (!query.download || found.state !== 'ready') return found;
-      const archive = await openArchive(archivePath(deps.exportsFolder, found.export_id));
+      const archive = await openArchive(archivePath(deps.exportsFolder, found.export_id), countBytes);
       return attachment(archive, 'application/gzip', `plinth-${found.export_id}.tar.gz`);
     },
   }),

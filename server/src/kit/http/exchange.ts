@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Release } from '../db/shares.ts';
+import type { Problem } from '../problem.ts';
 import type { Operation } from './operation.ts';
 
 /** The caller, as the request log and the Idempotency-Key need them. */
@@ -33,6 +34,11 @@ export class Exchange {
   committed = false;
   /** Set by the guard. */
   actor: Actor | undefined;
+  /**
+   * Counts bytes of work towards the operation's budget, and returns the refusal if the budget is used up. Set by the
+   * guard if the operation has a budget.
+   */
+  countBytes: ((bytes: number) => Promise<Problem | undefined>) | undefined;
   /** The guard's proof, for the handler. */
   access: unknown;
   /** Gives back the share of the database that the handler works in. Set before the handler is called. */

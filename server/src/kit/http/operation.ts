@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream';
 import type { Kysely } from 'kysely';
 import type { z } from 'zod';
+import type { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -37,6 +38,11 @@ export interface Call<Tables, Proof, Path extends string, Query, Body> {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly now: Date;
+  /**
+   * Counts bytes of work towards the operation's byte budget, if it has one, and returns the refusal if the budget is used
+   * up. A handler that learns only halfway how much it does counts without refusing: its next request will be refused.
+   */
+  countBytes(bytes: number): Promise<Problem | undefined>;
 }
 
 export interface OperationSpec<

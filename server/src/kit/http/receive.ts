@@ -32,7 +32,15 @@ export async function receiveBody(exchange: Exchange, body: IncomingMessage): Pr
     exchange.reply.raw.writeContinue();
     continued.add(body);
   }
-  return readToEnd(body, limitBytes);
+  const received = await readToEnd(body, limitBytes);
+  if (exchange.countBytes !== undefined && declaredLength(body) === 0) await countUndeclared(exchange, received);
+  return received;
+}
+
+/** A body without a declared length is counted once it is known, before it is parsed. */
+async function countUndeclared({ countBytes }: Exchange, received: Buffer): Promise<void> {
+  const refusal = await countBytes?.(received.length);
+  if (refusal !== undefined) throw refusal;
 }
 
 /** By events, which are cheaper than an asynchronous iterator: small writes are where it shows (`bench -- entities`). */
@@ -99,7 +107,8 @@ export async function discardBody(body: IncomingMessage): Promise<boolean> {
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
-const declaredLength = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0);
+/** The length of the body by its header; 0 if the body has none, or is sent in chunks. */
+export const declaredLength = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0);
 
 function requireLength({ request }: Exchange, limitBytes: number): void {
   if (declaredLength(request.raw) > limitBytes) throw tooLarge(limitBytes);

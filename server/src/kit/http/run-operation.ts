@@ -80,9 +80,11 @@ async function replay(
 
 function toCall(exchange: Exchange, access: unknown, { query, body }: Input, db: AnyDb) {
   exchange.handlerStarted = true;
-  const { params, request, now } = exchange;
-  return { db, access, params, query, body, headers: request.headers, now };
+  const { params, request, now, countBytes = withoutBudget } = exchange;
+  return { db, access, params, query, body, headers: request.headers, now, countBytes };
 }
+
+const withoutBudget = () => Promise.resolve(undefined);
 
 async function handle(exchange: Exchange, access: unknown, input: Input, db: AnyDb): Promise<Answer<unknown>> {
   const result = await exchange.operation.handle(toCall(exchange, access, input, db));

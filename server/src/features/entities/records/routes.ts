@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { appData, appDataWith } from '../../../core/auth/app-data-guard.ts';
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
-import { type Limit, perMinute } from '../../../core/auth/limits.ts';
+import { bulkBytes, type Limit, perMinute } from '../../../core/auth/limits.ts';
 import { appAs, type Guard, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import type { EventWriter } from '../../../events.ts';
@@ -148,6 +148,7 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     idempotency: 'optional',
     body: NewRecords,
     bodyLimitBytes: maxBulkBytes,
+    bytes: bulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
     refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
@@ -181,6 +182,7 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     work: 'slow',
     body: RecordChanges,
     bodyLimitBytes: maxBulkBytes,
+    bytes: bulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
     refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
@@ -199,6 +201,7 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     idempotency: 'optional',
     body: UpsertBody,
     bodyLimitBytes: maxBulkBytes,
+    bytes: bulkBytes,
     audits,
     answers: { 200: RecordsUpserted },
     refusals: [
@@ -237,6 +240,7 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     access: entityGuard(appData(), findEntity),
     limit: perCallerAndApp(10),
     work: 'slow',
+    bytes: bulkBytes,
     body: DeleteRecordsBody,
     audits,
     answers: { 200: RecordsDeleted },

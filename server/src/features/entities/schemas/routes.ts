@@ -1,7 +1,7 @@
 // Owns the HTTP contract of entity schemas.
 import { z } from 'zod';
 import { readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
-import { perMinute } from '../../../core/auth/limits.ts';
+import { bulkBytes, perMinute } from '../../../core/auth/limits.ts';
 import { appAs, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
 import { parse } from '../../../kit/http/faults.ts';
@@ -55,6 +55,7 @@ export const schemaRoutes = ({ trashAllRecords }: { trashAllRecords: TrashAllRec
     work: 'slow',
     body: SchemaSync,
     bodyLimitBytes: 10 * 1024 * 1024,
+    bytes: bulkBytes,
     audits: ['entity_schema.created', 'entity_schema.updated', 'entity_schema.deleted'],
     answers: { 200: SchemasSynced },
     refusals: [{ status: 409, code: 'schema_in_use' }, limitReached],
