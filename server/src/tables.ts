@@ -449,6 +449,11 @@ export interface Tables {
     id: string | null;
     app_id: string | null;
   };
+  sign_in_addresses: {
+    user_id: string;
+    address_hash: Buffer;
+    used_at: Date;
+  };
   users: {
     id: string;
     email: string;

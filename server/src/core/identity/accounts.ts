@@ -4,8 +4,9 @@ import { sql } from 'kysely';
 import { takeAdvisoryLock } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { Caller, SelfAccess, WorkspaceAccess } from '../auth/proofs.ts';
+import type { Caller, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
 import type { CredentialKind, Pepper } from '../auth/tokens.ts';
+import { rememberAddress } from './sign-in-addresses.ts';
 import { insertCredential, type TokenKeys } from './users.ts';
 
 const sessionDays = 30;
@@ -25,8 +26,14 @@ export function getCallingUser({ caller: { user_id, email } }: SelfAccess): { id
   return { id: user_id, email };
 }
 
-/** Creates a browser session. Returns the value of its cookie, which is not stored. */
-export async function createSession(db: Db, keys: TokenKeys, user_id: string, now: Date): Promise<string> {
+/** Creates a browser session at this address. Returns the value of its cookie, which is not stored. */
+export async function createSession(
+  db: Db,
+  keys: TokenKeys,
+  user_id: string,
+  { ip }: Pick<Visitor, 'ip'>,
+  now: Date,
+): Promise<string> {
   const expires_at = new Date(now.getTime() + sessionDays * 24 * 60 * 60 * 1000);
   const { id, token } = await insertCredential(
     db,
@@ -35,6 +42,7 @@ export async function createSession(db: Db, keys: TokenKeys, user_id: string, no
     now,
   );
   await db.updateTable('credentials').set({ last_used_at: now }).where('id', '=', id).execute();
+  await rememberAddress(db, user_id, ip, keys.peppers, now);
   return token;
 }
 

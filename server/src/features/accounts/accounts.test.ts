@@ -11,6 +11,7 @@ afterAll(() => mail.close());
 const world = await startWorld({ environment: { SMTP_URL: mail.smtpUrl, TRUSTED_PROXIES: '127.0.0.1' } });
 await world.startWorker();
 const password = 'a long enough password';
+const dayMs = 24 * 60 * 60 * 1000;
 
 let address = 0;
 const fresh = () => ({ 'x-forwarded-for': `198.51.${Math.floor(++address / 250)}.${address % 250}` });
@@ -117,6 +118,66 @@ describe('signIn', () => {
     expect(Number(tooSoon.headers['retry-after'])).toBeLessThanOrEqual(5);
   });
 
+  it('lets a person in where somebody has signed in before, however often strangers try elsewhere', async () => {
+    await addPerson('calm@example.com');
+    await addPerson('colleague@example.com');
+    const office = { 'x-forwarded-for': '192.0.2.80' };
+    expect((await signIn('colleague@example.com', password, office)).status).toBe(200);
+    // Strangers from many addresses never leave the five seconds between two tries unused.
+    const strangers = await Promise.all(Array.from({ length: 8 }, () => signIn('calm@example.com', 'a guess')));
+    expect(strangers.map(({ status }) => status).sort()).toEqual([401, ...Array(7).fill(429)]);
+    expect((await signIn('calm@example.com', password, office)).status).toBe(200);
+  });
+
+  /** As if somebody elsewhere had just tried; for longer than the usual five seconds, because a test may be slow. */
+  const strangersTry = (email: string) => world.app.counters.add(`sign-in-try:${email}`, 60);
+
+  it('limits guesses at a known address as anywhere, and treats accounts that do not exist alike', async () => {
+    await addPerson('known@example.com');
+    await addPerson('target@example.com');
+    const office = { 'x-forwarded-for': '192.0.2.81' };
+    await signIn('known@example.com', password, office);
+    for (const email of ['target@example.com', 'ghost@example.com']) {
+      await strangersTry(email);
+      const guesses = await Promise.all([1, 2, 3].map(() => signIn(email, 'a guess', office)));
+      expect(guesses.map(({ status }) => status).sort()).toEqual([401, 429, 429]);
+      await world.app.counters.add(`sign-in:${email}:192.0.2.81`, 900, 4);
+      expect(await signIn(email, password, office)).toMatchObject({ status: 429, body: { limit: 5 } });
+    }
+  });
+
+  it('knows the ten latest addresses of a person for 90 days, and IPv6 addresses by their /64', async () => {
+    const person = await addPerson('travels@example.com');
+    let guest = 0;
+    /** Whether a try at this address counts by itself although strangers try at the same time. */
+    const isKnown = async (ip: string) => {
+      const email = `nobody${guest++}@example.com`;
+      await strangersTry(email);
+      return (await signIn(email, password, { 'x-forwarded-for': ip })).status === 401;
+    };
+    const signInAt = async (ip: string) => {
+      await world.resetRateLimits();
+      expect((await signIn(person.email, password, { 'x-forwarded-for': ip })).status).toBe(200);
+    };
+    await signInAt('2001:db8:1:2::3');
+    expect(await isKnown('2001:db8:1:2:ffff::1')).toBe(true);
+    expect(await isKnown('2001:db8:1:3::3')).toBe(false);
+    world.clock.aheadMs = 91 * dayMs;
+    expect(await isKnown('2001:db8:1:2::3')).toBe(false);
+    const job = world.app.background.jobs.find(({ name }) => name === 'remove old sign-in addresses');
+    await job?.run(world.app.database.db, world.clock.now());
+    world.clock.aheadMs = 0;
+    const kept = () => world.db.selectFrom('sign_in_addresses').where('user_id', '=', person.id).selectAll().execute();
+    expect(await kept()).toEqual([]);
+    for (let i = 1; i <= 11; i += 1) await signInAt(`192.0.2.${100 + i}`);
+    expect(await kept()).toHaveLength(10);
+    expect([await isKnown('192.0.2.101'), await isKnown('192.0.2.102'), await isKnown('192.0.2.111')]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
   it('takes as long for an unknown e-mail address: lower quartiles of 24 attempts each differ by less than 40 %', async () => {
     const people = await Promise.all(Array.from({ length: 24 }, (_, i) => addPerson(`timed${i}@example.com`)));
     const timed = async (email: string) => {
@@ -141,7 +202,8 @@ describe('sessions', () => {
     const session = async () => {
       const { createSession } = await import('../../core/identity/accounts.ts');
       const tokenKeys = { peppers: world.config.TOKEN_PEPPERS, cellCode: world.config.CELL_CODE };
-      return { cookie: `plinth_session=${await createSession(world.db, tokenKeys, person.id, world.clock.now())}` };
+      const token = await createSession(world.db, tokenKeys, person.id, { ip: '192.0.2.1' }, world.clock.now());
+      return { cookie: `plinth_session=${token}` };
     };
     const me = (headers: { cookie: string }) => world.call('GET', '/api/auth/me', { headers });
     const one = await session();
@@ -151,7 +213,6 @@ describe('sessions', () => {
     expect(String(out.headers['set-cookie'])).toContain('Max-Age=0');
     expect(await me(one)).toMatchObject({ status: 401, body: { code: 'credentials_invalid' } });
 
-    const dayMs = 24 * 60 * 60 * 1000;
     const two = await session();
     world.clock.aheadMs = 6 * dayMs;
     expect((await me(two)).status).toBe(200);

@@ -1,4 +1,5 @@
 // Entry point of accounts: users, their sessions and passwords, personal tokens and keys, workspace keys.
+import { removeOldAddresses } from '../../core/identity/sign-in-addresses.ts';
 import { removeExpiredCredentials } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { resetMailQueue } from './background.ts';
@@ -10,6 +11,7 @@ export const accounts = (deps: AccountDeps) => ({
   queues: [resetMailQueue(deps)],
   jobs: [
     { name: 'remove expired credentials', everyMs: 10 * 60 * 1000, run: removeExpiredCredentials },
+    { name: 'remove old sign-in addresses', everyMs: 60 * 60 * 1000, run: removeOldAddresses },
     { name: 'remove old reset mails', everyMs: 10 * 60 * 1000, run: removeOldResetMails },
   ] satisfies Job[],
 });

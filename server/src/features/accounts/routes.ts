@@ -76,7 +76,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     path: '/api/auth/sign-in',
     summary: 'Sign in with e-mail address and password; starts a browser session',
     description:
-      'Returns 429 after five failures for the same e-mail and IP address within 15 minutes, and to a second attempt for the same e-mail address within 5 seconds.',
+      'Returns 429 after five failures for the same e-mail and IP address within 15 minutes, and to a second attempt for the same e-mail address within 5 seconds; at an IP address where somebody has signed in before, only attempts from there count.',
     credentials: open,
     access: anyone,
     limit: perMinute(60, 'address'),

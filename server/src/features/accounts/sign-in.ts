@@ -23,9 +23,11 @@ import {
   savePassword,
 } from '../../core/identity/passwords.ts';
 import { presentUser } from '../../core/identity/shapes.ts';
+import { isKnownAddress } from '../../core/identity/sign-in-addresses.ts';
 import { insertUser, insertWorkspace, type TokenKeys } from '../../core/identity/users.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
+import { nameClient } from '../../kit/http/client-address.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { SetupInput } from './contract.ts';
@@ -75,7 +77,7 @@ export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: S
     const workspace = { id: workspace_id, name: input.workspace_name, role: 'owner' as const, plan: deps.defaultPlan };
     return answerWithSession(
       { user: presentUser(user), workspace },
-      await createSession(db, deps.tokenKeys, user_id, now),
+      await createSession(db, deps.tokenKeys, user_id, visitor, now),
       deps,
     );
   });
@@ -101,8 +103,10 @@ export async function signIn(
   now: Date,
 ) {
   const email = input.email.trim().toLowerCase();
-  const failures = `sign-in:${email.slice(0, 254)}:${visitor.ip}`;
-  await refuseRepeatedTries(deps.counters, email, failures);
+  const place = `${email.slice(0, 254)}:${nameClient(visitor.ip)}`;
+  const failures = `sign-in:${place}`;
+  const isKnown = await isKnownAddress(db, visitor.ip, deps.tokenKeys.peppers, now);
+  await refuseRepeatedTries(deps.counters, failures, `sign-in-try:${isKnown ? place : email.slice(0, 254)}`);
   const stored = await findPassword(db, email);
   if (!(await isMatchingPassword(input.password, stored?.hash)) || stored === undefined) {
     await deps.counters.add(failures, failureWindowSeconds);
@@ -119,7 +123,7 @@ export async function signIn(
     // If the password changed while it was being checked, the caller sent the old one.
     if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw wrongEmailOrPassword();
     const user = await getUser(db, stored.user_id);
-    const token = await createSession(db, deps.tokenKeys, user.id, now);
+    const token = await createSession(db, deps.tokenKeys, user.id, visitor, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
@@ -128,14 +132,15 @@ export async function signIn(
 }
 
 /**
- * Refuses after five failures from one IP address within 15 minutes. Attempts from many addresses are slowed down instead:
- * one per five seconds for each account, so that an attacker can't lock the owner out.
+ * Refuses after five failures for one account from one IP address within 15 minutes. Guesses from many addresses are slowed
+ * down: one try per five seconds for each account (`tries`). An address at which somebody has signed in before has its own
+ * count, so that strangers elsewhere can't use it up.
  */
-async function refuseRepeatedTries(counters: Counters, email: string, failures: string): Promise<void> {
+async function refuseRepeatedTries(counters: Counters, failures: string, tries: string): Promise<void> {
   const failed = await counters.add(failures, failureWindowSeconds, 0);
   if (failed.count >= maxFailures) throw tooManyTries(maxFailures, failureWindowSeconds, failed.resetMs);
-  const tries = await counters.add(`sign-in-try:${email.slice(0, 254)}`, secondsBetweenTries);
-  if (tries.count > 1) throw tooManyTries(1, secondsBetweenTries, tries.resetMs);
+  const tried = await counters.add(tries, secondsBetweenTries);
+  if (tried.count > 1) throw tooManyTries(1, secondsBetweenTries, tried.resetMs);
 }
 
 export async function signOut(db: Db, access: SelfAccess, now: Date) {

@@ -2,6 +2,7 @@
 // proxies are exempt: many clients connect through one.
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { nameClient } from './client-address.ts';
 
 export interface ConnectionLimit {
   readonly maxConnectionsPerAddress: number;
@@ -20,7 +21,7 @@ export function limitConnections(server: Server, options: ConnectionLimit): void
     if (socket.remoteAddress === undefined) return;
     const address = ipaddr.process(socket.remoteAddress); // ::ffff:192.0.2.1 is 192.0.2.1
     if (proxies.check(address.toString(), address.kind())) return;
-    const client = toClient(address);
+    const client = nameClient(socket.remoteAddress);
     const open = openByClient.get(client) ?? 0;
     if (open >= options.maxConnectionsPerAddress) {
       socket.destroy();
@@ -36,15 +37,6 @@ export function limitConnections(server: Server, options: ConnectionLimit): void
     });
   });
 }
-
-/** One IPv6 client usually has a whole /64. */
-const toClient = (address: ipaddr.IPv4 | ipaddr.IPv6): string =>
-  address instanceof ipaddr.IPv6
-    ? `${address.parts
-        .slice(0, 4)
-        .map((part) => part.toString(16))
-        .join(':')}::/64`
-    : address.toString();
 
 /** Names that the setting of trusted proxies may have in place of ranges. */
 const namedRanges: Readonly<Record<string, readonly string[]>> = {

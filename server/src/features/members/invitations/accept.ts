@@ -67,7 +67,7 @@ export async function acceptByLink(
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
     const body = await getAcceptedBody(db, current);
     if (!isNew) return body;
-    const session = await createSession(db, deps.tokenKeys, user_id, now);
+    const session = await createSession(db, deps.tokenKeys, user_id, access, now);
     return withNotes(body, { headers: sessionCookie(session, deps.secureCookie) });
   });
 }
