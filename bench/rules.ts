@@ -45,6 +45,7 @@ export const rules: Bench = async ({ quick, progress }) => {
     figures: {
       rule_cases: ruleTotals.cases,
       query_cases: queryTotals.cases,
+      constant_rule_cases: ruleTotals.expected,
       disagreements: differing.length,
       share_met: rounded(shares[0] ?? 0, 3),
       share_refused: rounded(shares[1] ?? 0, 3),
@@ -55,6 +56,10 @@ export const rules: Bench = async ({ quick, progress }) => {
     judged: [
       { bar: `at least ${bar.cases} cases`, met: ruleTotals.cases + queryTotals.cases >= bar.cases },
       { bar: 'no disagreement', met: differing.length === 0 },
+      {
+        bar: 'true, false and missing rules: at least 0.01 of the rules, each with the right verdict',
+        met: ruleTotals.expected / ruleTotals.cases >= 0.01,
+      },
       { bar: `met, refused and unknown: each at least ${leastShare}`, met: Math.min(...shares) >= leastShare },
       { bar: `within ${bar.seconds} s`, met: seconds <= bar.seconds },
     ],
@@ -64,14 +69,16 @@ export const rules: Bench = async ({ quick, progress }) => {
 
 interface Sum {
   cases: number;
+  expected: number;
   verdicts: { true: number; false: number; unknown: number };
   disagreements: string[];
 }
 
-const none = (): Sum => ({ cases: 0, verdicts: { true: 0, false: 0, unknown: 0 }, disagreements: [] });
+const none = (): Sum => ({ cases: 0, expected: 0, verdicts: { true: 0, false: 0, unknown: 0 }, disagreements: [] });
 
-function add(sum: Sum, { cases, verdicts, disagreements }: Agreement): void {
+function add(sum: Sum, { cases, expected, verdicts, disagreements }: Agreement): void {
   sum.cases += cases;
+  sum.expected += expected;
   for (const verdict of ['true', 'false', 'unknown'] as const) sum.verdicts[verdict] += verdicts[verdict];
   sum.disagreements.push(...disagreements);
 }
@@ -80,6 +87,7 @@ const disagreements = (...sums: Sum[]): string[] => sums.flatMap((sum) => sum.di
 
 const ann: Principal = {
   kind: 'signed_in',
+  isManager: false,
   id: '01890000-0000-7000-8000-000000000001',
   email: 'ann@example.com',
   full_name: 'Ann',
@@ -98,8 +106,8 @@ const record: DataRecord = {
 };
 
 const measured: readonly (readonly [string, unknown])[] = [
-  ['owner', { created_by: '{{user.email}}' }],
-  ['owner_or_admin', { $or: [{ user_condition: { role: 'admin' } }, { created_by: '{{user.email}}' }] }],
+  ['owner', { created_by_id: '{{user.id}}' }],
+  ['owner_or_admin', { $or: [{ user_condition: { role: 'admin' } }, { created_by_id: '{{user.id}}' }] }],
   ['team_and_state', { 'data.team': '{{user.data.team}}', 'data.state': { $in: ['draft', 'open'] } }],
   ['ordered', { 'data.level': { $lte: '{{user.data.level}}' }, created_date: { $gte: '2026-01-01' } }],
   ['element', { 'data.tags': { $all: ['a', 'c'] }, 'data.lines': { $elemMatch: { sku: 'y' } } }],

@@ -76,4 +76,7 @@ const kind = (
   role: CallerKind['role'],
   callers: readonly Caller[],
   more: Partial<CallerKind> = {},
-): CallerKind => ({ name, own, role, callers, stamp: marker(), entities: ['Task', 'Note'], weight: 2, ...more });
+): CallerKind => {
+  const entities = role === 'runtime' ? ['Task', 'Note'] : ['Task', 'Note', 'Bare'];
+  return { name, own, role, callers, stamp: marker(), entities, weight: 2, ...more };
+};

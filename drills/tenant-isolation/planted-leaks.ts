@@ -2,12 +2,15 @@
 import { sql } from 'kysely';
 import type { ReceivedRequest } from '../../sandbox/src/webhook-endpoint.ts';
 import type { CallerKind } from './caller-kinds.ts';
+import { call } from './client.ts';
 import type { Environment } from './environment.ts';
 import { wrongDeliveries } from './inspect.ts';
 import { differences, findLeak, foreignStamps, hasMatches, hiddenDataFor } from './oracle.ts';
 import type { Journal } from './owner.ts';
 import { pick } from './requests.ts';
 import { readState } from './tenant.ts';
+
+const openedBare = { name: 'Bare', properties: { key: {}, secret: {} }, rls: { read: true } };
 
 /** Returns, for each kind of leak, whether it was noticed. */
 export async function checkPlantedLeaks(
@@ -30,6 +33,10 @@ export async function checkPlantedLeaks(
   const list = { method: 'GET', path: `/api/apps/${tenants.a.app_id}/entities/Task`, ...pick(editor.callers) };
   const refused = await send(list);
   await sql`update apps set visibility = 'workspace' where id = ${tenants.a.app_id}`.execute(db);
+  const refusedUser = kinds.find((kind) => kind.name === 'app user of a whom the rules refuse') as CallerKind;
+  const bare = { method: 'GET', path: `/api/apps/${tenants.a.app_id}/entities/Bare`, ...pick(refusedUser.callers) };
+  const withoutRule = await send(bare);
+  await call(send, tenants.a.token, 'PUT', `/api/apps/${tenants.a.app_id}/entity-schemas/Bare`, openedBare);
   const event = JSON.stringify({ type: 'entity.updated', entity_id: 'x', data: { secret: marker } });
   const extra = { path: '/a', headers: {}, body: event, at: 0, from: 0 };
   const strange = { ...extra, path: '/b' };
@@ -43,6 +50,7 @@ export async function checkPlantedLeaks(
     nothing: !sees({ body: JSON.stringify({ secret: tenants.b.marker }) }),
     filter: hasMatches('{"count":1}') && !hasMatches('{"count":0}'),
     opened_app: findLeak(guest, refused) === undefined && findLeak(guest, await send(list)) !== undefined,
+    opened_entity: findLeak(guest, withoutRule) === undefined && findLeak(guest, await send(bare)) !== undefined,
     changed_record: changed.join() === `Kept ${first} n`,
     stranger_in_c: foreignStamps('c', kinds).test(stranger.stamp),
     extra_delivery: wrongWith([extra]) > wrongWith([]),

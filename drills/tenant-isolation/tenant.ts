@@ -36,13 +36,17 @@ export interface Tenant {
   readonly idempotencyKeys: string[];
 }
 
-export const entityNames = ['Task', 'Note', 'Kept'] as const;
+export const entityNames = ['Task', 'Note', 'Bare', 'Kept'] as const;
 
 const admins = { user_condition: { role: 'admin' } };
-const ownersOnly = { $or: [{ created_by: '{{user.email}}' }, admins] };
+const ownersOnly = { $or: [{ created_by_id: '{{user.id}}' }, admins] };
 const ownersOnlyRules = { read: ownersOnly, create: admins, update: ownersOnly, delete: ownersOnly };
+const signedIn = { user_condition: { id: '{{user.id}}' } };
 
-/** The victim's rules allow only its managers. In the other apps one entity is open, one has no rules, one is closed. */
+/**
+ * The victim's rules allow only its managers. In the other apps one entity is open to everyone who is signed in, one to all,
+ * one to its managers. `Bare` has no rules in any app, which must have the same effect as rules that allow only managers.
+ */
 const schemasOf = ({ letter, marker }: Pick<Tenant, 'letter' | 'marker'>) =>
   entityNames.map((name) => ({
     name,
@@ -54,12 +58,13 @@ const schemasOf = ({ letter, marker }: Pick<Tenant, 'letter' | 'marker'>) =>
       n: { type: 'integer' },
     },
     unique: [['key']],
-    ...(letter === 'a' || name === 'Kept'
-      ? { rls: ownersOnlyRules }
-      : name === 'Note'
-        ? { rls: { read: true, write: true } }
-        : {}),
+    ...(name !== 'Bare' && { rls: rulesOf(letter, name) }),
   }));
+
+function rulesOf(letter: TenantLetter, name: string): object {
+  if (letter === 'a' || name === 'Kept') return ownersOnlyRules;
+  return name === 'Note' ? { read: true, write: true } : { read: signedIn, write: signedIn };
+}
 
 export const secretOf = ({ marker }: Tenant, entity: string, n: number): string => `${marker}-${entity}-${n}`;
 
@@ -171,7 +176,7 @@ export async function readState(send: Send, tenant: Tenant): Promise<State> {
   state.app = await read(app);
   state['apps in its folder'] = (await read(`/api/apps?folder_id=${folder_id}`)).items;
   state.shares = await read(`${app}/shares`);
-  for (const name of ['Task', 'Note']) state[name] = await records(name);
+  for (const name of ['Task', 'Note', 'Bare']) state[name] = await records(name);
   for (const name of entityNames) state[`${name} count`] = (await read(`${app}/entities/${name}/count`)).count;
   return state;
 }

@@ -83,9 +83,10 @@ export const randomRecord = (random: Random): DataRecord => ({
 const attributes = ['team', 'level', 'teams', 'home', 'constructor'];
 
 export function randomPrincipal(random: Random): Principal {
-  if (random.chance(0.04)) return { kind: 'anonymous' };
+  if (random.chance(0.04)) return { kind: 'anonymous', isManager: random.chance(0.5) };
   return {
     kind: 'signed_in',
+    isManager: random.chance(0.5),
     id: random.one(['u-1', 'u-2']),
     email: random.one(people),
     full_name: random.one(['a', 'red']),

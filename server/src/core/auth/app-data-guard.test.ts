@@ -35,6 +35,17 @@ const probes: Route[] = [
     handle: ({ access }) => presentAccess(access),
   }),
   route({
+    name: 'lookAroundWithKey',
+    method: 'GET',
+    path: '/api/apps/{app_id}/around/key',
+    summary: "Returns a workspace key's access",
+    credentials: { ...readCredentials, workspaceKey: 'apps:read' },
+    access: appData(),
+    limit: perMinute(200, 'caller+app'),
+    answers: { 200: z.unknown() },
+    handle: ({ access }) => presentAccess(access),
+  }),
+  route({
     name: 'leaveTrace',
     method: 'POST',
     path: '/api/apps/{app_id}/around',
@@ -91,6 +102,7 @@ describe('the principal', () => {
     expect((await callRead(app, { as: token })).body).toEqual({
       principal: {
         kind: 'signed_in',
+        isManager: false,
         id: user.id,
         email: 'ann@customers.example',
         full_name: 'Ann',
@@ -131,6 +143,7 @@ describe('the principal', () => {
     expect(alike.id).not.toBe(owner.id);
     expect(got.body.principal).toEqual({
       kind: 'signed_in',
+      isManager: true,
       id: owner.id,
       email: owner.email,
       full_name: 'Olive Owner',
@@ -140,10 +153,23 @@ describe('the principal', () => {
     expect((await callRead(other, { as: await world.token(owner, workspace) })).body.principal.data).toEqual({});
   });
 
+  it('is anonymous for a workspace key, which acts for no person but manages the app', async () => {
+    const about = { user_id: null, workspace_id: workspace, permission: 'full_access', scopes: ['apps:read'] } as const;
+    const key = await world.credential({ kind: 'workspace_key', ...about });
+    const got = await world.call('GET', `/api/apps/${app.id}/around/key`, { as: key.token });
+    expect(got).toMatchObject({ status: 200, body: { principal: { kind: 'anonymous', isManager: true } } });
+  });
+
   it('is anonymous without credentials, if the app is open without login', async () => {
     expect(await callRead(openApp)).toMatchObject({
       status: 200,
-      body: { principal: { kind: 'anonymous' }, app_role: null, app_id: openApp.id, kind: 'anonymous', plan: 'free' },
+      body: {
+        principal: { kind: 'anonymous', isManager: false },
+        app_role: null,
+        app_id: openApp.id,
+        kind: 'anonymous',
+        plan: 'free',
+      },
     });
   });
 });

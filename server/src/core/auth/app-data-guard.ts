@@ -65,12 +65,13 @@ function decideMember(lookup: AppDataLookup, exchange: Exchange): DataAccess {
   return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role, principal });
 }
 
-/** A workspace key acts for no person, so rules see it as anonymous. */
+/** A workspace key acts for no person, so no condition is met by it; but it manages the app, as members do. */
 function toMemberPrincipal(lookup: AppDataLookup, app_role: AppRole | null): Principal {
   const { user_id, email, full_name, app_user } = lookup;
-  if (user_id === null || app_role === null) return { kind: 'anonymous' };
+  if (user_id === null || app_role === null) return { kind: 'anonymous', isManager: true };
   return {
     kind: 'signed_in',
+    isManager: true,
     id: user_id,
     email: email ?? '',
     full_name: full_name ?? '',
@@ -86,7 +87,7 @@ function decideAppUser(lookup: AppDataLookup, exchange: Exchange): DataAccess {
   if (!app || !workspace_id || !plan || app_user_id === null || app_user === null) throw notFound('app_not_found');
   const { email, full_name, role, data } = app_user;
   const caller = { ...toAnyCaller(lookup, exchange), email };
-  const principal: Principal = { kind: 'signed_in', id: app_user_id, email, full_name, role, data };
+  const principal: Principal = { kind: 'signed_in', isManager: false, id: app_user_id, email, full_name, role, data };
   return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal });
 }
 
@@ -95,5 +96,6 @@ function decideAnonymous(lookup: AnonymousLookup, exchange: Exchange): DataAcces
   if (app === undefined) throw notFound('app_not_found');
   const { workspace_id, plan } = lookup;
   const caller = toAnyCaller(lookup, exchange);
-  return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal: { kind: 'anonymous' } });
+  const principal: Principal = { kind: 'anonymous', isManager: false };
+  return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal });
 }

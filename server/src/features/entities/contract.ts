@@ -16,15 +16,20 @@ import {
   strictBody,
   timestamp,
 } from '../../kit/http/shapes.ts';
+import { rowOperations } from './rules/grammar.ts';
 import { entityName } from './schemas/document.ts';
 
 const document = z.record(z.string(), z.unknown());
 
 export const EntityName = pattern(entityName, 64);
 
+/** What app users and anonymous callers can't do because the schema has no rule for it. */
+const closedOperations = z.array(z.enum(rowOperations));
+
 export const Schema = answer('EntitySchema', {
   name: z.string(),
   schema: document,
+  closed_operations: closedOperations,
   revision: count,
   record_count: count,
   updated_date: timestamp,
@@ -40,6 +45,7 @@ export const PutSchemaQuery = query({
 export const SchemaSaved = answer('EntitySchemaSaved', {
   name: z.string(),
   schema: document,
+  closed_operations: closedOperations,
   revision: count,
   created: z.boolean(),
   impact: answer('SchemaImpact', {

@@ -47,7 +47,7 @@ await send('PUT', `/api/apps/${app.id}/entity-schemas/Task`, {
   name: 'Task',
   properties: { zeta: {}, code: {}, cost: { type: 'number' } },
   unique: [['code']],
-  rls: { read: { created_by_id: '{{user.id}}' } },
+  rls: { read: { created_by_id: '{{user.id}}' }, write: true },
 });
 const task = await send('POST', `/api/apps/${app.id}/entities/Task`, { zeta: 'ü', code: 'A', cost: 0.1 });
 const asUser = { as: runtime.token, body: { code: 'B' } };

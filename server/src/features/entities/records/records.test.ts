@@ -43,21 +43,70 @@ await define('Task', {
 });
 
 describe('access without a rule', () => {
-  it('is open to signed-in callers and closed to anonymous ones', async () => {
+  it('is refused to app users and anonymous callers, exactly as by rules that are false', async () => {
+    const rules = { create: false, read: false, update: false, delete: false };
     await define('Plain', { properties: { a: {} } });
-    const { id } = (await call('POST', 'Plain', { a: '1' }, ann)).body;
-    expect((await call('GET', `Plain/${id}`, undefined, ann)).body).toMatchObject({ a: '1', created_by: user.email });
-    expect(await call('POST', 'Plain', { a: '2' }, null)).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
-    expect(await call('GET', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
-    expect((await call('GET', 'Plain', undefined, null)).body).toEqual({
-      items: [],
-      next_cursor: null,
-      has_more: false,
-    });
-    expect((await call('GET', 'Plain/count', undefined, null)).body).toEqual({ count: 0 });
-    expect(await call('PUT', `Plain/${id}`, { a: '2' }, null)).toMatchObject({ status: 404 });
-    expect(await call('DELETE', `Plain/${id}`, undefined, null)).toMatchObject({ status: 404 });
-    expect(await call('DELETE', 'Plain', { all: true }, null)).toMatchObject({ status: 403 });
+    await define('Shut', { properties: { a: {} }, rls: rules });
+    const denied = { status: 403, code: 'rule_denied' };
+    const answers = async (entity: string, id: string, as: string | null) => {
+      const sent = [
+        await call('POST', entity, { a: '2' }, as),
+        await call('POST', `${entity}/bulk`, [{ a: '2' }], as),
+        await call('POST', `${entity}/upsert`, { records: [{ a: '1' }], key: ['a'] }, as),
+        await call('DELETE', entity, { all: true }, as),
+        await call('GET', `${entity}/${id}`, undefined, as),
+        await call('PUT', `${entity}/${id}`, { a: '2' }, as),
+        await call('PUT', `${entity}/bulk`, [{ id, a: '2' }], as),
+        await call('DELETE', `${entity}/${id}`, undefined, as),
+        await call('GET', entity, undefined, as),
+        await call('GET', `${entity}/count`, undefined, as),
+      ];
+      return sent.map(({ status, body: { code, items, count } }) => ({ status, code, items, count }));
+    };
+    const { id } = (await call('POST', 'Plain', { a: '1' })).body;
+    for (const as of [ann, null]) {
+      const missing = await answers('Plain', id, as);
+      expect(missing).toEqual(await answers('Shut', newId(), as));
+      expect(missing.slice(0, 4)).toMatchObject([denied, denied, denied, denied]);
+      expect(missing.slice(8)).toMatchObject([{ items: [] }, { count: 0 }]);
+    }
+    expect((await call('GET', 'Plain')).body.items).toMatchObject([{ id, a: '1' }]);
+  });
+
+  it('stays open to members of the workspace and to people whom the app is shared with', async () => {
+    await define('Managed', { properties: { a: {} } });
+    const guest = await world.member(workspace, 'guest', 'guest@example.com');
+    const share = { app_id: app.id, workspace_id: workspace, user_id: guest.id, role: 'viewer' } as const;
+    await world.db
+      .insertInto('app_shares')
+      .values({ ...share, created_date: new Date() })
+      .execute();
+    const viewer = await world.member(workspace, 'viewer', 'viewer@example.com');
+    for (const person of [viewer, guest]) {
+      const as = await world.token(person, workspace);
+      const { id } = (await call('POST', 'Managed', { a: '1' }, as)).body;
+      expect(await call('PUT', `Managed/${id}`, { a: '2' }, as)).toMatchObject({ status: 200 });
+      expect((await call('GET', 'Managed', undefined, as)).body.items).toMatchObject([{ id, a: '2' }]);
+      expect(await call('DELETE', `Managed/${id}`, undefined, as)).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('is refused only for the operations that have no rule', async () => {
+    await define('Half', { properties: { a: {} }, rls: { read: null, write: { created_by_id: '{{user.id}}' } } });
+    const { id } = (await call('POST', 'Half', { a: '1' }, ann)).body;
+    expect(await call('PUT', `Half/${id}`, { a: '2' }, ann)).toMatchObject({ status: 200 });
+    expect(await call('GET', `Half/${id}`, undefined, ann)).toMatchObject({ status: 404 });
+  });
+
+  it('is open to everyone who is signed in at User, declared or not', async () => {
+    for (const schema of [undefined, { properties: { email: {} } }]) {
+      if (schema !== undefined) await define('User', schema);
+      const { id } = (await call('POST', 'User', { email: 'a@example.com' }, ann)).body;
+      expect((await call('GET', `User/${id}`, undefined, ann)).body).toMatchObject({ email: 'a@example.com' });
+      expect(await call('PUT', `User/${id}`, { email: 'b@example.com' }, ann)).toMatchObject({ status: 200 });
+      expect(await call('DELETE', `User/${id}`, undefined, ann)).toMatchObject({ status: 200 });
+      expect(await call('POST', 'User', { email: 'x' }, null)).toMatchObject({ status: 403 });
+    }
   });
 
   it('is open to everyone for exactly the operations whose rule is true', async () => {
@@ -83,7 +132,7 @@ describe("a field's read rule", () => {
   it('applies inside objects, arrays, and arrays of arrays', async () => {
     const line = { type: 'object', properties: { name: {}, cost: { type: 'number', rls: { read: isAdmin } } } };
     const rows = { type: 'array', items: { type: 'array', items: line } };
-    await define('Sheet', { properties: { line, lines: { type: 'array', items: line }, rows } });
+    await define('Sheet', { properties: { line, lines: { type: 'array', items: line }, rows }, rls: { read: true } });
     const [seen, whole] = [{ name: 'a' }, { name: 'a', cost: 5 }];
     const { id } = (await call('POST', 'Sheet', { line: whole, lines: [whole], rows: [[whole], []] })).body;
     expect((await call('GET', `Sheet/${id}`)).body).toMatchObject({ line: whole, lines: [whole], rows: [[whole], []] });

@@ -12,6 +12,7 @@ const listOf = <T>(length: number, item: (at: number) => T): T[] => Array.from({
 
 const ann: Principal = {
   kind: 'signed_in',
+  isManager: false,
   id: 'u-1',
   email: 'ann@example.com',
   full_name: 'Ann',

@@ -4,7 +4,7 @@ import type { Principal } from '../../../core/auth/principal.ts';
 import { Problem } from '../../../kit/problem.ts';
 import { newStepBudget, type StepBudget, StepBudgetExceeded } from './budget.ts';
 import { type Decision, decideRule } from './decide.ts';
-import { evaluate } from './evaluate.ts';
+import { evaluate, evaluateConstant } from './evaluate.ts';
 import type { Rules } from './grammar.ts';
 import type { DataRecord, Rule } from './rule.ts';
 
@@ -42,7 +42,7 @@ export function newRuleChecks(entityName: string, principal: Principal): RuleChe
       return decision;
     },
     allows(rule, operation, record) {
-      if (typeof rule === 'string') return evaluate(rule, principal, record, budget) === true;
+      if (typeof rule === 'string') return evaluateConstant(rule, principal);
       const known = verdicts.get(record)?.get(rule);
       if (known !== undefined) return known;
       const verdict = withinBudget(operation, (budget) => evaluate(rule, principal, record, budget)) === true;

@@ -8,9 +8,19 @@ import { parseQuery } from './query.ts';
 import type { Rule } from './rule.ts';
 import { compileDecision, writeJsonPath } from './sql.ts';
 
-const ann: SignedIn = { kind: 'signed_in', id: 'u-1', email: 'ann@x.y', full_name: 'Ann', role: 'user', data: {} };
+const ann: SignedIn = {
+  kind: 'signed_in',
+  isManager: false,
+  id: 'u-1',
+  email: 'ann@x.y',
+  full_name: 'Ann',
+  role: 'user',
+  data: {},
+};
 const admin: Principal = { ...ann, role: 'admin' };
-const anonymous: Principal = { kind: 'anonymous' };
+const anonymous: Principal = { kind: 'anonymous', isManager: false };
+const member: Principal = { ...ann, isManager: true };
+const workspaceKey: Principal = { kind: 'anonymous', isManager: true };
 
 const properties = { state: { type: 'string' }, team: { type: 'string' }, extra: { type: 'object' } };
 const ownerOrAdmin = { $or: [{ created_by: '{{user.email}}' }, { user_condition: { role: 'admin' } }] };
@@ -67,11 +77,12 @@ describe('decideRule', () => {
   });
 
   it.each([
-    [true, true, true],
-    [false, false, false],
-    [null, true, false],
-  ])('decides %j as %s for a signed-in principal and as %s for an anonymous one', (json, signedIn, nobody) => {
-    expect([decideRule(parse(json), ann), decideRule(parse(json), anonymous)]).toEqual([signedIn, nobody]);
+    [true, [true, true, true, true]],
+    [false, [false, false, false, false]],
+    [null, [true, true, false, false]],
+  ])('decides %j as %j for a member, a workspace key, an app user and a stranger', (json, expected) => {
+    const principals = [member, workspaceKey, ann, anonymous];
+    expect(principals.map((principal) => decideRule(parse(json), principal))).toEqual(expected);
   });
 
   it.each([

@@ -31,7 +31,7 @@
 // "is not true" is safe: all operands are known there.
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { type StepBudget, spendSteps } from './budget.ts';
-import { evaluateUserCondition } from './evaluate.ts';
+import { evaluateConstant, evaluateUserCondition } from './evaluate.ts';
 import { resolveOperand } from './operand.ts';
 import { formatPath } from './properties.ts';
 import type { Comparator, Condition, Path, Rule, Test } from './rule.ts';
@@ -54,9 +54,8 @@ export type Check =
 
 /** Which records the rule allows to this principal. Throws StepBudgetExceeded. */
 export function decideRule(rule: Rule, principal: Principal, budget?: StepBudget): Decision {
-  if (rule === 'everyone') return true;
-  if (rule === 'nobody' || principal.kind === 'anonymous') return false;
-  if (rule === 'missing') return true; // no rule declared: every signed-in principal
+  if (typeof rule === 'string') return evaluateConstant(rule, principal);
+  if (principal.kind === 'anonymous') return false;
   return decideCondition(rule, principal, true, budget);
 }
 

@@ -8,13 +8,16 @@ import type { DataRecord, Verdict } from './rule.ts';
 
 const ann: Principal = {
   kind: 'signed_in',
+  isManager: false,
   id: 'u-1',
   email: 'ann@example.com',
   full_name: 'Ann',
   role: 'editor',
   data: { team: 'red', teams: ['red', 'blue'], level: 3, nothing: null, home: { city: 'Rome' } },
 };
-const anonymous: Principal = { kind: 'anonymous' };
+const anonymous: Principal = { kind: 'anonymous', isManager: false };
+const member: Principal = { ...ann, isManager: true };
+const workspaceKey: Principal = { kind: 'anonymous', isManager: true };
 
 const record = (data: DataRecord['data'] = {}): DataRecord => ({
   id: '01890000-0000-7000-8000-000000000001',
@@ -46,7 +49,7 @@ describe('true and false', () => {
 describe('a condition', () => {
   it.each([{ is_sample: false }, { $nor: [{ is_sample: true }] }, { $nor: [{ id: '{{user.id}}' }] }])(
     '%j is never met by an anonymous caller',
-    (json) => expect(verdict(json, {}, anonymous)).toBe(false),
+    (json) => expect([verdict(json, {}, anonymous), verdict(json, {}, workspaceKey)]).toEqual([false, false]),
   );
   it('may use the automatic columns', () => {
     expect(verdict({ created_by: '{{user.email}}', created_by_id: '{{user.id}}', is_sample: false })).toBe(true);
@@ -56,8 +59,9 @@ describe('a condition', () => {
 });
 
 describe('a missing rule', () => {
-  it.each([[null], [''], [{}]])('%j allows signed-in callers only', (json) => {
-    expect([verdict(json), verdict(json, {}, anonymous)]).toEqual([true, false]);
+  it.each([[null], [''], [{}]])('%j allows members and workspace keys only', (json) => {
+    expect([verdict(json, {}, member), verdict(json, {}, workspaceKey)]).toEqual([true, true]);
+    expect([verdict(json, {}, ann), verdict(json, {}, anonymous)]).toEqual([false, false]);
   });
 });
 

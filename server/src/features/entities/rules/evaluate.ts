@@ -3,15 +3,37 @@
 import type { Principal, SignedIn } from '../../../core/auth/principal.ts';
 import { countSearchSteps, countTextSteps, type StepBudget, spendSteps } from './budget.ts';
 import { readAttribute, resolveOperand } from './operand.ts';
-import type { Comparator, Condition, DataRecord, Path, Rule, Test, UserCondition, Verdict } from './rule.ts';
+import type {
+  Comparator,
+  Condition,
+  ConstantRule,
+  DataRecord,
+  Path,
+  Rule,
+  Test,
+  UserCondition,
+  Verdict,
+} from './rule.ts';
 import { compareCodePoints, equalsOrContains, findValue, includesAll, isObject, isOneOf } from './values.ts';
 
 /** The rule's verdict on a record for a principal. Only true allows. Throws StepBudgetExceeded. */
 export function evaluate(rule: Rule, principal: Principal, record: DataRecord, budget: StepBudget): Verdict {
-  if (rule === 'everyone') return true;
-  if (rule === 'nobody' || principal.kind === 'anonymous') return false;
-  if (rule === 'missing') return true;
+  if (typeof rule === 'string') return evaluateConstant(rule, principal);
+  if (principal.kind === 'anonymous') return false;
   return evaluateCondition(rule, { principal, record, data: record.data, budget });
+}
+
+export function evaluateConstant(rule: ConstantRule, principal: Principal): boolean {
+  switch (rule) {
+    case 'missing':
+      return principal.isManager;
+    case 'everyone':
+      return true;
+    case 'signed_in':
+      return principal.kind === 'signed_in';
+    case 'nobody':
+      return false;
+  }
 }
 
 export interface EvaluationContext {

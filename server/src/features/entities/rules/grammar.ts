@@ -42,6 +42,18 @@ const dialects: Readonly<Record<RuleOrigin, Dialect>> = {
   stored: { ...ruleDialect, maxTextTemplates: Number.POSITIVE_INFINITY },
 };
 
+const isMissing = (json: unknown): boolean =>
+  json === undefined || json === null || json === '' || (isObject(json) && Object.keys(json).length === 0);
+
+export const rowOperations = ['create', 'read', 'update', 'delete'] as const;
+
+/** The operations on records for which an entity's `rls` has no rule. */
+export function listMissingRules(rls: unknown): (typeof rowOperations)[number][] {
+  const declared: Readonly<Record<string, unknown>> = isObject(rls) ? rls : {};
+  const hasRule = (operation: string) => Object.hasOwn(declared, operation) && !isMissing(declared[operation]);
+  return rowOperations.filter((operation) => !hasRule(operation) && (operation === 'read' || !hasRule('write')));
+}
+
 export type Parsed<T> = T | { readonly faults: readonly Fault[] };
 
 export function parseRule(
@@ -52,7 +64,7 @@ export function parseRule(
 ): Parsed<{ readonly rule: Rule }> {
   if (json === true) return { rule: 'everyone' };
   if (json === false) return { rule: 'nobody' };
-  if (json === null || json === '' || (isObject(json) && Object.keys(json).length === 0)) return { rule: 'missing' };
+  if (isMissing(json)) return { rule: 'missing' };
   const parsed = parseCondition(json, loc, properties, dialects[origin]);
   return 'faults' in parsed ? parsed : { rule: parsed.condition };
 }
@@ -65,6 +77,14 @@ export interface Rules {
   readonly delete: Rule;
   readonly update_check: Rule;
 }
+
+export const noRules: Rules = {
+  create: 'missing',
+  read: 'missing',
+  update: 'missing',
+  delete: 'missing',
+  update_check: 'missing',
+};
 
 const operationNames = {
   entity: ['create', 'read', 'update', 'delete', 'write', 'update_check'],
@@ -79,14 +99,7 @@ export function parseRules(
   of: keyof typeof operationNames,
   origin: RuleOrigin = 'new',
 ): Parsed<{ readonly rules: Rules }> {
-  const missing: Rules = {
-    create: 'missing',
-    read: 'missing',
-    update: 'missing',
-    delete: 'missing',
-    update_check: 'missing',
-  };
-  if (json === undefined || json === null) return { rules: missing };
+  if (json === undefined || json === null) return { rules: noRules };
   if (!isObject(json)) return { faults: [{ loc, msg: 'must be an object', type: syntaxFault }] };
   const faults: Fault[] = [];
   const declared: Record<string, Rule> = {};
@@ -100,5 +113,5 @@ export function parseRules(
   }
   if (faults.length > 0) return { faults };
   const { write = 'missing', ...rest } = declared;
-  return { rules: { ...missing, create: write, update: write, delete: write, ...rest } };
+  return { rules: { ...noRules, create: write, update: write, delete: write, ...rest } };
 }

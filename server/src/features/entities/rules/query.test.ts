@@ -15,9 +15,10 @@ const fields: SchemaProperties = {
   extra: { type: 'object' },
 };
 
-const anonymous: Principal = { kind: 'anonymous' };
+const anonymous: Principal = { kind: 'anonymous', isManager: false };
 const as = (role: string): Principal => ({
   kind: 'signed_in',
+  isManager: false,
   id: 'u',
   email: 'u@x.y',
   full_name: 'U',

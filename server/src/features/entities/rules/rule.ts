@@ -14,8 +14,10 @@ export interface DataRecord {
 /** Null is unknown. Only true allows. */
 export type Verdict = boolean | null;
 
-/** `missing`: every signed-in principal. `everyone` includes anonymous callers. */
-export type Rule = 'missing' | 'everyone' | 'nobody' | Condition;
+/** A rule that has the same verdict on every record. `everyone` includes anonymous callers. */
+export type ConstantRule = 'missing' | 'everyone' | 'signed_in' | 'nobody';
+
+export type Rule = ConstantRule | Condition;
 
 export type Condition =
   | { readonly kind: 'and' | 'or' | 'nor'; readonly parts: readonly Condition[] }

@@ -10,7 +10,8 @@ import { compileSort, parseSort } from './sort.ts';
 
 const open = { type: 'object' };
 const fields: SchemaProperties = { a: open, b: open, c: { ...open, rls: { read: { is_sample: true } } } };
-const ann: Principal = { kind: 'signed_in', id: 'u', email: 'a@b.c', full_name: 'A', role: 'user', data: {} };
+const person = { isManager: false, id: 'u', email: 'a@b.c', full_name: 'A', role: 'user', data: {} };
+const ann: Principal = { kind: 'signed_in', ...person };
 
 let database: AgreementDatabase;
 

@@ -3,18 +3,10 @@
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { noFieldRules, parseFieldRules } from '../rules/field-rules.ts';
-import { type Parsed, parseRules, type RuleOrigin } from '../rules/grammar.ts';
+import { listMissingRules, noRules, type Parsed, parseRules, type RuleOrigin, type Rules } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
 import { isEqual, isObject } from '../rules/values.ts';
-import {
-  anyText,
-  automaticFieldNames,
-  type EntitySchema,
-  type Field,
-  type Fields,
-  type FieldType,
-  noRules,
-} from './field.ts';
+import { anyText, automaticFieldNames, type EntitySchema, type Field, type Fields, type FieldType } from './field.ts';
 import { type FormatName, formats } from './formats.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
 import { newValidation, type Validation, validateValue } from './values.ts';
@@ -68,7 +60,8 @@ const documentKeywords = ['name', 'type', 'title', 'description', 'properties', 
 
 function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema | undefined {
   if (!isObject(json)) return addFault(state, loc, 'must be an object');
-  if (Buffer.byteLength(JSON.stringify(json)) > maxBytes)
+  // A migration may have added rules to a stored document.
+  if (state.origin === 'new' && Buffer.byteLength(JSON.stringify(json)) > maxBytes)
     return addFault(state, loc, `must be at most ${maxBytes} bytes as JSON`);
   checkKeywords(json, documentKeywords, loc, state);
   if (typeof json.name !== 'string' || !entityName.test(json.name))
@@ -84,10 +77,19 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
     patternCost: state.patternCost,
     unique: parseUnique(json.unique, inner, [...loc, 'unique'], state),
     properties,
-    rules: unwrap(parseRules(json.rls, [...loc, 'rls'], properties, 'entity', state.origin), state)?.rules ?? noRules,
+    rules: parseRowRules(json, loc, properties, state),
     fieldRules:
       unwrap(parseFieldRules(properties, [...loc, 'properties'], state.origin), state)?.fieldRules ?? noFieldRules,
   };
+}
+
+/** Without rules, `User` is open to everyone who is signed in: apps expect that it can always be read and written. */
+function parseRowRules(json: JsonObject, loc: Loc, properties: SchemaProperties, state: ParseState): Rules {
+  const parsed = parseRules(json.rls, [...loc, 'rls'], properties, 'entity', state.origin);
+  const rules = unwrap(parsed, state)?.rules ?? noRules;
+  if (json.name !== 'User') return rules;
+  const opened = listMissingRules(json.rls).map((operation) => [operation, 'signed_in']);
+  return { ...rules, ...Object.fromEntries(opened) };
 }
 
 /** The properties that a document declares, as far as they can be parsed. */

@@ -51,12 +51,4 @@ export const automaticFieldNames: readonly string[] = [
   'is_sample',
 ];
 
-export const noRules: Rules = {
-  create: 'missing',
-  read: 'missing',
-  update: 'missing',
-  delete: 'missing',
-  update_check: 'missing',
-};
-
 export const anyText: Field = { types: ['string'], nullable: false };

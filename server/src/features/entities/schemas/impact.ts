@@ -5,6 +5,7 @@ import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Db } from '../../../tables.ts';
 import { newStepBudget, type StepBudget, StepBudgetExceeded } from '../rules/budget.ts';
 import { evaluate } from '../rules/evaluate.ts';
+import { rowOperations } from '../rules/grammar.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { listRemovedFields } from './declared-fields.ts';
 import type { EntitySchema } from './field.ts';
@@ -20,12 +21,10 @@ export interface Impact {
   readonly newly_open: { operation: string; example: { id: string; principal: string } }[];
 }
 
-const operations = ['create', 'read', 'update', 'delete'] as const;
-
-/** An anonymous caller, and a signed-in principal without attributes. */
+/** An anonymous caller, and an app user without attributes. */
 const samplePrincipals: readonly [kind: string, principal: Principal][] = [
-  ['anonymous', { kind: 'anonymous' }],
-  ['any_user', { kind: 'signed_in', id: '', email: '', full_name: '', role: 'user', data: {} }],
+  ['anonymous', { kind: 'anonymous', isManager: false }],
+  ['any_user', { kind: 'signed_in', isManager: false, id: '', email: '', full_name: '', role: 'user', data: {} }],
 ];
 
 /** `isComplete` is false if only some of the records were checked. */
@@ -49,7 +48,7 @@ export async function measureImpact(
     if (before !== undefined) addNewlyOpen(newlyOpen, before, after, record, budget);
     if (budget.steps < 0) break;
   }
-  const newly_open = operations.flatMap((operation) => newlyOpen.get(operation) ?? []);
+  const newly_open = rowOperations.flatMap((operation) => newlyOpen.get(operation) ?? []);
   const isComplete = records <= sampleSize && validation.steps >= 0 && budget.steps >= 0;
   return { impact: { records, violating_records, fields_removed, newly_open }, isComplete };
 }
@@ -83,7 +82,7 @@ function addNewlyOpen(
   budget: StepBudget,
 ): void {
   try {
-    for (const operation of operations) {
+    for (const operation of rowOperations) {
       const kind = newlyOpen.has(operation) ? undefined : findNewlyAllowed(before, after, operation, record, budget);
       if (kind !== undefined) newlyOpen.set(operation, { operation, example: { id: record.id, principal: kind } });
     }
@@ -96,7 +95,7 @@ function addNewlyOpen(
 function findNewlyAllowed(
   before: EntitySchema,
   after: EntitySchema,
-  operation: (typeof operations)[number],
+  operation: (typeof rowOperations)[number],
   record: DataRecord,
   budget: StepBudget,
 ): string | undefined {

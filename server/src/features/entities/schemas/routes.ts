@@ -79,7 +79,7 @@ export const schemaRoutes = ({ trashAllRecords }: { trashAllRecords: TrashAllRec
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     summary: 'Create or replace a schema, and report the impact on existing records',
     description:
-      'Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` and `impact.newly_open` cover the newest 1,000 records; `X-Partial-Result` is sent if there are more. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `X-Warning: rule_missing:<ops>` lists the operations without a rule, joined by `+`.',
+      'Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` and `impact.newly_open` cover the newest 1,000 records; `X-Partial-Result` is sent if there are more. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `closed_operations` lists the operations that are closed to users of the app and anonymous callers for want of a rule; `X-Warning: rule_missing:<ops>` lists those without a rule, joined by `+`.',
     credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),

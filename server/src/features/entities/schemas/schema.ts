@@ -8,6 +8,7 @@ import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
+import { listMissingRules, rowOperations } from '../rules/grammar.ts';
 import { parseSchema } from './document.ts';
 import type { EntitySchema } from './field.ts';
 import { measureImpact } from './impact.ts';
@@ -42,6 +43,7 @@ export const getEntitySchema = async (db: Db, access: AppAccess & { entity: Sche
 const presentSchema = (row: SchemaRow, record_count: number) => ({
   name: row.name,
   schema: row.document as Document,
+  closed_operations: listClosedOperations(row.document as Document),
   revision: row.revision,
   record_count,
   updated_date: row.updated_date.toISOString(),
@@ -74,9 +76,16 @@ export async function putEntitySchema(
     const revision =
       isSame || dry_run ? currentRevision : await saveChanges(db, access, [{ schema, document, before }], now);
     return withNotes(
-      { name, schema: document, revision, created: before === undefined, impact },
       {
-        warnings: listWarnings([schema]),
+        name,
+        schema: document,
+        closed_operations: listClosedOperations(document),
+        revision,
+        created: before === undefined,
+        impact,
+      },
+      {
+        warnings: listWarnings([document]),
         ...(!isComplete && { partial: ['impact.violating_records', 'impact.newly_open'] }),
         ...((isSame || dry_run) && { changed: false as const }),
       },
@@ -120,7 +129,7 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
         updated: named(changed.filter(({ before }) => before !== undefined)),
         deleted: removed.map((row) => row.name),
       },
-      { warnings: listWarnings(schemas), ...((!isChange || input.dry_run) && { changed: false as const }) },
+      { warnings: listWarnings(input.schemas), ...((!isChange || input.dry_run) && { changed: false as const }) },
     );
   });
 }
@@ -231,12 +240,14 @@ async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[]
 /** Whether the documents are equal. The order of members does not matter. */
 const isSameDocument = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);
 
-const rowOperations = ['create', 'read', 'update', 'delete'] as const;
+/** The operations that app users and anonymous callers can't perform for want of a rule. `User` is open without rules. */
+const listClosedOperations = ({ name, rls }: Document) => (name === 'User' ? [] : listMissingRules(rls));
 
-/** Warns of operations without a rule: every signed-in principal may perform them. */
-function listWarnings(schemas: readonly EntitySchema[]): string[] {
-  const open = rowOperations.filter((op) => schemas.some(({ rules }) => rules[op] === 'missing'));
-  return open.length > 0 ? [`rule_missing:${open.join('+')}`] : [];
+/** Warns of operations without a rule. */
+function listWarnings(documents: readonly Document[]): string[] {
+  const missing = new Set(documents.flatMap(({ rls }) => listMissingRules(rls)));
+  const inOrder = rowOperations.filter((operation) => missing.has(operation));
+  return inOrder.length > 0 ? [`rule_missing:${inOrder.join('+')}`] : [];
 }
 
 const revisionConflict = (revision: number) =>

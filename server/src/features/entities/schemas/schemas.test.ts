@@ -80,6 +80,27 @@ describe('putEntitySchema', () => {
     expect(closed.headers).not.toHaveProperty('x-warning');
   });
 
+  it('says which operations are closed for want of a rule, when it is saved and when it is read', async () => {
+    const { schemas } = await newApp();
+    const closed = async (name: string, rls?: object) => {
+      const saved = await schemas('PUT', `/${name}`, { name, ...(rls && { rls }) });
+      const [read, listed] = [await schemas('GET', `/${name}`), await schemas('GET', '')];
+      const inList = listed.body.find((schema: { name: string }) => schema.name === name);
+      expect([read.body.closed_operations, inList.closed_operations]).toEqual(
+        Array(2).fill(saved.body.closed_operations),
+      );
+      return saved.body.closed_operations;
+    };
+    expect(await closed('Task')).toEqual(['create', 'read', 'update', 'delete']);
+    expect(await closed('Task', { read: true, update: {}, delete: false })).toEqual(['create', 'update']);
+    expect(await closed('Task', { write: false, create: null })).toEqual(['read']);
+    expect(await closed('Task', { read: true, write: true })).toEqual([]);
+    expect(await closed('User')).toEqual([]);
+    expect((await schemas('PUT', '/User', { name: 'User' })).headers['x-warning']).toContain(
+      'rule_missing:create+read',
+    );
+  });
+
   it('saves nothing with dry_run', async () => {
     const { schemas, revision } = await newApp();
     const before = await revision();
