@@ -5,7 +5,7 @@ import { type ChainPosition, findFirstBroken } from './chain.ts';
 import { countUnsealed, findChain, listSealed } from './store.ts';
 
 const maxVerified = 100_000;
-const batchSize = 1_000; // hashing more at once would block other requests
+const batchSize = 200; // hashing more at once would block other requests
 
 /**
  * Checks the chain from `fromSequence` to its end as it was when the check started; entries sealed meanwhile are left

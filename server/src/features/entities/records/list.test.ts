@@ -156,15 +156,15 @@ describe('pages of listRecords', () => {
     }
   });
 
-  it('end after 8 MiB of data, and the next page continues there', async () => {
+  it('end after 1 MiB of data, and the next page continues there', async () => {
     const path = await entity('Large', { body: {} });
     const body = 'x'.repeat(250 * 1024);
-    for (let n = 0; n < 36; n += 1) await world.call('POST', path, { as: token, body: { body } });
+    for (let n = 0; n < 6; n += 1) await world.call('POST', path, { as: token, body: { body } });
     const first = (await world.call('GET', `${path}?limit=1000`, { as: token })).body;
-    expect([first.items.length, first.has_more]).toEqual([32, true]);
+    expect([first.items.length, first.has_more]).toEqual([4, true]);
     const rest = (await world.call('GET', `${path}?limit=1000&cursor=${first.next_cursor}`, { as: token })).body;
-    expect([rest.items.length, rest.has_more]).toEqual([4, false]);
-    expect(new Set([...first.items, ...rest.items].map(({ id }) => id)).size).toBe(36);
+    expect([rest.items.length, rest.has_more]).toEqual([2, false]);
+    expect(new Set([...first.items, ...rest.items].map(({ id }) => id)).size).toBe(6);
   });
 
   it('have short cursors, however long the sorted text is', async () => {

@@ -82,7 +82,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'List the records of an entity that the caller may read, newest first',
     description:
-      '`q` is a filter as JSON. Any other parameter is a field and the value it must have. A cursor contains filter, sort and fields. A page ends early if its data would exceed 8 MiB.',
+      '`q` is a filter as JSON. Any other parameter is a field and the value it must have. A cursor contains filter, sort and fields. A page ends early if its data would exceed 1 MiB.',
     credentials: appReadCredentials,
     access: entityGuard(appData(), findEntity),
     limit: listLimit,
