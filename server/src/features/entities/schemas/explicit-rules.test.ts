@@ -1,11 +1,9 @@
 // Tests of migration 0023, which writes into existing schemas what a missing rule meant: everyone who is signed in. Every
 // statement of it leaves a migrated database as it is, so it can run again here, on schemas stored as they were before.
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
 import { startWorld } from '../../../../test/support/world.ts';
-import { migrationsFolder } from '../../../app.ts';
 import { newId } from '../../../kit/ids.ts';
 
 const world = await startWorld();
@@ -46,7 +44,8 @@ const stored: Record<string, { document: object; rls: object | undefined }> = {
 };
 
 async function runMigration(): Promise<void> {
-  const text = await readFile(join(migrationsFolder, '0023_explicit_rules.sql'), 'utf8');
+  const file = new URL('../../../../migrations/0023_explicit_rules.sql', import.meta.url);
+  const text = await readFile(file, 'utf8');
   await world.db.transaction().execute((db) => db.executeQuery(CompiledQuery.raw(text)));
 }
 
