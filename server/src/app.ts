@@ -163,6 +163,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
   const features: Feature[] = [
     accounts({
+      cursors,
       tokenKeys,
       counters,
       mail,

@@ -27,7 +27,11 @@ const commands: Record<string, { usage: string; description: string; run(args: s
     description: 'import an exported workspace as a new workspace',
     run: importArchive,
   },
-  user: { usage: 'user reset --user EMAIL', description: 'print a password reset link', run: user },
+  user: {
+    usage: 'user reset|deactivate|reactivate --user EMAIL',
+    description: 'print a password reset link; deactivate an account, or reactivate it',
+    run: user,
+  },
   'api-key': {
     usage: 'api-key issue --user EMAIL [--read-only]',
     description: "print a new personal API key, for integrations that can't use access tokens yet",

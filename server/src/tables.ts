@@ -461,6 +461,7 @@ export interface Tables {
     is_operator: Generated<boolean>;
     created_date: Date;
     updated_date: Date;
+    deactivated_at: Date | null;
   };
   webhook_bodies: {
     workspace_id: string;

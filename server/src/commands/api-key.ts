@@ -1,6 +1,6 @@
 // Owns `plinth api-key issue`: prints a new personal API key, for integrations that can't use access tokens yet.
 import { insertCredential } from '../core/identity/users.ts';
-import { runForUser } from './run-for-user.ts';
+import { requireActive, runForUser } from './run-for-user.ts';
 
 export const apiKey = (args: string[]) =>
   runForUser(args, {
@@ -8,6 +8,7 @@ export const apiKey = (args: string[]) =>
       usage: 'plinth api-key issue --user EMAIL [--read-only]',
       auditType: 'api_key.issued',
       async run(db, config, user, now, { readOnly }) {
+        requireActive(user);
         const { token } = await insertCredential(
           db,
           { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE },

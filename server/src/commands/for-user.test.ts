@@ -1,13 +1,15 @@
-// Tests the commands for one user: who is an operator. test/e2e runs some of them as real processes.
+// Tests the commands for one user: operators and deactivated accounts. test/e2e runs some of them as real processes.
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { cloneTemplate } from '../../test/support/template.ts';
 import { readConfig } from '../config.ts';
 import { insertUser } from '../core/identity/users.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import type { Tables } from '../tables.ts';
+import { apiKey } from './api-key.ts';
 import { createFirstUser } from './bootstrap.ts';
 import { newKeys } from './keys.ts';
 import { operator } from './operator.ts';
+import { user } from './user.ts';
 
 const database = await cloneTemplate();
 const settings = { ...newKeys(), DATABASE_URL: database.url, BASE_URL: 'https://plinth.example' };
@@ -22,7 +24,7 @@ afterAll(async () => {
 });
 
 const [first, second] = ['first@example.com', 'second@example.com'];
-await createFirstUser(db, readConfig(settings), { email: first, name: 'First', workspace: 'Ours' });
+const token = await createFirstUser(db, readConfig(settings), { email: first, name: 'First', workspace: 'Ours' });
 await insertUser(db, { email: second, full_name: 'Second' }, new Date());
 
 const operators = async () =>
@@ -53,5 +55,51 @@ describe('plinth operator remove', () => {
       { workspace_id: null, actor: { kind: 'service' }, after: { email: first } },
       { workspace_id: null, actor: { kind: 'service' }, after: { email: first } },
     ]);
+  });
+});
+
+describe('plinth user deactivate', () => {
+  const deactivatedAt = async (email: string) =>
+    (await db.selectFrom('users').select('deactivated_at').where('email', '=', email).executeTakeFirstOrThrow())
+      .deactivated_at;
+  const revokedAt = async () =>
+    (
+      await db
+        .selectFrom('credentials')
+        .select('revoked_at')
+        .where('last4', '=', token.slice(-4))
+        .executeTakeFirstOrThrow()
+    ).revoked_at;
+
+  it('refuses the last operator', async () => {
+    await expect(user(['deactivate', '--user', second])).rejects.toThrow('is the last operator');
+    expect(await deactivatedAt(second)).toBeNull();
+  });
+
+  it('deactivates an account once, revokes its tokens and records both in the audit log', async () => {
+    await user(['deactivate', '--user', first]);
+    expect(await deactivatedAt(first)).not.toBeNull();
+    expect(await revokedAt()).not.toBeNull();
+    expect(await auditEntries('user.deactivated')).toMatchObject([
+      { workspace_id: null, actor: { kind: 'service' }, after: { email: first } },
+      { workspace_id: expect.any(String), after: { email: first, revoked: [expect.any(String)] } },
+    ]);
+    await expect(user(['deactivate', '--user', first])).rejects.toThrow('is deactivated');
+  });
+
+  it('leaves an account that gets no link, no key and no operator rights before it is reactivated', async () => {
+    for (const command of [
+      () => user(['reset', '--user', first]),
+      () => apiKey(['issue', '--user', first]),
+      () => operator(['add', '--user', first]),
+    ])
+      await expect(command()).rejects.toThrow('Reactivate the account first');
+    await user(['reactivate', '--user', first]);
+    expect(await deactivatedAt(first)).toBeNull();
+    expect(await revokedAt()).not.toBeNull();
+    expect(await auditEntries('user.reactivated')).toMatchObject([{ workspace_id: null, after: { email: first } }]);
+    await expect(user(['reactivate', '--user', first])).rejects.toThrow('is not deactivated');
+    await user(['reset', '--user', first]);
+    expect(output).toHaveBeenLastCalledWith(expect.stringContaining('https://plinth.example/reset-password#'));
   });
 });

@@ -1,7 +1,7 @@
 // Owns `plinth operator add` and `plinth operator remove`: who is an operator of the installation.
 import { ConfigError } from '../config.ts';
 import { hasOtherOperator, lockOperators, saveOperator } from '../core/identity/operators.ts';
-import { runForUser } from './run-for-user.ts';
+import { requireActive, runForUser } from './run-for-user.ts';
 
 export const operator = (args: string[]) =>
   runForUser(args, {
@@ -9,6 +9,7 @@ export const operator = (args: string[]) =>
       usage: 'plinth operator add --user EMAIL',
       auditType: 'operator.added',
       async run(db, _config, user, now) {
+        requireActive(user);
         await saveOperator(db, user.id, true, now);
         return `${user.email} is an operator`;
       },

@@ -11,8 +11,10 @@ interface UserCommand {
   readonly usage: string;
   readonly auditType: string;
   /** Returns what the command prints. Nothing is changed if it throws. */
-  run(db: Db, config: Config, user: Selectable<Tables['users']>, now: Date, flags: Flags): Promise<string>;
+  run(db: Db, config: Config, user: UserRow, now: Date, flags: Flags): Promise<string>;
 }
+
+type UserRow = Selectable<Tables['users']>;
 
 interface Flags {
   readonly readOnly: boolean;
@@ -52,4 +54,11 @@ export async function runForUser(args: string[], verbs: Readonly<Record<string, 
   } finally {
     await close();
   }
+}
+
+export function requireActive({ email, deactivated_at }: UserRow): void {
+  if (deactivated_at !== null)
+    throw new ConfigError(
+      `${email} is deactivated. Reactivate the account first: plinth user reactivate --user ${email}`,
+    );
 }

@@ -32,19 +32,19 @@ export const auditSelf = (db: Db, access: SelfAccess, change: AuditedChange, now
   insertEntry(db, { ...describeCaller(access.caller), workspace_id: null, outcome: 'done' }, change, now);
 
 /**
- * A change that an operator made to a workspace: in the workspace's chain, which its members see, and the
- * installation's.
+ * A change that an operator made: in the installation's chain and, if it was made to a workspace, in the workspace's
+ * chain, which its members see.
  */
 export async function auditOperator(
   db: Db,
   access: SelfAccess,
-  workspace_id: string,
+  workspace_id: string | null,
   change: AuditedChange,
   now: Date,
 ): Promise<void> {
   const context = describeCaller(access.caller);
   const actor = { ...context.actor, kind: 'operator' as const };
-  for (const chain of [workspace_id, null]) {
+  for (const chain of new Set([workspace_id, null])) {
     await insertEntry(db, { ...context, actor, workspace_id: chain, outcome: 'done' }, change, now);
   }
 }

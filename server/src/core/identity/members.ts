@@ -29,6 +29,7 @@ export interface Member {
   readonly role: WorkspaceRole;
   readonly access_state: 'active' | 'blocked';
   readonly credit_limit: number | null;
+  readonly deactivated_at: Date | null;
 }
 
 const members = (db: Db, { workspace_id }: WorkspaceRef) =>
@@ -36,7 +37,14 @@ const members = (db: Db, { workspace_id }: WorkspaceRef) =>
     .selectFrom('memberships')
     .innerJoin('users', 'users.id', 'memberships.user_id')
     .where('memberships.workspace_id', '=', workspace_id)
-    .select(['users.id', 'users.email', 'memberships.role', 'memberships.access_state', 'memberships.credit_limit']);
+    .select([
+      'users.id',
+      'users.email',
+      'users.deactivated_at',
+      'memberships.role',
+      'memberships.access_state',
+      'memberships.credit_limit',
+    ]);
 
 /** A member of the workspace by e-mail address, in any case. */
 export const findMember = (db: Db, workspace: WorkspaceRef, email: string): Promise<Member | undefined> =>
@@ -49,6 +57,7 @@ export const getOwner = (db: Db, workspace: WorkspaceRef): Promise<Member> =>
 export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app_id: string): Promise<string[]> {
   const rows = await members(db, workspace)
     .where('memberships.access_state', '=', 'active')
+    .where('users.deactivated_at', 'is', null)
     .where((is) =>
       is.or([
         is('memberships.role', 'in', ['owner', 'admin']),

@@ -5,12 +5,13 @@ import type { Db } from '../../tables.ts';
 /** Until the transaction ends, no other one takes an operator away: two could otherwise each leave the other's. */
 export const lockOperators = (db: Db): Promise<void> => takeAdvisoryLock(db, 'operators');
 
-/** Whether somebody else is an operator too. */
+/** Whether somebody else is an operator and can act as one. */
 export const hasOtherOperator = async (db: Db, user_id: string): Promise<boolean> =>
   (await db
     .selectFrom('users')
     .select('id')
     .where('is_operator', '=', true)
+    .where('deactivated_at', 'is', null)
     .where('id', '<>', user_id)
     .limit(1)
     .executeTakeFirst()) !== undefined;

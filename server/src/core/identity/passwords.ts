@@ -47,21 +47,28 @@ export async function isMatchingPassword(password: string, stored: string | unde
   return timingSafeEqual(tag, Buffer.from(expected, 'base64url')) && stored !== undefined;
 }
 
+/** Undefined also for a deactivated account, which then looks like one that does not exist. */
 export async function findPassword(db: Db, email: string): Promise<{ user_id: string; hash: string } | undefined> {
   return db
     .selectFrom('users')
     .innerJoin('passwords', 'passwords.user_id', 'users.id')
     .where('users.email', '=', email)
+    .where('users.deactivated_at', 'is', null)
     .select(['users.id as user_id', 'passwords.hash'])
     .executeTakeFirst();
 }
 
-/** Returns whether the stored hash is still this one. If so, it cannot change until the transaction ends. */
+/**
+ * Returns whether the stored hash is still this one and the account is active. If so, neither can change until the
+ * transaction ends.
+ */
 export async function lockPasswordIfUnchanged(db: Db, user_id: string, hash: string): Promise<boolean> {
   const row = await db
     .selectFrom('passwords')
-    .where('user_id', '=', user_id)
-    .select('hash')
+    .innerJoin('users', 'users.id', 'passwords.user_id')
+    .where('passwords.user_id', '=', user_id)
+    .where('users.deactivated_at', 'is', null)
+    .select('passwords.hash')
     .forShare()
     .executeTakeFirst();
   return row?.hash === hash;

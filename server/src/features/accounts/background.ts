@@ -18,6 +18,7 @@ export const resetMailQueue = ({ mail, pepper, baseUrl }: PasswordDeps): Queue<R
   retryMs: retries(1_000, 10_000, 60_000, 5 * 60_000, 10 * 60_000),
   async run({ user_id }, { db, now }) {
     const user = await getUser(db, user_id);
+    if (user.deactivated_at !== null) return {};
     const link = await createResetLink(db, user_id, pepper, baseUrl, now);
     const result = await mail.send({
       to: user.email,

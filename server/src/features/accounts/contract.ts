@@ -1,8 +1,9 @@
 // Owns the schemas of accounts: users, sessions, tokens and keys as a caller sees them (docs/api/accounts.md).
+import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { keyScopes } from '../../core/auth/credentials.ts';
 import { NewPassword } from '../../core/identity/passwords.ts';
-import { User, WorkspaceOfUser } from '../../core/identity/shapes.ts';
+import { presentUser, User, WorkspaceOfUser } from '../../core/identity/shapes.ts';
 import {
   answer,
   body,
@@ -12,10 +13,13 @@ import {
   list,
   name,
   optional,
+  pageQuery,
+  query,
   strictBody,
   text,
   timestamp,
 } from '../../kit/http/shapes.ts';
+import type { Tables } from '../../tables.ts';
 
 export const SetupStatus = answer('Setup', { initialised: z.boolean() });
 export const SetupInput = body({
@@ -48,6 +52,24 @@ export const MeChange = body({ full_name: optional(name(1, 200)) });
 export const PasswordChange = body({ current_password: text(1, 1024), new_password: NewPassword });
 export const PasswordResetRequest = body({ email });
 export const PasswordReset = body({ reset_token: text(1, 256), new_password: NewPassword });
+
+export const OperatorUser = answer('OperatedUser', {
+  id: z.string(),
+  email: z.string(),
+  full_name: z.string(),
+  is_operator: z.boolean(),
+  deactivated_at: timestamp.nullable(),
+  created_date: timestamp,
+});
+export const OperatorUserQuery = query({ ...pageQuery, email: text(1, 320).optional() });
+
+export type UserRow = Selectable<Tables['users']>;
+
+export const presentOperatorUser = (user: UserRow): z.input<typeof OperatorUser> => ({
+  ...presentUser(user),
+  deactivated_at: iso(user.deactivated_at),
+  created_date: user.created_date.toISOString(),
+});
 
 const tokenFields = {
   id: z.string(),

@@ -69,7 +69,8 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, de
   );
   // Limits the mails per address, so that nobody can flood a user's inbox.
   const requests = await deps.counters.add(`forgot:${email}`, 60 * 60);
-  if (user === undefined || !deps.mail.configured || requests.count > maxMailsPerHour) return done;
+  const isActive = user !== undefined && user.deactivated_at === null;
+  if (!isActive || !deps.mail.configured || requests.count > maxMailsPerHour) return done;
   await insertResetMail(db, user.id, now);
   afterCommit(db, () => deps.wake.notify('reset_mails'));
   return done;

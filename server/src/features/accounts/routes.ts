@@ -1,4 +1,5 @@
-// Owns the routes of set-up, sign-in, passwords and the caller's profile. Those of tokens and keys are in token-routes.ts.
+// Owns the routes of set-up, sign-in, passwords and the caller's profile. Those of tokens and keys are in token-routes.ts,
+// those of operators in operator-routes.ts.
 
 import { auditSelf } from '../../core/audit/audit.ts';
 import { open, readCredentials, sessionOnly, sessionOrToken } from '../../core/auth/credentials.ts';
@@ -9,6 +10,7 @@ import { type Route, route } from '../../core/auth/route.ts';
 import { getCallingUser, getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
+import type { Cursors } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { answerWithPage } from '../../kit/http/page.ts';
 import { Success } from '../../kit/http/shapes.ts';
@@ -25,18 +27,20 @@ import {
   SignInInput,
   SignInResult,
 } from './contract.ts';
+import { operatorRoutes } from './operator-routes.ts';
 import { resetPasswordPage } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordDeps, resetPassword } from './password.ts';
 import { type SignInDeps, setUp, signIn, signOut } from './sign-in.ts';
 import { saveName } from './store.ts';
 import { tokenRoutes } from './token-routes.ts';
 
-export type AccountDeps = SignInDeps & PasswordDeps;
+export type AccountDeps = SignInDeps & PasswordDeps & { readonly cursors: Cursors };
 
 export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...signInRoutes(deps),
   ...profileRoutes,
   ...tokenRoutes(deps.tokenKeys),
+  ...operatorRoutes(deps.cursors),
 ];
 
 const signInRoutes = (deps: AccountDeps): Route[] => [

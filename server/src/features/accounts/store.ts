@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { CredentialKind } from '../../core/auth/tokens.ts';
+import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 
@@ -48,6 +49,14 @@ export const findWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
 export const findApiKey = (db: Db, access: SelfAccess, id: string) =>
   ownApiKeys(db, access, new Date(0)).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
 
+export const isCallerLive = async (db: Db, { caller }: SelfAccess): Promise<boolean> =>
+  (await db
+    .selectFrom('credentials')
+    .select('id')
+    .where('id', '=', caller.credential_id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()) !== undefined;
+
 export const getToken = (db: Db, access: WorkspaceAccess, id: string) =>
   ownTokens(db, access, new Date(0)).where('credentials.id', '=', id).executeTakeFirstOrThrow();
 export const getWorkspaceKey = (db: Db, access: WorkspaceAccess, id: string) =>
@@ -85,6 +94,26 @@ export async function saveName(db: Db, access: SelfAccess, full_name: string, no
     .returningAll()
     .executeTakeFirstOrThrow();
 }
+
+/** All users of the installation, newest first. Call it with an operator's proof only. */
+export function listUsers(
+  db: Db,
+  _access: SelfAccess,
+  { email, limit }: { email?: string; limit: number },
+  after: Position | undefined,
+) {
+  let users = db
+    .selectFrom('users')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(limit + 1);
+  if (email !== undefined) users = users.where('email', '=', email.trim().toLowerCase());
+  if (after) users = users.where(sql<boolean>`id < ${after[0]}::uuid`);
+  return users.execute();
+}
+
+export const findUser = (db: Db, _access: SelfAccess, id: string) =>
+  db.selectFrom('users').selectAll().where('id', '=', idOrNull(id)).executeTakeFirst();
 
 /** Marks a reset as used and returns its user; undefined if the hash is unknown, used or expired. */
 export async function redeemReset(db: Db, hash: Buffer, now: Date) {

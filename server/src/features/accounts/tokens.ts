@@ -18,9 +18,9 @@ import {
   presentWorkspaceKey,
 } from './contract.ts';
 import {
-  findToken,
   getToken,
   getWorkspaceKey,
+  isCallerLive,
   listTokens,
   listWorkspaceKeys,
   markApiKeyRevoked,
@@ -43,7 +43,7 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   const parent = parentOf(access);
   refuseWiderThanParent(parent, rights);
   return transaction(db, async (db) => {
-    await lockParent(db, access, parent);
+    await requireLiveCaller(db, access);
     if ((await listTokens(db, access, now)).length >= maxTokens)
       throw limitReached(maxTokens, 'tokens', tooManyMessage(maxTokens));
     await requireApps(db, access, rights.app_ids);
@@ -72,10 +72,13 @@ const expiryAfter = (days: number | null, now: Date): Date | null =>
 /** The token with which the caller creates a credential. Null for a session. */
 const parentOf = ({ caller }: WorkspaceAccess): Caller | null => (caller.kind === 'personal_token' ? caller : null);
 
-/** 401 if the parent was revoked since the guard ran. Until the transaction ends, it can't be revoked. */
-async function lockParent(db: Db, access: WorkspaceAccess, parent: Caller | null): Promise<void> {
+/**
+ * 401 if the caller's session or token has ended since the guard ran. Until the transaction ends, revoking the token and
+ * deactivating the account wait, and then find what was created.
+ */
+async function requireLiveCaller(db: Db, access: WorkspaceAccess): Promise<void> {
   await lockCredentials(db, access);
-  if (parent !== null && !(await findToken(db, access, parent.credential_id))) throw credentialsInvalid();
+  if (!(await isCallerLive(db, access))) throw credentialsInvalid();
 }
 
 interface CredentialRights {
@@ -167,7 +170,7 @@ export async function createWorkspaceKey(
   };
   refuseWiderThanParent(parent, rights);
   return transaction(db, async (db) => {
-    await lockParent(db, access, parent);
+    await requireLiveCaller(db, access);
     if ((await listWorkspaceKeys(db, access, now)).length >= maxWorkspaceKeys)
       throw limitReached(maxWorkspaceKeys, 'workspace_keys', tooManyMessage(maxWorkspaceKeys));
     await requireApps(db, access, rights.app_ids);

@@ -183,6 +183,8 @@ describe('a failing webhook', () => {
     const keeper = await world.member(workspace, 'editor', 'keeper@example.com');
     await world.member(workspace, 'admin', 'admin@example.com');
     await world.member(workspace, 'editor', 'bystander@example.com');
+    const gone = await world.member(workspace, 'admin', 'deactivated@example.com');
+    await world.db.updateTable('users').set({ deactivated_at: new Date() }).where('id', '=', gone.id).execute();
     const webhook = await createWebhook({}, { on: await world.appOf(keeper, workspace, { app_type: 'user_agent' }) });
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents(20);
@@ -200,7 +202,7 @@ describe('a failing webhook', () => {
       { type: 'webhook.turned_off', after: { consecutive_failures: 20 } },
     ]);
 
-    // Its owner, and the workspace's owner and admins, know.
+    // Its owner, and the workspace's owner and active admins, know.
     await expect.poll(() => mail.inbox.length).toBe(12);
     for (const person of ['keeper@example.com', 'admin@example.com', 'owner@example.com'])
       expect(

@@ -206,7 +206,8 @@ export const transferOwnership = (db: Db, access: WorkspaceAccess, email: string
     const owner = await getOwner(db, access);
     if (owner.id !== access.caller.user_id) throw roleRequired('owner'); // transferred since the guard checked the role
     const newOwner = await findMember(db, access, email);
-    if (newOwner === undefined || newOwner.access_state === 'blocked') throw memberNotFound();
+    if (newOwner === undefined || newOwner.access_state === 'blocked' || newOwner.deactivated_at !== null)
+      throw memberNotFound();
     if (newOwner.id === owner.id) return unchanged({ owner_email: owner.email });
     await saveMember(db, access, owner.id, { role: 'admin', updated_date: now });
     // An owner has no limit of their own.

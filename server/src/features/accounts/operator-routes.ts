@@ -1,0 +1,59 @@
+// Owns the routes by which operators manage the accounts of the installation.
+import { sessionOnly } from '../../core/auth/credentials.ts';
+import { perMinute } from '../../core/auth/limits.ts';
+import { nestedResource, operator } from '../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../core/auth/route.ts';
+import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { items } from '../../kit/http/shapes.ts';
+import { OperatorUser, OperatorUserQuery, presentOperatorUser } from './contract.ts';
+import { findUser, listUsers } from './store.ts';
+import { deactivate, reactivate } from './user.ts';
+
+const userGuard = nestedResource(operator, 'user', findUser);
+
+export const operatorRoutes = (cursors: Cursors): Route[] => [
+  route({
+    name: 'listOperatorUsers',
+    method: 'GET',
+    path: '/api/operator/users',
+    summary: 'List all users of the installation, newest first, or find one by e-mail address',
+    credentials: sessionOnly,
+    access: operator,
+    limit: perMinute(60, 'caller'),
+    query: OperatorUserQuery,
+    answers: { 200: items(OperatorUser) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listOperatorUsers', access.caller.credential_id, query.email ?? null];
+      const rows = await listUsers(db, access, query, cursors.open(query.cursor, binding, now));
+      return cursors.page(rows, query.limit, binding, now, presentOperatorUser, (row) => [row.id]);
+    },
+  }),
+  route({
+    name: 'deactivateUser',
+    method: 'POST',
+    path: '/api/operator/users/{user_id}/deactivate',
+    summary: 'Deactivate an account: its sessions, tokens and personal keys end, and nobody can sign in to it',
+    description:
+      'Takes effect with the next request in every process. Memberships, apps and workspace keys stay, except for keys that were created with a token of the user.',
+    credentials: sessionOnly,
+    access: userGuard,
+    limit: perMinute(60, 'caller'),
+    audits: ['user.deactivated'],
+    answers: { 200: OperatorUser },
+    refusals: [{ status: 409, code: 'last_operator' }],
+    handle: ({ db, access, now }) => deactivate(db, access, now),
+  }),
+  route({
+    name: 'reactivateUser',
+    method: 'POST',
+    path: '/api/operator/users/{user_id}/reactivate',
+    summary: 'Reactivate an account; its sessions, tokens and keys stay ended',
+    credentials: sessionOnly,
+    access: userGuard,
+    limit: perMinute(60, 'caller'),
+    audits: ['user.reactivated'],
+    answers: { 200: OperatorUser },
+    handle: ({ db, access, now }) => reactivate(db, access, now),
+  }),
+];
