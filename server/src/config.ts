@@ -148,7 +148,7 @@ const settings = {
   ),
   MAIL_FROM: setting('Sender address of outgoing mail.', 'Plinth <plinth@localhost>', text),
   MODEL_URL: optional(
-    'Base URL of the language model for agents: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents answer 503 `model_unavailable`.',
+    'Base URL of the language model for agents: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents answer 503 `model_not_configured`.',
     url('http:', 'https:'),
   ),
   MODEL_API_KEY: optional('API key for `MODEL_URL`, sent as a bearer token. If unset, none is sent.', text),

@@ -52,7 +52,7 @@ export interface TurnDeps {
 }
 
 /** What starting a turn needs: the conversation, and whether the model was available just before. */
-export type SendAccess = ConversationAccess & { readonly is_model_available: boolean };
+export type SendAccess = ConversationAccess & { readonly model: 'available' | 'unavailable' | 'not_configured' };
 
 /** The queue table of turns, and its wake-up topic. */
 export const turnQueue = 'agent_turns';
@@ -120,7 +120,8 @@ async function admitTurn(
   };
   const amount = computeCredits(await estimateTokens(db, conversation, content));
   const reservation = await reserve(db, { ...spend, operation: 'sendAgentMessage', amount }, now);
-  if (!access.is_model_available) throw modelUnavailable(true);
+  if (access.model === 'not_configured') throw modelNotConfigured();
+  if (access.model === 'unavailable') throw modelUnavailable(true);
   if (isBusy)
     throw new Problem(
       'conflict',
@@ -152,6 +153,15 @@ export const modelUnavailable = (retrySafe: boolean) =>
       retrySafe,
       headers: { 'retry-after': '5' },
     },
+  );
+
+/** Unlike an outage it does not pass, so it is not worth a retry. */
+const modelNotConfigured = () =>
+  new Problem(
+    'unavailable',
+    'model_not_configured',
+    'This installation has no language model. Ask its operator to set MODEL_URL.',
+    { retrySafe: false },
   );
 
 export const messageDeleted = () => new Problem('not_found', 'message_not_found', 'The message was deleted.');

@@ -64,7 +64,10 @@ const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel):
   decide: (found, exchange) => guard.decide(found, exchange) as SendAccess,
   loadNested: async (db, proof, exchange) => {
     const access = (await guard.loadNested?.(db, proof, exchange)) ?? proof;
-    return { ...access, is_model_available: await model.check() };
+    return {
+      ...access,
+      model: !model.configured ? 'not_configured' : (await model.check()) ? 'available' : 'unavailable',
+    };
   },
 });
 
@@ -230,6 +233,7 @@ function sendAgentMessage(deps: AgentDeps): Route {
       { status: 402, code: 'credit_limit_reached' },
       { status: 404, code: 'message_not_found' },
       { status: 409, code: 'conversation_busy' },
+      { status: 503, code: 'model_not_configured' },
       { status: 503, code: 'model_unavailable' },
       { status: 504, code: 'reply_timeout' },
     ],
