@@ -4,6 +4,8 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { newPassword } from '../../kit/http/shapes.ts';
+import { oneAtATime } from '../../kit/one-at-a-time.ts';
+import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 
 const derive = promisify(argon2);
@@ -27,15 +29,21 @@ export async function hashPassword(password: string): Promise<string> {
   ].join('$');
 }
 
-const deriveTag = (password: string, nonce: Buffer, { memory, passes, parallelism }: typeof cost): Promise<Buffer> =>
-  derive('argon2id', {
-    message: password.normalize('NFKC'),
-    nonce,
-    memory,
-    passes,
-    parallelism,
-    tagLength: 32,
-  }) as Promise<Buffer>;
+// A hash occupies a core. Strangers who try passwords get one core of a process between them, and wait for a few seconds.
+const hashOneAtATime = oneAtATime(
+  100,
+  () =>
+    new Problem('unavailable', 'service_unavailable', 'Too many people sign in right now. Retry in a few seconds.', {
+      headers: { 'retry-after': '5' },
+    }),
+);
+
+const deriveTag = (password: string, nonce: Buffer, { memory, passes, parallelism }: typeof cost): Promise<Buffer> => {
+  const message = password.normalize('NFKC');
+  return hashOneAtATime(
+    () => derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength: 32 }) as Promise<Buffer>,
+  );
+};
 
 // Compared with if the person is unknown, so that the check takes the same time. It is random: no password matches.
 const dummyHash = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
