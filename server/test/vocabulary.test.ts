@@ -32,7 +32,8 @@ const retired: readonly Retired[] = [
   { pattern: /\bfigures?\b/, instead: 'metrics', only: /^server\/src\// },
   { pattern: /\bgives\b/, instead: 'returns' },
   { pattern: /\bstandings?\b/, instead: 'health, balance' },
-  { pattern: /\b(breath|neighbours?)\b/, instead: 'catchUpDelayMs; tenantIsolation' },
+  // A noisy neighbour is the usual name of a tenant that harms others.
+  { pattern: /\b(breath|(?<!noisy )neighbours?)\b/, instead: 'catchUpDelayMs; tenantIsolation' },
   { pattern: /^(over|through|within)$/, instead: 'appGuard, resourceGuard, nestedResource', only: guardFiles },
   { pattern: /^(reading|changing)$/, instead: 'readCredentials, writeCredentials', only: guardFiles },
   // `held` is a status of deliveries, so holdDeliveries and holdIfOff are right. A row lock is `lock`.

@@ -1,3 +1,4 @@
+// Tests that work runs one at a time, and that not too much of it waits.
 import { describe, expect, it } from 'vitest';
 import { oneAtATime } from './one-at-a-time.ts';
 

@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import { CompiledQuery, Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import pg from 'pg';
+import { hold } from '../process-time.ts';
 
 // Counts and amounts are below 2^53, so bigint and numeric are read as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -127,9 +128,11 @@ function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof 
     override query(query: any, ...rest: any[]): any {
       onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
       const name = typeof query === 'string' ? statementNames.get(query) : undefined;
-      if (name === undefined) return super.query(query, ...rest);
       const [values, ...others] = rest;
-      return super.query({ name, text: query, values }, ...others);
+      // Writing large values to the connection takes long.
+      return hold(() =>
+        name === undefined ? super.query(query, ...rest) : super.query({ name, text: query, values }, ...others),
+      );
     }
   } as typeof pg.Client;
 }

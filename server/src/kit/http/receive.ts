@@ -110,6 +110,10 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 /** The length of the body by its header; 0 if the body has none, or is sent in chunks. */
 export const declaredLength = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0);
 
+/** How long the body may become, by its headers: a body that is sent in chunks may have any length. */
+export const expectedLength = (body: IncomingMessage): number =>
+  body.headers['transfer-encoding'] === undefined ? declaredLength(body) : Number.POSITIVE_INFINITY;
+
 function requireLength({ request }: Exchange, limitBytes: number): void {
   if (declaredLength(request.raw) > limitBytes) throw tooLarge(limitBytes);
 }

@@ -1,6 +1,7 @@
 // Owns the run of an operation after it was let through and validated: its precheck, its handler, the follow-up after
 // the commit, and the replay under an Idempotency-Key (docs/api/conventions.md#idempotency).
 import type { AnyDb } from '../db/database.ts';
+import { hold } from '../process-time.ts';
 import { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import {
@@ -87,7 +88,7 @@ function toCall(exchange: Exchange, access: unknown, { query, body }: Input, db:
 const withoutBudget = () => Promise.resolve(undefined);
 
 async function handle(exchange: Exchange, access: unknown, input: Input, db: AnyDb): Promise<Answer<unknown>> {
-  const result = await exchange.operation.handle(toCall(exchange, access, input, db));
+  const result = await hold(() => exchange.operation.handle(toCall(exchange, access, input, db)));
   return result instanceof Answer ? result : new Answer(result);
 }
 

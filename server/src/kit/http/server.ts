@@ -10,16 +10,18 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
 import type { Shares } from '../db/shares.ts';
+import { createProcessTime, hold } from '../process-time.ts';
 import { limitConnections } from './connections.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
+import { createLargeBodies } from './large-bodies.ts';
 import { listParamNames, type Operation } from './operation.ts';
 import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
-import { takeShare } from './share.ts';
+import { type Turns, waitToReceive, waitToRun } from './turn.ts';
 import { createValidator } from './validate.ts';
 
 export interface ServerOptions {
@@ -96,15 +98,16 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   );
   server.addHook('onSend', prepare);
   if (options.onResponse) server.addHook('onResponse', createResponseHook(options.onResponse));
-  for (const operation of operations) mountOperation(server, operation, options);
+  const turns = { shares: options.shares, processTime: createProcessTime(), largeBodies: createLargeBodies() };
+  for (const operation of operations) mountOperation(server, operation, options, turns);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
   return server;
 }
 
 const toRouterPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-function mountOperation(server: FastifyInstance, operation: Operation, options: ServerOptions): void {
-  const { admit, run } = createPipeline(operation, options);
+function mountOperation(server: FastifyInstance, operation: Operation, options: ServerOptions, turns: Turns): void {
+  const { admit, run } = createPipeline(operation, options, turns);
   server.route({
     method: operation.method,
     url: toRouterPath(operation.path),
@@ -116,11 +119,17 @@ function mountOperation(server: FastifyInstance, operation: Operation, options: 
 }
 
 /** The steps of one operation, before and after its body is received. What can be prepared is prepared once, here. */
-function createPipeline(operation: Operation, options: ServerOptions) {
+function createPipeline(operation: Operation, options: ServerOptions, turns: Turns) {
   const params = listParamNames(operation.path);
   const validate = createValidator(operation, options.guardQuery(operation));
   const send = createSender(operation, options.strictAnswers);
   const db = operation.work === 'reserved' ? options.reservedDb : options.db;
+  const answer = async (exchange: Exchange): Promise<FastifyReply> => {
+    exchange.now = options.clock.now(); // receiving the body may have taken a while
+    const input = validate(exchange);
+    const result = await runOperation(exchange, exchange.access, input, db);
+    return hold(() => send(exchange, result, input.ignored));
+  };
   return {
     /** Runs before any of the body is read, so that a refused caller costs neither memory nor parsing. */
     async admit(exchange: Exchange): Promise<void> {
@@ -128,15 +137,13 @@ function createPipeline(operation: Operation, options: ServerOptions) {
       if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
       checkHeaders(exchange);
       exchange.access = await options.guard(exchange);
+      await waitToReceive(exchange, turns);
     },
-    /** The share is taken before the body is parsed: what exceeds it costs no more than receiving it. */
+    /** Waits before the body is parsed: what is refused costs no more than receiving it. */
     async run(exchange: Exchange): Promise<FastifyReply> {
-      exchange.releaseShare = await takeShare(exchange, options.shares);
+      exchange.releaseShare = await waitToRun(exchange, turns);
       try {
-        exchange.now = options.clock.now(); // receiving the body may have taken a while
-        const input = validate(exchange);
-        const answer = await runOperation(exchange, exchange.access, input, db);
-        return send(exchange, answer, input.ignored);
+        return await turns.processTime.run(exchange.actor?.workspaceId, () => answer(exchange));
       } finally {
         exchange.releaseShare();
       }

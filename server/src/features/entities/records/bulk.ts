@@ -5,6 +5,7 @@ import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
+import { hold } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { matchesQuery } from '../rules/query.ts';
 import { isScalar } from '../schemas/document.ts';
@@ -52,7 +53,7 @@ export function deleteRecords(
             isAllowed(access, record, 'delete') &&
             matchesQuery(filter, context, record),
         );
-        await trashLockedRecords(db, events, access, matching, now);
+        await hold(() => trashLockedRecords(db, events, access, matching, now));
         deleted += matching.length;
       }
       return withNotes(
@@ -87,9 +88,11 @@ export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess,
       const existing = items.filter((item): item is typeof item & { before: StoredRecord } => !!item.before);
       if (existing.some(({ before }) => !isAllowed(access, before, 'update'))) throw ruleDenied();
       const missing = items.filter(({ before }) => before === undefined);
-      const updated = await updateLockedRecords(db, events, access, existing, now);
+      const updated = await hold(() => updateLockedRecords(db, events, access, existing, now));
       const created =
-        missing.length > 0 ? await createAll(db, events, access, missing, now) : { presented: [], ignored: [] };
+        missing.length > 0
+          ? await hold(() => createAll(db, events, access, missing, now))
+          : { presented: [], ignored: [] };
       // Both lists keep the order of the request, so each item is the next one of its list.
       const [nextUpdated, nextCreated] = [updated.presented.values(), created.presented.values()];
       const records = items.flatMap(

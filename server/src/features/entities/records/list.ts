@@ -1,6 +1,7 @@
 // Owns reading records: one, a page of them, their count (docs/api/entities.md#read-records).
 import { withNotes } from '../../../kit/http/answer.ts';
 import type { Cursors } from '../../../kit/http/cursor.ts';
+import { hold } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { mayKnowOf, recordNotFound } from './change.ts';
 import {
@@ -38,13 +39,9 @@ export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors
   const fitting = rows.filter(({ bytesSoFar }, index) => index === 0 || bytesSoFar <= maxPageBytes).length;
   const present = (row: (typeof rows)[number]) => pickFields(presentRecord(access, row.record), query);
   const encodedQuery = encodeListQuery(raw);
-  return cursors.page(
-    rows,
-    Math.min(limit, fitting),
-    cursorBinding('listRecords', access),
-    now,
-    present,
-    ({ position }) => [encodedQuery, ...position],
+  const binding = cursorBinding('listRecords', access);
+  return hold(() =>
+    cursors.page(rows, Math.min(limit, fitting), binding, now, present, ({ position }) => [encodedQuery, ...position]),
   );
 }
 

@@ -5,6 +5,7 @@ import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
+import { hold } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { hasAllKeysBuilt } from '../schemas/schema-cache.ts';
@@ -125,7 +126,7 @@ export function updateRecords(
         updates.push({ before, input, loc: ['body', index] });
       }
       if (!updates.every(({ before }) => isAllowed(access, before, 'update'))) throw ruleDenied();
-      const { presented, ignored } = await updateLockedRecords(db, events, access, updates, now);
+      const { presented, ignored } = await hold(() => updateLockedRecords(db, events, access, updates, now));
       return withNotes(presented, { ignored });
     }),
   );

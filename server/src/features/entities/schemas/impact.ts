@@ -2,6 +2,7 @@
 // principals who had no access before.
 import type { Principal } from '../../../core/auth/principal.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { countHold, usedMs } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { newStepBudget, type StepBudget, StepBudgetExceeded } from '../rules/budget.ts';
 import { evaluate } from '../rules/evaluate.ts';
@@ -41,13 +42,16 @@ export async function measureImpact(
   const validation = newValidation();
   const budget = newStepBudget();
   let violating_records = 0;
+  let heldMs = 0;
   for await (const record of iterateNewestRecords(db, access, after.name, sampleSize)) {
+    const usedBefore = usedMs();
     const isViolating = validateRecord(after, record, validation) === 'violating';
-    if (validation.steps < 0) break;
-    if (isViolating) violating_records += 1;
-    if (before !== undefined) addNewlyOpen(newlyOpen, before, after, record, budget);
-    if (budget.steps < 0) break;
+    if (isViolating && validation.steps >= 0) violating_records += 1;
+    if (before !== undefined && validation.steps >= 0) addNewlyOpen(newlyOpen, before, after, record, budget);
+    heldMs += usedMs() - usedBefore;
+    if (validation.steps < 0 || budget.steps < 0) break;
   }
+  countHold(heldMs);
   const newly_open = rowOperations.flatMap((operation) => newlyOpen.get(operation) ?? []);
   const isComplete = records <= sampleSize && validation.steps >= 0 && budget.steps >= 0;
   return { impact: { records, violating_records, fields_removed, newly_open }, isComplete };

@@ -1,0 +1,61 @@
+// Owns when a request of a workspace is received and run: after large bodies of the same workspace, after a pause if the
+// workspace held the process for long, and within its share of the database.
+import { NoShare, type Release, type Shares } from '../db/shares.ts';
+import { Problem } from '../problem.ts';
+import { NoTurn, type ProcessTime } from '../process-time.ts';
+import type { Exchange } from './exchange.ts';
+import { type LargeBodies, largeBodyBytes, TooManyLargeBodies } from './large-bodies.ts';
+import { expectedLength } from './receive.ts';
+
+export interface Turns {
+  readonly shares: Shares;
+  readonly processTime: ProcessTime;
+  readonly largeBodies: LargeBodies;
+}
+
+/** Waits before a large body is read, so that those that wait take no memory. */
+export async function waitToReceive(exchange: Exchange, { largeBodies, processTime }: Turns): Promise<void> {
+  const owner = exchange.actor?.workspaceId;
+  if (!owner || expectedLength(exchange.request.raw) < largeBodyBytes) return;
+  await orBusy(async () => {
+    const leave = await largeBodies.enter(owner);
+    const { raw } = exchange.reply;
+    raw.once('close', leave); // after the answer, or when the client has gone
+    if (raw.destroyed || raw.closed) leave();
+    await processTime.waitForTurn(owner);
+  });
+}
+
+const noShare: Release = () => {};
+
+/** A request in no workspace takes no share: its work is short, and its rate is limited per address or person. */
+export async function waitToRun({ actor, operation }: Exchange, { shares, processTime }: Turns): Promise<Release> {
+  const { work = 'short' } = operation;
+  const owner = actor?.workspaceId;
+  if (!owner) return noShare;
+  return orBusy(async () => {
+    for (;;) {
+      await processTime.waitForTurn(owner);
+      if (work === 'outside' || work === 'reserved') return noShare;
+      const release = await shares.take(work, { owner, part: actor.appId });
+      if (processTime.mayRun(owner)) return release;
+      release(); // while it waited for the share, others of the workspace held the process
+    }
+  });
+}
+
+async function orBusy<Result>(wait: () => Promise<Result>): Promise<Result> {
+  try {
+    return await wait();
+  } catch (error) {
+    throw error instanceof NoShare || error instanceof NoTurn || error instanceof TooManyLargeBodies ? busy() : error;
+  }
+}
+
+const busy = () =>
+  new Problem(
+    'unavailable',
+    'busy',
+    'Too many requests of this workspace or app are being worked on. Nothing was changed. Retry in a moment.',
+    { headers: { 'retry-after': '1' } },
+  );

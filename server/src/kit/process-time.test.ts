@@ -1,0 +1,97 @@
+// Tests with clocks that only move when a test says so.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createProcessTime, hold, NoTurn, type ProcessTime } from './process-time.ts';
+
+let time: ProcessTime;
+let heldInAllMs = 0;
+beforeEach(() => {
+  vi.useFakeTimers();
+  heldInAllMs = 0;
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + heldInAllMs);
+  vi.spyOn(process, 'threadCpuUsage').mockImplementation(() => ({ user: heldInAllMs * 1000, system: 0 }));
+  time = createProcessTime();
+});
+afterEach(() => vi.restoreAllMocks());
+afterEach(() => vi.useRealTimers());
+
+/** Time passes, but no timer runs. */
+function useProcessorFor(ms: number): void {
+  heldInAllMs += ms;
+}
+
+/** Runs a request that holds the process for so long. */
+async function request(owner: string, heldMs: number): Promise<void> {
+  await time.waitForTurn(owner);
+  time.run(owner, () => useProcessorFor(heldMs));
+}
+
+const isDelayed = (owner: string) => time.waitForTurn(owner) !== undefined;
+
+describe('a process', () => {
+  it('never delays an owner whose requests are short', async () => {
+    for (let n = 0; n < 1_000; n += 1) await request('w1', 4);
+    expect(isDelayed('w1')).toBe(false);
+  });
+
+  it('delays an owner who held it for long, and nobody else', async () => {
+    await request('w1', 250);
+    expect([isDelayed('w1'), isDelayed('w2')]).toEqual([true, false]);
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(isDelayed('w1')).toBe(true);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(isDelayed('w1')).toBe(false);
+  });
+
+  it.each([
+    [10, 0.09],
+    [50, 0.06],
+    [250, 0.04],
+  ])('gives holds of %i ms at most %f of its time', async (heldMs, share) => {
+    const startedAt = performance.now();
+    const seconds = () => (performance.now() - startedAt) / 1000;
+    const working = (async () => {
+      while (seconds() < 100) await request('w1', heldMs);
+    })();
+    while (seconds() < 120) await vi.advanceTimersByTimeAsync(1_000);
+    await working;
+    expect(heldInAllMs / 1000 / 100).toBeLessThan(share);
+  });
+
+  it('lets requests that arrived together start one by one, each after the last was counted', async () => {
+    const starts: number[] = [];
+    const startedAt = performance.now();
+    await request('w1', 100);
+    for (let n = 0; n < 3; n += 1)
+      void Promise.resolve(time.waitForTurn('w1')).then(() => {
+        starts.push(Math.floor((performance.now() - startedAt) / 1000));
+        time.run('w1', () => useProcessorFor(100));
+      });
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect(starts).toEqual([2, 5, 8]);
+  });
+
+  it('counts what runs after an await, if it is run by hold', async () => {
+    await time.run('w1', async () => {
+      await Promise.resolve();
+      hold(() => useProcessorFor(250));
+    });
+    expect(isDelayed('w1')).toBe(true);
+  });
+
+  it('refuses a request that waited for 15 seconds, and one that finds 200 waiting', async () => {
+    const refused: unknown[] = [];
+    const enter = () =>
+      void Promise.try(() => time.waitForTurn('w1')).then(
+        () => time.run('w1', () => useProcessorFor(500)),
+        (error) => refused.push(error),
+      );
+    await request('w1', 500);
+    for (let n = 0; n < 203; n += 1) enter();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(refused).toHaveLength(202);
+    expect(refused.every((error) => error instanceof NoTurn)).toBe(true);
+  });
+});
