@@ -109,6 +109,10 @@ const settings = {
     'postgres://postgres@127.0.0.1:5432/plinth',
     url('postgres:', 'postgresql:'),
   ),
+  MIGRATE_DATABASE_URL: optional(
+    'The same database with the role that owns its tables, for `plinth migrate` only. The role of `DATABASE_URL` is then granted what it needs and no more: docs/operate/install.md#two-database-roles. If unset, `plinth migrate` uses `DATABASE_URL`.',
+    url('postgres:', 'postgresql:'),
+  ),
   DATABASE_POOL_SIZE: setting(
     'Maximum number of PostgreSQL connections per process. An API process opens two more, for sign-in and health checks; a worker eleven.',
     '16',

@@ -13,7 +13,7 @@ import { serve } from './api.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
 import { addMissingKeys, loadEnvFile } from './env-file.ts';
-import { migrateAll } from './migrate.ts';
+import { migrateAll, migrateUrl } from './migrate.ts';
 
 export async function dev(): Promise<void> {
   const added = addMissingKeys();
@@ -23,8 +23,8 @@ export async function dev(): Promise<void> {
   }
   const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
   await requireServices(config);
-  await createDatabaseIfMissing(config.DATABASE_URL);
-  await migrateAll(config.DATABASE_URL);
+  await createDatabaseIfMissing(migrateUrl(config));
+  await migrateAll(migrateUrl(config), config.DATABASE_URL);
   const { token, isNew } = await issueDemoToken(config);
   const app = await serve(config);
   superviseWorker();

@@ -12,10 +12,11 @@ import { cloneTemplate } from '../support/template.ts';
 
 const cloned = await cloneTemplate();
 const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 4 });
-await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null, due_at timestamptz,
+await cloned.runAsOwner(`
+  create table jobs (id uuid primary key, owner_id uuid not null, what text not null, due_at timestamptz,
   claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
-  claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
-await sql`create table effects (what text not null)`.execute(db);
+  claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz);
+  create table effects (what text not null)`);
 
 const program = fileURLToPath(new URL('worker.ts', import.meta.url));
 let workers: Worker[] = [];
@@ -42,7 +43,7 @@ const waitUntilWorking = (worker: Worker) =>
   expect.poll(() => worker.output.some((line) => 'working' in line), { timeout: 15_000, interval: 20 }).toBe(true);
 
 beforeEach(async () => {
-  await sql`truncate jobs, effects, worker_slots`.execute(db);
+  await cloned.runAsOwner('truncate jobs, effects, worker_slots');
 });
 afterEach(async () => {
   const running = workers.filter((worker) => !worker.exited);

@@ -16,7 +16,12 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const plinthFile = join(repository, 'server/plinth.js');
 const folder = mkdtempSync(join(tmpdir(), 'plinth-production-'));
 const database = await createEmptyDatabase();
-const settings = { ...newKeys(), DATABASE_URL: database.url, PATH: '/usr/bin:/bin' };
+const settings = {
+  ...newKeys(),
+  DATABASE_URL: database.url,
+  MIGRATE_DATABASE_URL: database.ownerUrl,
+  PATH: '/usr/bin:/bin',
+};
 const { plinth, start, startApi } = commandLine(settings, folder);
 afterAll(async () => {
   rmSync(folder, { recursive: true });

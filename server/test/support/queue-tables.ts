@@ -21,18 +21,19 @@ export async function createTestQueue() {
   const cloned = await cloneTemplate();
   const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 12 });
   const wake = openWakeUps('redis://127.0.0.1:6379', `test:${process.pid}:`);
-  await sql`create table jobs (id uuid primary key, owner_id uuid not null, what text not null,
+  await cloned.runAsOwner(`
+    create table jobs (id uuid primary key, owner_id uuid not null, what text not null,
     concurrency_key text not null default '', note text, tries integer not null default 0, due_at timestamptz,
     claims integer not null default 0, failures integer not null default 0, crash_count integer not null default 0,
-    claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz)`.execute(db);
-  await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
+    claimed_slot integer, claimed_epoch bigint, last_error text, failed_at timestamptz);
+    create table effects (what text not null, at timestamptz not null default clock_timestamp())`);
   await sql`insert into worker_slots (slot, epoch) values (0, 1), (1, 1)`.execute(db);
 
   let runs: RunningQueue[] = [];
   const errors: unknown[] = [];
   const stopAll = (timeoutMs: number) => Promise.all(runs.map((run) => run.stop(timeoutMs)));
   beforeEach(async () => {
-    await sql`truncate jobs, effects`.execute(db);
+    await cloned.runAsOwner('truncate jobs, effects');
   });
   afterEach(async () => {
     await stopAll(5_000);

@@ -1,5 +1,6 @@
-// Owns the template database: migrated once per run and cloned by every test file in about 40 ms. Also clears the
-// record of observed answers (observed.ts).
+// Owns the template database: migrated once per run and cloned by every test file in about 40 ms. The product connects to
+// the clones with the run role, so that every test shows that its privileges are enough. Also clears the record of observed
+// answers (observed.ts).
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
@@ -10,6 +11,7 @@ import { observedFolder } from './observed.ts';
 
 export const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432';
 const runPrefix = 'plinth_run_';
+const runRole = 'plinth_test';
 
 export default async function prepare(): Promise<void> {
   rmSync(observedFolder, { recursive: true, force: true });
@@ -20,8 +22,26 @@ export default async function prepare(): Promise<void> {
     await dropAbandoned(client, name);
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${name}`);
+    await createRole(client, runRole); // it stays in the server, as the template does
   });
-  await migrateAll(`${serverUrl}/${name}`);
+  await migrateAll(`${serverUrl}/${name}`, withRole(`${serverUrl}/${name}`, runRole));
+}
+
+/** Creates a role that may log in, if it is missing. Its password is that of the tests' own role, if that has one. */
+export async function createRole(client: pg.Client, role: string): Promise<void> {
+  const { password } = new URL(serverUrl);
+  await client.query(`do $$ begin create role ${role};
+    exception when duplicate_object or unique_violation then null; end $$`);
+  await client.query(
+    `alter role ${role} login password ${password ? pg.escapeLiteral(decodeURIComponent(password)) : 'null'}`,
+  );
+}
+
+/** The URL of the same database, for another role. */
+export function withRole(url: string, role: string): string {
+  const changed = new URL(url);
+  changed.username = role;
+  return changed.href;
 }
 
 const templateName = (checksums: readonly string[]): string =>
@@ -52,8 +72,13 @@ function isRunning(pid: number): boolean {
 
 let cloneCount = 0;
 
-interface TestDatabase {
+export interface TestDatabase {
+  /** For the product: connects with the run role. */
   readonly url: string;
+  /** For what the tests do to the database: connects with the role that owns the tables. */
+  readonly ownerUrl: string;
+  /** Runs statements as the owner, such as those that create tables for a test. */
+  runAsOwner(statements: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -75,14 +100,21 @@ async function createTestDatabase(template: string): Promise<TestDatabase> {
     // own.
     await client.query(`alter database ${name} set synchronous_commit = off`);
   });
+  const ownerUrl = `${serverUrl}/${name}`;
   return {
-    url: `${serverUrl}/${name}`,
+    url: withRole(ownerUrl, runRole),
+    ownerUrl,
+    runAsOwner: (statements) => asAdmin(async (client) => void (await client.query(statements)), name),
     drop: () => asAdmin(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
   };
 }
 
-async function asAdmin<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client(`${serverUrl}/postgres`);
+/** Runs `work` on a connection of the tests' own role, a superuser. */
+export async function asAdmin<Result>(
+  work: (client: pg.Client) => Promise<Result>,
+  database = 'postgres',
+): Promise<Result> {
+  const client = new pg.Client(`${serverUrl}/${database}`);
   await client.connect();
   try {
     return await work(client);

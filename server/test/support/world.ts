@@ -31,7 +31,7 @@ import { createLog } from '../../src/kit/log.ts';
 import type { Db, Tables } from '../../src/tables.ts';
 import { type CallOptions, type CallResult, call } from './client.ts';
 import { type Change, recordAnswers, recordChanges } from './observed.ts';
-import { cloneTemplate } from './template.ts';
+import { cloneTemplate, type TestDatabase } from './template.ts';
 import { createTenantCheck } from './tenant-check.ts';
 
 type NewAppUser = Insertable<Tables['app_users']>;
@@ -67,7 +67,10 @@ export class World {
   /** `aheadMs` is added to the real time. Tests change it instead of waiting. */
   readonly clock: { aheadMs: number; now(): Date };
 
-  /** The tests' own connection. Its statements are not checked for tenant predicates, unlike the app's. */
+  /**
+   * The tests' own connection, with the role that owns the tables. Unlike the app's, its statements are not checked for tenant
+   * predicates and its rights are not limited.
+   */
   readonly db: Db;
 
   constructor(app: App, db: Db, config: Config, url: string, logged: string[], clock: World['clock']) {
@@ -219,7 +222,7 @@ export class World {
 /** Starts a World for this test file. It ends after the file's tests. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = await cloneTemplate();
-  const world = await startWorldOn(database.url, options);
+  const world = await startWorldOn(database, options);
   afterAll(async () => {
     await world.end();
     await database.drop();
@@ -229,16 +232,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 
 /** Starts a second app on the database and keys of the first, as a second process would be. */
 export async function startSecondApp(world: World, options: WorldOptions = {}): Promise<World> {
-  const beside = await startWorldOn(world.config.DATABASE_URL, {
+  const origin = origins.get(world);
+  if (origin === undefined) throw new Error('this World was not started here');
+  const beside = await startWorldOn(origin.database, {
     ...options,
-    environment: { ...getEnvironment(world), ...options.environment },
+    environment: { ...origin.environment, ...options.environment },
   });
   afterAll(() => beside.end());
   return beside;
 }
 
-const environments = new WeakMap<World, Record<string, string>>();
-const getEnvironment = (world: World): Record<string, string> => environments.get(world) ?? {};
+/** What a second app needs to run beside the first. */
+const origins = new WeakMap<World, { database: TestDatabase; environment: Record<string, string> }>();
 
 async function expectAuditEntries(db: Db, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return;
@@ -252,11 +257,11 @@ async function expectAuditEntries(db: Db, changes: readonly Change[]): Promise<v
   expect(withoutEntry, 'changes without an audit entry').toEqual([]);
 }
 
-async function startWorldOn(url: string, options: WorldOptions): Promise<World> {
+async function startWorldOn(database: TestDatabase, options: WorldOptions): Promise<World> {
   const environment = { ...newKeys(), REDIS_PREFIX: `test:${randomBytes(6).toString('hex')}:`, ...options.environment };
   const config = readConfig({
     ...environment,
-    DATABASE_URL: options.databaseUrl ?? url,
+    DATABASE_URL: options.databaseUrl ?? database.url,
     DATABASE_POOL_SIZE: '8',
     STRICT_ANSWERS: 'true',
     PORT: '0',
@@ -294,10 +299,10 @@ async function startWorldOn(url: string, options: WorldOptions): Promise<World> 
   recordAnswers(app.server);
   const changes = recordChanges(app.server, app.routes);
   const address = await app.server.listen({ host: '127.0.0.1', port: 0 });
-  const { db, pool, close } = openDatabase<Tables>({ url, poolSize: 2 });
+  const { db, pool, close } = openDatabase<Tables>({ url: database.ownerUrl, poolSize: 2 });
   const world = new World(app, db, config, address, logged, clock);
   check.run = await createTenantCheck(pool);
-  environments.set(world, environment);
+  origins.set(world, { database, environment });
   world.end = async () => {
     await app.close();
     dns.close();

@@ -10,6 +10,6 @@ export const audit = (deps: AuditDeps) => ({
   routes: auditRoutes(deps),
   jobs: [
     { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
-    { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db, now) => removeExpiredEntries(db, now) },
+    { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db) => removeExpiredEntries(db) },
   ] satisfies Job[],
 });

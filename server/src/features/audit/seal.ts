@@ -16,13 +16,12 @@ import {
   listChains,
   listChainsToSeal,
   lockChain,
-  removeOldest,
+  removeExpired,
   removePending,
 } from './store.ts';
 
 const batchSize = 1_000;
 const batchesPerTurn = 5; // then it is another chain's turn, however many entries a workspace writes
-const retentionDays = 400;
 const removeBatchSize = 5_000;
 
 /** Seals pending entries of every chain and returns how many. A chain that fails is reported and does not stop the others. */
@@ -76,15 +75,14 @@ async function sealBatch(db: Db, workspace_id: string | null): Promise<number> {
   });
 }
 
-/** Removes entries older than the retention period from every chain and returns how many. */
-export async function removeExpiredEntries(db: Db, now: Date): Promise<number> {
-  const before = new Date(now.getTime() - retentionDays * 24 * 60 * 60 * 1000);
+/** Removes entries older than 400 days from every chain and returns how many. */
+export async function removeExpiredEntries(db: Db): Promise<number> {
   const chains = (await listChains(db)).map((chain) => chain.workspace_id);
   return sumOverChains('shortened', chains, async (workspace_id) => {
     let removed = 0;
     let inBatch = removeBatchSize;
     while (inBatch === removeBatchSize) {
-      inBatch = await transaction(db, (db) => removeOldest(db, workspace_id, before, removeBatchSize));
+      inBatch = await removeExpired(db, workspace_id, removeBatchSize);
       removed += inBatch;
     }
     return removed;

@@ -193,26 +193,11 @@ export async function listChains(db: Db): Promise<{ workspace_id: string | null 
   return rows;
 }
 
-/**
- * Removes a chain's oldest entries, up to the first that is not older than `before`, and records where the rest starts.
- * Entries are removed from the start only: a chain with a gap could not be verified.
- */
-export async function removeOldest(db: Db, workspace_id: string | null, before: Date, limit: number): Promise<number> {
-  await sql`set local plinth.audit_retention = 'on'`.execute(db);
-  const isInChain = whereChain(workspace_id);
-  const { rows } = await sql<ChainPosition>`/* service */
-    delete from audit_entries where ${isInChain} and sequence in (
-      select sequence from audit_entries where ${isInChain}
-        and sequence < coalesce((select min(sequence) from audit_entries where ${isInChain} and occurred_at >= ${before}), 9007199254740991)
-      order by sequence limit ${limit})
-    returning sequence, hash`.execute(db);
-  const last = rows.reduce<ChainPosition | undefined>((a, b) => (a && a.sequence > b.sequence ? a : b), undefined);
-  if (last !== undefined) {
-    await sql`/* service */ update audit_chains set first_sequence = ${last.sequence + 1}, first_prev_hash = ${last.hash} where ${isInChain}`.execute(
-      db,
-    );
-  }
-  return rows.length;
+/** Removes a chain's oldest expired entries and returns how many. Only this function of the database may remove entries. */
+export async function removeExpired(db: Db, workspace_id: string | null, limit: number): Promise<number> {
+  const { rows } = await sql<{ removed: number }>`
+    /* service */ select remove_expired_audit_entries(${workspace_id}::uuid, ${limit}::integer) as removed`.execute(db);
+  return rows[0]?.removed ?? 0;
 }
 
 /** Two forms, because `is not distinct from` can't use an index. */

@@ -28,17 +28,27 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
 }
 
 /** Applies pending migrations and returns their names. Throws if an applied migration was edited. */
-export async function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query('select pg_advisory_lock($1)', [lockId]);
+export function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
+  return withMigrationLock(url, async (client) => {
     await client.query(
       'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     );
     const pending = await listPendingMigrations(client, migrations);
     for (const migration of pending) await apply(client, migration);
     return pending.map((migration) => migration.name);
+  });
+}
+
+/** Runs `work` on a connection of its own, while no other process migrates. */
+export async function withMigrationLock<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockId]);
+    return await work(client);
   } finally {
     await client.end();
   }

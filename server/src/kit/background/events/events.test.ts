@@ -13,13 +13,13 @@ interface TestEvents {
 
 const cloned = await cloneTemplate();
 const { db, close } = openDatabase<never>({ url: cloned.url, poolSize: 8 });
-await sql`create table handled (n integer not null, name text not null)`.execute(db);
+await cloned.runAsOwner('create table handled (n integer not null, name text not null)');
 afterAll(async () => {
   await close();
   await cloned.drop();
 });
 beforeEach(async () => {
-  await sql`truncate events, handled`.execute(db);
+  await cloned.runAsOwner('truncate events, handled');
   await sql`update event_dispatch_state set in_progress = false, crash_count = 0, event_id = null`.execute(db);
 });
 

@@ -13,7 +13,7 @@ import { openWorkflows, type ScheduledInput, type Workflow } from './workflows.t
 
 const cloned = await cloneTemplate();
 const { db, pool, close } = openDatabase<never>({ url: cloned.url, poolSize: 10 });
-await sql`create table effects (what text not null, at timestamptz not null default clock_timestamp())`.execute(db);
+await cloned.runAsOwner('create table effects (what text not null, at timestamptz not null default clock_timestamp())');
 const effect = async (db: AnyDb, what: string) =>
   void (await sql`insert into effects (what) values (${what})`.execute(db));
 const effects = async (what = '') =>
