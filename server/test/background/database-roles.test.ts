@@ -73,7 +73,7 @@ describe('plinth migrate', () => {
 });
 
 describe('the run role', () => {
-  it('runs an API process and a worker: sign-in, records, the audit log and an export', async () => {
+  it('runs an API process and a worker: sign-in, records, the audit log, an export', { timeout: 120_000 }, async () => {
     const as = (await plinth('bootstrap', '--email', 'a@example.com', '--name', 'A', '--workspace', 'W')).stdout.trim();
     const { url } = await startApi();
     await start('worker', /"msg":"worker started"/);

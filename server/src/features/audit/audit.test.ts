@@ -127,16 +127,16 @@ describe('the chain', () => {
     expect(part).toHaveLength(3);
   });
 
-  it("can't be changed through the service's own database connection", async () => {
+  it("can't be changed: the service has no right to, and a trigger refuses the owner of the table", async () => {
     const { workspace, as } = await createWorkspace('sealed');
     await folder(as);
     await seal();
-    await expect(
-      sql`update audit_entries set type = 'x' where workspace_id = ${workspace}`.execute(world.db),
-    ).rejects.toThrow('cannot be changed');
-    await expect(sql`delete from audit_entries where workspace_id = ${workspace}`.execute(world.db)).rejects.toThrow(
-      'cannot be changed',
-    );
+    const update = sql`update audit_entries set type = 'x' where workspace_id = ${workspace}`;
+    const remove = sql`delete from audit_entries where workspace_id = ${workspace}`;
+    for (const change of [update, remove]) {
+      await expect(change.execute(world.app.database.db)).rejects.toThrow('permission denied for table audit_entries');
+      await expect(change.execute(world.db)).rejects.toThrow('cannot be changed');
+    }
     await expect(sql`truncate audit_entries`.execute(world.db)).rejects.toThrow('cannot be changed');
   });
 
