@@ -152,10 +152,12 @@ export function createApp(config: Config, deps: AppDeps): App {
   const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditFeature = audit({ cursors, shares });
   const isHttps = config.BASE_URL.startsWith('https:');
+  const webhookFeature = webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL });
   const memberFeature = members({
     signingKey: config.SIGNING_KEY,
     staffEmailDomains: config.STAFF_EMAIL_DOMAINS,
     publish: bus.publish,
+    pauseWebhooksOf: webhookFeature.pauseWebhooksOf,
     tokenKeys,
     mail,
     baseUrl: config.BASE_URL,
@@ -187,7 +189,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     appUsers({ cursors, tokenKeys }),
     entities({ cursors, events: bus }),
     agents({ cursors, model, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
-    webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL }),
+    webhookFeature,
     memberFeature,
     folders({ cursors }),
     credits({ cursors, reportMismatch: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger') }),

@@ -536,6 +536,7 @@ export interface Tables {
     resync_pending: Generated<boolean>;
     created_date: Date;
     updated_date: Date;
+    created_by_id: string | null;
   };
   worker_slots: {
     slot: number;

@@ -113,6 +113,8 @@ export interface WebhookRow {
   readonly disabled_at: Date | null;
   readonly replay_until: Date | null;
   readonly resync_pending: boolean;
+  /** The person who created it; null if that was not recorded. Not part of what callers see. */
+  readonly created_by_id: string | null;
   readonly created_date: Date;
   readonly updated_date: Date;
 }
@@ -134,6 +136,22 @@ export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<ty
     updated_date: webhook.updated_date.toISOString(),
     ...(secret !== undefined && { secret }),
   }) as z.input<typeof Webhook>;
+
+export const MemberWebhook = answer('MemberWebhook', {
+  scope: oneOf('agent', 'app').meta({ description: 'Whether the webhook receives events of an agent or of an app.' }),
+  app_id: z.string().meta({ description: 'The agent or app.' }),
+  app_name: z.string(),
+  webhook: z.union([Webhook, AppWebhook]),
+});
+
+export const presentMemberWebhook = (row: WebhookRow & { app_name: string }): z.input<typeof MemberWebhook> => ({
+  scope: row.scope,
+  app_id: row.app_id,
+  app_name: row.app_name,
+  webhook: presentWebhook(row),
+});
+
+export const MemberWebhookQuery = query({ ...pageQuery });
 
 export const WebhookTest = answer('WebhookTest', {
   ok: z.boolean(),

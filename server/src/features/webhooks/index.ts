@@ -8,6 +8,7 @@ import { deliveryQueue } from './delivery.ts';
 import { fanOut } from './fan-out.ts';
 import { type WebhookDeps, webhookRoutes } from './routes.ts';
 import { createSigner } from './signing.ts';
+import { pauseWebhooksOf } from './webhook.ts';
 
 type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> &
   WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string };
@@ -23,5 +24,7 @@ export function webhooks(external: WebhookFeatureDeps) {
     ],
     queues: [deliveryQueueOf(deps), warningQueue(deps)],
     jobs: webhookJobs(deps),
+    /** What the members feature needs to turn off the webhooks of a member who is removed. */
+    pauseWebhooksOf,
   };
 }

@@ -1,11 +1,19 @@
-// Owns the HTTP contract of webhooks: ten operations for the webhooks of agents, and the same ten for those of apps.
+// Owns the HTTP contract of webhooks: ten operations for the webhooks of agents, the same ten for those of apps, and the
+// list of the webhooks that a member created.
 
 import { z } from 'zod';
 import { writeCredentials } from '../../core/auth/credentials.ts';
 import { type Limit, perMinute } from '../../core/auth/limits.ts';
 import type { GatedFeature } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { agentAs, appAs, type Guard, nestedResource } from '../../core/auth/resource-guards.ts';
+import {
+  agentAs,
+  appAs,
+  type Guard,
+  nestedResource,
+  unlimitedToken,
+  workspaceAs,
+} from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -18,9 +26,12 @@ import {
   Delivery,
   DeliveryDetail,
   DeliveryQuery,
+  MemberWebhook,
+  MemberWebhookQuery,
   NewAppWebhook,
   NewWebhook,
   presentDelivery,
+  presentMemberWebhook,
   presentWebhook,
   Redelivered,
   Replay,
@@ -32,7 +43,7 @@ import {
 } from './contract.ts';
 import { redeliver, replay } from './delivery.ts';
 import { findDelivery, getBody, listDeliveries } from './store/deliveries.ts';
-import { findWebhook, listWebhooks } from './store/webhooks.ts';
+import { findWebhook, findWebhookCreator, listWebhooks, listWebhooksOf } from './store/webhooks.ts';
 import { changeWebhook, checkTarget, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
 
 export interface WebhookDeps extends AttemptDeps {
@@ -79,8 +90,31 @@ const appVariant: Variant = {
   shapes: { webhook: AppWebhook, created: NewAppWebhook, changed: AppWebhookChange } as unknown as Variant['shapes'],
 };
 
-export const webhookRoutes = (deps: WebhookDeps): Route[] =>
-  [agentVariant, appVariant].flatMap((variant) => [...crudRoutes(variant, deps), ...deliveryRoutes(variant, deps)]);
+export const webhookRoutes = (deps: WebhookDeps): Route[] => [
+  ...[agentVariant, appVariant].flatMap((variant) => [...crudRoutes(variant, deps), ...deliveryRoutes(variant, deps)]),
+  memberWebhooksRoute(deps.cursors),
+];
+
+const memberWebhooksRoute = (cursors: Cursors): Route =>
+  route({
+    name: 'listMemberWebhooks',
+    method: 'GET',
+    path: '/api/workspace/members/{email}/webhooks',
+    summary: 'List the webhooks that a member created in the workspace, newest first',
+    description: 'Of all agents and apps, also of those in the trash. Also for a former member who created webhooks.',
+    credentials: writeCredentials,
+    access: nestedResource(unlimitedToken(workspaceAs('admin')), 'member', findWebhookCreator, 'email'),
+    limit: perMinute(60, 'workspace'),
+    query: MemberWebhookQuery,
+    answers: { 200: items(MemberWebhook) },
+    refusals: [cursorRefusal],
+    handle: async ({ db, access, query, now }) => {
+      const binding = ['listMemberWebhooks', access.member.id, access.caller.credential_id];
+      const after = cursors.open(query.cursor, binding, now);
+      const rows = await listWebhooksOf(db, access, access.member.id, query.limit, after);
+      return cursors.page(rows, query.limit, binding, now, presentMemberWebhook, (row) => [row.id]);
+    },
+  });
 
 const webhookGuard = ({ guard, scope }: Variant) =>
   nestedResource(guard, 'webhook', (db, access, id) => findWebhook(db, access, scope, id));

@@ -1,7 +1,7 @@
 // Owns the operations on webhooks: create, change, turn on and off, test, delete (docs/api/webhooks.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit, redacted } from '../../core/audit/audit.ts';
-import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
@@ -32,6 +32,7 @@ import {
   lockWebhook,
   removeWebhook,
   saveWebhook,
+  turnOffWebhooksOf,
 } from './store/webhooks.ts';
 
 export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
@@ -77,6 +78,7 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, input: Ne
       disabled_at: null,
       replay_until: null,
       resync_pending: false,
+      created_by_id: access.caller.user_id,
       created_date: now,
       updated_date: now,
     };
@@ -140,6 +142,20 @@ function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): st
     ...(enabled === false && !isOff ? ['webhook.turned_off'] : []),
   ];
   return types.length > 0 ? types : ['webhook.updated'];
+}
+
+/**
+ * Turns off the webhooks that a person created in the workspace. Returns how many were on. A job holds the deliveries that
+ * wait; none of them is attempted before.
+ */
+export async function pauseWebhooksOf(db: Db, access: WorkspaceAccess, user_id: string, now: Date): Promise<number> {
+  const paused = await turnOffWebhooksOf(db, access, user_id, now);
+  for (const webhook of paused) {
+    const target = { kind: 'webhook', id: webhook.id };
+    const [before, after] = [{ ...webhook, disabled_at: null }, webhook].map(auditedFields);
+    await audit(db, access, { type: 'webhook.turned_off', target, app_id: webhook.app_id, before, after }, now);
+  }
+  return paused.length;
 }
 
 const heldMs = 7 * 24 * 60 * 60 * 1000;

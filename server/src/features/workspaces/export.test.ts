@@ -390,12 +390,15 @@ it('an imported workspace has the same credits, and releases reservations of ope
   expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
 });
 
-it('imported webhooks are disabled and have no secret, and their sequence numbers continue', async () => {
+it('imported webhooks are disabled, have no secret, keep their creator and continue their sequence numbers', async () => {
   const from = await world.workspace(owner, 'pro', 'With webhooks');
   const as = await world.token(owner, from);
   const { id } = (await world.call('POST', '/api/agents', { as, body: { name: 'Guide' } })).body;
   const sent = { target_url: 'https://hook.example.com/', events: ['message.created'], description: 'mine' };
-  const created = (await world.call('POST', `/api/agents/${id}/webhooks`, { as, body: sent })).body;
+  const creator = await world.member(from, 'editor', `${newId()}@example.com`);
+  const asCreator = await world.token(creator, from);
+  const created = (await world.call('POST', `/api/agents/${id}/webhooks`, { as: asCreator, body: sent })).body;
+  await world.call('DELETE', `/api/workspace/members/${creator.email}`, { as });
   await world.call('PATCH', `/api/agents/${id}/webhooks/${created.id}`, { as, body: { signing: 'rotate' } });
   await sql`update webhook_sequences set last_sequence = 41 where webhook_id = ${created.id}`.execute(world.db);
   const file = join(folder, 'webhooks.tar.gz');
@@ -410,6 +413,8 @@ it('imported webhooks are disabled and have no secret, and their sequence number
   const [webhook] = (await world.call('GET', path, { as: token })).body;
   expect(webhook).toMatchObject({ ...sent, has_secret: false, disabled_at: expect.any(String) });
   expect(webhook.id).not.toBe(created.id);
+  const ofCreator = await world.call('GET', `/api/workspace/members/${creator.email}/webhooks`, { as: token });
+  expect(ofCreator.body.items).toMatchObject([{ app_id: agent.id, webhook: { id: webhook.id } }]);
   const message = {
     id: newId(),
     role: 'user',

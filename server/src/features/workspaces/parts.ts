@@ -48,6 +48,7 @@ export const parts: readonly ArchivePart[] = [
     table: 'webhooks',
     owner: 'workspace_id',
     order: 'id',
+    userIds: ['created_by_id'],
     omit: ['secret', 'previous_secret', 'previous_secret_expires_at'],
   },
   { table: 'webhook_sequences', owner: 'workspace_id', order: 'webhook_id' },

@@ -159,6 +159,7 @@ export async function listPeople(db: Db, workspaceId: string) {
       union select owner_id from folders where workspace_id = ${workspaceId}
       union select user_id from agent_conversations where workspace_id = ${workspaceId}
       union select user_id from agent_memories where workspace_id = ${workspaceId}
+      union select created_by_id from webhooks where workspace_id = ${workspaceId}
       union select owner_id from folder_items where workspace_id = ${workspaceId}
       union select user_id from credit_ledger where workspace_id = ${workspaceId}) order by u.email`.execute(db);
   return rows;

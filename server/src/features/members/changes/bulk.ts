@@ -3,11 +3,11 @@
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
-import { unchanged } from '../../../kit/http/answer.ts';
+import { noNotes, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { type AssignableRole, checkCreditLimit, checkRemoval, checkRoleChange } from '../rules.ts';
-import { applyCreditLimit, applyRole, type ChangeDeps, removeMemberOrInvitation } from './change.ts';
+import { applyCreditLimit, applyRole, type ChangeDeps, notePaused, removeMemberOrInvitation } from './change.ts';
 
 export const setRoles = (
   db: Db,
@@ -39,20 +39,26 @@ export async function setCreditLimits(
   );
 }
 
-export const removeMembers = (
+export async function removeMembers(
   db: Db,
   access: WorkspaceAccess,
-  emails: readonly string[],
-  { publish }: ChangeDeps,
+  { emails, pause_webhooks = false }: { emails: readonly string[]; pause_webhooks?: boolean },
+  deps: ChangeDeps,
   now: Date,
-) =>
-  changeAll(
+) {
+  let paused = pause_webhooks ? 0 : undefined;
+  const { body, notes } = await changeAll(
     db,
     access,
     emails.map((email) => ({ email })),
     (person) => checkRemoval(person, access),
-    (db, person) => removeMemberOrInvitation(db, access, person, publish, now),
+    async (db, person) => {
+      if (paused !== undefined && person.joined) paused += await deps.pauseWebhooksOf(db, access, person.id, now);
+      return removeMemberOrInvitation(db, access, person, deps.publish, now);
+    },
   );
+  return withNotes(body, { ...notes, ...notePaused(paused) });
+}
 
 /**
  * Rejects the whole request if one item fails its check. Items are checked again under the lock: those that another
@@ -76,7 +82,9 @@ async function changeAll<Item extends { readonly email: string }>(
       const isChanged = person !== undefined && check(person, item) === undefined && (await change(db, person, item));
       results.push({ email: item.email, status: isChanged ? 'success' : 'skipped' });
     }
-    return results.some(({ status }) => status === 'success') ? { results } : unchanged({ results });
+    return results.some(({ status }) => status === 'success')
+      ? withNotes({ results }, noNotes)
+      : unchanged({ results });
   });
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../../../core/identity/members.ts';
 import { getWorkspaceRow, saveWorkspace } from '../../../core/identity/workspaces.ts';
 import type { Publish } from '../../../events.ts';
-import { unchanged } from '../../../kit/http/answer.ts';
+import { type Notes, noNotes, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import type { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { getMemberEntry } from '../entry.ts';
@@ -33,6 +33,8 @@ import {
 
 export interface ChangeDeps {
   readonly publish: Publish;
+  /** Turns off the webhooks that a person created in the workspace. Returns how many. */
+  pauseWebhooksOf(db: Db, access: WorkspaceAccess, user_id: string, now: Date): Promise<number>;
 }
 
 /** The caller's proof, and the member or invitation the path names. */
@@ -149,14 +151,20 @@ export const setDefaultLimit = (db: Db, access: WorkspaceAccess, limit: number |
     return after;
   });
 
-export const removeMember = (db: Db, access: MemberAccess, { publish }: ChangeDeps, now: Date) =>
+export const removeMember = (db: Db, access: MemberAccess, pauseWebhooks: boolean, deps: ChangeDeps, now: Date) =>
   withMembersLock(db, access, async (db) => {
     const person = (await findMembersOrInvitations(db, access, [access.member.email])).get(access.member.email);
     const problem = checkRemoval(person, access);
     if (problem !== undefined || person === undefined) throw problem ?? memberNotFound();
-    await removeMemberOrInvitation(db, access, person, publish, now);
-    return { success: true } as const;
+    let paused = pauseWebhooks ? 0 : undefined;
+    if (pauseWebhooks && person.joined) paused = await deps.pauseWebhooksOf(db, access, person.id, now);
+    await removeMemberOrInvitation(db, access, person, deps.publish, now);
+    return withNotes({ success: true } as const, notePaused(paused));
   });
+
+/** Says how many webhooks were turned off; undefined: the caller did not choose it. */
+export const notePaused = (paused: number | undefined): Notes =>
+  paused === undefined ? noNotes : { headers: { 'x-webhooks-paused': String(paused) } };
 
 export async function removeMemberOrInvitation(
   db: Db,

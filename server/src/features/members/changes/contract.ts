@@ -1,6 +1,17 @@
 // Owns the schemas of member changes, single and in bulk (docs/api/members.md#change-members).
 import { z } from 'zod';
-import { answer, body, decimal, distinct, email, list, oneOf } from '../../../kit/http/shapes.ts';
+import {
+  answer,
+  body,
+  decimal,
+  distinct,
+  email,
+  list,
+  oneOf,
+  optional,
+  query,
+  queryFlag,
+} from '../../../kit/http/shapes.ts';
 
 const role = oneOf('admin', 'editor', 'viewer');
 // Null is a value: it removes the limit.
@@ -18,7 +29,11 @@ const distinctByEmail = <S extends z.ZodType<{ email: string }>>(item: S) =>
 
 export const RoleChanges = body({ items: distinctByEmail(body({ email, role })) });
 export const LimitChanges = body({ items: distinctByEmail(body({ email, credit_limit: limit })) });
-export const Removals = body({ emails: distinct(list(email, 1, maxItems), (one) => one) });
+export const RemovalQuery = query({ pause_webhooks: queryFlag.optional() });
+export const Removals = body({
+  emails: distinct(list(email, 1, maxItems), (one) => one),
+  pause_webhooks: optional(z.boolean()),
+});
 
 export const BulkResult = answer('MembersChanged', {
   results: z.array(answer('MemberChanged', { email: z.string(), status: oneOf('success', 'skipped') })),

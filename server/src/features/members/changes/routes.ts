@@ -25,6 +25,7 @@ import {
   DefaultLimitChange,
   LimitChange,
   LimitChanges,
+  RemovalQuery,
   Removals,
   RoleChange,
   RoleChanges,
@@ -105,14 +106,15 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
     path: '/api/workspace/members/{email}',
     summary: 'Remove a member or cancel an invitation',
     description:
-      "The member's apps and agents are transferred to the workspace's owner. Their tokens and the workspace keys created with these are revoked; their shares and personal folders are deleted.",
+      "The member's apps and agents are transferred to the workspace's owner. Their tokens and the workspace keys created with these are revoked; their shares and personal folders are deleted. With `pause_webhooks=true` the webhooks that they created are turned off; `X-Webhooks-Paused` says how many.",
     credentials: writeCredentials,
     access: memberOrInvitation,
     limit: memberChanges,
-    audits: ['member.removed', 'invitation.cancelled'],
+    query: RemovalQuery,
+    audits: ['member.removed', 'invitation.cancelled', 'webhook.turned_off'],
     answers: { 200: Success },
     refusals: [notSelf, ownerProtected],
-    handle: ({ db, access, now }) => removeMember(db, access, deps, now),
+    handle: ({ db, access, query, now }) => removeMember(db, access, query.pause_webhooks ?? false, deps, now),
   }),
 ];
 
@@ -153,15 +155,17 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     method: 'POST',
     path: '/api/workspace/members/bulk/remove',
     summary: 'Remove up to 200 members or invitations, all or none',
+    description:
+      'With `pause_webhooks: true` the webhooks that these members created are turned off; `X-Webhooks-Paused` says how many.',
     credentials: writeCredentials,
     access: admin,
     limit: memberChanges,
     work: 'slow',
     body: Removals,
-    audits: ['member.removed', 'invitation.cancelled'],
+    audits: ['member.removed', 'invitation.cancelled', 'webhook.turned_off'],
     answers: { 200: BulkResult },
     refusals: [bulkRejected],
-    handle: ({ db, access, body, now }) => removeMembers(db, access, body.emails, deps, now),
+    handle: ({ db, access, body, now }) => removeMembers(db, access, body, deps, now),
   }),
 ];
 

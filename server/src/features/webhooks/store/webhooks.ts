@@ -1,6 +1,8 @@
 // Owns the queries on the webhooks themselves: their settings and their health.
-import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { sql } from 'kysely';
+import type { AppAccess, WorkspaceAccess } from '../../../core/auth/proofs.ts';
 import { prepared } from '../../../kit/db/database.ts';
+import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 import type { Scope, WebhookRow } from '../contract.ts';
@@ -43,7 +45,7 @@ export const lockWebhook = (db: Db, { workspace_id, id }: WebhookKey) =>
     .executeTakeFirst();
 
 type WebhookColumns = Partial<
-  Omit<WebhookRow, 'workspace_id' | 'id' | 'app_id' | 'scope' | 'created_date' | 'last_error'>
+  Omit<WebhookRow, 'workspace_id' | 'id' | 'app_id' | 'scope' | 'created_by_id' | 'created_date' | 'last_error'>
 >;
 
 export const saveWebhook = (db: Db, { workspace_id, id }: WebhookKey, columns: WebhookColumns) =>
@@ -58,6 +60,72 @@ export const saveWebhook = (db: Db, { workspace_id, id }: WebhookKey, columns: W
 
 export async function removeWebhook(db: Db, { workspace_id, id }: WebhookKey): Promise<void> {
   await db.deleteFrom('webhooks').where('workspace_id', '=', workspace_id).where('id', '=', id).execute();
+}
+
+// ---- by the person who created them
+
+/** A member of the workspace, or a former one who created webhooks in it, by e-mail address in any case. */
+export const findWebhookCreator = (db: Db, { workspace_id }: WorkspaceAccess, email: string) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('email', '=', email.toLowerCase())
+    .where((is) =>
+      is.or([
+        is.exists(
+          is
+            .selectFrom('memberships')
+            .select('user_id')
+            .where('workspace_id', '=', workspace_id)
+            .whereRef('user_id', '=', 'users.id'),
+        ),
+        is.exists(
+          is
+            .selectFrom('webhooks')
+            .select('webhooks.id')
+            .where('workspace_id', '=', workspace_id)
+            .whereRef('created_by_id', '=', 'users.id'),
+        ),
+      ]),
+    )
+    .executeTakeFirst();
+
+/** Newest first, of all agents and apps, also of those in the trash. */
+export function listWebhooksOf(
+  db: Db,
+  { workspace_id }: WorkspaceAccess,
+  user_id: string,
+  limit: number,
+  after: Position | undefined,
+) {
+  let webhooks = db
+    .selectFrom('webhooks')
+    .innerJoin('apps', (join) =>
+      join.onRef('apps.workspace_id', '=', 'webhooks.workspace_id').onRef('apps.id', '=', 'webhooks.app_id'),
+    )
+    .where('webhooks.workspace_id', '=', workspace_id)
+    .where('webhooks.created_by_id', '=', user_id)
+    .selectAll('webhooks')
+    .select('apps.name as app_name')
+    .orderBy('webhooks.id', 'desc')
+    .limit(limit + 1);
+  if (after) webhooks = webhooks.where(sql<boolean>`webhooks.id < ${after[0]}::uuid`);
+  return webhooks.$castTo<WebhookRow & { app_name: string }>().execute();
+}
+
+/** Locks in the order of their ids, as workers do. Returns those that were on. */
+export async function turnOffWebhooksOf(
+  db: Db,
+  { workspace_id }: WorkspaceAccess,
+  user_id: string,
+  now: Date,
+): Promise<WebhookRow[]> {
+  const { rows } = await sql<WebhookRow>`with running as (
+      select id from webhooks where workspace_id = ${workspace_id} and created_by_id = ${user_id} and disabled_at is null
+      order by id for no key update
+    ) update webhooks set disabled_at = ${now}, resync_pending = true, updated_date = ${now}
+    where workspace_id = ${workspace_id} and id in (select id from running) returning *`.execute(db);
+  return rows;
 }
 
 // ---- for workers, across workspaces
