@@ -11,6 +11,7 @@ import { type Counters, openCounters } from './core/auth/counters.ts';
 import { createGuard } from './core/auth/guard.ts';
 import { exportBytes } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
+import { createStorageQuota } from './core/storage/quota.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agents } from './features/agents/index.ts';
@@ -119,6 +120,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     log.error({ event: event.name, event_id: event.id, error: describeError(error) }, 'event listener failed'),
   );
   const cursors = createCursors(config.SIGNING_KEY);
+  const storage = createStorageQuota();
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: describeError(error) }, 'mail not sent'),
   );
@@ -182,12 +184,14 @@ export function createApp(config: Config, deps: AppDeps): App {
       onlyOperatorsCreate: config.ALLOW_WORKSPACE_CREATION === 'operator',
       baseUrl: config.BASE_URL,
       exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
+      storage,
+      reportStorageDrift: (drift) => log.warn(drift, 'storage usage differed from what is stored and was corrected'),
       sealChain: auditFeature.sealChain,
       countExported: (workspaceId, bytes) => countWorkspaceBytes(counters, exportBytes, workspaceId, bytes),
     }),
-    apps({ cursors, secrets, masterKeyId, guests: memberFeature.guests }),
+    apps({ cursors, storage, secrets, masterKeyId, guests: memberFeature.guests }),
     appUsers({ cursors, tokenKeys }),
-    entities({ cursors, events: bus }),
+    entities({ cursors, events: bus, storage }),
     agents({ cursors, model, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
     webhookFeature,
     memberFeature,

@@ -1,5 +1,5 @@
 // Owns what each plan includes (docs/api/workspaces.md#plans): the lowest plan per gated feature, the factor of rate
-// limits and the monthly credits.
+// limits, the monthly credits and the storage quota.
 import { Problem } from '../../kit/problem.ts';
 
 /** From the lowest to the highest. */
@@ -14,6 +14,17 @@ export const monthlyCredits: Record<Plan, number | null> = {
   builder: 250,
   pro: 1000,
   business: 5000,
+  enterprise: null,
+};
+
+const gigabyte = 1_000_000_000;
+
+/** Bytes of records, app files and export archives together. Null: unlimited. */
+export const storageQuotas: Record<Plan, number | null> = {
+  free: 0.5 * gigabyte,
+  builder: 5 * gigabyte,
+  pro: 20 * gigabyte,
+  business: 100 * gigabyte,
   enterprise: null,
 };
 

@@ -4,12 +4,13 @@ import { createHash } from 'node:crypto';
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { incrementRevision } from '../../core/identity/apps.ts';
+import type { StorageQuota } from '../../core/storage/quota.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { FileInput, FileSyncInput, StoredFile } from './contract.ts';
-import { findFile, listHashes, removeFiles, saveFiles, sumFileSizes } from './store.ts';
+import { findFile, listVersions, removeFiles, saveFiles, sumFileSizes } from './store.ts';
 
 const maxFileBytes = 5 * 1024 * 1024;
 const maxAppBytes = 200 * 1024 * 1024;
@@ -22,13 +23,21 @@ export async function getAppFile(db: Db, access: AppAccess, path: string) {
   return { path, content, encoding: file.encoding, sha256: file.sha256, revision: access.app.revision };
 }
 
-export async function putAppFile(db: Db, access: AppAccess, path: string, input: FileInput, now: Date) {
+export async function putAppFile(
+  db: Db,
+  storage: StorageQuota,
+  access: AppAccess,
+  path: string,
+  input: FileInput,
+  now: Date,
+) {
   const file = toStoredFile(path, input);
   return transaction(db, async (db) => {
     const revision = await incrementRevision(db, access, now); // also locks the app's row, so that changes of its files are serialized
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
     if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(revision - 1);
+    await storage.admit(db, access.workspace_id, file.size - (before?.size ?? 0), now);
     await saveFiles(db, access, [file], now);
     await enforceFileLimits(db, access);
     await auditFiles(
@@ -52,34 +61,36 @@ export async function deleteAppFile(db: Db, access: AppAccess, path: string, now
 }
 
 /** Writes all files that were sent in one revision, and with `delete_missing` removes all others. */
-export async function syncAppFiles(db: Db, access: AppAccess, input: FileSyncInput, now: Date) {
+export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAccess, input: FileSyncInput, now: Date) {
   const files = input.files.map((file) => toStoredFile(file.path, file));
   return transaction(db, async (db) => {
     const revision = await incrementRevision(db, access, now);
     if (input.expected_revision !== undefined && input.expected_revision !== revision - 1)
       throw revisionConflict(revision - 1);
-    const known = await listHashes(db, access);
+    const known = await listVersions(db, access);
     const sent = new Set(files.map((file) => file.path));
     const changes = {
       created: files.filter((file) => !known.has(file.path)).map((file) => file.path),
       updated: files
-        .filter((file) => known.has(file.path) && known.get(file.path) !== file.sha256)
+        .filter((file) => known.has(file.path) && known.get(file.path)?.sha256 !== file.sha256)
         .map((file) => file.path),
       deleted: input.delete_missing ? [...known.keys()].filter((path) => !sent.has(path)) : [],
     };
-    const changed = new Set([...changes.created, ...changes.updated]);
-    await saveFiles(
-      db,
-      access,
-      files.filter((file) => changed.has(file.path)),
-      now,
-    );
+    const paths = new Set([...changes.created, ...changes.updated]);
+    const changed = files.filter((file) => paths.has(file.path));
+    const sizeBefore = (path: string) => known.get(path)?.size ?? 0;
+    const added = changed.map((file) => file.size - sizeBefore(file.path));
+    const removed = changes.deleted.map((path) => -sizeBefore(path));
+    await storage.admit(db, access.workspace_id, sum([...added, ...removed]), now);
+    await saveFiles(db, access, changed, now);
     await removeFiles(db, access, changes.deleted);
     await enforceFileLimits(db, access);
     await auditFiles(db, access, revision, changes, now);
     return { ...changes, revision };
   });
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function toStoredFile(
   path: string,

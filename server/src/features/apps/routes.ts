@@ -6,6 +6,7 @@ import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guard
 import { type Route, route } from '../../core/auth/route.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
 import { App, presentApp } from '../../core/identity/app-shapes.ts';
+import type { StorageQuota } from '../../core/storage/quota.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
 import { email, items, Success } from '../../kit/http/shapes.ts';
@@ -36,6 +37,7 @@ import { listApps, listFiles, listSecrets } from './store.ts';
 
 export interface AppDeps {
   readonly cursors: Cursors;
+  readonly storage: StorageQuota;
   readonly secrets: Secrets;
   readonly guests: GuestInvitations;
 }
@@ -43,7 +45,7 @@ export interface AppDeps {
 export const appRoutes = (deps: AppDeps): Route[] => [
   ...crudRoutes(deps.cursors),
   ...shareRoutes(deps.guests),
-  ...fileRoutes(deps.cursors),
+  ...fileRoutes(deps),
   ...secretRoutes(deps),
 ];
 
@@ -184,10 +186,11 @@ const shareRoutes = (guests: GuestInvitations): Route[] => [
 const mebibyte = 1024 * 1024;
 const fileWriteLimit = perMinute(120, 'caller', { group: 'files' });
 const fileWriteCredentials = { ...writeCredentials, workspaceKey: 'apps:write' } as const;
+const quotaExceeded = { status: 402, code: 'storage_quota_exceeded' } as const;
 const tooManyFiles = { status: 409, code: 'limit_reached' } as const;
 const conflict = { status: 409, code: 'revision_conflict' } as const;
 
-const fileRoutes = (cursors: Cursors): Route[] => [
+const fileRoutes = ({ cursors, storage }: AppDeps): Route[] => [
   route({
     name: 'listAppFiles',
     method: 'GET',
@@ -240,8 +243,8 @@ const fileRoutes = (cursors: Cursors): Route[] => [
     bytes: fileBytes,
     audits: ['app.files_changed'],
     answers: { 200: FileSaved },
-    refusals: [conflict, tooManyFiles],
-    handle: ({ db, access, query, body, now }) => putAppFile(db, access, query.path, body, now),
+    refusals: [conflict, tooManyFiles, quotaExceeded],
+    handle: ({ db, access, query, body, now }) => putAppFile(db, storage, access, query.path, body, now),
   }),
   route({
     name: 'deleteAppFile',
@@ -271,8 +274,8 @@ const fileRoutes = (cursors: Cursors): Route[] => [
     bytes: fileBytes,
     audits: ['app.files_changed'],
     answers: { 200: FileSyncResult },
-    refusals: [conflict, tooManyFiles],
-    handle: ({ db, access, body, now }) => syncAppFiles(db, access, body, now),
+    refusals: [conflict, tooManyFiles, quotaExceeded],
+    handle: ({ db, access, body, now }) => syncAppFiles(db, storage, access, body, now),
   }),
 ];
 

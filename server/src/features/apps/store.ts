@@ -35,9 +35,10 @@ export const listFiles = (db: Db, access: AppAccess, prefix: string, limit: numb
 export const findFile = (db: Db, access: AppAccess, path: string) =>
   files(db, access).where('path', '=', path).selectAll().executeTakeFirst();
 
-export async function listHashes(db: Db, access: AppAccess): Promise<Map<string, string>> {
-  const rows = await files(db, access).select(['path', 'sha256']).execute();
-  return new Map(rows.map((row) => [row.path, row.sha256]));
+/** The hash and size of every file, by path. */
+export async function listVersions(db: Db, access: AppAccess) {
+  const rows = await files(db, access).select(['path', 'sha256', 'size']).execute();
+  return new Map(rows.map((row) => [row.path, row]));
 }
 
 export async function saveFiles(db: Db, { app }: AppAccess, changed: readonly StoredFile[], now: Date): Promise<void> {

@@ -1,19 +1,19 @@
 // The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
-import type { EventWriter } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { buildKeys, purgeRecords } from './background.ts';
 import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
+import type { WriteDeps } from './records/write.ts';
 import { schemaRoutes } from './schemas/routes.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 
-export function entities({ cursors, events }: { cursors: Cursors; events: EventWriter }) {
+export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: Cursors }) {
   const findEntity = createSchemaCache();
   return {
     routes: [
-      ...schemaRoutes({ trashAllRecords: (...args) => trashAllRecords({ events, findEntity }, ...args) }),
-      ...recordRoutes({ cursors, events, findEntity }),
+      ...schemaRoutes({ trashAllRecords: (...args) => trashAllRecords({ ...deps, findEntity }, ...args) }),
+      ...recordRoutes({ ...deps, cursors, findEntity }),
     ],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },

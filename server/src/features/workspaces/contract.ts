@@ -43,10 +43,20 @@ const fields = {
   created_date: timestamp,
 };
 
+const Storage = answer('Storage', {
+  used_bytes: count,
+  quota_bytes: count.nullable().meta({ description: 'Null: unlimited.' }),
+  records_bytes: count.meta({ description: 'Data of records as JSON, also of those in the trash.' }),
+  files_bytes: count,
+  archives_bytes: count.meta({ description: 'Archives of exports, until they expire.' }),
+});
+
 export const Workspace = answer('Workspace', fields);
+export const WorkspaceWithStorage = answer('WorkspaceWithStorage', { ...fields, storage: Storage });
 export const OperatorWorkspace = answer('OperatedWorkspace', {
   ...fields,
   rate_multiplier: z.number().nullable(),
+  storage_quota_bytes: z.number().nullable(),
   billing_hold: z.boolean(),
   billing_hold_reason: z.string().nullable(),
   member_count: count,
@@ -66,6 +76,7 @@ export const OperatorChange = strictBody({
   plan: optional(z.enum(plans)),
   monthly_limit: clearable(z.number().min(0)),
   rate_multiplier: clearable(z.number().min(0.1).max(1000)),
+  storage_quota_bytes: clearable(z.int().min(0).max(1e15)),
   features: optional(Features.partial()),
   billing_hold: optional(z.boolean()),
   billing_hold_reason: clearable(text(0, 500)),
@@ -76,6 +87,7 @@ export const PlanRow = answer('Plan', {
   plan: z.enum(plans),
   monthly_credits: z.number().nullable(),
   rate_multiplier: z.number(),
+  storage_quota_bytes: z.number().nullable(),
   features: z.record(z.string(), z.boolean()),
 });
 
@@ -129,6 +141,7 @@ export const presentWorkspace = (row: WorkspaceRow, role: WorkspaceRole | null):
 
 export interface OperatorWorkspaceRow extends WorkspaceRow {
   rate_multiplier: number | null;
+  storage_quota_bytes: number | null;
   billing_hold: boolean;
   billing_hold_reason: string | null;
   member_count: number;
@@ -138,6 +151,7 @@ export interface OperatorWorkspaceRow extends WorkspaceRow {
 export const presentOperatorWorkspace = (row: OperatorWorkspaceRow): z.input<typeof OperatorWorkspace> => ({
   ...presentWorkspace(row, null),
   rate_multiplier: row.rate_multiplier,
+  storage_quota_bytes: row.storage_quota_bytes,
   billing_hold: row.billing_hold,
   billing_hold_reason: row.billing_hold_reason,
   member_count: row.member_count,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
+import type { StorageQuota } from '../../core/storage/quota.ts';
 import { writeArchive } from '../../kit/archive.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -50,17 +51,23 @@ export async function openArchive(file: string, countBytes: CountBytes): Promise
 const exportNotFound = () =>
   new Problem('not_found', 'export_not_found', 'This export does not exist or has expired. Start a new one.');
 
-export async function startExport(db: Db, access: WorkspaceAccess, now: Date) {
+/**
+ * The storage quota refuses an export only if there is an archive already: whoever exceeds the quota, for example because
+ * of another plan, can still leave.
+ */
+export async function startExport(db: Db, storage: StorageQuota, access: WorkspaceAccess, now: Date) {
   const id = newId();
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, `exports of ${access.workspace_id}`);
-    if ((await countLiveExports(db, access, now)) >= maxLiveExports) {
+    const live = await countLiveExports(db, access, now);
+    if (live >= maxLiveExports) {
       throw limitReached(
         maxLiveExports,
         'exports',
         `A workspace can have at most ${maxLiveExports} exports at a time. Wait until one expires.`,
       );
     }
+    if (live > 0) await storage.admit(db, access.workspace_id, 1, now);
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);
     return { export_id: id, state: 'queued' as const };
@@ -109,10 +116,10 @@ export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<nu
     await sealChain(db, claimed.workspace_id).catch(() => 0);
     const counts = await writeExport(db, claimed.workspace_id, archivePath(folder, claimed.id), now);
     const { size } = await stat(archivePath(folder, claimed.id));
-    await finishExport(db, claimed, { state: 'ready', counts, expires_at });
+    await finishExport(db, claimed, { state: 'ready', counts, expires_at, size_bytes: size });
     await countExported(claimed.workspace_id, size);
   } catch (error) {
-    await finishExport(db, claimed, { state: 'failed', counts: {}, expires_at });
+    await finishExport(db, claimed, { state: 'failed', counts: {}, expires_at, size_bytes: 0 });
     throw error;
   }
   return 1;

@@ -3,6 +3,7 @@ import { auditService } from '../../core/audit/audit.ts';
 import type { Plan } from '../../core/auth/plans.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
 import { withdrawGrants } from '../../core/credits/reservations.ts';
+import { countImportedRecords } from '../../core/storage/usage.ts';
 import { type Row, readArchive } from '../../kit/archive.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
@@ -47,6 +48,7 @@ export async function importWorkspace(db: Db, file: string, options: ImportOptio
     }
     await insertParts(db, tables, { workspaceId, rows, users }, now);
     await refuseUnbalancedCredits(db, workspaceId, tables);
+    await countImportedRecords(db, workspaceId);
     if (!options.keepPlan) {
       await resetPlan(db, workspaceId, options.defaultPlan);
       await withdrawGrants(db, workspaceId, now);

@@ -1,5 +1,7 @@
 // Entry point of workspaces: workspaces, plans, what operators set, export and import.
 import { purgeWorkspaces } from '../../core/identity/workspaces.ts';
+import { recountStorage, type StorageDrift } from '../../core/storage/recount.ts';
+import { foldStorageChanges } from '../../core/storage/usage.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { type ExportDeps, removeExpiredExports, runExport } from './export.ts';
@@ -8,7 +10,9 @@ import type { WorkspaceDeps } from './workspace.ts';
 
 export { importWorkspace } from './import.ts';
 
-export const workspaces = (deps: WorkspaceDeps & ExportDeps & { cursors: Cursors }) => ({
+type Deps = WorkspaceDeps & ExportDeps & { cursors: Cursors; reportStorageDrift(drift: StorageDrift): void };
+
+export const workspaces = (deps: Deps) => ({
   routes: workspaceRoutes(deps),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
@@ -17,6 +21,12 @@ export const workspaces = (deps: WorkspaceDeps & ExportDeps & { cursors: Cursors
       name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,
       run: (db, now) => removeExpiredExports(db, deps.exportsFolder, now),
+    },
+    { name: 'fold storage changes', everyMs: 5_000, run: foldStorageChanges },
+    {
+      name: 'recount storage',
+      everyMs: 10 * 60 * 1000,
+      run: (db, now) => recountStorage(db, deps.reportStorageDrift, now),
     },
   ] satisfies Job[],
 });

@@ -1,12 +1,20 @@
 // Owns the routes of workspaces: the caller's, the current one, the plans, exports, and the operators' routes.
 import { readCredentials, sessionOnly, sessionOrToken, writeCredentials } from '../../core/auth/credentials.ts';
 import { exportBytes, perMinute } from '../../core/auth/limits.ts';
-import { findRequiredPlan, gatedFeatures, monthlyCredits, plans, rateFactors } from '../../core/auth/plans.ts';
+import {
+  findRequiredPlan,
+  gatedFeatures,
+  monthlyCredits,
+  plans,
+  rateFactors,
+  storageQuotas,
+} from '../../core/auth/plans.ts';
 import { nestedResource, operator, self, unlimitedToken, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import { LedgerEntry } from '../../core/credits/ledger.ts';
 import { listWorkspacesOf } from '../../core/identity/accounts.ts';
 import { getWorkspaceRow } from '../../core/identity/workspaces.ts';
+import { readStorageUsage } from '../../core/storage/usage.ts';
 import { attachment } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items } from '../../kit/http/shapes.ts';
@@ -26,6 +34,7 @@ import {
   Workspace,
   WorkspaceChange,
   WorkspaceDeletion,
+  WorkspaceWithStorage,
 } from './contract.ts';
 import { archivePath, getExport, openArchive, startExport } from './export.ts';
 import { findOperatorWorkspace, listOperatorWorkspaces } from './store.ts';
@@ -84,8 +93,11 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     credentials: { ...readCredentials, workspaceKey: 'usage:read' },
     access: workspaceAs('viewer'),
     limit: perMinute(60, 'workspace'),
-    answers: { 200: Workspace },
-    handle: async ({ db, access }) => presentWorkspace(await getWorkspaceRow(db, access), access.role),
+    answers: { 200: WorkspaceWithStorage },
+    handle: async ({ db, access }) => ({
+      ...presentWorkspace(await getWorkspaceRow(db, access), access.role),
+      storage: await readStorageUsage(db, access.workspace_id),
+    }),
   }),
   route({
     name: 'updateWorkspace',
@@ -125,8 +137,11 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
     idempotency: 'optional',
     audits: ['workspace.export_started'],
     answers: { 200: StartedExport },
-    refusals: [{ status: 409, code: 'limit_reached' }],
-    handle: ({ db, access, now }) => startExport(db, access, now),
+    refusals: [
+      { status: 409, code: 'limit_reached' },
+      { status: 402, code: 'storage_quota_exceeded' },
+    ],
+    handle: ({ db, access, now }) => startExport(db, deps.storage, access, now),
   }),
   route({
     name: 'getExport',
@@ -164,6 +179,7 @@ const memberRoutes = (deps: WorkspaceDeps): Route[] => [
           plan,
           monthly_credits: monthlyCredits[plan],
           rate_multiplier: rateFactors[plan],
+          storage_quota_bytes: storageQuotas[plan],
           features: Object.fromEntries(
             gatedFeatures.map((feature) => [feature, findRequiredPlan(plan, feature) === undefined]),
           ),
@@ -194,7 +210,7 @@ const operatorRoutes = (cursors: Cursors): Route[] => [
     name: 'setOperatorWorkspace',
     method: 'PATCH',
     path: '/api/operator/workspaces/{workspace_id}',
-    summary: 'Set the plan, credits, rate multiplier, feature switches or billing hold of a workspace',
+    summary: 'Set the plan, credits, rate multiplier, storage quota, feature switches or billing hold of a workspace',
     credentials: sessionOnly,
     access: operatorWorkspaceGuard,
     limit: perMinute(60, 'caller'),

@@ -68,6 +68,7 @@ export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
     plan,
     monthly_limit: monthlyCredits[plan],
     rate_multiplier: null,
+    storage_quota_bytes: null,
     features: '{}',
     billing_hold: false,
     deleted_date: null,
@@ -89,7 +90,7 @@ export async function claimExport(db: Db, now: Date, until: Date): Promise<Claim
 export async function finishExport(
   db: Db,
   { workspace_id, id, claimed_until }: ClaimedExport,
-  done: { state: 'ready' | 'failed'; counts: object; expires_at: Date },
+  done: { state: 'ready' | 'failed'; counts: object; expires_at: Date; size_bytes: number },
 ): Promise<void> {
   await db
     .updateTable('workspace_exports')

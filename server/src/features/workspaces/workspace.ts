@@ -8,6 +8,7 @@ import { grant, syncPoolLimit } from '../../core/credits/reservations.ts';
 import { getCallingUser } from '../../core/identity/accounts.ts';
 import { insertWorkspace } from '../../core/identity/users.ts';
 import { getWorkspaceRow, graceDays, saveWorkspace } from '../../core/identity/workspaces.ts';
+import type { StorageQuota } from '../../core/storage/quota.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
@@ -27,6 +28,7 @@ export interface WorkspaceDeps {
   readonly baseUrl: string;
   /** The folder of the archives. */
   readonly exportsFolder: string;
+  readonly storage: StorageQuota;
 }
 
 export async function createWorkspace(

@@ -162,6 +162,7 @@ describe('operators', () => {
     const got = await set({
       plan: 'pro',
       rate_multiplier: 2.5,
+      storage_quota_bytes: 1_000,
       features: { static_code_default: true },
       billing_hold: true,
       billing_hold_reason: 'unpaid',
@@ -170,16 +171,27 @@ describe('operators', () => {
       plan: 'pro',
       monthly_limit: 1000,
       rate_multiplier: 2.5,
+      storage_quota_bytes: 1_000,
       billing_hold: true,
       billing_hold_reason: 'unpaid',
       features: { static_code_default: true, dependency_scan: true },
     });
     expect((await world.call('GET', '/api/apps', { as })).headers['ratelimit-policy']).toBe('"listApps";q=750;w=60');
-    expect((await set({ monthly_limit: null, rate_multiplier: null, billing_hold_reason: null })).body).toMatchObject({
+    const readQuota = async () => (await world.call('GET', '/api/workspace', { as })).body.storage.quota_bytes;
+    expect(await readQuota()).toBe(1_000);
+    const cleared = {
       monthly_limit: null,
       rate_multiplier: null,
+      storage_quota_bytes: null,
+      billing_hold_reason: null,
+    };
+    expect((await set(cleared)).body).toMatchObject({
+      monthly_limit: null,
+      rate_multiplier: null,
+      storage_quota_bytes: null,
       billing_hold_reason: null,
     });
+    expect(await readQuota()).toBe(20_000_000_000);
     const log = (await world.call('GET', '/api/workspace/audit-log?type=operator.*', { as })).body.items;
     expect(log[1]).toMatchObject({
       actor: { email: operator.email },

@@ -1,6 +1,5 @@
 // Owns deleting records by a query, and creating or updating them by a key (docs/api/entities.md#upsert-records,
 // docs/api/entities.md#delete-records).
-import type { EventWriter } from '../../../events.ts';
 import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
@@ -19,7 +18,7 @@ import { listDeletableIds, listReadableIdsByFields } from './store/list.ts';
 import { lockRecords } from './store/records.ts';
 import { trashLockedRecords } from './trash.ts';
 import { updateLockedRecords } from './update.ts';
-import { auditUserEntityWrite } from './write.ts';
+import { auditUserEntityWrite, type WriteDeps } from './write.ts';
 
 const maxDeleted = 5_000;
 const batchSize = 500;
@@ -27,7 +26,7 @@ const batchSize = 500;
 /** Finds only records that the caller may read, so that what is deleted reveals nothing of the others. */
 export function deleteRecords(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   { query = {}, all = false }: { query?: RecordInput | undefined; all?: boolean | undefined },
   now: Date,
@@ -53,7 +52,7 @@ export function deleteRecords(
             isAllowed(access, record, 'delete') &&
             matchesQuery(filter, context, record),
         );
-        await hold(() => trashLockedRecords(db, events, access, matching, now));
+        await hold(() => trashLockedRecords(db, deps, access, matching, now));
         deleted += matching.length;
       }
       return withNotes(
@@ -74,7 +73,7 @@ export interface UpsertInput {
  * read it and its key, so that the answer reveals nothing of the others. Upserts of an entity run one at a time, so that
  * two of them don't create the same key.
  */
-export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess, upsert: UpsertInput, now: Date) {
+export function upsertRecords(db: Db, deps: WriteDeps, access: RecordAccess, upsert: UpsertInput, now: Date) {
   const digests = digestUpsertKeys(access, upsert);
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
@@ -88,10 +87,10 @@ export function upsertRecords(db: Db, events: EventWriter, access: RecordAccess,
       const existing = items.filter((item): item is typeof item & { before: StoredRecord } => !!item.before);
       if (existing.some(({ before }) => !isAllowed(access, before, 'update'))) throw ruleDenied();
       const missing = items.filter(({ before }) => before === undefined);
-      const updated = await hold(() => updateLockedRecords(db, events, access, existing, now));
+      const updated = await hold(() => updateLockedRecords(db, deps, access, existing, now));
       const created =
         missing.length > 0
-          ? await hold(() => createAll(db, events, access, missing, now))
+          ? await hold(() => createAll(db, deps, access, missing, now))
           : { presented: [], ignored: [] };
       // Both lists keep the order of the request, so each item is the next one of its list.
       const [nextUpdated, nextCreated] = [updated.presented.values(), created.presented.values()];

@@ -1,5 +1,4 @@
 // Owns creating records, one or many (docs/api/entities.md#create-records).
-import type { EventWriter } from '../../../events.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { notFound } from '../../../kit/problem.ts';
@@ -14,35 +13,35 @@ import {
 } from './change.ts';
 import { type PresentedRecord, presentWrittenRecord, type RecordAccess } from './record.ts';
 import { insertRecords } from './store/records.ts';
-import { auditUserEntityWrite, persist, prepareWrite } from './write.ts';
+import { auditUserEntityWrite, persist, prepareWrite, type WriteDeps } from './write.ts';
 
 export async function createRecord(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   input: RecordInput,
   now: Date,
 ): Promise<Answer<PresentedRecord>> {
-  const { presented, ignored } = await createAll(db, events, access, [{ input, loc: ['body'] }], now);
+  const { presented, ignored } = await createAll(db, deps, access, [{ input, loc: ['body'] }], now);
   return withNotes(presented[0] as PresentedRecord, { ignored });
 }
 
 export async function createRecords(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   inputs: readonly RecordInput[],
   now: Date,
 ): Promise<Answer<PresentedRecord[]>> {
   const items = inputs.map((input, index) => ({ input, loc: ['body', index] }));
-  const { presented, ignored } = await createAll(db, events, access, items, now);
+  const { presented, ignored } = await createAll(db, deps, access, items, now);
   return withNotes(presented, { ignored, ...(inputs.length === 0 && { changed: false }) });
 }
 
 /** Creates all records or, if one is refused, none. */
 export async function createAll(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   items: readonly { input: RecordInput; loc: Fault['loc'] }[],
   now: Date,
@@ -58,11 +57,11 @@ export async function createAll(
   // Before anything is stored, because evaluating the read rules may exceed the step budget.
   const presented = created.map(({ input, record }) => presentWrittenRecord(access, record, input));
   const writes = created.map(({ record }) =>
-    prepareWrite(events, access, 'entity.created', { before: null, after: record }, now),
+    prepareWrite(deps, access, 'entity.created', { before: null, after: record }, now),
   );
   if (writes.length > 0) {
     await auditUserEntityWrite(db, access, now, (db) =>
-      persist(db, events, access, writes, async (db) => {
+      persist(db, deps, access, writes, now, async (db) => {
         if (!(await insertRecords(db, access, writes))) throw notFound('entity_not_found');
       }),
     );

@@ -21,6 +21,8 @@ export const withRuleChecks = <Access extends DataAccess & { readonly entity: En
 /** A record as it was read from the database. */
 export interface StoredRecord extends DataRecord {
   readonly version: number;
+  /** Of its data, as JSON. */
+  readonly size_bytes: number;
 }
 
 export type PresentedRecord = Record<string, unknown> & { id: string };

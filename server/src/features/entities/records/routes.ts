@@ -5,7 +5,6 @@ import { readCredentials, writeCredentials } from '../../../core/auth/credential
 import { bulkBytes, type Limit, perMinute } from '../../../core/auth/limits.ts';
 import { appAs, type Guard, nestedResource } from '../../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../../core/auth/route.ts';
-import type { EventWriter } from '../../../events.ts';
 import { type Cursors, cursorRefusal } from '../../../kit/http/cursor.ts';
 import { items, Success } from '../../../kit/http/shapes.ts';
 import {
@@ -30,10 +29,10 @@ import { withRuleChecks } from './record.ts';
 import type { PrefetchedRecord } from './store/records.ts';
 import { deleteRecord, purgeRecord, restoreRecord } from './trash.ts';
 import { updateRecord, updateRecords } from './update.ts';
+import type { WriteDeps } from './write.ts';
 
-export interface RecordDeps {
+export interface RecordDeps extends WriteDeps {
   readonly cursors: Cursors;
-  readonly events: EventWriter;
   readonly findEntity: FindEntity;
 }
 
@@ -51,6 +50,7 @@ const recordNotFound = { status: 404, code: 'record_not_found' } as const;
 const ruleDenied = { status: 403, code: 'rule_denied' } as const;
 const fieldRuleDenied = { status: 403, code: 'field_rule_denied' } as const;
 const ruleTooExpensive = { status: 409, code: 'rule_too_expensive' } as const;
+const quotaExceeded = { status: 402, code: 'storage_quota_exceeded' } as const;
 const uniqueConflict = { status: 409, code: 'unique_conflict' } as const;
 
 /** The record comes with the lookup of the request, which saves a query in operations that begin by reading it. */
@@ -120,7 +120,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
   }),
 ];
 
-const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
+const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   route({
     name: 'createRecord',
     method: 'POST',
@@ -133,8 +133,8 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     body: RecordBody,
     audits,
     answers: { 200: EntityRecord },
-    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
-    handle: ({ db, access, body, now }) => createRecord(db, events, withRuleChecks(access), body, now),
+    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
+    handle: ({ db, access, body, now }) => createRecord(db, deps, withRuleChecks(access), body, now),
   }),
   route({
     name: 'createRecords',
@@ -151,8 +151,8 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     bytes: bulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
-    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
-    handle: ({ db, access, body, now }) => createRecords(db, events, withRuleChecks(access), body, now),
+    refusals: [ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
+    handle: ({ db, access, body, now }) => createRecords(db, deps, withRuleChecks(access), body, now),
   }),
   route({
     name: 'updateRecord',
@@ -167,9 +167,9 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     body: RecordBody,
     audits,
     answers: { 200: EntityRecord },
-    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
     handle: ({ db, access, params, body, now }) =>
-      updateRecord(db, events, withRuleChecks(access), params.entity_id, body, now),
+      updateRecord(db, deps, withRuleChecks(access), params.entity_id, body, now),
   }),
   route({
     name: 'updateRecords',
@@ -185,8 +185,8 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     bytes: bulkBytes,
     audits,
     answers: { 200: z.array(EntityRecord) },
-    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict],
-    handle: ({ db, access, body, now }) => updateRecords(db, events, withRuleChecks(access), body, now),
+    refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
+    handle: ({ db, access, body, now }) => updateRecords(db, deps, withRuleChecks(access), body, now),
   }),
   route({
     name: 'upsertRecords',
@@ -209,13 +209,14 @@ const writeRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
       fieldRuleDenied,
       ruleTooExpensive,
       uniqueConflict,
+      quotaExceeded,
       { status: 409, code: 'upsert_key_ambiguous' },
     ],
-    handle: ({ db, access, body, now }) => upsertRecords(db, events, withRuleChecks(access), body, now),
+    handle: ({ db, access, body, now }) => upsertRecords(db, deps, withRuleChecks(access), body, now),
   }),
 ];
 
-const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
+const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   route({
     name: 'deleteRecord',
     method: 'DELETE',
@@ -227,7 +228,7 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     audits,
     answers: { 200: Success },
     refusals: [recordNotFound, ruleDenied, ruleTooExpensive],
-    handle: ({ db, access, params, now }) => deleteRecord(db, events, withRuleChecks(access), params.entity_id, now),
+    handle: ({ db, access, params, now }) => deleteRecord(db, deps, withRuleChecks(access), params.entity_id, now),
   }),
   route({
     name: 'deleteRecords',
@@ -245,7 +246,7 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     audits,
     answers: { 200: RecordsDeleted },
     refusals: [ruleDenied, ruleTooExpensive],
-    handle: ({ db, access, body, now }) => deleteRecords(db, events, withRuleChecks(access), body, now),
+    handle: ({ db, access, body, now }) => deleteRecords(db, deps, withRuleChecks(access), body, now),
   }),
   route({
     name: 'restoreRecord',
@@ -258,7 +259,7 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     audits,
     answers: { 200: EntityRecord },
     refusals: [recordNotFound, uniqueConflict],
-    handle: ({ db, access, params, now }) => restoreRecord(db, events, access, params.entity_id, now),
+    handle: ({ db, access, params, now }) => restoreRecord(db, deps, access, params.entity_id, now),
   }),
   route({
     name: 'purgeRecord',
@@ -271,6 +272,6 @@ const removalRoutes = ({ events, findEntity }: RecordDeps): Route[] => [
     audits: ['record.purged', ...audits.sometimes],
     answers: { 200: Success },
     refusals: [recordNotFound],
-    handle: ({ db, access, params, now }) => purgeRecord(db, events, access, params.entity_id, now),
+    handle: ({ db, access, params, now }) => purgeRecord(db, deps, access, params.entity_id, now),
   }),
 ];

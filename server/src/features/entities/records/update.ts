@@ -1,6 +1,5 @@
 // Owns updating records (docs/api/entities.md#update-a-record). Fields that are not sent keep their value. Of concurrent
 // updates of different fields both take effect; of the same field, the one that commits last.
-import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
@@ -37,7 +36,7 @@ import {
   saveRecord,
   saveRecords,
 } from './store/records.ts';
-import { auditUserEntityWrite, persist, prepareWrite } from './write.ts';
+import { auditUserEntityWrite, persist, prepareWrite, type WriteDeps } from './write.ts';
 
 const maxOptimisticTries = 3;
 
@@ -49,7 +48,7 @@ const maxOptimisticTries = 3;
  */
 export function updateRecord(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess & { readonly record?: PrefetchedRecord | null },
   id: string,
   input: RecordInput,
@@ -58,12 +57,12 @@ export function updateRecord(
   return auditUserEntityWrite(db, access, now, async (db) => {
     for (let tries = hasAllKeysBuilt(access.entity) ? 0 : maxOptimisticTries; tries < maxOptimisticTries; tries += 1) {
       const record = tries === 0 ? await findPrefetchedRecord(db, access, id) : await findRecord(db, access, id);
-      const answer = await updateVersion(db, events, withRuleChecks(access), record, input, now);
+      const answer = await updateVersion(db, deps, withRuleChecks(access), record, input, now);
       if (answer !== undefined) return answer;
     }
     return transaction(db, async (db) => {
       const record = await lockRecord(db, access, id);
-      const answer = await updateVersion(db, events, withRuleChecks(access), record, input, now);
+      const answer = await updateVersion(db, deps, withRuleChecks(access), record, input, now);
       if (answer === undefined) throw new Error('a locked record changed');
       return answer;
     });
@@ -73,7 +72,7 @@ export function updateRecord(
 /** Returns undefined if the record no longer has the version that was read. */
 async function updateVersion(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   before: StoredRecord | undefined,
   input: RecordInput,
@@ -88,10 +87,10 @@ async function updateVersion(
   refuseUpdate(access, before, after, input);
   // Before anything is stored, because evaluating the read rules may exceed the step budget.
   const presented = presentWrittenRecord(access, after, input);
-  const write = prepareWrite(events, access, 'entity.updated', { before, after }, now);
+  const write = prepareWrite(deps, access, 'entity.updated', { before, after }, now);
   // That nothing changed would confirm a guess of values that the caller may write but not read.
   const saysUnchanged = write.changed.length === 0 && mayReadFields(access, before, Object.keys(input));
-  const isSaved = await persist(db, events, access, [write], (db) => saveRecord(db, access, before.version, write));
+  const isSaved = await persist(db, deps, access, [write], now, (db) => saveRecord(db, access, before.version, write));
   if (!isSaved) return undefined;
   return withNotes(presented, { ignored, ...(saysUnchanged && { changed: false }) });
 }
@@ -109,7 +108,7 @@ const buildUpdatedRecord = (before: DataRecord, data: DataRecord['data'], now: D
 /** Updates all records or none. Each check runs on every record before the next check, so the first to fail is reported. */
 export function updateRecords(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   items: readonly RecordInput[],
   now: Date,
@@ -126,7 +125,7 @@ export function updateRecords(
         updates.push({ before, input, loc: ['body', index] });
       }
       if (!updates.every(({ before }) => isAllowed(access, before, 'update'))) throw ruleDenied();
-      const { presented, ignored } = await hold(() => updateLockedRecords(db, events, access, updates, now));
+      const { presented, ignored } = await hold(() => updateLockedRecords(db, deps, access, updates, now));
       return withNotes(presented, { ignored });
     }),
   );
@@ -144,7 +143,7 @@ export interface RecordUpdate {
 /** Updates locked records that the update rule allows: the steps of a single update, each for all records. */
 export async function updateLockedRecords(
   db: Db,
-  events: EventWriter,
+  deps: WriteDeps,
   access: RecordAccess,
   updates: readonly RecordUpdate[],
   now: Date,
@@ -157,8 +156,8 @@ export async function updateLockedRecords(
   );
   for (const { before, after, input } of changes) refuseUpdate(access, before, after, input);
   const presented = changes.map(({ after, input }) => presentWrittenRecord(access, after, input));
-  const writes = changes.map((change) => prepareWrite(events, access, 'entity.updated', change, now));
-  await persist(db, events, access, writes, (db) => saveRecords(db, access, writes));
+  const writes = changes.map((change) => prepareWrite(deps, access, 'entity.updated', change, now));
+  await persist(db, deps, access, writes, now, (db) => saveRecords(db, access, writes));
   return { presented, ignored };
 }
 

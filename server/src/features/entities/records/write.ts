@@ -1,5 +1,6 @@
 // Owns storing a change of records: the record, its keys and its event, all or nothing.
 import { audit } from '../../../core/audit/audit.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
 import type { EventWriter } from '../../../events.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -7,17 +8,28 @@ import type { Db } from '../../../tables.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { diffKeys } from '../schemas/keys.ts';
 import { listChangedFields } from './change.ts';
-import { type BuilderAccess, buildRecordEvent, type RecordAccess, type RecordEventName } from './record.ts';
+import {
+  type BuilderAccess,
+  buildRecordEvent,
+  type RecordAccess,
+  type RecordEventName,
+  type StoredRecord,
+} from './record.ts';
 import { hasRecordsWithFields } from './store/list.ts';
-import type { RecordWrite } from './store/records.ts';
+import { type RecordWrite, sumGrownBytes } from './store/records.ts';
+
+export interface WriteDeps {
+  readonly events: EventWriter;
+  readonly storage: StorageQuota;
+}
 
 /** A record before and after a change. `before` is null for a new record, `after` for a deleted one. */
 export type RecordChange =
-  | { readonly before: DataRecord | null; readonly after: DataRecord }
-  | { readonly before: DataRecord; readonly after: null };
+  | { readonly before: StoredRecord | null; readonly after: DataRecord }
+  | { readonly before: StoredRecord; readonly after: null };
 
 export function prepareWrite(
-  events: EventWriter,
+  { events }: WriteDeps,
   access: RecordAccess | BuilderAccess,
   name: RecordEventName,
   { before, after }: RecordChange,
@@ -27,19 +39,32 @@ export function prepareWrite(
   const changed = before && after ? listChangedFields(access.entity, before, after) : [];
   const { removed, added } = diffKeys(keys, before, after);
   const event = buildRecordEvent(events, access, name, { before, after, changed }, now);
-  const record = after === null ? before : after;
-  return { record, removedKeys: removed, addedKeys: added, event, changed };
+  return { ...measure(before, after), removedKeys: removed, addedKeys: added, event, changed };
 }
 
-/** Runs the statements of a change. A violation of a unique key becomes 409 `unique_conflict` with the fields' names. */
+/** The record to be stored, with its size. The data of a deleted one stays as it is. */
+function measure(before: StoredRecord | null, after: DataRecord | null) {
+  if (after === null) return { record: before as StoredRecord, dataText: '', sizeBytes: 0, grownBytes: 0 };
+  const dataText = JSON.stringify(after.data);
+  const sizeBytes = Buffer.byteLength(dataText);
+  return { record: after, dataText, sizeBytes, grownBytes: sizeBytes - (before?.size_bytes ?? 0) };
+}
+
+/**
+ * Runs the statements of a change. Refuses with 402 if the records would exceed the workspace's storage quota. A violation
+ * of a unique key becomes 409 `unique_conflict` with the fields' names.
+ */
 export async function persist<T>(
   db: Db,
-  events: EventWriter,
+  { events, storage }: WriteDeps,
   access: RecordAccess | BuilderAccess,
   writes: readonly RecordWrite[],
+  now: Date,
   work: (db: Db) => Promise<T>,
 ): Promise<T> {
   await refuseDuplicatesDuringBuild(db, access, writes);
+  const admitting = storage.admit(db, access.app.workspace_id, sumGrownBytes(writes), now);
+  if (admitting !== undefined) await admitting;
   try {
     const result = await work(db);
     events.published(db);

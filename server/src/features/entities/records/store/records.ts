@@ -16,12 +16,16 @@ import type { StoredRecord } from '../record.ts';
 export type EntityScope = AppScope & { readonly entity: Pick<Entity, 'name'> };
 
 const noId = '00000000-0000-0000-0000-000000000000';
-const columns = 'id, data, created_by, created_by_id, created_date, updated_date, is_sample, version';
+const columns = 'id, data, created_by, created_by_id, created_date, updated_date, is_sample, version, size_bytes';
 
-type RecordRow = RecordColumns & { readonly version: number };
+type RecordRow = RecordColumns & { readonly version: number; readonly size_bytes: number };
 type RecordParameters = [appId: string, id: string | null, entity: string];
 
-const toStoredRecord = (row: RecordRow): StoredRecord => ({ ...toDataRecord(row), version: row.version });
+const toStoredRecord = (row: RecordRow): StoredRecord => ({
+  ...toDataRecord(row),
+  version: row.version,
+  size_bytes: row.size_bytes,
+});
 const toFirstRecord = (rows: readonly RecordRow[]): StoredRecord | undefined => rows[0] && toStoredRecord(rows[0]);
 
 const liveRecordSql = `select ${columns} from entity_records where app_id = $1 and id = $2 and entity_name = $3 and deleted_date is null`;
@@ -43,6 +47,7 @@ export interface PrefetchedRecord {
   readonly is_sample: boolean;
   readonly deleted_date: string | null;
   readonly version: number;
+  readonly size_bytes: number;
 }
 
 /** Returns the record that came with the lookup of the request, or reads it if it did not. */
@@ -89,9 +94,14 @@ export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id
   return toFirstRecord(rows);
 }
 
-/** A record as it is to be stored, the changes of its key rows, and its event. */
+/** A record as it is to be stored, the changes of its size and its key rows, and its event. */
 export interface RecordWrite {
   readonly record: DataRecord;
+  /** The data as JSON; empty if the write does not store it. */
+  readonly dataText: string;
+  readonly sizeBytes: number;
+  /** By how much the data grows; negative if it shrinks. */
+  readonly grownBytes: number;
   readonly removedKeys: readonly KeyRow[];
   readonly addedKeys: readonly KeyRow[];
   readonly event: EventRow;
@@ -99,16 +109,31 @@ export interface RecordWrite {
 
 const insertEventSql = `insert into events (id, name, payload, occurred_at)`;
 
-const updateWithoutKeys = prepared<
-  { id: string },
-  [string, string, number, string, string, string, string, string, Date]
->(
+/** Appends by how many bytes the workspace's records grow (core/storage/usage.ts). */
+const countSql = (workspaceId: number, bytes: number, where: string) =>
+  `insert into storage_changes (workspace_id, kind, bytes) select $${workspaceId}::uuid, 'records', $${bytes}::bigint ${where}`;
+
+type UpdateParameters = [string, string, number, string, string, string, string, string, Date];
+const saveEventSql = `${insertEventSql} select $6::uuid, $7::text, $8::jsonb, $9::timestamptz from changed returning id`;
+
+/** The most frequent write: the size and the keys stay the same. */
+const updateWithoutKeys = prepared<{ id: string }, UpdateParameters>(
   'entity_record_save',
   `with changed as (
      update entity_records set data = $4, updated_date = $5, version = version + 1
      where app_id = $1 and id = $2 and version = $3 and deleted_date is null
      returning id)
-   ${insertEventSql} select $6::uuid, $7::text, $8::jsonb, $9::timestamptz from changed returning id`,
+   ${saveEventSql}`,
+);
+
+const resizeWithoutKeys = prepared<{ id: string }, [...UpdateParameters, number, string, number]>(
+  'save entity record of another size',
+  `with changed as (
+     update entity_records set data = $4, updated_date = $5, version = version + 1, size_bytes = $10
+     where app_id = $1 and id = $2 and version = $3 and deleted_date is null
+     returning id),
+   counted as (${countSql(11, 12, 'from changed')})
+   ${saveEventSql}`,
 );
 
 const deleteKeysSql = (from: number) => `delete from entity_keys k
@@ -150,7 +175,16 @@ const eventParameters = (writes: readonly RecordWrite[]): ParameterValues => {
   ];
 };
 const ids = (writes: readonly RecordWrite[]) => writes.map(({ record }) => record.id);
-const listDataTexts = (writes: readonly RecordWrite[]) => writes.map(({ record }) => JSON.stringify(record.data));
+/** The data and sizes of records, and by how much all of them grow. */
+const dataParameters = (writes: readonly RecordWrite[], { app }: EntityScope): ParameterValues => [
+  writes.map(({ dataText }) => dataText),
+  writes.map(({ sizeBytes }) => sizeBytes),
+  app.workspace_id,
+  sumGrownBytes(writes),
+];
+
+export const sumGrownBytes = (writes: readonly RecordWrite[]): number =>
+  writes.reduce((sum, { grownBytes }) => sum + grownBytes, 0);
 
 const insertAll = prepared<{ id: string }, readonly unknown[]>(
   'insert entity records',
@@ -158,19 +192,18 @@ const insertAll = prepared<{ id: string }, readonly unknown[]>(
   `with declared as (select from entity_schemas where app_id = $1 and name = $2 for key share),
    entity as (select from declared union all select where $2::text = 'User'),
    made as (
-     insert into entity_records (app_id, entity_name, id, data, created_by, created_by_id, created_date, updated_date)
-     select $1::uuid, $2::text, n.id, n.data::jsonb, $3::text, $4::text, $5::timestamptz, $5::timestamptz from unnest($6::uuid[], $7::text[]) as n(id, data)
+     insert into entity_records (app_id, entity_name, id, data, created_by, created_by_id, created_date, updated_date, size_bytes)
+     select $1::uuid, $2::text, n.id, n.data::jsonb, $3::text, $4::text, $5::timestamptz, $5::timestamptz, n.size_bytes
+     from unnest($6::uuid[], $7::text[], $8::integer[]) as n(id, data, size_bytes)
      where exists (select from entity)),
-   added as (${insertKeysSql(8, 'where exists (select from entity)')})
-   ${insertEventsSql(13)} where exists (select from entity) returning id`,
+   counted as (${countSql(9, 10, 'where exists (select from entity)')}),
+   added as (${insertKeysSql(11, 'where exists (select from entity)')})
+   ${insertEventsSql(16)} where exists (select from entity) returning id`,
 );
 
 /** Inserts records of one creator and time. Returns false if the entity no longer exists. */
-export async function insertRecords(
-  db: Db,
-  { app, entity }: EntityScope,
-  writes: readonly RecordWrite[],
-): Promise<boolean> {
+export async function insertRecords(db: Db, access: EntityScope, writes: readonly RecordWrite[]): Promise<boolean> {
+  const { app, entity } = access;
   const [first] = writes;
   if (first === undefined) return true;
   const { created_by, created_by_id, created_date } = first.record;
@@ -182,7 +215,7 @@ export async function insertRecords(
     created_by_id,
     created_date,
     ids(writes),
-    listDataTexts(writes),
+    ...dataParameters(writes, access),
     ...keyParameters(writes, 'addedKeys'),
     ...eventParameters(writes),
   );
@@ -192,33 +225,37 @@ export async function insertRecords(
 const updateWithKeys = prepared<{ id: string }, readonly unknown[]>(
   'save entity record with keys',
   `with changed as (
-     update entity_records set data = $5, updated_date = $6, version = version + 1
+     update entity_records set data = $5, updated_date = $6, version = version + 1, size_bytes = $7
      where app_id = $1 and entity_name = $2 and id = $3 and version = $4 and deleted_date is null
      returning id),
-   gone as (${deleteKeysSql(7)} and exists (select from changed)),
-   added as (${insertKeysSql(11, 'where exists (select from changed)')})
-   ${insertEventsSql(16)} where exists (select from changed) returning id`,
+   counted as (${countSql(8, 9, 'from changed where $9 <> 0')}),
+   gone as (${deleteKeysSql(10)} and exists (select from changed)),
+   added as (${insertKeysSql(14, 'where exists (select from changed)')})
+   ${insertEventsSql(19)} where exists (select from changed) returning id`,
 );
 
 /** Saves the record if it still has this version. Returns false if it does not. */
 export async function saveRecord(db: Db, access: EntityScope, version: number, write: RecordWrite): Promise<boolean> {
-  const { record, event, removedKeys, addedKeys } = write;
+  const { record, dataText, sizeBytes, grownBytes, event, removedKeys, addedKeys } = write;
   const { app, entity } = access;
-  const data = JSON.stringify(record.data);
   if (removedKeys.length === 0 && addedKeys.length === 0) {
     const { id, name, payload, occurred_at } = event;
-    const saved = await updateWithoutKeys(
-      db,
+    const { updated_date } = record;
+    const values: UpdateParameters = [
       app.id,
       record.id,
       version,
-      data,
-      record.updated_date,
+      dataText,
+      updated_date,
       id,
       name,
       payload,
       occurred_at,
-    );
+    ];
+    const saved =
+      grownBytes === 0
+        ? await updateWithoutKeys(db, ...values)
+        : await resizeWithoutKeys(db, ...values, sizeBytes, app.workspace_id, grownBytes);
     return saved.length > 0;
   }
   const saved = await updateWithKeys(
@@ -227,8 +264,11 @@ export async function saveRecord(db: Db, access: EntityScope, version: number, w
     entity.name,
     record.id,
     version,
-    data,
+    dataText,
     record.updated_date,
+    sizeBytes,
+    app.workspace_id,
+    grownBytes,
     ...keyParameters([write], 'removedKeys'),
     ...keyParameters([write], 'addedKeys'),
     ...eventParameters([write]),
@@ -241,18 +281,21 @@ const deleteKeys = prepared<object, readonly unknown[]>('remove entity keys', de
 const updateAll = prepared<object, readonly unknown[]>(
   'save entity records',
   `with changed as (
-     update entity_records r set data = n.data::jsonb, updated_date = $3, version = r.version + 1, deleted_date = null
-     from unnest($4::uuid[], $5::text[]) as n(id, data)
+     update entity_records r set data = n.data::jsonb, updated_date = $3, version = r.version + 1, deleted_date = null,
+       size_bytes = n.size_bytes
+     from unnest($4::uuid[], $5::text[], $6::integer[]) as n(id, data, size_bytes)
      where r.app_id = $1 and r.entity_name = $2 and r.id = n.id),
-   added as (${insertKeysSql(6)})
-   ${insertEventsSql(11)}`,
+   counted as (${countSql(7, 8, 'where $8 <> 0')}),
+   added as (${insertKeysSql(9)})
+   ${insertEventsSql(14)}`,
 );
 
 /**
  * Saves locked records; those in the trash are restored. Old key rows are deleted in a statement of their own first, so
  * that two records can swap a unique value.
  */
-export async function saveRecords(db: Db, { app, entity }: EntityScope, writes: readonly RecordWrite[]): Promise<void> {
+export async function saveRecords(db: Db, access: EntityScope, writes: readonly RecordWrite[]): Promise<void> {
+  const { app, entity } = access;
   const [first] = writes;
   if (first === undefined) return;
   await deleteKeys(db, app.id, entity.name, ...keyParameters(writes, 'removedKeys'));
@@ -262,7 +305,7 @@ export async function saveRecords(db: Db, { app, entity }: EntityScope, writes: 
     entity.name,
     first.record.updated_date,
     ids(writes),
-    listDataTexts(writes),
+    ...dataParameters(writes, access),
     ...keyParameters(writes, 'addedKeys'),
     ...eventParameters(writes),
   );

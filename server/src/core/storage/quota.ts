@@ -1,0 +1,72 @@
+// Owns the storage quota: whoever adds bytes asks here first. What shrinks or deletes does not ask.
+//
+// Asking usually costs no query: each process keeps what it has read of a workspace, and adds the bytes that it admits. What
+// other processes write meanwhile is seen when the usage is read again, so a workspace may exceed its quota by what it
+// writes in that time. Before a refusal the usage is always read afresh.
+//
+//   used, of a quota of 500 MB   how long this is trusted
+//   up to 400 MB (80 %)          60 s
+//   above                         5 s
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import { readStorageUsage, type StorageUsage } from './usage.ts';
+
+export interface StorageQuota {
+  /**
+   * Refuses with 402 `storage_quota_exceeded` if `bytes` more would exceed the workspace's quota. Returns undefined if
+   * nothing has to be read for that, so that the caller need not wait.
+   */
+  admit(db: Db, workspaceId: string, bytes: number, now: Date): Promise<void> | undefined;
+}
+
+interface KnownUsage {
+  used: number;
+  readonly quota: number;
+  readonly readAt: number;
+}
+
+const maxKnown = 10_000;
+const trustedMs = 60_000;
+const trustedNearQuotaMs = 5_000;
+const nearQuota = 0.8;
+
+export function createStorageQuota(): StorageQuota {
+  const knownUsages = new Map<string, KnownUsage>();
+
+  const keep = (workspaceId: string, { used_bytes, quota_bytes }: StorageUsage, bytes: number, now: Date) => {
+    const quota = quota_bytes ?? Number.POSITIVE_INFINITY;
+    knownUsages.delete(workspaceId); // so that it becomes the latest
+    knownUsages.set(workspaceId, { used: used_bytes + bytes, quota, readAt: now.getTime() });
+    const [oldest] = knownUsages.keys();
+    if (knownUsages.size > maxKnown && oldest !== undefined) knownUsages.delete(oldest);
+  };
+
+  const readAndAdmit = async (db: Db, workspaceId: string, bytes: number, now: Date) => {
+    const usage = await readStorageUsage(db, workspaceId);
+    if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes) throw quotaExceeded(usage);
+    keep(workspaceId, usage, bytes, now);
+  };
+
+  return {
+    admit(db, workspaceId, bytes, now) {
+      if (bytes <= 0) return undefined;
+      const known = knownUsages.get(workspaceId);
+      if (known === undefined || !isEnough(known, bytes, now)) return readAndAdmit(db, workspaceId, bytes, now);
+      known.used += bytes;
+      return undefined;
+    },
+  };
+}
+
+function isEnough({ used, quota, readAt }: KnownUsage, bytes: number, now: Date): boolean {
+  const ageMs = Math.abs(now.getTime() - readAt);
+  return used + bytes <= quota && ageMs < (used > quota * nearQuota ? trustedNearQuotaMs : trustedMs);
+}
+
+const quotaExceeded = ({ quota_bytes, used_bytes }: StorageUsage) =>
+  new Problem(
+    'payment_required',
+    'storage_quota_exceeded',
+    "This would exceed the workspace's storage quota. Delete records or files, or upgrade the workspace's plan.",
+    { members: { quota_bytes, used_bytes } },
+  );

@@ -1,0 +1,96 @@
+// Owns the weekly recount: what a workspace stores is added up and compared with its counted usage. A difference is reported
+// and corrected.
+import { sql } from 'kysely';
+import type { Db } from '../../tables.ts';
+import { readStorageUsage } from './usage.ts';
+
+const intervalMs = 7 * 24 * 60 * 60 * 1000;
+const workspacesPerRun = 20;
+const recordsPerBatch = 20_000;
+
+/** Counted minus stored, by kind. Zero everywhere, unless there is a bug. */
+export interface StorageDrift {
+  readonly workspace_id: string;
+  readonly records: number;
+  readonly files: number;
+  readonly archives: number;
+}
+
+/** Recounts workspaces that were not recounted for a week. Returns how many. */
+export async function recountStorage(db: Db, report: (drift: StorageDrift) => void, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - intervalMs);
+  const due = await claimDue(db, before, now);
+  for (const workspaceId of due) {
+    const drift = await recountWorkspace(db, workspaceId);
+    if (drift !== undefined) report(drift);
+  }
+  return due.length;
+}
+
+/** Claimed before it is recounted, so that two workers don't correct the same difference. */
+async function claimDue(db: Db, before: Date, now: Date): Promise<string[]> {
+  const { rows } = await sql<{ workspace_id: string }>`/* service */ update storage_usage set recounted_at = ${now}
+    where workspace_id in (
+      select workspace_id from storage_usage where recounted_at <= ${before}
+      order by recounted_at limit ${workspacesPerRun} for update skip locked)
+    returning workspace_id`.execute(db);
+  return rows.map((row) => row.workspace_id);
+}
+
+/**
+ * All reads see one snapshot, in which every change of what is stored has its change of the count. So concurrent writes
+ * cause no false difference, and need not be stopped. The correction is one more change, whatever happens meanwhile.
+ */
+export function recountWorkspace(db: Db, workspaceId: string): Promise<StorageDrift | undefined> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (db) => {
+      const counted = await readStorageUsage(db, workspaceId);
+      const drift = {
+        records: counted.records_bytes - (await sumRecords(db, workspaceId)),
+        files: counted.files_bytes - (await sumFiles(db, workspaceId)),
+        archives: counted.archives_bytes - (await sumArchives(db, workspaceId)),
+      };
+      const differences = Object.entries(drift).filter(([, bytes]) => bytes !== 0);
+      if (differences.length === 0) return undefined;
+      const corrections = differences.map(([kind, bytes]) => sql`(${workspaceId}, ${kind}, ${-bytes})`);
+      await sql`insert into storage_changes (workspace_id, kind, bytes) values ${sql.join(corrections)}`.execute(db);
+      return { workspace_id: workspaceId, ...drift };
+    });
+}
+
+/** In batches, because no statement may take longer than its time limit. */
+async function sumRecords(db: Db, workspaceId: string): Promise<number> {
+  const apps = await db.selectFrom('apps').where('workspace_id', '=', workspaceId).select('id').execute();
+  let sum = 0;
+  for (const app of apps) {
+    let last: string | null = '00000000-0000-0000-0000-000000000000';
+    while (last !== null) {
+      const batch: { bytes: number; last: string | null } = await sumRecordBatch(db, app.id, last);
+      sum += batch.bytes;
+      last = batch.last;
+    }
+  }
+  return sum;
+}
+
+async function sumRecordBatch(db: Db, appId: string, after: string): Promise<{ bytes: number; last: string | null }> {
+  const { rows } = await sql<{ bytes: number; last: string | null }>`
+    select coalesce(sum(size_bytes), 0) as bytes, (array_agg(id order by id desc))[1] as last from (
+      select id, size_bytes from entity_records where app_id = ${appId} and id > ${after}
+      order by id limit ${recordsPerBatch}) batch`.execute(db);
+  return rows[0] ?? { bytes: 0, last: null };
+}
+
+async function sumFiles(db: Db, workspaceId: string): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`select coalesce(sum(f.size), 0) as bytes
+    from apps a join app_files f on f.app_id = a.id where a.workspace_id = ${workspaceId}`.execute(db);
+  return rows[0]?.bytes ?? 0;
+}
+
+async function sumArchives(db: Db, workspaceId: string): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`select coalesce(sum(size_bytes), 0) as bytes
+    from workspace_exports where workspace_id = ${workspaceId}`.execute(db);
+  return rows[0]?.bytes ?? 0;
+}

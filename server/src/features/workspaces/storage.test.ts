@@ -1,0 +1,408 @@
+// How many bytes a workspace stores: the count agrees with what is stored, whatever happens, and the quota refuses what
+// would exceed it.
+import { mkdtempSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { createEmptyDatabase } from '../../../test/support/template.ts';
+import { startWorld } from '../../../test/support/world.ts';
+import type { AppRow } from '../../core/auth/proofs.ts';
+import { recountStorage, recountWorkspace } from '../../core/storage/recount.ts';
+import { foldStorageChanges, readStorageUsage } from '../../core/storage/usage.ts';
+import { migrate, readMigrations } from '../../kit/db/migrate.ts';
+import { newId } from '../../kit/ids.ts';
+import { importWorkspace } from './import.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'plinth-storage-'));
+const statements: string[] = [];
+const world = await startWorld({
+  environment: { STORAGE_FOLDER: folder },
+  onStatement: (text) => statements.push(text),
+});
+const { db } = world.app.database;
+const owner = await world.person('owner@example.com');
+const dayMs = 24 * 60 * 60 * 1000;
+
+async function runJob(name: string): Promise<void> {
+  const job = world.app.background.jobs.find((each) => each.name === name);
+  if (job === undefined) throw new Error(`there is no job ${name}`);
+  await job.run(db, world.clock.now());
+}
+
+interface Place {
+  readonly workspace: string;
+  readonly app: AppRow;
+  call(method: string, path: string, body?: unknown): ReturnType<typeof world.call>;
+}
+
+/** A workspace on the free plan with an app that has the entity Note. */
+async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise<Place> {
+  const workspace = await world.workspace(owner, 'free');
+  const set = { rate_multiplier: 1000, ...changes };
+  await world.db.updateTable('workspaces').set(set).where('id', '=', workspace).execute();
+  const as = await world.token(owner, workspace);
+  const app = await world.appOf(owner, workspace);
+  const place: Place = {
+    workspace,
+    app,
+    call: (method, path, body) =>
+      world.call(method, path.startsWith('/api') ? path : `/api/apps/${app.id}/${path}`, { as, body }),
+  };
+  const schema = { name: 'Note', properties: { text: {}, code: {}, tags: { type: 'array' } }, unique: [['code']] };
+  expect((await place.call('PUT', 'entity-schemas/Note', schema)).status).toBe(200);
+  return place;
+}
+
+const textOf = (bytes: number) => 'x'.repeat(bytes);
+
+/** What is stored, added up by this test: JSON as JavaScript writes it, the bytes of files, and archives on disk. */
+async function measure({ workspace }: Pick<Place, 'workspace'>) {
+  const apps = world.db.selectFrom('apps').where('workspace_id', '=', workspace).select('id');
+  const records = await world.db.selectFrom('entity_records').where('app_id', 'in', apps).select('data').execute();
+  const files = await world.db.selectFrom('app_files').where('app_id', 'in', apps).select('content').execute();
+  const exports = await world.db
+    .selectFrom('workspace_exports')
+    .where('workspace_id', '=', workspace)
+    .where('state', '=', 'ready')
+    .select('id')
+    .execute();
+  const sum = (sizes: number[]) => sizes.reduce((total, size) => total + size, 0);
+  const archives = await Promise.all(exports.map(({ id }) => stat(join(folder, 'exports', `${id}.tar.gz`))));
+  return {
+    records_bytes: sum(records.map(({ data }) => Buffer.byteLength(JSON.stringify(data)))),
+    files_bytes: sum(files.map(({ content }) => content.length)),
+    archives_bytes: sum(archives.map(({ size }) => size)),
+  };
+}
+
+async function expectExact(place: Pick<Place, 'workspace'>): Promise<void> {
+  expect(await readStorageUsage(db, place.workspace)).toMatchObject(await measure(place));
+}
+
+describe('the count of stored bytes', () => {
+  it('agrees with what is stored after any sequence of changes, and after purges and expiries', async () => {
+    const place = await newPlace();
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    await changeAtRandom(place, seed);
+    await expectExact(place).catch((error) => {
+      throw new Error(`with seed ${seed}`, { cause: error });
+    });
+    const before = await measure(place);
+    expect(Math.min(before.records_bytes, before.files_bytes, before.archives_bytes)).toBeGreaterThan(0);
+    await foldStorageChanges(db, world.clock.now());
+    await expectExact(place);
+    expect((await place.call('GET', '/api/workspace')).body.storage).toMatchObject(before);
+    try {
+      world.clock.aheadMs += 31 * dayMs;
+      for (const job of ['purge records', 'purge apps', 'remove expired exports', 'purge records', 'purge apps'])
+        await runJob(job);
+      await expectExact(place);
+      expect(await recountWorkspace(db, place.workspace)).toBeUndefined();
+    } finally {
+      world.clock.aheadMs -= 31 * dayMs;
+    }
+    const after = await measure(place);
+    expect(after.archives_bytes).toBe(0);
+    expect(after.records_bytes).toBeLessThan(before.records_bytes);
+    expect(after.files_bytes).toBeLessThan(before.files_bytes);
+  });
+
+  it('of an imported workspace is that of the exported one; an import is never refused', async () => {
+    const place = await newPlace();
+    const awkward = [
+      { text: 'ü ", : {} [] \\ \n \u0001 \u{1f600}' },
+      { tags: [1, 1.5, -0.001, 123456.789, true, null, [], {}, [[]], { a: { b: [1, { c: ': ,' }] } }] },
+      {},
+    ];
+    for (const data of awkward) expect((await place.call('POST', 'entities/Note', data)).status).toBe(200);
+    await place.call('PUT', 'files/content?path=a.txt', { content: textOf(1_000) });
+    const set = { storage_quota_bytes: 10 };
+    await world.db.updateTable('workspaces').set(set).where('id', '=', place.workspace).execute();
+    const { export_id } = (await place.call('POST', '/api/workspace/export')).body;
+    await runJob('write exports');
+    const file = join(folder, 'exports', `${export_id}.tar.gz`);
+    const { records_bytes } = await readStorageUsage(db, place.workspace);
+    for (const [keepPlan, quota_bytes] of [
+      [true, 10],
+      [false, 500_000_000],
+    ] as const) {
+      const options = { defaultPlan: 'free', keepPlan } as const;
+      const { workspace_id } = await importWorkspace(world.db, file, options, world.clock.now());
+      await expectExact({ workspace: workspace_id });
+      const stored = { records_bytes, files_bytes: 1_000, archives_bytes: 0, quota_bytes };
+      expect(await readStorageUsage(db, workspace_id)).toMatchObject(stored);
+    }
+  });
+
+  it('makes no request wait for another transaction of the same workspace', async () => {
+    const place = await newPlace();
+    await world.db.transaction().execute(async (open) => {
+      await sql`insert into storage_changes values (${place.workspace}, 'records', 0)`.execute(open);
+      await sql`update storage_usage set records_bytes = 0 where workspace_id = ${place.workspace}`.execute(open);
+      expect((await place.call('POST', 'entities/Note', { text: 'meanwhile' })).status).toBe(200);
+    });
+  });
+
+  it('ends with the workspace', async () => {
+    const place = await newPlace();
+    await place.call('POST', 'entities/Note', { text: 'short-lived' });
+    await place.call('PUT', 'files/content?path=a.txt', { content: 'a' });
+    await foldStorageChanges(db, world.clock.now());
+    await world.db
+      .updateTable('workspaces')
+      .set({ deleted_date: world.clock.now() })
+      .where('id', '=', place.workspace)
+      .execute();
+    try {
+      world.clock.aheadMs += 31 * dayMs;
+      for (const job of ['purge records', 'purge workspaces']) await runJob(job);
+    } finally {
+      world.clock.aheadMs -= 31 * dayMs;
+    }
+    await foldStorageChanges(db, world.clock.now());
+    for (const table of ['storage_usage', 'storage_changes'] as const) {
+      const rows = await world.db.selectFrom(table).where('workspace_id', '=', place.workspace).selectAll().execute();
+      expect(rows).toEqual([]);
+    }
+  });
+
+  it('that is wrong is found by the weekly recount, reported and corrected, once', async () => {
+    const place = await newPlace();
+    await place.call('POST', 'entities/Note', { text: textOf(100) });
+    await place.call('PUT', 'files/content?path=a.txt', { content: textOf(50) });
+    await foldStorageChanges(db, world.clock.now());
+    await sql`update storage_usage set records_bytes = records_bytes + 7, files_bytes = 0
+      where workspace_id = ${place.workspace}`.execute(world.db);
+    const reported: unknown[] = [];
+    const recount = () => recountStorage(db, (drift) => reported.push(drift), world.clock.now());
+    await recount();
+    expect(reported).toEqual([]); // it was counted less than a week ago
+    try {
+      world.clock.aheadMs += 8 * dayMs;
+      await Promise.all([recount(), recount()]);
+    } finally {
+      world.clock.aheadMs -= 8 * dayMs;
+    }
+    expect(reported).toEqual([{ workspace_id: place.workspace, records: 7, files: -50, archives: 0 }]);
+    await expectExact(place);
+  });
+});
+
+it('the migration counts what is stored', async () => {
+  const database = await createEmptyDatabase();
+  const client = new pg.Client(database.ownerUrl);
+  try {
+    const migrations = await readMigrations(fileURLToPath(new URL('../../../migrations', import.meta.url)));
+    await migrate(
+      database.ownerUrl,
+      migrations.filter(({ name }) => name < '0020'),
+    );
+    await client.connect();
+    const [user, place, app] = [newId(), newId(), newId()];
+    await client.query(`
+      insert into users (id, email, full_name, created_date, updated_date) values ('${user}', 'a@b.example', '', now(), now());
+      insert into workspaces (id, name, plan, created_date, updated_date) values ('${place}', 'W', 'free', now(), now());
+      insert into apps (id, workspace_id, app_type, owner_id, name, slug, visibility, public_settings, created_date, updated_date)
+        values ('${app}', '${place}', 'user_app', '${user}', 'A', 'a', 'workspace', 'private_with_login', now(), now());
+      insert into entity_records (app_id, id, entity_name, data, created_by, created_by_id, created_date, updated_date)
+        select '${app}', gen_random_uuid(), 'Note', d::jsonb, '', '', now(), now()
+        from unnest(array['{"a":1}', '{"a":"ü","b":[1,2]}']) d;
+      insert into app_files (app_id, path, content, sha256, size, encoding, updated_date)
+        values ('${app}', 'a', 'abc', '', 3, 'utf-8', now())`);
+    await migrate(database.ownerUrl, migrations);
+    const { rows } = await client.query('select records_bytes, files_bytes from storage_usage');
+    expect(rows).toEqual([
+      { records_bytes: '{"a":1}'.length + Buffer.byteLength('{"a":"ü","b":[1,2]}'), files_bytes: 3 },
+    ]);
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+});
+
+describe('the storage quota', () => {
+  const quota = 10_000;
+  const refused = { status: 402, body: { code: 'storage_quota_exceeded', quota_bytes: quota } };
+
+  /** A place with 9,000 of 10,000 bytes used by one record, of which this process knows. */
+  async function newFullPlace() {
+    const place = await newPlace({ storage_quota_bytes: quota });
+    const kept = (await place.call('POST', 'entities/Note', { text: textOf(9_000 - '{"text":""}'.length) })).body;
+    return { ...place, kept };
+  }
+
+  it('refuses whatever would add more, and says how much is used', async () => {
+    const { call, kept } = await newFullPlace();
+    const more = { text: textOf(1_000) };
+    const small = (await call('POST', 'entities/Note', { code: 'small' })).body;
+    const used_bytes = 9_000 + '{"code":"small"}'.length;
+    const growing = [
+      call('POST', 'entities/Note', more),
+      call('POST', 'entities/Note/bulk', [{ text: 'a' }, more]),
+      call('PUT', `entities/Note/${small.id}`, more),
+      call('PUT', `entities/Note/${kept.id}`, { code: textOf(1_000) }), // the key changes, too
+      call('PUT', 'entities/Note/bulk', [{ id: small.id, ...more }]),
+      call('POST', 'entities/Note/upsert', { key: ['code'], records: [{ code: 'small', ...more }] }),
+      call('POST', 'entities/Note/upsert', { key: ['code'], records: [{ code: 'new', ...more }] }),
+      call('PUT', 'files/content?path=a.txt', { content: textOf(1_000) }),
+      call('PUT', 'files', { files: [{ path: 'a.txt', content: textOf(1_000) }] }),
+    ];
+    for (const answer of growing)
+      expect(await answer).toMatchObject({ ...refused, body: { ...refused.body, used_bytes } });
+    expect((await call('GET', '/api/workspace')).body.storage).toEqual({
+      used_bytes,
+      quota_bytes: quota,
+      records_bytes: used_bytes,
+      files_bytes: 0,
+      archives_bytes: 0,
+    });
+  });
+
+  it('lets through what shrinks, deletes or restores, also far above the quota', async () => {
+    const { call, kept, workspace } = await newFullPlace();
+    const other = (await call('POST', 'entities/Note', { text: textOf(500) })).body;
+    await call('PUT', 'files/content?path=a.txt', { content: textOf(100) });
+    const set = { storage_quota_bytes: 1 };
+    await world.db.updateTable('workspaces').set(set).where('id', '=', workspace).execute();
+    world.clock.aheadMs += 61_000; // what this process has read is no longer trusted
+    const passing = [
+      ['PUT', `entities/Note/${kept.id}`, { text: textOf(8_000) }],
+      ['PUT', `entities/Note/${kept.id}`, { text: `${textOf(7_999)}y` }],
+      ['PUT', 'entities/Note/bulk', [{ id: kept.id, text: textOf(7_000) }]],
+      ['DELETE', `entities/Note/${other.id}`],
+      ['POST', `entities/Note/${other.id}/restore`],
+      ['PUT', 'files/content?path=a.txt', { content: textOf(90) }],
+      ['PUT', 'files', { files: [{ path: 'b.txt', content: 'b' }], delete_missing: true }],
+      ['DELETE', 'files/content?path=b.txt'],
+      ['DELETE', `entities/Note/${other.id}/permanent`],
+      ['DELETE', 'entities/Note', { query: {}, all: true }],
+    ] as const;
+    for (const [method, path, body] of passing) expect(await call(method, path, body)).toMatchObject({ status: 200 });
+    expect((await call('POST', 'entities/Note', {})).status).toBe(402);
+  });
+
+  it('is free again at once after a purge, whatever the process had read', async () => {
+    const { call, kept } = await newFullPlace();
+    const more = { text: textOf(2_000) };
+    expect((await call('POST', 'entities/Note', more)).status).toBe(402);
+    await call('DELETE', `entities/Note/${kept.id}`);
+    expect((await call('POST', 'entities/Note', more)).status).toBe(402); // the trash counts
+    await call('DELETE', `entities/Note/${kept.id}/permanent`);
+    expect((await call('POST', 'entities/Note', more)).status).toBe(200);
+  });
+
+  it('sees what other processes wrote, five seconds later', async () => {
+    const { call, workspace } = await newFullPlace();
+    expect((await call('POST', 'entities/Note', { text: 'a' })).status).toBe(200);
+    await sql`insert into storage_changes values (${workspace}, 'records', 5000)`.execute(world.db); // another process
+    expect((await call('POST', 'entities/Note', { text: 'b' })).status).toBe(200);
+    world.clock.aheadMs += 5_001;
+    expect(await call('POST', 'entities/Note', { text: 'c' })).toMatchObject(refused);
+  });
+
+  it('does not keep anybody from leaving: the first export passes, another one beside it does not', async () => {
+    const { call, workspace } = await newFullPlace();
+    const set = { storage_quota_bytes: quota };
+    await world.db.updateTable('workspaces').set({ storage_quota_bytes: 1 }).where('id', '=', workspace).execute();
+    world.clock.aheadMs += 61_000;
+    expect((await call('POST', '/api/workspace/export')).status).toBe(200);
+    expect(await call('POST', '/api/workspace/export')).toMatchObject({ status: 402, body: { quota_bytes: 1 } });
+    await world.db.updateTable('workspaces').set(set).where('id', '=', workspace).execute();
+    expect((await call('POST', '/api/workspace/export')).status).toBe(200);
+  });
+
+  it('costs no query while the usage is known, and a record that does not grow never asks', async () => {
+    const place = await newPlace();
+    const { id } = (await place.call('POST', 'entities/Note', { text: 'first' })).body;
+    const countReads = async (body: object) => {
+      statements.length = 0;
+      expect((await place.call('PUT', `entities/Note/${id}`, body)).status).toBe(200);
+      return statements.filter((text) => /storage_(usage|changes)/.test(text)).map((text) => text.split(' ', 1)[0]);
+    };
+    expect(await countReads({ text: 'other' })).toEqual([]);
+    expect(await countReads({ text: 'longer' })).toEqual(['with']); // the statement that saves the record counts it, too
+    world.clock.aheadMs += 61_000;
+    expect(await countReads({ text: 'small' })).toEqual(['with']);
+    expect(await countReads({ text: 'short' })).toEqual([]);
+    expect(await countReads({ text: 'longer' })).toEqual(['select', 'with']);
+  });
+});
+
+/** A few hundred operations of every kind that changes what is stored. */
+async function changeAtRandom(place: Place, seed: number): Promise<void> {
+  let state = seed;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return Math.floor((state / 0x80000000) * below);
+  };
+  const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T;
+  const note = () => ({
+    text: textOf(random(300)),
+    tags: Array.from({ length: random(5) }, () => pick(['ü', 1, null, {}])),
+  });
+  const live: string[] = [];
+  const trashed: string[] = [];
+  const apps: AppRow[] = [];
+  const operations: (() => Promise<unknown>)[] = [
+    async () => live.push((await place.call('POST', 'entities/Note', { ...note(), code: `${random(1e9)}` })).body.id),
+    async () => {
+      const made = (await place.call('POST', 'entities/Note/bulk', Array.from({ length: random(5) }, note))).body;
+      live.push(...made.map(({ id }: { id: string }) => id));
+    },
+    () => place.call('PUT', `entities/Note/${pick(live)}`, note()),
+    () => place.call('PUT', `entities/Note/${pick(live)}`, { code: `${random(1e9)}` }),
+    () => place.call('PUT', `entities/Note/${pick(live)}`, { text: null }),
+    () => {
+      const id = pick(live); // concurrent updates of one record
+      return Promise.all(Array.from({ length: 4 }, () => place.call('PUT', `entities/Note/${id}`, note())));
+    },
+    () => {
+      const ids = [...new Set([pick(live), pick(live), pick(live)])];
+      return place.call(
+        'PUT',
+        'entities/Note/bulk',
+        ids.map((id) => ({ id, ...note() })),
+      );
+    },
+    () => place.call('POST', 'entities/Note/upsert', { key: ['code'], records: [{ code: `${random(3)}`, ...note() }] }),
+    async () => {
+      const [id] = live.splice(random(live.length), 1);
+      if (id !== undefined) trashed.push(id);
+      await place.call('DELETE', `entities/Note/${id}`);
+    },
+    async () => {
+      const [id] = trashed.splice(random(trashed.length), 1);
+      if (id !== undefined) live.push(id);
+      await place.call('POST', `entities/Note/${id}/restore`);
+    },
+    async () => place.call('DELETE', `entities/Note/${trashed.splice(random(trashed.length), 1)[0]}/permanent`),
+    () => place.call('DELETE', 'entities/Note', { query: { code: `${random(3)}` } }),
+    () => place.call('PUT', `files/content?path=${random(4)}.txt`, { content: textOf(random(500)) }),
+    () => place.call('DELETE', `files/content?path=${random(4)}.txt`),
+    () => {
+      const files = Array.from({ length: 3 }, (_, n) => ({
+        path: `${random(2)}${n}.txt`,
+        content: textOf(random(500)),
+      }));
+      return place.call('PUT', 'files', { files, delete_missing: random(2) === 0 });
+    },
+    async () => {
+      const app = await world.appOf(owner, place.workspace);
+      apps.push(app);
+      await place.call('PUT', `/api/apps/${app.id}/files/content?path=a.txt`, { content: textOf(200) });
+      await place.call('PUT', `/api/apps/${app.id}/entity-schemas/Task`, { name: 'Task', properties: { a: {} } });
+      await place.call('POST', `/api/apps/${app.id}/entities/Task`, { a: textOf(random(50)) });
+    },
+    async () => place.call('DELETE', `/api/apps/${apps.pop()?.id}`),
+    () => foldStorageChanges(db, world.clock.now()),
+  ];
+  for (let n = 0; n < 200; n += 1) await pick(operations)();
+  await place.call('DELETE', `/api/apps/${(await world.appOf(owner, place.workspace)).id}`);
+  await place.call('PUT', 'files/content?path=kept.txt', { content: textOf(100) });
+  await place.call('POST', '/api/workspace/export');
+  await runJob('write exports');
+}
