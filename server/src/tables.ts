@@ -268,6 +268,7 @@ export interface Tables {
     is_sample: Generated<boolean>;
     deleted_date: Date | null;
     version: Generated<number>;
+    size_bytes: number;
   };
   entity_schemas: {
     app_id: string;
@@ -454,6 +455,18 @@ export interface Tables {
     address_hash: Buffer;
     used_at: Date;
   };
+  storage_changes: {
+    workspace_id: string;
+    kind: 'records' | 'files' | 'archives';
+    bytes: number;
+  };
+  storage_usage: {
+    workspace_id: string;
+    records_bytes: Generated<number>;
+    files_bytes: Generated<number>;
+    archives_bytes: Generated<number>;
+    recounted_at: Date;
+  };
   users: {
     id: string;
     email: string;
@@ -564,6 +577,7 @@ export interface Tables {
     attempts: Generated<number>;
     expires_at: Date | null;
     created_date: Date;
+    size_bytes: Generated<number>;
   };
   workspaces: {
     id: string;
@@ -580,6 +594,7 @@ export interface Tables {
     features: ColumnType<unknown, string | undefined, string>;
     billing_hold: Generated<boolean>;
     billing_hold_reason: string | null;
+    storage_quota_bytes: number | null;
   };
 }
 
