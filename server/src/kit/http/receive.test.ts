@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 
 const world = await startWorld({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '40' } });
@@ -141,6 +141,39 @@ describe('a body', () => {
       await sleep(1);
     }
     await expect.poll(received).toContain('"name":"In pieces"');
+  });
+});
+
+describe('a slow sender', () => {
+  // The times of the product are too long for a test. The server reads them whenever it looks for slow senders.
+  const { server } = world.app.server;
+  const { headersTimeout, requestTimeout } = server;
+  beforeEach(() => {
+    server.headersTimeout = 300;
+    server.requestTimeout = 900;
+  });
+  afterEach(() => Object.assign(server, { headersTimeout, requestTimeout }));
+
+  it('has 10 seconds for the headers and 60 for the whole request', () => {
+    expect([headersTimeout, requestTimeout]).toEqual([10_000, 60_000]);
+  });
+
+  it.each([
+    ['of headers', 'GET /healthz HTTP/1.1\r\nHost: plinth\r\n', 'X-Padding: 1\r\n'],
+    ['of a body', head('POST', '/api/apps', bearer(token), 'Content-Length: 1000'), '{'],
+    ['of a body without an end', head('POST', '/api/apps', bearer(token), 'Transfer-Encoding: chunked'), '1\r\n{\r\n'],
+  ])('%s is answered with 408 and cut off', async (_what, start, next) => {
+    const { socket, received } = await open();
+    socket.write(start);
+    const sending = setInterval(() => socket.writable && socket.write(next), 100);
+    await once(socket, 'close');
+    clearInterval(sending);
+    expect(received()).toContain('HTTP/1.1 408 Request Timeout');
+    expect(received()).toContain('Connection: close');
+  });
+
+  it('who is cut off is no failure of the server', () => {
+    expect(world.logLines.join('')).not.toContain('request failed');
   });
 });
 
