@@ -8,6 +8,7 @@ import { recordRefusal } from './core/audit/refusals.ts';
 import { createAppOrigins } from './core/auth/app-origins.ts';
 import { countWorkspaceBytes } from './core/auth/byte-budget.ts';
 import { type Counters, openCounters } from './core/auth/counters.ts';
+import { createFailedLookups } from './core/auth/failed-lookups.ts';
 import { createGuard } from './core/auth/guard.ts';
 import { exportBytes } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
@@ -47,6 +48,7 @@ import { createServer, type RequestOutcome } from './kit/http/server.ts';
 import { createLog, describeError, type Log } from './kit/log.ts';
 import { createMetrics, type Metrics } from './kit/metrics.ts';
 import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
+import { shareRecent } from './kit/recent.ts';
 import { createSecrets } from './kit/secrets.ts';
 import { apiVersion, buildOpenApi } from './openapi.ts';
 import type { Db, Tables } from './tables.ts';
@@ -114,6 +116,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     onStatement: deps.onStatement,
   });
   const shares = createShares(config.DATABASE_POOL_SIZE);
+  const failedLookups = createFailedLookups(counters);
   const wake = openWakeUps(config.REDIS_URL, config.REDIS_PREFIX);
   const engine = openWorkflows(database.pool, config.DATABASE_URL);
   const bus = eventBus<Events, Db>(wake, (event, error) =>
@@ -137,7 +140,8 @@ export function createApp(config: Config, deps: AppDeps): App {
   let draining = false;
   const shutdown = new AbortController();
 
-  const checkReadiness = async () => {
+  // Everybody may ask, without a limit, so that all callers within a second share one check.
+  const checkDatabase = shareRecent(1_000, async () => {
     const pending = await listPendingMigrations(reserved.pool, deps.migrations).then(
       (list) => list.length,
       () => undefined,
@@ -145,11 +149,14 @@ export function createApp(config: Config, deps: AppDeps): App {
     return {
       database: pending === undefined && !(await isReachable(reserved)) ? ('unreachable' as const) : ('ok' as const),
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
-      redis: counters.isConnected() ? ('ok' as const) : ('unreachable' as const),
-      draining,
       ...presentQueueHealth(await queueHealth(reserved.db, background.queues).catch(() => undefined)),
     };
-  };
+  });
+  const checkReadiness = async () => ({
+    ...(await checkDatabase()),
+    redis: counters.isConnected() ? ('ok' as const) : ('unreachable' as const),
+    draining,
+  });
 
   const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditFeature = audit({ cursors, shares });
@@ -233,17 +240,23 @@ export function createApp(config: Config, deps: AppDeps): App {
     guard: createGuard({
       db: database.db,
       counters,
+      failedLookups,
       ...tokenKeys,
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
-    crossOrigin: createAppOrigins(database.db),
+    crossOrigin: createAppOrigins(database.db, failedLookups),
     isHttps,
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
     onConnectionRefused: (address) =>
       log.warn({ address }, 'connections refused: more than MAX_CONNECTIONS_PER_ADDRESS from one address'),
+    onUntrustedForwarding: (address) =>
+      log.warn(
+        { address },
+        'forwarding headers ignored: their sender is not in TRUSTED_PROXIES, so all callers behind it count as one address',
+      ),
     strictAnswers: config.STRICT_ANSWERS,
     onResponse: (answered) => {
       metrics.countRequest(answered.operation, answered.status, answered.seconds);

@@ -1,5 +1,6 @@
 // Owns byte budgets: how many bytes operations may receive and work on in a window (docs/api/conventions.md#byte-budgets).
 // Rate limits count requests, but one request may carry 10 MiB, or change records of 64 MiB.
+import { nameClient } from '../../kit/http/client-address.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { declaredLength } from '../../kit/http/receive.ts';
 import type { Problem } from '../../kit/problem.ts';
@@ -54,7 +55,9 @@ function createByteCount(
   const counted = limits.flatMap((limit) => {
     const quota = scaleQuota(limit, insider?.plan ?? null, insider?.rate_multiplier ?? null);
     if (limit.per !== 'whole workspace')
-      return [{ limit, quota, name: nameCounter(limit, exchange.operation.name, caller, exchange.address, '') }];
+      return [
+        { limit, quota, name: nameCounter(limit, exchange.operation.name, caller, nameClient(exchange.address), '') },
+      ];
     return caller?.workspace_id ? [{ limit, quota, name: nameWorkspaceCounter(limit, caller.workspace_id) }] : [];
   });
   return async (bytes) => {

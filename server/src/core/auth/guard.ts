@@ -14,6 +14,7 @@
 // Each way returns the access proof, which says what the caller may reach and as whom (proofs.ts), and which the handler
 // receives as `access`. `Guard` in resource-guards.ts explains how `access` issues it.
 import type { Kysely } from 'kysely';
+import { nameClient } from '../../kit/http/client-address.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
 import { enforceByteBudget } from './byte-budget.ts';
@@ -32,8 +33,10 @@ import {
   requireSameOrigin,
   requireValidCredential,
 } from './credentials.ts';
-import { CounterHints, countRequest, enforceLimits, limitsFor, toCountedCaller } from './limit-check.ts';
-import type { AppLookup, LookupResult } from './lookup.ts';
+import type { FailedLookups } from './failed-lookups.ts';
+import { isRecent, KnownCredentials, startCount } from './known-credentials.ts';
+import { countRequest, enforceLimits, limitsFor, toCountedApp, toCountedCaller } from './limit-check.ts';
+import type { LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Peppers } from './tokens.ts';
@@ -41,6 +44,7 @@ import { hashToken, type Peppers } from './tokens.ts';
 export interface GuardOptions {
   readonly db: Kysely<Tables>;
   readonly counters: Counters;
+  readonly failedLookups: FailedLookups;
   /** The current pepper, then the older ones under which hashes may still be stored. */
   readonly peppers: Peppers;
   /** Two characters in every credential of this cell. A credential of another cell is refused without the database. */
@@ -52,50 +56,62 @@ export interface GuardOptions {
 }
 
 export function createGuard(options: GuardOptions): (exchange: Exchange) => Promise<unknown> {
-  const hints = new CounterHints();
+  const known = new KnownCredentials();
   return async (exchange) => {
     const route = exchange.operation as Route; // the server is generic over operations; ours are all routes
     if (route.credentials === open) return admitToOpenRoute(exchange, route, options);
     const credential = readCredential(exchange, options.cellCode);
     return credential === undefined
       ? admitWithoutCredential(exchange, route, route.credentials, options)
-      : admitWithCredential(exchange, route, route.credentials, credential, hints, options);
+      : admitWithCredential(exchange, route, route.credentials, credential, known, options);
   };
 }
 
 /**
- * A credential was sent: all checks apply. With a hint from an earlier request of this credential, `hints` starts
- * the count in Redis during the lookup (`earlyCounts`, see limit-check.ts).
+ * A credential was sent: all checks apply. If this process has seen it before, the count in Redis starts during the lookup
+ * (`earlyCounts`, see limit-check.ts). If it has not found it valid lately, an address with too many failed lookups is
+ * refused before the lookup.
  */
 async function admitWithCredential(
   exchange: Exchange,
   route: Route,
   accepted: AcceptedCredentials,
   credential: PresentedCredential,
-  hints: CounterHints,
+  knownCredentials: KnownCredentials,
   options: GuardOptions,
 ): Promise<unknown> {
+  const { counters, failedLookups } = options;
   const hash = hashToken(credential.text, options.peppers[0]);
-  const earlyCounts = hints.startCount(hash, exchange, route, accepted, options.counters);
+  const known = knownCredentials.find(hash);
+  if (known !== undefined && isRecent(known, exchange.now)) failedLookups.refuseIfOver('kinds', known.credential_id);
+  else failedLookups.refuseIfOver('credentials', nameClient(exchange.address));
+  const earlyCounts = known && startCount(known, exchange, route, accepted, counters);
   const lookup = await lookUpCredential(exchange, route, credential, hash, options);
   try {
     requireValidCredential(lookup, exchange.now);
+    requirePersonalKeysAllowed(lookup, options, exchange.now);
   } catch (refusal) {
-    hints.remove(hash);
+    knownCredentials.remove(hash);
+    failedLookups.count('credentials', nameClient(exchange.address));
     throw refusal;
   }
-  requirePersonalKeysAllowed(lookup, options, exchange.now);
+  const appId = toCountedApp(lookup);
+  knownCredentials.add(hash, lookup, appId, exchange.now);
   announceDeprecation(exchange, credential, lookup, options);
-  requireAcceptedKind(exchange, accepted, lookup, options);
-  hints.add(hash, lookup);
+  try {
+    requireAcceptedKind(exchange, accepted, lookup, options);
+  } catch (refusal) {
+    failedLookups.count('kinds', lookup.credential_id);
+    throw refusal;
+  }
   exchange.actor = {
     id: lookup.user_id ?? lookup.app_user_id ?? lookup.credential_id,
     workspaceId: lookup.workspace_id,
-    appId: (lookup as Partial<AppLookup>).app_id ?? null,
+    appId,
     appIds: lookup.app_ids?.join() ?? '',
     lookup,
   };
-  const count = () => countRequest(exchange, limitsFor(route, lookup.kind), toCountedCaller(lookup), options.counters);
+  const count = () => countRequest(exchange, limitsFor(route, lookup.kind), toCountedCaller(lookup), appId, counters);
   await enforceLimits(exchange, earlyCounts ?? count(), lookup);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
@@ -116,10 +132,16 @@ async function admitWithoutCredential(
   accepted: AcceptedCredentials,
   options: GuardOptions,
 ): Promise<unknown> {
-  const lookup = accepted.appUser && (await route.access.lookUpAnonymous?.(options.db, exchange));
-  if (!lookup) throw credentialsMissing();
+  if (!accepted.appUser || route.access.lookUpAnonymous === undefined) throw credentialsMissing();
+  const client = nameClient(exchange.address);
+  options.failedLookups.refuseIfOver('apps', client);
+  const lookup = await route.access.lookUpAnonymous(options.db, exchange);
+  if (lookup === undefined) {
+    options.failedLookups.count('apps', client);
+    throw credentialsMissing();
+  }
   exchange.actor = { id: null, workspaceId: lookup.workspace_id, appId: lookup.app_id, appIds: '', lookup };
-  const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, options.counters);
+  const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, lookup.app_id, options.counters);
   await enforceLimits(exchange, counts, undefined);
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
@@ -132,7 +154,7 @@ async function admitWithoutCredential(
  * only if the route wants to know who is signed in, if anybody is (`readsSession`).
  */
 async function admitToOpenRoute(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
-  const counts = countRequest(exchange, limitsFor(route, undefined), undefined, options.counters);
+  const counts = countRequest(exchange, limitsFor(route, undefined), undefined, null, options.counters);
   await enforceLimits(exchange, counts, undefined);
   const session = route.access.readsSession ? await lookUpSession(exchange, route, options) : undefined;
   return loadNested(exchange, route, route.access.decide(session, exchange), options);

@@ -2,16 +2,17 @@
 //
 // Early counting: the name of the counter depends on the caller, and only the lookup in PostgreSQL knows the caller.
 // Waiting for it would put a round trip to Redis behind a round trip to PostgreSQL on every request. So each process
-// keeps a hint per credential: the facts that name its counter. With a hint, both round trips start at the same time.
+// keeps a hint per credential: the facts that name its counter. With a hint, both round trips start at the same time
+// (known-credentials.ts).
 //
 //   request  hint  what happens
 //   1st      none  look up (kind personal_token, user ann) → count `u:ann` → decide; keep the hint
 //   2nd      kept  look up, and count `u:ann` meanwhile → decide
 //
 // A hint decides nothing: every request still reads in the lookup whether the credential is valid.
+import { nameClient } from '../../kit/http/client-address.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Count, Counters } from './counters.ts';
-import { type AcceptedCredentials, findKindRefusal } from './credentials.ts';
 import {
   anonymousLimit,
   appUserLimit,
@@ -23,12 +24,12 @@ import {
   toWholeSeconds,
   unlimited,
 } from './limits.ts';
-import type { LookupResult } from './lookup.ts';
+import type { AppLookup, LookupResult } from './lookup.ts';
 import type { Route } from './route.ts';
 import type { CredentialKind } from './tokens.ts';
 
 /** A limit, and the count of this request towards it. */
-interface LimitCount {
+export interface LimitCount {
   readonly limit: Limit;
   readonly counting: Promise<Count>;
 }
@@ -40,15 +41,20 @@ export function limitsFor({ limit }: Route, kind: CredentialKind | 'anonymous' |
   return kind === 'anonymous' ? [...own, anonymousLimit] : own;
 }
 
-/** Adds 1 to each counter of the request. The commands are sent to Redis together. */
+/**
+ * Adds 1 to each counter of the request. The commands are sent to Redis together. `appId` is an app that exists: what a path
+ * contains must not name a counter, or each made-up id would have one of its own. Requests for unknown apps share one.
+ */
 export const countRequest = (
-  { operation, address, params }: Exchange,
+  { operation, address }: Exchange,
   limits: readonly Limit[],
   caller: CountedCaller | undefined,
+  appId: string | null,
   counters: Counters,
 ): readonly LimitCount[] =>
   limits.map((limit) => {
-    const name = nameCounter(limit, operation.name, caller, address, params.app_id?.slice(0, 64) ?? '');
+    const client = caller === undefined || limit.per.startsWith('address') ? nameClient(address) : '';
+    const name = nameCounter(limit, operation.name, caller, client, appId ?? '');
     return { limit, counting: counters.add(name, limit.windowSeconds) };
   });
 
@@ -95,56 +101,15 @@ export const toCountedCaller = (lookup: LookupResult): CountedCaller => ({
   workspace_id: isInWorkspace(lookup) ? lookup.workspace_id : null,
 });
 
+/** The app that the path names, if it is one of the caller's workspace. */
+export function toCountedApp(lookup: LookupResult & Partial<AppLookup>): string | null {
+  const { app_id = null, app_workspace_id } = lookup;
+  return isInWorkspace(lookup) && app_workspace_id === lookup.workspace_id ? app_id : null;
+}
+
 /** A caller outside the workspace must not learn its plan from a quota, so quotas are not scaled for them. */
 export const toInsider = (lookup: LookupResult | undefined): LookupResult | undefined =>
   lookup !== undefined && isInWorkspace(lookup) ? lookup : undefined;
 
 /** A member, or a credential that belongs to the workspace itself (workspace key, app user token). */
-const isInWorkspace = (lookup: LookupResult): boolean => lookup.role !== null || lookup.user_id === null;
-
-const maxHints = 50_000;
-
-/** The facts of a credential that never change. They name its counter, and say whether a route accepts it. */
-type CounterHint = CountedCaller & Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'>;
-
-/** The hints of the latest credentials that this process has seen, by hash. */
-export class CounterHints {
-  readonly #byHash = new Map<string, CounterHint>();
-
-  /** Starts counting if there is a hint and the request will come as far as its rate limit. */
-  startCount(
-    hash: Buffer,
-    exchange: Exchange,
-    route: Route,
-    accepted: AcceptedCredentials,
-    counters: Counters,
-  ): readonly LimitCount[] | undefined {
-    const hint = this.#byHash.get(hash.toString('latin1'));
-    if (hint === undefined || findKindRefusal(accepted, hint) !== undefined) return undefined;
-    if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
-    return countRequest(exchange, limitsFor(route, hint.kind), hint, counters);
-  }
-
-  /**
-   * Keeps no hint for a personal key, whose workspace differs between requests; for a session, which may still be
-   * refused for its origin; and for a caller outside the workspace.
-   */
-  add(hash: Buffer, lookup: LookupResult): void {
-    const { kind, credential_id, user_id, app_user_id, permission, scopes, expires_at } = lookup;
-    const key = hash.toString('latin1');
-    if (kind === 'personal_key' || kind === 'session' || this.#byHash.has(key)) return;
-    if (!isInWorkspace(lookup)) return;
-    if (this.#byHash.size >= maxHints) this.#removeOldest();
-    const workspace_id = lookup.credential_workspace_id;
-    this.#byHash.set(key, { kind, credential_id, user_id, app_user_id, workspace_id, permission, scopes, expires_at });
-  }
-
-  remove(hash: Buffer): void {
-    this.#byHash.delete(hash.toString('latin1'));
-  }
-
-  #removeOldest(): void {
-    const [oldest] = this.#byHash.keys();
-    if (oldest !== undefined) this.#byHash.delete(oldest);
-  }
-}
+export const isInWorkspace = (lookup: LookupResult): boolean => lookup.role !== null || lookup.user_id === null;

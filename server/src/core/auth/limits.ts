@@ -11,7 +11,7 @@ import type { CredentialKind } from './tokens.ts';
  *   workspace  a person's sessions; all personal tokens and keys of the workspace together
  *   user       everything one person sends, with any credential
  *   app        everything sent to one app
- *   address    everything sent from one client address
+ *   address    everything sent from one client address (IPv6: from one /64)
  *   whole workspace  everything that members, keys and app users of a workspace send (byte budgets only)
  *   x+app      as x, counted separately for each app
  */
@@ -35,6 +35,8 @@ export interface Limit {
   /** plan: by the plan's factor or the workspace's own · override: only by the workspace's own · never: fixed */
   readonly scaledBy: 'plan' | 'override' | 'never';
 }
+
+export const isPerApp = ({ per }: Limit): boolean => per.endsWith('app');
 
 interface LimitOptions {
   readonly group?: string;
@@ -104,16 +106,16 @@ export function nameCounter(
   limit: Limit,
   operation: string,
   caller: CountedCaller | undefined,
-  address: string,
+  client: string,
   app: string,
 ): string {
   const [per = '', perApp] = limit.per.split('+');
-  const owner = nameOwner(per, caller, address, app);
+  const owner = nameOwner(per, caller, client, app);
   return `${limit.group ?? operation}:${owner}${perApp ? `:${app}` : ''}`;
 }
 
-function nameOwner(per: string, caller: CountedCaller | undefined, address: string, app: string): string {
-  if (per === 'address' || caller === undefined) return `i:${address}`;
+function nameOwner(per: string, caller: CountedCaller | undefined, client: string, app: string): string {
+  if (per === 'address' || caller === undefined) return `i:${client}`;
   if (per === 'app') return `a:${app}`;
   if (caller.kind === 'app_user_token') return `e:${caller.app_user_id}`;
   if (caller.kind === 'workspace_key') return `k:${caller.credential_id}`;

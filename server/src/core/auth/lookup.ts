@@ -173,7 +173,7 @@ export type AnonymousLookup = AppColumns & {
   plan: Plan;
 };
 
-const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string | null]>(
+const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string]>(
   'look up open app',
   `/* lookup */
   select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
@@ -186,7 +186,7 @@ const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string | null]>(
 
 /** Any other app reads as not found, so that a caller cannot distinguish a closed app from an unknown one. */
 export const lookUpOpenApp = async (db: AnyDb, id: string | null): Promise<AnonymousLookup | undefined> =>
-  (await readOpenApp(db, id))[0]?.found;
+  id === null ? undefined : (await readOpenApp(db, id))[0]?.found;
 
 export type AppDataRowLookup<Row> = AppDataLookup & { resource: Row | null };
 

@@ -1,12 +1,25 @@
 // Tests health checks, metrics, the OpenAPI document, security headers, and answers to unknown paths.
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
 
-const world = await startWorld({ environment: { METRICS_TOKEN: 'metrics-token' } });
+let migrationReads = 0;
+const world = await startWorld({
+  environment: { METRICS_TOKEN: 'metrics-token' },
+  onStatement: (text) => {
+    if (text.includes('from migrations')) migrationReads += 1;
+  },
+});
 const owner = await world.person('owner@example.com');
 const token = await world.token(owner, await world.workspace(owner));
+
+/** The answer of a check that began after this call. */
+const checkReadiness = async () => {
+  await sleep(1_000);
+  return world.call('GET', '/readyz');
+};
 
 describe('live and ready', () => {
   it('is live', async () => {
@@ -27,14 +40,14 @@ describe('live and ready', () => {
       .insertInto('migrations' as never)
       .values({ name: 'x', checksum: 'x' } as never)
       .execute();
-    expect((await world.call('GET', '/readyz')).status).toBe(200); // a migration of a later release is not an error
+    expect((await checkReadiness()).status).toBe(200); // a migration of a later release is not an error
     const name = '0003_folders.sql';
     const row = await world.db
       .deleteFrom('migrations' as never)
       .where('name' as never, '=', name as never)
       .returningAll()
       .executeTakeFirstOrThrow();
-    expect(await world.call('GET', '/readyz')).toMatchObject({
+    expect(await checkReadiness()).toMatchObject({
       status: 503,
       body: { status: 'not_ready', checks: { migrations: 'pending' } },
     });
@@ -42,6 +55,17 @@ describe('live and ready', () => {
       .insertInto('migrations' as never)
       .values(row as never)
       .execute();
+    expect((await checkReadiness()).status).toBe(200);
+  });
+
+  it('is checked once a second at most, however many ask', async () => {
+    await sleep(1_000);
+    migrationReads = 0;
+    const startedAt = performance.now();
+    const asked = await Promise.all(Array.from({ length: 200 }, () => world.call('GET', '/readyz')));
+    expect(asked.every(({ status }) => status === 200)).toBe(true);
+    expect(migrationReads).toBeGreaterThan(0);
+    expect(migrationReads).toBeLessThanOrEqual(Math.ceil((performance.now() - startedAt) / 1_000));
   });
 
   it('is live but not ready without a database, and answers requests with 503', async () => {
@@ -61,7 +85,7 @@ describe('live and ready', () => {
 });
 
 describe('queue lag and worker heartbeat', () => {
-  const checks = async () => (await world.call('GET', '/readyz')).body.checks;
+  const checks = async () => (await checkReadiness()).body.checks;
   const readMetrics = async () =>
     (await world.call('GET', '/metrics', { headers: { authorization: 'Bearer metrics-token' } })).text;
 

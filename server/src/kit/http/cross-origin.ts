@@ -6,8 +6,16 @@ import type { Operation } from './operation.ts';
 export interface CrossOrigin {
   /** May pages of other origins call this operation at all? */
   isAllowed(operation: Operation): boolean;
-  /** The origins that may, for these path parameters. `lookup` is the guard's, if the request came that far. */
-  getOrigins(params: Readonly<Record<string, string>>, lookup: unknown): Promise<readonly string[]>;
+  /** May pages of this origin call, and read the answer to this request? */
+  isAllowedOrigin(origin: string, request: CrossOriginRequest): Promise<boolean>;
+}
+
+export interface CrossOriginRequest {
+  readonly params: Readonly<Record<string, string>>;
+  /** The client's address. */
+  readonly address: string;
+  /** The guard's lookup, if the request came that far. */
+  readonly lookup: unknown;
 }
 
 const allowedRequestHeaders = ['Authorization', 'Content-Type', 'Idempotency-Key', 'X-Request-Id'].join(', ');
@@ -64,9 +72,12 @@ async function isAllowed(crossOrigin: CrossOrigin, request: FastifyRequest, repl
   const { origin } = request.headers;
   if (origin === undefined) return false;
   const params = request.params as Record<string, string>;
+  const { lookup } = request.exchange?.actor ?? {};
   // If the origins cannot be read, none is allowed. The answer itself reports the error.
-  const origins = await crossOrigin.getOrigins(params, request.exchange?.actor?.lookup).catch((): string[] => []);
-  if (!origins.includes(origin)) return false;
+  const isListed = await crossOrigin
+    .isAllowedOrigin(origin, { params, address: request.ip, lookup })
+    .catch(() => false);
+  if (!isListed) return false;
   reply.header('access-control-allow-origin', origin);
   return true;
 }

@@ -17,6 +17,7 @@ import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatch
 import { chooseRequestId, Exchange } from './exchange.ts';
 import { createLargeBodies } from './large-bodies.ts';
 import { listParamNames, type Operation } from './operation.ts';
+import { reportUntrustedForwarding } from './proxies.ts';
 import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { listSecurityHeaders } from './security-headers.ts';
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly maxConnectionsPerAddress: number;
   /** Called at most once a minute while connections are refused. */
   readonly onConnectionRefused?: (address: string) => void;
+  /** Called at most once a minute while an address that is no trusted proxy sends forwarding headers. */
+  readonly onUntrustedForwarding?: (address: string) => void;
   /** Check every answer against its schema before sending. On in tests and development. */
   readonly strictAnswers: boolean;
   readonly onResponse?: (outcome: RequestOutcome) => void;
@@ -83,6 +86,8 @@ export function createServer(operations: readonly Operation[], options: ServerOp
       prepare(request, reply, undefined, () => void sendError(error, request, reply, options.onError)),
   });
   limitConnections(server.server, options);
+  if (options.onUntrustedForwarding)
+    reportUntrustedForwarding(server, options.trustedProxies, options.onUntrustedForwarding);
   // `100 Continue` is sent when the body is wanted (receive.ts), not before the guard has run.
   for (const event of ['checkContinue', 'checkExpectation'])
     server.server.on(event, (request, response) => server.server.emit('request', request, response));

@@ -1,0 +1,100 @@
+// Owns what a process remembers of the credentials that it has found valid: when that was, and a hint that names their
+// rate-limit counter (see limit-check.ts). Nothing of it decides whether a credential is valid: that is read in every
+// lookup.
+import type { Exchange } from '../../kit/http/exchange.ts';
+import { idOrNull } from '../../kit/ids.ts';
+import type { Counters } from './counters.ts';
+import { type AcceptedCredentials, findKindRefusal } from './credentials.ts';
+import { countRequest, isInWorkspace, type LimitCount, limitsFor } from './limit-check.ts';
+import { type CountedCaller, isPerApp } from './limits.ts';
+import type { LookupResult } from './lookup.ts';
+import type { Route } from './route.ts';
+
+const maxKnown = 50_000;
+const maxAppsOfHint = 8;
+const recentMs = 10 * 60 * 1000;
+
+export interface KnownCredential {
+  readonly credential_id: string;
+  validAt: number;
+  hint: CounterHint | undefined;
+}
+
+/** The facts of a credential that never change. They name its counter, and say whether a route accepts it. */
+type CounterHint = CountedCaller &
+  Pick<LookupResult, 'permission' | 'scopes' | 'expires_at'> & {
+    /** Apps of the workspace that it was used for. Their ids may be part of the name. */
+    readonly apps: Set<string>;
+  };
+
+/** The latest credentials that this process has found valid, by hash. */
+export class KnownCredentials {
+  readonly #byHash = new Map<string, KnownCredential>();
+
+  find(hash: Buffer): KnownCredential | undefined {
+    return this.#byHash.get(hash.toString('latin1'));
+  }
+
+  /** `appId`: the app that the path names, if it is one of the workspace. */
+  add(hash: Buffer, lookup: LookupResult, appId: string | null, now: Date): void {
+    const key = hash.toString('latin1');
+    let known = this.#byHash.get(key);
+    if (known === undefined) {
+      if (this.#byHash.size >= maxKnown) this.#removeOldest();
+      known = { credential_id: lookup.credential_id, validAt: 0, hint: undefined };
+      this.#byHash.set(key, known);
+    }
+    known.validAt = now.getTime();
+    known.hint ??= toHint(lookup);
+    if (appId !== null && known.hint !== undefined) addApp(known.hint.apps, appId);
+  }
+
+  remove(hash: Buffer): void {
+    this.#byHash.delete(hash.toString('latin1'));
+  }
+
+  #removeOldest(): void {
+    const [oldest] = this.#byHash.keys();
+    if (oldest !== undefined) this.#byHash.delete(oldest);
+  }
+}
+
+function addApp(apps: Set<string>, appId: string): void {
+  if (apps.has(appId)) return;
+  const [oldest] = apps;
+  if (oldest !== undefined && apps.size >= maxAppsOfHint) apps.delete(oldest);
+  apps.add(appId);
+}
+
+/** Valid in the last ten minutes. */
+export const isRecent = ({ validAt }: KnownCredential, now: Date): boolean => now.getTime() - validAt <= recentMs;
+
+/**
+ * There is no hint for a personal key, whose workspace differs between requests; for a session, which may still be refused
+ * for its origin; and for a caller outside the workspace.
+ */
+function toHint(lookup: LookupResult): CounterHint | undefined {
+  const { kind, credential_id, user_id, app_user_id, permission, scopes, expires_at } = lookup;
+  if (kind === 'personal_key' || kind === 'session' || !isInWorkspace(lookup)) return undefined;
+  const workspace_id = lookup.credential_workspace_id;
+  return { kind, credential_id, user_id, app_user_id, workspace_id, permission, scopes, expires_at, apps: new Set() };
+}
+
+/**
+ * Starts counting before the lookup, if the hint says that the request will come as far as its rate limit, and on which
+ * counter.
+ */
+export function startCount(
+  { hint }: KnownCredential,
+  exchange: Exchange,
+  route: Route,
+  accepted: AcceptedCredentials,
+  counters: Counters,
+): readonly LimitCount[] | undefined {
+  if (hint === undefined || findKindRefusal(accepted, hint) !== undefined) return undefined;
+  if (hint.expires_at !== null && new Date(hint.expires_at) <= exchange.now) return undefined;
+  const limits = limitsFor(route, hint.kind);
+  if (!limits.some(isPerApp)) return countRequest(exchange, limits, hint, null, counters);
+  const appId = idOrNull(exchange.params.app_id);
+  return appId !== null && hint.apps.has(appId) ? countRequest(exchange, limits, hint, appId, counters) : undefined;
+}
