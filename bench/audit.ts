@@ -65,7 +65,7 @@ export const audit: Bench = async ({ quick, progress }) => {
 /** One workspace with an app per client, so that clients do not wait for each other's rows. */
 async function seed({ db }: Database<Tables>): Promise<AppAccess[]> {
   const now = new Date();
-  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);
+  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench', email_verified: true }, now);
   const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'enterprise', owner_id: user_id }, now);
   const caller = {
     kind: 'personal_token',

@@ -60,7 +60,7 @@ export const credits: Bench = async ({ quick, progress }) => {
 /** A workspace per client, with a limit that is checked but never reached. */
 async function seed({ db }: Database<Tables>): Promise<Payer[]> {
   const now = new Date();
-  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench' }, now);
+  const user_id = await insertUser(db, { email: 'bench@example.com', full_name: 'Bench', email_verified: true }, now);
   const payers: Payer[] = [];
   for (let client = 0; client < clients; client += 1) {
     const workspace_id = await insertWorkspace(db, { name: 'Bench', plan: 'business', owner_id: user_id }, now);

@@ -11,7 +11,7 @@ import type { Db } from '../../server/src/tables.ts';
 export const benchEmail = 'bench@example.com';
 
 export const createBenchUser = (db: Db): Promise<string> =>
-  insertUser(db, { email: benchEmail, full_name: 'Bench' }, new Date());
+  insertUser(db, { email: benchEmail, full_name: 'Bench', email_verified: true }, new Date());
 
 export interface BenchWorkspace {
   readonly user_id: string;

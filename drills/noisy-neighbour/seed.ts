@@ -74,7 +74,11 @@ export async function seedQuiet(db: Db, config: Config): Promise<QuietWorkspace>
 export async function seedHostile(db: Db, config: Config, size: SeedSize, receiver: string): Promise<HostileWorkspace> {
   const now = new Date();
   const keys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
-  const owner_id = await insertUser(db, { email: 'owner@hostile.example', full_name: 'Owner' }, now);
+  const owner_id = await insertUser(
+    db,
+    { email: 'owner@hostile.example', full_name: 'Owner', email_verified: true },
+    now,
+  );
   const workspace_id = await insertWorkspace(db, { name: 'Hostile', plan: config.DEFAULT_PLAN, owner_id }, now);
   const tokenOf = async (user_id: string) => {
     const mine = { kind: 'personal_token', user_id, workspace_id, permission: 'full_access' } as const;
@@ -83,7 +87,11 @@ export async function seedHostile(db: Db, config: Config, size: SeedSize, receiv
   const tokensOf = async (role: WorkspaceRole, count: number) => {
     const tokens: string[] = [];
     for (let n = 0; n < count; n += 1) {
-      const user_id = await insertUser(db, { email: `${role}${n}@hostile.example`, full_name: `${role} ${n}` }, now);
+      const user_id = await insertUser(
+        db,
+        { email: `${role}${n}@hostile.example`, full_name: `${role} ${n}`, email_verified: true },
+        now,
+      );
       await insertMembership(db, { workspace_id, user_id, role }, now);
       tokens.push(await tokenOf(user_id));
     }

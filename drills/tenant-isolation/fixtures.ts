@@ -27,7 +27,8 @@ export function createFixtures({ database: { db } }: App, config: Config) {
     db,
     now,
     credential,
-    person: (name: string) => insertUser(db, { email: `${name}@example.com`, full_name: name }, now),
+    person: (name: string) =>
+      insertUser(db, { email: `${name}@example.com`, full_name: name, email_verified: true }, now),
     async workspace(owner_id: string): Promise<string> {
       const id = await insertWorkspace(db, { name: 'Neighbours', plan: 'enterprise', owner_id }, now);
       // Requests are counted as in production, but the limit is never reached.
@@ -38,7 +39,11 @@ export function createFixtures({ database: { db } }: App, config: Config) {
     async members(workspace_id: string, role: WorkspaceRole, count: number, sharedApp?: string): Promise<Caller[]> {
       const callers: Caller[] = [];
       for (let n = 0; n < count; n += 1) {
-        const user_id = await insertUser(db, { email: `${role}${n}-${marker()}@example.com`, full_name: role }, now);
+        const user_id = await insertUser(
+          db,
+          { email: `${role}${n}-${marker()}@example.com`, full_name: role, email_verified: true },
+          now,
+        );
         await insertMembership(db, { workspace_id, user_id, role }, now);
         if (sharedApp !== undefined) {
           const share = { app_id: sharedApp, workspace_id, user_id, role: 'editor', created_date: now } as const;

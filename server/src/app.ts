@@ -168,6 +168,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     publish: bus.publish,
     pauseWebhooksOf: webhookFeature.pauseWebhooksOf,
     tokenKeys,
+    counters,
     mail,
     baseUrl: config.BASE_URL,
     secureCookie: isHttps,

@@ -34,7 +34,8 @@ export async function bootstrap(args: string[]): Promise<void> {
 export function createFirstUser(db: Db, config: Config, first: FirstUser): Promise<string> {
   const now = new Date();
   return transaction(db, async (db) => {
-    const user_id = await insertUser(db, { email: first.email, full_name: first.name, is_operator: true }, now);
+    const operator = { email: first.email, full_name: first.name, is_operator: true, email_verified: true };
+    const user_id = await insertUser(db, operator, now);
     const plan = config.DEFAULT_PLAN;
     const workspace_id = await insertWorkspace(db, { name: first.workspace, plan, owner_id: user_id }, now);
     return (await issueToken(db, config, user_id, workspace_id, now)).token;

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const [first, second] = ['first@example.com', 'second@example.com'];
 const token = await createFirstUser(db, readConfig(settings), { email: first, name: 'First', workspace: 'Ours' });
-await insertUser(db, { email: second, full_name: 'Second' }, new Date());
+await insertUser(db, { email: second, full_name: 'Second', email_verified: true }, new Date());
 
 const operators = async () =>
   (await db.selectFrom('users').select('email').where('is_operator', '=', true).execute()).map(({ email }) => email);
@@ -33,6 +33,16 @@ const auditEntries = async (type: string) =>
   (await db.selectFrom('audit_pending').select(['workspace_id', 'entry']).execute())
     .map(({ workspace_id, entry }) => ({ workspace_id, ...(JSON.parse(JSON.stringify(entry)) as { type: string }) }))
     .filter((entry) => entry.type === type);
+
+describe('plinth operator add', () => {
+  it('refuses an account whose address is not proven, and says what to do', async () => {
+    await insertUser(db, { email: 'unproven@example.com', full_name: '', email_verified: false }, new Date());
+    await expect(operator(['add', '--user', 'unproven@example.com'])).rejects.toThrow(
+      'is not proven: the account may belong to somebody else. Send them the link that "plinth user reset',
+    );
+    expect(await operators()).toEqual([first]);
+  });
+});
 
 describe('plinth operator remove', () => {
   const remove = (...args: string[]) => operator(['remove', '--user', ...args]);

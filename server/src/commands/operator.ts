@@ -10,6 +10,10 @@ export const operator = (args: string[]) =>
       auditType: 'operator.added',
       async run(db, _config, user, now) {
         requireActive(user);
+        if (user.email_verified_at === null)
+          throw new ConfigError(
+            `The e-mail address of ${user.email} is not proven: the account may belong to somebody else. Send them the link that "plinth user reset --user ${user.email}" prints. Once they have set a password with it, repeat the command.`,
+          );
         await saveOperator(db, user.id, true, now);
         return `${user.email} is an operator`;
       },

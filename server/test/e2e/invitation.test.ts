@@ -125,6 +125,20 @@ describe('an invitation in a browser', () => {
     });
   });
 
+  it('lets whoever has a link that was not mailed choose between a new account and signing in', async () => {
+    mail.behave('refusing');
+    const body = { email: 'handed@example.com' };
+    const got = await call(url, 'POST', '/api/workspace/invitations/invite', { as: owner, body });
+    mail.behave('well');
+    await visit(got.body.accept_url, async (page) => {
+      await page.getByText('Or do you have an account? Sign in to accept.').waitFor();
+      await page.getByLabel('Your name').fill('Hans Handed');
+      await page.getByLabel('Password, at least').fill(password);
+      await page.getByRole('button', { name: 'Create account and join' }).click();
+      await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
+    });
+  });
+
   it('shows that a link which was replaced by a new one no longer works', async () => {
     const old = await invite('late@example.com');
     await call(url, 'POST', '/api/workspace/invitations/resend', { as: owner, body: { emails: ['late@example.com'] } });

@@ -153,6 +153,15 @@ describe('the principal', () => {
     expect((await callRead(other, { as: await world.token(owner, workspace) })).body.principal.data).toEqual({});
   });
 
+  it('takes no data of an app user if the address of the member is not proven', async () => {
+    const person = await world.member(workspace, 'viewer', 'unproven@customers.example');
+    await world.appUser(app, person.email, { data: JSON.stringify({ team: 'red' }) });
+    const data = async () => (await callRead(app, { as: await world.token(person, workspace) })).body.principal.data;
+    expect(await data()).toEqual({ team: 'red' });
+    await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', person.id).execute();
+    expect(await data()).toEqual({});
+  });
+
   it('is anonymous for a workspace key, which acts for no person but manages the app', async () => {
     const about = { user_id: null, workspace_id: workspace, permission: 'full_access', scopes: ['apps:read'] } as const;
     const key = await world.credential({ kind: 'workspace_key', ...about });

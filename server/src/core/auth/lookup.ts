@@ -148,13 +148,13 @@ export const lookUpTrashedApp = prepareLookup<AppLookup>('look up app in trash',
 
 export type AppDataLookup = AppLookup & {
   full_name: string | null;
-  /** The app user whose token it is; for a member, the app user with the same e-mail address. */
+  /** The app user whose token it is; for a member with a proven e-mail address, the app user who has it too. */
   app_user: { email: string; full_name: string; role: string; data: Record<string, unknown> } | null;
 };
 
 const dataColumns = ', u.full_name, coalesce(own, alike) as app_user';
 const dataJoins = `left join app_users own on own.app_id = a.id and own.id = c.app_user_id
-     left join app_users alike on alike.app_id = a.id and alike.email = u.email`;
+     left join app_users alike on alike.app_id = a.id and alike.email = u.email and u.email_verified_at is not null`;
 
 /** With an app (`$2`) and the facts of the caller that the app's rules see. */
 export const lookUpAppData = prepareLookup<AppDataLookup>(

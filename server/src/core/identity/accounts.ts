@@ -20,6 +20,14 @@ export const findUserByEmail = (db: Db, email: string) =>
 export const getUser = (db: Db, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
+export const saveName = (db: Db, id: string, full_name: string, now: Date) =>
+  db
+    .updateTable('users')
+    .set({ full_name, updated_date: now })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+
 /** The calling user. Every caller is one, except workspace keys, which routes that call this do not accept. */
 export function getCallingUser({ caller: { user_id, email } }: SelfAccess): { id: string; email: string } {
   if (user_id === null || email === null) throw new Error('the caller is not a user');
@@ -114,6 +122,36 @@ export async function revokeWithDescendants(
     where workspace_id = ${workspace_id} and id in (select id from descendants) and revoked_at is null
     returning id, kind`.execute(db);
   return rows;
+}
+
+/** The tokens and keys that were revoked in one workspace. */
+export interface RevokedInWorkspace {
+  readonly workspace_id: string;
+  readonly ids: readonly string[];
+}
+
+/** Ends the person's sessions, tokens and personal keys, and the workspace keys that were created with their tokens. */
+export async function endCredentials(db: Db, user_id: string, now: Date): Promise<RevokedInWorkspace[]> {
+  await endSessions(db, user_id, null);
+  await db
+    .updateTable('credentials')
+    .set({ revoked_at: now })
+    .where('user_id', '=', user_id)
+    .where('kind', '=', 'personal_key')
+    .where('revoked_at', 'is', null)
+    .execute();
+  const memberships = await db
+    .selectFrom('memberships')
+    .select('workspace_id')
+    .where('user_id', '=', user_id)
+    .orderBy('workspace_id') // each one is locked: always in the same order
+    .execute();
+  const revoked: RevokedInWorkspace[] = [];
+  for (const { workspace_id } of memberships) {
+    const credentials = await revokeWithDescendants(db, { workspace_id }, { user_id }, now);
+    if (credentials.length > 0) revoked.push({ workspace_id, ids: credentials.map(({ id }) => id) });
+  }
+  return revoked;
 }
 
 /** A token for the first set-up; undefined once a user exists. Each start creates one, and set-up ends all of them. */

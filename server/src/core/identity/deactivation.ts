@@ -2,13 +2,7 @@
 // credentials, and findPassword finds no password of theirs.
 import type { Db } from '../../tables.ts';
 import type { AuditedChange } from '../audit/audit.ts';
-import { endSessions, revokeWithDescendants } from './accounts.ts';
-
-/** The tokens and keys that were revoked in one workspace. */
-export interface RevokedInWorkspace {
-  readonly workspace_id: string;
-  readonly ids: readonly string[];
-}
+import { endCredentials, type RevokedInWorkspace } from './accounts.ts';
 
 /**
  * Ends the person's sessions, tokens, personal keys and reset links, and the workspace keys that were created with their
@@ -16,27 +10,8 @@ export interface RevokedInWorkspace {
  */
 export async function deactivateUser(db: Db, user_id: string, now: Date): Promise<RevokedInWorkspace[]> {
   await saveDeactivation(db, user_id, now, now);
-  await endSessions(db, user_id, null);
   await db.deleteFrom('password_resets').where('user_id', '=', user_id).execute();
-  await db
-    .updateTable('credentials')
-    .set({ revoked_at: now })
-    .where('user_id', '=', user_id)
-    .where('kind', '=', 'personal_key')
-    .where('revoked_at', 'is', null)
-    .execute();
-  const memberships = await db
-    .selectFrom('memberships')
-    .select('workspace_id')
-    .where('user_id', '=', user_id)
-    .orderBy('workspace_id') // each one is locked: always in the same order
-    .execute();
-  const revoked: RevokedInWorkspace[] = [];
-  for (const { workspace_id } of memberships) {
-    const credentials = await revokeWithDescendants(db, { workspace_id }, { user_id }, now);
-    if (credentials.length > 0) revoked.push({ workspace_id, ids: credentials.map(({ id }) => id) });
-  }
-  return revoked;
+  return endCredentials(db, user_id, now);
 }
 
 export const reactivateUser = (db: Db, user_id: string, now: Date): Promise<void> =>

@@ -24,6 +24,7 @@ const invitationColumns = [
   'expires_at',
   'accepted_at',
   'accepted_by',
+  'mailed',
 ] as const;
 
 const invitations = (db: Db, { workspace_id, id }: InvitationRef) =>
@@ -65,6 +66,7 @@ function newLink(access: WorkspaceAccess, pepper: Pepper, now: Date) {
   const row = {
     hash: hashOneTimeToken(token, pepper),
     pepper_id: pepper.id,
+    mailed: false,
     invited_by: access.caller.user_id,
     created_date: now,
     expires_at: new Date(now.getTime() + linkMs),
@@ -105,7 +107,15 @@ export async function renewInvitation(
   return { ...renewed, token };
 }
 
-/** An invitation with its workspace, and with the account of the invited person if there is one. */
+/** Records that the link was sent to the invited address, unless it was replaced meanwhile. */
+export async function markMailed(db: Db, { token, ...invitation }: InvitationWithToken, pepper: Pepper): Promise<void> {
+  await invitations(db, invitation).where('hash', '=', hashOneTimeToken(token, pepper)).set({ mailed: true }).execute();
+}
+
+/**
+ * An invitation with its workspace and the account that must accept it, if there is one. A link that was mailed proves the
+ * address, so an account with an address that was not proven before does not count.
+ */
 export type InvitationDetails = Invitation & {
   readonly workspace_name: string;
   readonly plan: Plan;
@@ -123,7 +133,7 @@ export async function findInvitationByToken(
     select ${sql.join(invitationColumns.map((column) => sql.ref(`i.${column}`)))}, w.name as workspace_name, w.plan, u.id as user_id
     from invitations i
     join workspaces w on w.id = i.workspace_id and w.deleted_date is null
-    left join users u on u.email = i.email
+    left join users u on u.email = i.email and (u.email_verified_at is not null or not i.mailed)
     where i.hash in (${sql.join(hashes)})`.execute(db);
   return rows[0];
 }

@@ -53,11 +53,15 @@ export const findMember = (db: Db, workspace: WorkspaceRef, email: string): Prom
 export const getOwner = (db: Db, workspace: WorkspaceRef): Promise<Member> =>
   members(db, workspace).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
 
-/** The e-mail addresses of the people responsible for an app: its owner, and the owner and admins of the workspace. */
+/**
+ * The e-mail addresses of the people responsible for an app: its owner, and the owner and admins of the workspace. Nothing
+ * is sent to an address that was not proven: it may be a stranger's.
+ */
 export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app_id: string): Promise<string[]> {
   const rows = await members(db, workspace)
     .where('memberships.access_state', '=', 'active')
     .where('users.deactivated_at', 'is', null)
+    .where('users.email_verified_at', 'is not', null)
     .where((is) =>
       is.or([
         is('memberships.role', 'in', ['owner', 'admin']),

@@ -9,6 +9,7 @@ export const User = answer('User', {
   email: z.string(),
   full_name: z.string(),
   is_operator: z.boolean(),
+  email_verified: z.boolean().meta({ description: 'Whether the address was proven by a link that was sent to it.' }),
 });
 
 export const WorkspaceOfUser = answer('WorkspaceOfUser', {
@@ -18,9 +19,12 @@ export const WorkspaceOfUser = answer('WorkspaceOfUser', {
   plan: z.enum(plans),
 });
 
-export const presentUser = (user: z.input<typeof User>): z.input<typeof User> => ({
+type UserRow = Omit<z.input<typeof User>, 'email_verified'> & { readonly email_verified_at: Date | null };
+
+export const presentUser = (user: UserRow): z.input<typeof User> => ({
   id: user.id,
   email: user.email,
   full_name: user.full_name,
   is_operator: user.is_operator,
+  email_verified: user.email_verified_at !== null,
 });

@@ -11,16 +11,27 @@ export interface TokenKeys {
   readonly cellCode: string;
 }
 
-export async function insertUser(
-  db: Db,
-  person: { email: string; full_name: string; is_operator?: boolean },
-  now: Date,
-): Promise<string> {
+interface NewUser {
+  readonly email: string;
+  readonly full_name: string;
+  readonly is_operator?: boolean;
+  /** Whether the address was proven (docs/api/accounts.md#e-mail-addresses). */
+  readonly email_verified: boolean;
+}
+
+export async function insertUser(db: Db, { email_verified, ...person }: NewUser, now: Date): Promise<string> {
   const id = newId();
   const email = person.email.trim().toLowerCase();
   await db
     .insertInto('users')
-    .values({ ...person, id, email, created_date: now, updated_date: now })
+    .values({
+      ...person,
+      id,
+      email,
+      email_verified_at: email_verified ? now : null,
+      created_date: now,
+      updated_date: now,
+    })
     .execute();
   return id;
 }

@@ -353,6 +353,41 @@ describe('passwords', () => {
     expect((await reset(other)).status).toBe(410);
   });
 
+  it('that are reset prove the e-mail address, and end what somebody else may have created before', async () => {
+    const person = await addPerson('unproven@example.com');
+    await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', person.id).execute();
+    const cookie = cookieOf(await signIn(person.email));
+    const token = await world.token(person, person.workspace);
+    const body = { name: 'Key', scopes: ['apps:read'] };
+    const key = (await world.call('POST', '/api/workspace/api-keys', { as: token, body })).body;
+    const { token: personalKey } = await world.credential({
+      kind: 'personal_key',
+      user_id: person.id,
+      workspace_id: null,
+      permission: 'full_access',
+    });
+    const me = (headers: Record<string, string>) => world.call('GET', '/api/auth/me', { headers });
+    expect((await me({ cookie })).body.user.email_verified).toBe(false);
+    await post('/api/auth/password/forgot', { email: person.email });
+    await expect.poll(() => mail.inbox.some(({ to }) => to.includes(person.email))).toBe(true);
+    const reset_token = /#(\S+)/.exec(mail.inbox.find(({ to }) => to.includes(person.email))?.text ?? '')?.[1] ?? '';
+    await post('/api/auth/password/reset', { reset_token, new_password: 'a brand new password' });
+    const ended: Record<string, string>[] = [
+      { cookie },
+      { authorization: `Bearer ${token}` },
+      { api_key: personalKey },
+    ];
+    for (const headers of ended) expect((await me(headers)).status).toBe(401);
+    expect((await world.call('GET', '/api/apps', { headers: { api_key: key.token } })).status).toBe(401);
+    await world.resetRateLimits();
+    const again = await signIn(person.email, 'a brand new password');
+    expect(again.body.user.email_verified).toBe(true);
+    const log = await world.call('GET', '/api/workspace/audit-log', { headers: { cookie: cookieOf(again) } });
+    const entry = log.body.items.find(({ type }: { type: string }) => type === 'token.revoked');
+    expect(entry).toMatchObject({ actor: { id: person.id }, target: { kind: 'user', id: person.id } });
+    expect(entry.after.revoked).toHaveLength(2); // the token, and the workspace key that was created with it
+  });
+
   it('a refused reset mail is logged and retried, and the caller sees no difference', async () => {
     const person = await addPerson('refusedmail@example.com');
     mail.behave('refusing');

@@ -58,6 +58,7 @@ export const OperatorUser = answer('OperatedUser', {
   email: z.string(),
   full_name: z.string(),
   is_operator: z.boolean(),
+  email_verified: z.boolean(),
   deactivated_at: timestamp.nullable(),
   created_date: timestamp,
 });

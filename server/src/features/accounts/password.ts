@@ -12,6 +12,7 @@ import {
   hashOneTimeToken,
 } from '../../core/identity/accounts.ts';
 import { findPassword, hashPassword, isMatchingPassword, savePassword } from '../../core/identity/passwords.ts';
+import { claimAccount } from '../../core/identity/verification.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
@@ -88,9 +89,9 @@ export async function resetPassword(
     const reset = await redeemReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
     if (reset === undefined)
       throw new Problem('gone', 'reset_link_expired', 'This link has expired or was already used. Request a new one.');
-    await savePassword(db, reset.user_id, hash, now);
-    await endSessions(db, reset.user_id, null);
     const user = await getUser(db, reset.user_id);
+    await savePassword(db, user.id, hash, now);
+    await claimAccount(db, visitor, user, now);
     await auditVisitor(
       db,
       visitor,

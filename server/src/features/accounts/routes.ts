@@ -7,7 +7,7 @@ import { perMinute } from '../../core/auth/limits.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
 import { anyone, self } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import { getCallingUser, getUser, isInitialised, listWorkspacesOf } from '../../core/identity/accounts.ts';
+import { getCallingUser, getUser, isInitialised, listWorkspacesOf, saveName } from '../../core/identity/accounts.ts';
 import { presentUser, User } from '../../core/identity/shapes.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
@@ -31,7 +31,6 @@ import { operatorRoutes } from './operator-routes.ts';
 import { resetPasswordPage } from './pages.ts';
 import { changePassword, forgotPassword, type PasswordDeps, resetPassword } from './password.ts';
 import { type SignInDeps, setUp, signIn, signOut } from './sign-in.ts';
-import { saveName } from './store.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 export type AccountDeps = SignInDeps & PasswordDeps & { readonly cursors: Cursors };
@@ -134,12 +133,12 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     path: '/api/auth/password/reset',
     summary: 'Set a new password with the token from the reset link',
     description:
-      'The link works once and for one hour. All browser sessions of the user end; tokens and keys stay valid.',
+      'The link works once and for one hour, and proves the e-mail address. All browser sessions of the user end; tokens and keys stay valid, unless the address was not proven before.',
     credentials: open,
     access: anyone,
     limit: perMinute(5, 'address'),
     body: PasswordReset,
-    audits: ['auth.password_reset'],
+    audits: ['auth.password_reset', 'token.revoked'],
     answers: { 200: Success },
     refusals: [{ status: 410, code: 'reset_link_expired' }],
     handle: ({ db, access, body, now }) => resetPassword(db, access, body, deps, now),
@@ -207,7 +206,7 @@ async function describeMe(db: Db, access: SelfAccess) {
 async function updateMe(db: Db, access: SelfAccess, full_name: string | undefined, now: Date) {
   const before = await getUser(db, getCallingUser(access).id);
   return transaction(db, async (db) => {
-    const user = await saveName(db, access, full_name ?? before.full_name, now);
+    const user = await saveName(db, before.id, full_name ?? before.full_name, now);
     const change = { before: { full_name: before.full_name }, after: { full_name: user.full_name } };
     await auditSelf(
       db,

@@ -59,7 +59,9 @@ export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: S
         'credentials_invalid',
         'The set-up token is wrong. The API prints one to its log at startup.',
       );
-    const user_id = await insertUser(db, { email: input.email, full_name: input.full_name, is_operator: true }, now);
+    const { email, full_name } = input;
+    const operator = { email, full_name, is_operator: true, email_verified: true };
+    const user_id = await insertUser(db, operator, now);
     await savePassword(db, user_id, password, now);
     const workspace_id = await insertWorkspace(
       db,

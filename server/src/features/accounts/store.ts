@@ -86,15 +86,6 @@ export async function markApiKeyRevoked(db: Db, access: SelfAccess, id: string, 
     .execute();
 }
 
-export async function saveName(db: Db, access: SelfAccess, full_name: string, now: Date) {
-  return db
-    .updateTable('users')
-    .set({ full_name, updated_date: now })
-    .where('id', '=', access.caller.user_id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-}
-
 /** All users of the installation, newest first. Call it with an operator's proof only. */
 export function listUsers(
   db: Db,

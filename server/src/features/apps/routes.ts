@@ -139,6 +139,8 @@ const crudRoutes = (cursors: Cursors): Route[] => [
   }),
 ];
 
+const parseEmail = (text: string): string => parse(email, ['path', 'email'], text);
+
 const shareRoutes = (guests: GuestInvitations): Route[] => [
   route({
     name: 'listAppShares',
@@ -165,8 +167,9 @@ const shareRoutes = (guests: GuestInvitations): Route[] => [
     audits: ['app.shared'],
     answers: { 200: Share },
     refusals: [{ status: 400, code: 'role_not_assignable' }],
+    precheck: ({ db, access, params, now }) => guests.count(db, access, parseEmail(params.email), now),
     handle: ({ db, access, params, body, now }) =>
-      putAppShare(db, access, parse(email, ['path', 'email'], params.email), body.role, guests, now),
+      putAppShare(db, access, parseEmail(params.email), body.role, guests, now),
   }),
   route({
     name: 'deleteAppShare',

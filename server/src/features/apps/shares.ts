@@ -13,6 +13,8 @@ type ShareRole = 'editor' | 'viewer';
 
 /** What sharing needs from the members feature: inviting a guest, withdrawing the invitation, removing a guest. */
 export interface GuestInvitations {
+  /** Counts the invitation that `invite` would send. 429 if none is left for today. */
+  count(db: Db, access: AppAccess, email: string, now: Date): Promise<void>;
   /** `before` is the role of an existing share; `notify` mails the link of a new invitation. */
   invite(
     db: Db,
@@ -20,7 +22,7 @@ export interface GuestInvitations {
     email: string,
     role: ShareRole,
     now: Date,
-  ): Promise<{ before: ShareRole | null; notify: (() => Promise<'sent' | 'failed' | 'off'>) | null }>;
+  ): Promise<{ before: ShareRole | null; notify: ((db: Db) => Promise<'sent' | 'failed' | 'off'>) | null }>;
   /** Returns the role of the share that was withdrawn, or undefined if there was none. */
   withdrawInvitation(db: Db, access: AppAccess, email: string, now: Date): Promise<ShareRole | undefined>;
   endMembership(db: Db, access: AppAccess, member: Member, now: Date): Promise<void>;
@@ -81,8 +83,8 @@ async function shareWithGuest(
   if (before === role && notify === null) return unchanged(share);
   await auditShare(db, access, email, before, role, now);
   if (notify === null) return share;
-  return answerWithFollowUp(share, async () => {
-    const mail = await notify();
+  return answerWithFollowUp(share, async (db) => {
+    const mail = await notify(db);
     return withNotes(share, mail === 'sent' ? {} : { warnings: [`invitation_mail_${mail}`] });
   });
 }

@@ -19,9 +19,9 @@ export const roles = ['owner', 'admin', 'editor', 'viewer', 'guest'] as const;
 export const statuses = ['joined', 'pending', 'expired'] as const;
 
 export const MemberEntry = answer('WorkspaceMember', {
-  user_id: z.string().meta({ description: 'Empty for an invitation to an e-mail address without an account.' }),
+  user_id: z.string().meta({ description: 'Empty for an invitation.' }),
   email: z.string(),
-  full_name: z.string(),
+  full_name: z.string().meta({ description: 'Empty for an invitation.' }),
   role: oneOf(...roles),
   status: oneOf(...statuses),
   access_state: oneOf('active', 'blocked', 'invited'),
@@ -82,6 +82,7 @@ export type MemberQuery = z.output<typeof MemberQuery>;
 /** A row of the member directory: a member or an open invitation. */
 export interface DirectoryRow {
   readonly id: string;
+  /** Null for an invitation, also if the address has an account elsewhere. */
   readonly user_id: string | null;
   readonly joined: boolean;
   readonly role: MemberEntry['role'];

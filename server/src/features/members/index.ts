@@ -9,7 +9,7 @@ import { type ChangeDeps, endMembershipAndPublish } from './changes/change.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { clearOldMonths, compactTallies, refreshDirectories } from './directory-refresh.ts';
 import type { AcceptDeps } from './invitations/accept.ts';
-import { inviteGuest, removeInvitedGuest } from './invitations/invitation.ts';
+import { countGuestInvitation, inviteGuest, removeInvitedGuest } from './invitations/invitation.ts';
 import { invitationRoutes } from './invitations/routes.ts';
 import type { MembersDeps } from './list.ts';
 import { memberRoutes } from './routes.ts';
@@ -24,6 +24,7 @@ export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
   ] satisfies Job[],
   /** What the apps feature needs to share an app with people outside the workspace. */
   guests: {
+    count: (db: Db, access: AppAccess, email: string, now: Date) => countGuestInvitation(db, access, email, deps, now),
     invite: (db: Db, access: AppAccess, email: string, role: 'editor' | 'viewer', now: Date) =>
       inviteGuest(db, access, email, role, deps, now),
     withdrawInvitation: removeInvitedGuest,

@@ -91,6 +91,17 @@ describe('listMembers', () => {
     expect((await world.call('POST', '/api/workspace/members/list', { headers: cookie })).status).toBe(200);
   });
 
+  it('lists a guest whose address of the staff is not proven', async () => {
+    const { id } = await workspaceWithToken();
+    const beside = await startSecondApp(world, { environment: { STAFF_EMAIL_DOMAINS: 'staff.example' } });
+    const guest = await world.member(id, 'guest', `claims.${id}@staff.example`);
+    const token = await world.token(owner, id);
+    const total = async () => (await beside.call('POST', '/api/workspace/members/list', { as: token })).body.total;
+    expect(await total()).toBe(1);
+    await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', guest.id).execute();
+    expect(await total()).toBe(2);
+  });
+
   it('hides active staff guests from list and total, and shows them once they are blocked or no longer guests', async () => {
     const { id } = await workspaceWithToken();
     const beside = await startSecondApp(world, { environment: { STAFF_EMAIL_DOMAINS: 'Staff.example' } });
@@ -199,9 +210,9 @@ describe('the member directory', () => {
         join app_counts_of_directory c using (workspace_id, id)
         full join member_directory d on d.workspace_id = v.workspace_id and d.id = v.id
       where (d.joined, d.role, d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at,
-          d.apps_owned, d.apps_shared, d.agents_owned, d.agents_shared)
+          d.email_verified, d.apps_owned, d.apps_shared, d.agents_owned, d.agents_shared)
         is distinct from (v.joined, v.role, v.access_state, v.assigned_via, v.email, v.full_name, v.credit_limit,
-          v.expires_at, c.apps_owned, c.apps_shared, c.agents_owned, c.agents_shared)
+          v.expires_at, v.email_verified, c.apps_owned, c.apps_shared, c.agents_owned, c.agents_shared)
       union all
       select 'words', coalesce(d.id, w.id)::text from member_directory d full join member_words w using (workspace_id, id)
       where (fold_case(d.email), fold_case(d.full_name)) is distinct from (w.email, w.name) or d.place <> w.place
@@ -235,6 +246,7 @@ describe('the member directory', () => {
           values (${id}, ${newId()}, ${one(people).email}, 'viewer', ${Buffer.from(newId())}, 'p', now(), now()) on conflict do nothing`,
         sql`update invitations set accepted_at = now() where workspace_id = ${id} and email = ${person.email}`,
         sql`update users set full_name = ${one(['Zed', '', 'ÉCLAIR'])} where id = ${person.id}`,
+        sql`update users set email_verified_at = ${one([null, new Date()])} where id = ${person.id}`,
       ]);
     };
     const clients = Array.from({ length: 6 }, async () => {

@@ -140,8 +140,7 @@ function buildPartsAfter(
 
 // Plain columns: building JSON for a page takes PostgreSQL as long as finding the page.
 const selectedColumns = ({ creditParity, month }: PageQuery, add: AddParameter): string => `d.id,
-  case when d.joined then d.id else (select u.id from users u where u.email = d.email) end as user_id, d.joined, d.role,
-  d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared,
+  case when d.joined then d.id end as user_id, d.joined, d.role, d.access_state, d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared,
   d.agents_owned, d.agents_shared,
   case when d.${creditParity}_month = ${add(month)} then d.${creditParity}_credits else 0 end as credits_used,
   d.last_active, d.last_seen, d.place, page.key, page.nth`;

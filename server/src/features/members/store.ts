@@ -191,11 +191,11 @@ export async function getDirectoryRow(
   { parity, month }: { parity: 'even' | 'odd'; month: number },
 ): Promise<DirectoryRow & { default_limit: number | null }> {
   const { rows } = await sql<DirectoryRow & { default_limit: number | null }>`
-    select d.id, coalesce(u.id, case when d.joined then d.id end) as user_id, d.joined, d.role, d.access_state,
+    select d.id, case when d.joined then d.id end as user_id, d.joined, d.role, d.access_state,
       d.assigned_via, d.email, d.full_name, d.credit_limit, d.expires_at, d.apps_owned, d.apps_shared, d.agents_owned,
       d.agents_shared, case when d.${sql.raw(`${parity}_month`)} = ${month} then d.${sql.raw(`${parity}_credits`)} else 0 end
         as credits_used, d.last_active, d.last_seen, w.default_member_credit_limit as default_limit
-    from member_directory d join workspaces w on w.id = ${workspace_id} left join users u on u.email = d.email
+    from member_directory d join workspaces w on w.id = ${workspace_id}
     where d.workspace_id = ${workspace_id} and d.id in (
       select id from users where email = ${email}
       union all

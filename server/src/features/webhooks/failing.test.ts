@@ -185,6 +185,8 @@ describe('a failing webhook', () => {
     await world.member(workspace, 'editor', 'bystander@example.com');
     const gone = await world.member(workspace, 'admin', 'deactivated@example.com');
     await world.db.updateTable('users').set({ deactivated_at: new Date() }).where('id', '=', gone.id).execute();
+    const stranger = await world.member(workspace, 'admin', 'unproven@example.com'); // gets no mail: it may be somebody else's
+    await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', stranger.id).execute();
     const webhook = await createWebhook({}, { on: await world.appOf(keeper, workspace, { app_type: 'user_agent' }) });
     webhook.respondWith(() => ({ status: 500 }));
     await webhook.publishEvents(20);

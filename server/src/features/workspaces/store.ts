@@ -182,14 +182,28 @@ export async function listSecretNames(db: Db, workspaceId: string) {
   return rows;
 }
 
-/** Returns the id of the user with this e-mail address. Creates them without a password if there is none. */
+/**
+ * Returns the id of the user with this e-mail address. Creates them without a password if there is none. Throws if somebody
+ * has an account with this address without having proven it: they may not be the person of the archive.
+ */
 export async function findOrInsertUser(
   db: Db,
   person: { email: string; full_name: string },
   now: Date,
 ): Promise<string> {
-  const known = await db.selectFrom('users').where('email', '=', person.email).select('id').executeTakeFirst();
-  return known?.id ?? insertUser(db, { email: person.email, full_name: person.full_name }, now);
+  const known = await db
+    .selectFrom('users')
+    .leftJoin('passwords', 'passwords.user_id', 'users.id')
+    .where('users.email', '=', person.email)
+    .select(['users.id', 'users.email_verified_at', 'passwords.hash'])
+    .executeTakeFirst();
+  if (known === undefined)
+    return insertUser(db, { email: person.email, full_name: person.full_name, email_verified: false }, now);
+  if (known.email_verified_at === null && known.hash !== null)
+    throw new Error(
+      `The archive has a member ${person.email}, and the account with this e-mail address is not proven to be theirs. Send them the link that "plinth user reset --user ${person.email}" prints. Once they have set a password with it, repeat the import.`,
+    );
+  return known.id;
 }
 
 export const isSlugTaken = async (db: Db, slug: string): Promise<boolean> => {

@@ -57,7 +57,7 @@ export const withNotes = <Body>(body: Body, notes: Notes): Answer<Body> => new A
  * outside of the transaction that an Idempotency-Key puts around the operation. `body` is stored until `finish` returns
  * the final answer, so it must be true if the process crashes in between.
  */
-export const answerWithFollowUp = <Body>(body: Body, finish: () => Promise<Answer<Body>>): Answer<Body> =>
+export const answerWithFollowUp = <Body>(body: Body, finish: (db: AnyDb) => Promise<Answer<Body>>): Answer<Body> =>
   new Answer(body, noNotes, 200, undefined, finish);
 
 /**

@@ -75,10 +75,10 @@ export interface OperationSpec<
    */
   resume?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, begun: unknown): Promise<Answer<Reply<A>>>;
   /**
-   * Checks that need the network (does this host resolve to a public address?). Runs after validation and before any
-   * transaction. Throws to refuse.
+   * Checks that need the network (does this host resolve to a public address? how many invitations were sent today?).
+   * Runs after validation and before any transaction. Throws to refuse.
    */
-  precheck?(call: Omit<Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, 'db'>): Promise<void>;
+  precheck?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): Promise<void>;
   /** Fields of the answer with a secret. They are never stored; a replay has null in their place. */
   readonly shownOnce?: readonly string[];
   readonly answers: A;

@@ -3,19 +3,20 @@
 
 import { auditVisitor } from '../../../core/audit/audit.ts';
 import type { OptionalUserAccess } from '../../../core/auth/proofs.ts';
-import { createSession, findUserByEmail, getUser, sessionCookie } from '../../../core/identity/accounts.ts';
+import { createSession, findUserByEmail, getUser, saveName, sessionCookie } from '../../../core/identity/accounts.ts';
 import { acceptInvitation, findInvitationByToken, type InvitationDetails } from '../../../core/identity/invitations.ts';
 import { findMember, withMembersLock } from '../../../core/identity/members.ts';
 import { hashPassword, savePassword } from '../../../core/identity/passwords.ts';
 import { presentUser } from '../../../core/identity/shapes.ts';
 import { insertUser } from '../../../core/identity/users.ts';
+import { claimAccount, markEmailVerified } from '../../../core/identity/verification.ts';
 import { takeAdvisoryLock } from '../../../kit/db/database.ts';
 import { unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
-import type { InvitationDeps } from './invitation.ts';
+import type { InvitationDeps } from './mail.ts';
 
 export interface AcceptDeps extends InvitationDeps {
   /** True if the site is served over https. The session cookie is then marked `Secure`. */
@@ -60,7 +61,8 @@ export async function acceptByLink(
       if (person?.id !== current.accepted_by) throw emailMismatch();
       return unchanged(await getAcceptedBody(db, current));
     }
-    const user_id = isNew ? await createAccount(db, current, account, now) : account.id;
+    const user_id = isNew ? await createAccount(db, access, current, account, now) : account.id;
+    if (current.mailed) await markEmailVerified(db, user_id, now);
     await acceptInvitation(db, current, user_id, now);
     const after = { email: current.email, role: current.role, new_account: isNew };
     const change = { type: 'invitation.accepted', target: { kind: 'invitation', id: current.id }, after };
@@ -85,15 +87,23 @@ async function prepareNewAccount({ full_name, password }: Acceptance): Promise<N
   throw new ValidationError(missing.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
 
+/** Creates the account. If a stranger has created it before the address was proven, whoever got the mail takes it over. */
 async function createAccount(
   db: Db,
-  { email }: InvitationDetails,
+  visitor: OptionalUserAccess,
+  { email, mailed }: InvitationDetails,
   { full_name, password_hash }: NewAccount,
   now: Date,
 ): Promise<string> {
   await takeAdvisoryLock(db, `account of ${email}`);
-  if ((await findUserByEmail(db, email)) !== undefined) throw emailMismatch(); // created by another invitation meanwhile
-  const user_id = await insertUser(db, { email, full_name }, now);
+  const existing = await findUserByEmail(db, email);
+  const mayTakeOver = mailed && existing?.email_verified_at === null && existing.deactivated_at === null;
+  if (existing !== undefined && !mayTakeOver) throw emailMismatch(); // created by another invitation meanwhile
+  const user_id = existing?.id ?? (await insertUser(db, { email, full_name, email_verified: mailed }, now));
+  if (existing !== undefined) {
+    await saveName(db, user_id, full_name, now);
+    await claimAccount(db, visitor, existing, now);
+  }
   await savePassword(db, user_id, password_hash, now);
   return user_id;
 }

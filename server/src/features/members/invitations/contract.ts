@@ -12,7 +12,10 @@ export const NewInvitation = body({ email, role });
 export const NewInvitations = body({ invitations: distinct(list(NewInvitation, 1, maxItems), (one) => one.email) });
 export const Resend = body({ emails: distinct(list(email, 1, maxItems), (one) => one) });
 
-/** Whether the link was sent by mail: `failed` if the mail server refused it, `off` if mail is not configured. */
+/**
+ * Whether the link was sent by mail. `failed`: the mail server refused it, or the address got too many invitations today;
+ * which of them is not said, because it would tell about other workspaces. `off`: mail is not configured.
+ */
 export type MailOutcome = 'sent' | 'failed' | 'off';
 
 export const Invitation = answer('Invitation', {
@@ -35,7 +38,10 @@ export const InvitationPreview = answer('OpenedInvitation', {
   email: z.string(),
   role: oneOf('admin', 'editor', 'viewer', 'guest'),
   expires_at: timestamp,
-  needs_account: z.boolean(),
+  needs_account: z.boolean().nullable().meta({
+    description:
+      'Whether a new account must be created. Null if the link was not sent by mail: whoever has it must not learn whether the address has an account.',
+  }),
 });
 
 export const Acceptance = body({ full_name: optional(name(1, 200)), password: optional(NewPassword) });
@@ -62,5 +68,5 @@ export const presentInvitationPreview = (invitation: InvitationDetails): z.input
   email: invitation.email,
   role: invitation.role,
   expires_at: invitation.expires_at.toISOString(),
-  needs_account: invitation.user_id === null,
+  needs_account: invitation.mailed ? invitation.user_id === null : null,
 });

@@ -14,18 +14,14 @@ import {
   saveInvitedShare,
 } from '../../../core/identity/invitations.ts';
 import { findMembersOrInvitations, type MemberOrInvitation, withMembersLock } from '../../../core/identity/members.ts';
-import type { TokenKeys } from '../../../core/identity/users.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { rejectIfAnyProblem } from '../changes/bulk.ts';
 import { cancelInvitation } from '../changes/change.ts';
 import { type AssignableRole, checkAdminRole } from '../rules.ts';
 import type { MailOutcome } from './contract.ts';
-import { answerAndMail, getSender, type InvitationBody, type MailDeps, sendMail } from './mail.ts';
-
-export interface InvitationDeps extends MailDeps {
-  readonly tokenKeys: TokenKeys;
-}
+import { countInvitations } from './limits.ts';
+import { answerAndMail, getSender, type InvitationBody, type InvitationDeps, sendMail } from './mail.ts';
 
 interface InvitationRequest {
   readonly email: string;
@@ -171,7 +167,7 @@ export async function inviteGuest(
   role: 'editor' | 'viewer',
   deps: InvitationDeps,
   now: Date,
-): Promise<{ before: 'editor' | 'viewer' | null; notify: (() => Promise<MailOutcome>) | null }> {
+): Promise<{ before: 'editor' | 'viewer' | null; notify: ((db: Db) => Promise<MailOutcome>) | null }> {
   const [existing] = await listOpenInvitations(db, access, [email]);
   if (existing?.role === 'viewer' && role === 'editor') {
     throw new Problem(
@@ -192,7 +188,19 @@ export async function inviteGuest(
     : reissueInvitation(db, access, existing, {}, deps, now));
   const before = await share(issued);
   const sender = await getSender(db, access);
-  return { before, notify: () => sendMail(issued, sender, deps) };
+  return { before, notify: (db) => sendMail(db, issued, sender, deps) };
+}
+
+/** Counts the invitation that sharing the app with this person would send, if any. 429 if none is left for today. */
+export async function countGuestInvitation(
+  db: Db,
+  access: AppAccess,
+  email: string,
+  { counters }: InvitationDeps,
+  now: Date,
+): Promise<void> {
+  const existing = (await findMembersOrInvitations(db, access, [email])).get(email);
+  if (findConflict(existing, now) === undefined) await countInvitations(db, access, 1, counters);
 }
 
 /** Removes the share of one app from an invitation. A guest's invitation is cancelled with its last share. */

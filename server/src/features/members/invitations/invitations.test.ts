@@ -104,6 +104,100 @@ describe('inviteMember', () => {
     for (const { body } of [off, failed]) expect((await open(tokenIn(body.accept_url))).status).toBe(200);
   });
 
+  it('shows nothing of an account elsewhere until the invitation is accepted', async () => {
+    const here = await createWorkspace();
+    const person = await world.person(newEmail(), { full_name: 'Aaron Elsewhere' });
+    const stranger = newEmail();
+    const [known, unknown] = [
+      await invite(here.as, { email: person.email }),
+      await invite(here.as, { email: stranger }),
+    ];
+    const shape = ({ body }: CallResult) => ({ ...body, id: '', email: '', expires_at: '' });
+    expect(shape(known)).toEqual(shape(unknown));
+    const textOf = (email: string) =>
+      mail.inbox.findLast(({ to }) => to.includes(email))?.text.replace(mailedToken(email), 'TOKEN');
+    expect(textOf(person.email)).toBe(textOf(stranger));
+    const list = async (body: object) =>
+      (await world.call('POST', '/api/workspace/members/list', { as: here.as, body })).body.members;
+    const nothing = { user_id: '', full_name: '', status: 'pending' };
+    const role = { role: 'viewer' };
+    const entry = (email: string) =>
+      world.call('PUT', `/api/workspace/members/${email}/role`, { as: here.as, body: role });
+    for (const email of [person.email, stranger]) {
+      expect(await list({ search: email })).toMatchObject([{ email, ...nothing }]);
+      expect((await entry(email)).body).toMatchObject({ email, ...nothing });
+    }
+    await world.db.updateTable('users').set({ full_name: 'Aaron Renamed' }).where('id', '=', person.id).execute();
+    for (const search of ['Elsewhere', 'Renamed']) expect(await list({ search })).toEqual([]);
+    const byName = (await list({ sort_by: 'member', sort_dir: 'asc', invite_statuses: ['pending'] })) as Person[];
+    expect(byName.map(({ email }) => email)).toEqual([person.email, stranger].sort());
+    await accept(mailedToken(person.email), {}, await signedIn(person));
+    expect(await list({ search: 'Renamed' })).toMatchObject([{ user_id: person.id, status: 'joined' }]);
+  });
+
+  it('mails an address five times a day, over all workspaces, and then says only that no mail was sent', async () => {
+    const email = newEmail();
+    const outcomes: string[] = [];
+    for (let i = 0; i < 5; i += 1) outcomes.push((await invite((await createWorkspace()).as, { email })).body.mail);
+    expect(outcomes).toEqual(Array(5).fill('sent'));
+    const here = await createWorkspace();
+    const capped = await invite(here.as, { email });
+    mail.behave('refusing');
+    const refused = await invite(here.as, { email: newEmail() });
+    mail.behave('well');
+    // The answer does not tell whether others wrote to this address or the mail server refused the mail.
+    expect(Object.keys(capped.body)).toEqual(Object.keys(refused.body));
+    expect([capped.body.mail, refused.body.mail]).toEqual(['failed', 'failed']);
+    expect((await open(tokenIn(capped.body.accept_url))).status).toBe(200);
+    expect((await resend(here.as, [email])).body.resent).toMatchObject([{ mail: 'failed' }]);
+    expect(mail.inbox.filter(({ to }) => to.includes(email))).toHaveLength(5);
+  });
+
+  it('refuses more than 100 invitations a day of a workspace or person, scaled by the plan', async () => {
+    const here = await createWorkspace('free');
+    const useOwnPlan = (id: string) =>
+      world.db.updateTable('workspaces').set({ rate_multiplier: null }).where('id', '=', id).execute();
+    await useOwnPlan(here.id);
+    const many = (count: number) => Array.from({ length: count }, () => ({ email: newEmail() }));
+    const replayed = { 'idempotency-key': newId() };
+    const fifty = many(50);
+    expect((await inviteAll(here.as, fifty, replayed, withoutMail)).status).toBe(200);
+    expect((await inviteAll(here.as, fifty, replayed, withoutMail)).headers['idempotent-replayed']).toBe('true');
+    expect((await inviteAll(here.as, many(48), {}, withoutMail)).status).toBe(200);
+    const refused = await inviteAll(here.as, many(3), {}, withoutMail);
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', limit: 100, window_seconds: 86_400 } });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(86_000);
+    // What was refused does not count. Sharing an app with an outsider invites them too.
+    const app = await world.appOf(here.owner, here.id);
+    const share = (email: string) =>
+      withoutMail.call('PUT', `/api/apps/${app.id}/shares/${email}`, { as: here.as, body: { role: 'viewer' } });
+    const guest = newEmail();
+    expect([(await share(guest)).status, (await share(guest)).status, (await share(newEmail())).status]).toEqual([
+      200, 200, 200,
+    ]);
+    expect((await share(newEmail())).status).toBe(429);
+    expect((await share(here.owner.email)).status).toBe(200); // a member is not invited
+    // The person has none left in other workspaces either, and others have all of theirs.
+    const second = await world.workspace(here.owner, 'free');
+    const asSame = await world.token(here.owner, second);
+    expect((await invite(asSame, { email: newEmail() }, {}, withoutMail)).status).toBe(429);
+    const other = await createWorkspace('free');
+    await useOwnPlan(other.id);
+    expect((await invite(other.as, { email: newEmail() }, {}, withoutMail)).status).toBe(200);
+    const larger = await world.token(here.owner, await world.workspace(here.owner, 'pro'));
+    expect((await invite(larger, { email: newEmail() }, {}, withoutMail)).status).toBe(200);
+  });
+
+  it('names the inviter in the mail only by an address that was proven', async () => {
+    const here = await createWorkspace();
+    await world.db.updateTable('users').set({ email_verified_at: null }).where('id', '=', here.owner.id).execute();
+    const email = newEmail();
+    await invite(here.as, { email });
+    const sent = mail.inbox.findLast(({ to }) => to.includes(email));
+    expect(sent?.text).toContain(`An admin invited you to the workspace “${here.name}”`);
+    expect(sent?.text).not.toContain(here.owner.email);
+  });
+
   it('refuses members and people with a pending invitation, and replaces an expired invitation', async () => {
     const here = await createWorkspace();
     const email = newEmail();
@@ -282,7 +376,7 @@ describe('acceptInvitation', () => {
     expect(got).toMatchObject({
       status: 200,
       body: {
-        user: { email, full_name: 'New Person', is_operator: false },
+        user: { email, full_name: 'New Person', is_operator: false, email_verified: true },
         workspace: { id: here.id, name: here.name, role: 'editor', plan: 'business' },
       },
     });
@@ -390,6 +484,76 @@ describe('acceptInvitation', () => {
     expect(await kept()).toHaveLength(1);
     await job?.run(world.app.database.db, new Date(Date.now() + 61 * dayMs));
     expect(await kept()).toHaveLength(0);
+  });
+});
+
+describe('an account that was created with a link that was not mailed', () => {
+  /** As an admin who creates the account of somebody else. */
+  async function createUnproven() {
+    const here = await createWorkspace();
+    const email = newEmail();
+    const { body } = await invite(here.as, { email }, {}, withoutMail);
+    const joined = await accept(tokenIn(body.accept_url), { full_name: 'Squatter', password });
+    const cookie = { cookie: cookieOf(joined) };
+    const token = { name: 'T', permission: 'full_access' };
+    const { body: created } = await world.call('POST', '/api/auth/tokens', { headers: cookie, body: token });
+    return { here, email, joined, cookie, token: created.token as string };
+  }
+  const me = (headers: Record<string, string>) => world.call('GET', '/api/auth/me', { headers });
+
+  it('has an unproven address, and the link does not tell whether the address has an account', async () => {
+    const { email, joined, cookie } = await createUnproven();
+    expect(joined.body.user).toMatchObject({ email, email_verified: false });
+    expect((await me(cookie)).body.user.email_verified).toBe(false);
+    const here = await createWorkspace();
+    const previews = [email, newEmail()].map(async (address) => {
+      const { body } = await invite(here.as, { email: address }, {}, withoutMail);
+      return (await open(tokenIn(body.accept_url))).body.needs_account;
+    });
+    expect(await Promise.all(previews)).toEqual([null, null]);
+  });
+
+  it('passes to whoever accepts an invitation that was mailed, without what was created before', async () => {
+    const { email, joined, cookie, token } = await createUnproven();
+    const there = await createWorkspace();
+    await invite(there.as, { email });
+    expect((await open(mailedToken(email))).body.needs_account).toBe(true);
+    const owned = await accept(mailedToken(email), { full_name: 'Real Owner', password: 'the password of its owner' });
+    expect(owned).toMatchObject({
+      status: 200,
+      body: { user: { id: joined.body.user.id, full_name: 'Real Owner', email_verified: true } },
+    });
+    expect((await me({ cookie: cookieOf(owned) })).status).toBe(200);
+    expect((await me(cookie)).status).toBe(401);
+    expect((await me({ authorization: `Bearer ${token}` })).status).toBe(401);
+    const signIn = (attempt: string) =>
+      world.call('POST', '/api/auth/sign-in', { body: { email, password: attempt }, headers: newAddress() });
+    expect((await signIn(password)).status).toBe(401);
+    await world.resetRateLimits();
+    expect((await signIn('the password of its owner')).status).toBe(200);
+  });
+
+  it('is proven by accepting an invitation that was mailed, and by none that was not', async () => {
+    const { email, cookie, token } = await createUnproven();
+    const there = await createWorkspace();
+    const { body } = await invite(there.as, { email }, {}, withoutMail);
+    const link = tokenIn(body.accept_url);
+    // Only the account itself may accept it: the link proves nothing.
+    expect((await accept(link, { full_name: 'X', password })).body.code).toBe('invitation_email_mismatch');
+    expect((await accept(link, {}, cookie)).body.user.email_verified).toBe(false);
+    const third = await createWorkspace();
+    await invite(third.as, { email });
+    expect((await accept(mailedToken(email), {}, cookie)).body.user.email_verified).toBe(true);
+    expect((await me({ authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
+  it('is not proven by a mailed link that was replaced by one that was shown', async () => {
+    const here = await createWorkspace();
+    const email = newEmail();
+    await invite(here.as, { email });
+    const [{ accept_url }] = (await resend(here.as, [email], withoutMail)).body.resent;
+    const joined = await accept(tokenIn(accept_url), { full_name: 'Squatter', password });
+    expect(joined.body.user.email_verified).toBe(false);
   });
 });
 

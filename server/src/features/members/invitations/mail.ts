@@ -1,13 +1,19 @@
 // Owns the mail of an invitation, and the answer that says whether it was sent.
+import type { Counters } from '../../../core/auth/counters.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
-import type { InvitationWithToken } from '../../../core/identity/invitations.ts';
+import { getCallingUser, getUser } from '../../../core/identity/accounts.ts';
+import { type InvitationWithToken, markMailed } from '../../../core/identity/invitations.ts';
+import type { TokenKeys } from '../../../core/identity/users.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
 import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import type { Db } from '../../../tables.ts';
 import { linkTo, type MailOutcome, presentInvitation } from './contract.ts';
+import { mayMail } from './limits.ts';
 
-export interface MailDeps {
+export interface InvitationDeps {
+  readonly tokenKeys: TokenKeys;
+  readonly counters: Counters;
   readonly mail: Mail;
   readonly baseUrl: string;
 }
@@ -24,7 +30,7 @@ export async function answerAndMail<Body>(
   db: Db,
   access: WorkspaceAccess,
   invitations: readonly InvitationWithToken[],
-  deps: MailDeps,
+  deps: InvitationDeps,
   bodyOf: (invitations: InvitationBody[]) => Body,
 ): Promise<Body | Answer<Body>> {
   if (invitations.length === 0) return unchanged(bodyOf([]));
@@ -32,21 +38,22 @@ export async function answerAndMail<Body>(
     bodyOf(invitations.map((invitation) => presentInvitation(invitation, outcome, deps.baseUrl)));
   if (!deps.mail.configured) return bodyWith('off');
   const sender = await getSender(db, access);
-  return answerWithFollowUp(bodyWith('failed'), async () =>
-    withNotes(bodyOf(await sendMails(invitations, sender, deps)), {}),
+  return answerWithFollowUp(bodyWith('failed'), async (db) =>
+    withNotes(bodyOf(await sendMails(db, invitations, sender, deps)), {}),
   );
 }
 
 async function sendMails(
+  db: Db,
   invitations: readonly InvitationWithToken[],
   sender: Sender,
-  deps: MailDeps,
+  deps: InvitationDeps,
 ): Promise<InvitationBody[]> {
   const bodies: InvitationBody[] = [];
   for (let start = 0; start < invitations.length; start += mailsAtOnce) {
     const batch = invitations.slice(start, start + mailsAtOnce);
     const sent = batch.map(async (invitation) =>
-      presentInvitation(invitation, await sendMail(invitation, sender, deps), deps.baseUrl),
+      presentInvitation(invitation, await sendMail(db, invitation, sender, deps), deps.baseUrl),
     );
     bodies.push(...(await Promise.all(sent)));
   }
@@ -58,18 +65,27 @@ interface Sender {
   readonly inviter: string;
 }
 
-export const getSender = async (db: Db, access: WorkspaceAccess): Promise<Sender> => ({
-  workspace: (await getWorkspaceRow(db, access)).name.replace(/\s+/g, ' '),
-  inviter: access.caller.email ?? 'An admin',
-});
+/** The mail names the inviter only by an address that was proven: it could be used to pretend to be somebody else. */
+export async function getSender(db: Db, access: WorkspaceAccess): Promise<Sender> {
+  const { email, email_verified_at } = await getUser(db, getCallingUser(access).id);
+  const { name } = await getWorkspaceRow(db, access);
+  return { workspace: name.replace(/\s+/g, ' '), inviter: email_verified_at === null ? 'An admin' : email };
+}
 
-export const sendMail = (
+/** Runs after the commit. A link that was sent proves the address of whoever uses it. */
+export async function sendMail(
+  db: Db,
   invitation: InvitationWithToken,
   { workspace, inviter }: Sender,
-  { mail, baseUrl }: MailDeps,
-): Promise<MailOutcome> =>
-  mail.send({
+  { mail, baseUrl, counters, tokenKeys }: InvitationDeps,
+): Promise<MailOutcome> {
+  if (!mail.configured) return 'off';
+  if (!(await mayMail(invitation.email, counters))) return 'failed';
+  const outcome = await mail.send({
     to: invitation.email,
     subject: `Join ${workspace} on Plinth`,
     text: `${inviter} invited you to the workspace “${workspace}” as ${invitation.role}.\n\nTo accept, open this link within 60 days:\n${linkTo(baseUrl, invitation.token)}\n\nIf you did not expect this invitation, ignore this e-mail. Nothing happens unless you accept.\n`,
   });
+  if (outcome === 'sent') await markMailed(db, invitation, tokenKeys.peppers[0]);
+  return outcome;
+}

@@ -6,7 +6,7 @@ const script = `
 const find = (id) => document.getElementById(id);
 const token = location.pathname.split('/').pop();
 const sections = ['loading', 'create-account', 'accept', 'other-account', 'sign-in', 'joined', 'failed'];
-const show = (shown) => { for (const section of sections) find(section).hidden = section !== shown; };
+const show = (...shown) => { for (const section of sections) find(section).hidden = !shown.includes(section); };
 const fill = (name, text) => { for (const element of document.querySelectorAll('[data-fill=' + name + ']')) element.textContent = text; };
 const showError = (text) => { find('error').textContent = text; };
 const errorText = (problem) => Array.isArray(problem.detail)
@@ -30,6 +30,8 @@ async function start() {
   const me = await getMe();
   fill('me', me ? me.user.email : '');
   if (me) return show(me.user.email === body.email ? 'accept' : 'other-account');
+  fill('account', body.needs_account === null ? 'Or do you have an account?' : 'You already have an account.');
+  if (body.needs_account === null) return show('create-account', 'sign-in');
   show(body.needs_account ? 'create-account' : 'sign-in');
 }
 
@@ -121,7 +123,7 @@ export const invitationPage = renderPage({
       <button>Accept invitation</button>
     </form>
     <form id="sign-in" hidden>
-      <p>You already have an account. Sign in to accept.</p>
+      <p><span data-fill="account"></span> Sign in to accept.</p>
       <label for="known_password">Your password</label>
       <input id="known_password" name="password" type="password" autocomplete="current-password" required>
       <button>Sign in and join</button>

@@ -26,6 +26,7 @@ import {
   Resent,
 } from './contract.ts';
 import { inviteMember, inviteMembers, resendInvitations } from './invitation.ts';
+import { countInvitations } from './limits.ts';
 import { invitationPage } from './page.ts';
 
 const admin = unlimitedToken(workspaceAs('admin'));
@@ -52,6 +53,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     audits: ['invitation.created', 'invitation.resent'],
     answers: { 200: Invitation },
     refusals: [planRequired, { status: 409, code: 'member_exists' }, { status: 409, code: 'invitation_pending' }],
+    precheck: ({ db, access }) => countInvitations(db, access, 1, deps.counters),
     handle: ({ db, access, body, now }) => inviteMember(db, access, body, deps, now),
   }),
   route({
@@ -71,6 +73,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     audits: ['invitation.created', 'invitation.resent'],
     answers: { 200: Invited },
     refusals: [{ status: 400, code: 'bulk_rejected' }],
+    precheck: ({ db, access, body }) => countInvitations(db, access, body.invitations.length, deps.counters),
     handle: ({ db, access, body, now }) => inviteMembers(db, access, body.invitations, deps, now),
   }),
   route({
@@ -85,6 +88,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     body: Resend,
     audits: ['invitation.resent'],
     answers: { 200: Resent },
+    precheck: ({ db, access, body }) => countInvitations(db, access, body.emails.length, deps.counters),
     handle: ({ db, access, body, now }) => resendInvitations(db, access, body.emails, deps, now),
   }),
 ];
@@ -115,7 +119,7 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       access: nestedResource(anyoneWithSession, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(10, 'address'),
       body: Acceptance,
-      audits: ['invitation.accepted'],
+      audits: ['invitation.accepted', 'token.revoked'],
       answers: { 200: Accepted },
       refusals: [expired, { status: 403, code: 'invitation_email_mismatch' }],
       handle: ({ db, access, params, body, now }) => acceptByLink(db, access, params.invitation_token, body, deps, now),
