@@ -290,6 +290,7 @@ export interface Tables {
     full_name: string | null;
     credit_limit: number | null;
     expires_at: Date | null;
+    email_verified: boolean | null;
   };
   event_dispatch_state: {
     is_singleton: Generated<boolean>;
@@ -356,6 +357,7 @@ export interface Tables {
     expires_at: Date;
     accepted_at: Date | null;
     accepted_by: string | null;
+    mailed: Generated<boolean>;
   };
   member_activity: {
     workspace_id: string;
@@ -392,6 +394,7 @@ export interface Tables {
     name_key: Generated<string>;
     apps: Generated<number>;
     agents: Generated<number>;
+    email_verified: Generated<boolean>;
     guest_domain: Generated<string | null>;
   };
   member_tallies: {
@@ -475,6 +478,7 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
     deactivated_at: Date | null;
+    email_verified_at: Date | null;
   };
   webhook_bodies: {
     workspace_id: string;
