@@ -33,6 +33,8 @@ export interface RecordEvent {
   readonly old_data: Readonly<Record<string, unknown>> | null;
   readonly changed_fields: readonly string[];
   readonly actor: { readonly id: string; readonly email: string } | null;
+  /** For the audit log; receivers don't get it. Null for app users and anonymous callers. */
+  readonly credential_id: string | null;
   /** How many automations and workflows are between a person's change and this one. */
   readonly depth: number;
   readonly payload_too_large: boolean;

@@ -176,6 +176,7 @@ export const recordEvent = ({ workspace_id, id }: AppRow, entity_name = 'Order')
   old_data: { total: 1 },
   changed_fields: ['total'],
   actor: { id: newId(), email: 'person@example.com' },
+  credential_id: newId(),
   depth: 0,
   payload_too_large: false,
 });

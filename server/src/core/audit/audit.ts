@@ -72,6 +72,22 @@ export const auditVisitor = (
     now,
   );
 
+/** Changes that are audited together and afterwards. Who made them was stored in their own transactions. */
+export const auditAfterwards = (
+  db: Db,
+  author: { workspace_id: string; credential_id: string; person: { id: string; email: string } | null },
+  change: AuditedChange,
+  occurredAt: Date,
+): Promise<void> => {
+  const { workspace_id, credential_id, person } = author;
+  const actor =
+    person === null
+      ? ({ kind: 'workspace_key', id: credential_id, email: null } as const)
+      : ({ kind: 'user', id: person.id, email: person.email } as const);
+  const context = { actor, credential_id, request_id: 'service', ip: null, workspace_id, outcome: 'done' } as const;
+  return insertEntry(db, context, change, occurredAt);
+};
+
 /** A change that a job or the command line made. */
 export const auditService = (db: Db, workspace_id: string | null, change: AuditedChange, now: Date): Promise<void> =>
   insertEntry(

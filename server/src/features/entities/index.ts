@@ -1,10 +1,12 @@
 // The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
+import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { buildKeys, purgeRecords } from './background.ts';
 import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
+import { auditCountedWrites, countWrites } from './records/write-audit.ts';
 import { schemaRoutes } from './schemas/routes.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 
@@ -15,8 +17,10 @@ export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: C
       ...schemaRoutes({ trashAllRecords: (...args) => trashAllRecords({ ...deps, findEntity }, ...args) }),
       ...recordRoutes({ ...deps, cursors, findEntity }),
     ],
+    listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },
+      { name: 'audit record writes', everyMs: 60_000, run: auditCountedWrites },
       { name: 'purge records', everyMs: 60_000, run: purgeRecords },
     ] satisfies Job[],
   };

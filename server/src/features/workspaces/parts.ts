@@ -93,6 +93,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   webhook_warnings: 'queued mails about failing webhooks',
   entity_keys: 'keys of records: rebuilt from schemas and records',
   entity_key_states: 'which keys of records are built',
+  record_write_counts: 'record writes of the last minutes that are not in the audit log yet',
   audit_pending: 'audit entries not sealed yet; the export seals them first',
   workspace_exports: 'earlier exports',
   storage_usage: 'how many bytes the workspace stores: counted by the import',

@@ -145,6 +145,7 @@ export function buildRecordEvent(
     old_data: change.before && presentWholeRecord(access, change.before),
     changed_fields: change.changed,
     actor: presentActor(access),
+    credential_id: 'principal' in access && !access.principal.isManager ? null : access.caller.credential_id,
     depth: 0,
     payload_too_large: false,
   };

@@ -43,7 +43,7 @@ const perCallerAndApp = (quota: number, windowSeconds = 60): Limit => ({
 const listLimit = perMinute(100, 'caller+app', { group: 'entread' });
 const appReadCredentials = { ...readCredentials, appUser: true } as const;
 const appWriteCredentials = { ...writeCredentials, appUser: true } as const;
-const audits = { sometimes: ['record.user_entity_written'] } as const;
+const audits = { sometimes: ['record.written', 'record.user_entity_written'] } as const;
 const maxBulkBytes = 10 * 1024 * 1024;
 
 const recordNotFound = { status: 404, code: 'record_not_found' } as const;

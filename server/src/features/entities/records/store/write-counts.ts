@@ -1,0 +1,45 @@
+// Owns the queries for counts of record writes that are not in the audit log yet.
+import { sql } from 'kysely';
+import type { Db } from '../../../../tables.ts';
+
+/** What one credential wrote to one entity. */
+export interface WriteCount {
+  readonly workspace_id: string;
+  readonly credential_id: string;
+  readonly app_id: string;
+  readonly entity_name: string;
+  /** Null for a workspace key. */
+  readonly user_id: string | null;
+  readonly email: string | null;
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly first_at: Date;
+  readonly last_at: Date;
+}
+
+export async function addWriteCounts(db: Db, counts: readonly WriteCount[]): Promise<void> {
+  await db
+    .insertInto('record_write_counts')
+    .values([...counts])
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_id', 'credential_id', 'app_id', 'entity_name']).doUpdateSet({
+        created: sql`record_write_counts.created + excluded.created`,
+        updated: sql`record_write_counts.updated + excluded.updated`,
+        deleted: sql`record_write_counts.deleted + excluded.deleted`,
+        first_at: sql`least(record_write_counts.first_at, excluded.first_at)`,
+        last_at: sql`greatest(record_write_counts.last_at, excluded.last_at)`,
+      }),
+    )
+    .execute();
+}
+
+/** Removes and returns up to `limit` counts, of any workspace, that began before a time. */
+export async function takeWriteCounts(db: Db, before: Date, limit: number): Promise<WriteCount[]> {
+  const { rows } = await sql<WriteCount>`/* service */ delete from record_write_counts
+    where (workspace_id, credential_id, app_id, entity_name) in (
+      select workspace_id, credential_id, app_id, entity_name from record_write_counts where first_at <= ${before}
+      order by first_at limit ${limit} for update skip locked)
+    returning *`.execute(db);
+  return rows;
+}
