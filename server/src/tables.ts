@@ -431,6 +431,19 @@ export interface Tables {
     hash: string;
     updated_date: Date;
   };
+  record_write_counts: {
+    workspace_id: string;
+    credential_id: string;
+    app_id: string;
+    entity_name: string;
+    user_id: string | null;
+    email: string | null;
+    created: number;
+    updated: number;
+    deleted: number;
+    first_at: Date;
+    last_at: Date;
+  };
   reset_mails: {
     id: string;
     user_id: string;
