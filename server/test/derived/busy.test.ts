@@ -54,13 +54,14 @@ describe('while the shares of its workspace are taken', () => {
   });
 });
 
-/** Lists that are never long, because there is a maximum of what they list. */
+/** Lists that are never long, because there is a maximum of what they list, or that only operators read, page by page. */
 const shortLists = [
   'listTokens',
   'listApiKeys',
   'listWorkspaceKeys',
   'listWorkspaces',
   'listOperatorWorkspaces',
+  'listOperatorUsers',
   'listPlans',
   'listAppShares',
   'listAppFiles',
@@ -74,7 +75,7 @@ const shortLists = [
 describe('an operation that lists', () => {
   it('is slow, unless its list is always short', () => {
     const lists = world.app.routes.filter(({ name }) => name.startsWith('list'));
-    expect(lists.filter((route) => !isSlow(route)).map(({ name }) => name)).toEqual(expect.arrayContaining(shortLists));
-    expect(lists.filter((route) => !isSlow(route))).toHaveLength(shortLists.length);
+    const short = lists.filter((route) => !isSlow(route)).map(({ name }) => name);
+    expect(short.sort()).toEqual([...shortLists].sort());
   });
 });

@@ -105,6 +105,7 @@ const memberWebhooksRoute = (cursors: Cursors): Route =>
     credentials: writeCredentials,
     access: nestedResource(unlimitedToken(workspaceAs('admin')), 'member', findWebhookCreator, 'email'),
     limit: perMinute(60, 'workspace'),
+    work: 'slow',
     query: MemberWebhookQuery,
     answers: { 200: items(MemberWebhook) },
     refusals: [cursorRefusal],
