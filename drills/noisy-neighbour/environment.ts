@@ -44,6 +44,8 @@ export interface Environment {
   close(): Promise<void>;
 }
 
+const [webhooksPerApp, agentCount] = [20, 10];
+
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export async function startEnvironment(size: SeedSize, progress: (line: string) => void): Promise<Environment> {
@@ -153,11 +155,26 @@ async function prepareQuiet(url: string, { token, app_id }: QuietWorkspace, rece
   await succeed(url, 'POST', `/api/apps/${app_id}/webhooks`, token, webhook);
 }
 
+/** Webhooks of the third app never answer, those of the fourth do. Each member has a conversation with each agent. */
 async function prepareHostile(url: string, hostile: HostileWorkspace): Promise<HostileWorkspace> {
   const [token = ''] = hostile.admins;
   for (const app of hostile.apps)
     await succeed(url, 'PUT', `/api/apps/${app}/entity-schemas`, token, { schemas: hostileSchemas });
-  return hostile;
+  for (const [app, path] of [
+    [hostile.apps[2], '/hang'],
+    [hostile.apps[3], '/ok'],
+  ])
+    for (let n = 0; n < webhooksPerApp; n += 1) {
+      const webhook = { target_url: `${hostile.receiver}${path}`, events: ['entity.created'] };
+      await succeed(url, 'POST', `/api/apps/${app}/webhooks`, token, webhook);
+    }
+  const agents: HostileWorkspace['agents'][number][] = [];
+  for (let n = 0; n < agentCount; n += 1) {
+    const { id } = await succeed(url, 'POST', '/api/agents', token, { name: `Hostile ${n}` });
+    const talks = hostile.members.map((member) => succeed(url, 'POST', `/api/agents/${id}/conversations`, member, {}));
+    agents.push({ id, conversations: (await Promise.all(talks)).map((talk) => talk.id) });
+  }
+  return { ...hostile, agents };
 }
 
 async function succeed(url: string, method: string, path: string, as: string, body: object) {

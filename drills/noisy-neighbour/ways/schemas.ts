@@ -11,18 +11,20 @@ const costlyRule = { $nor: Array.from({ length: 6 }, () => ({ 'data.items': { $e
 /** The slowest that was found for its size: the states of every start are followed, and none matches. */
 const worstPattern = '[ab]*a[abc]{400}\\b';
 
-export const hostileSchemas = [
-  {
-    name: 'Big',
-    properties: {
-      title: { type: 'string' },
-      state: { type: 'string' },
-      price: { type: 'number' },
-      n: { type: 'integer' },
-      tags: { type: 'array', items: { type: 'string' } },
-    },
-    rls: open,
+export const bigSchema = {
+  name: 'Big',
+  properties: {
+    title: { type: 'string' },
+    state: { type: 'string' },
+    price: { type: 'number' },
+    n: { type: 'integer' },
+    tags: { type: 'array', items: { type: 'string' } },
   },
+  rls: open,
+};
+
+export const hostileSchemas = [
+  bigSchema,
   {
     name: 'Loose',
     properties: { key: { type: 'string' }, text: { type: 'string' }, any: { type: 'object' } },

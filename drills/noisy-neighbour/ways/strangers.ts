@@ -59,4 +59,58 @@ export const strangerWays: readonly Way[] = [
     reaches: ['open'],
     request: () => ({ method: 'GET', path: '/' }),
   },
+  {
+    ...anonymous,
+    name: 'thousands of kept connections',
+    manner: 'held',
+    connections: 4_000,
+    reaches: ['200'],
+    request: () => ({ method: 'GET', path: '/healthz' }),
+  },
+  {
+    ...anonymous,
+    name: 'pipelined requests',
+    manner: 'pipelined',
+    reaches: ['200', '429'],
+    request: () => ({ method: 'GET', path: '/api/info' }),
+  },
+  {
+    ...anonymous,
+    name: 'large headers',
+    reaches: ['401'],
+    request: ({ apps }, n) => ({
+      method: 'GET',
+      path: `/api/apps/${pick(apps, n)}`,
+      headers: { cookie: `a=${'x'.repeat(15_000)}`, 'x-other': 'y'.repeat(15_000) },
+    }),
+  },
+  {
+    ...anonymous,
+    name: 'long queries',
+    reaches: ['200', '401', '422', '429'],
+    request: ({ apps }, n) => ({
+      method: 'GET',
+      path: `/api/apps/${apps[1]}/entities/Loose?${n}=${'%F0%9F%98%80'.repeat(2_000)}`,
+    }),
+  },
+  {
+    ...anonymous,
+    name: 'records in an open app',
+    reaches: ['200', '429'],
+    request: ({ apps }) => ({
+      method: 'POST',
+      path: `/api/apps/${apps[1]}/entities/Loose/bulk`,
+      body: `[${Array.from({ length: 400 }, (_, n) => `{"text":"${n}${'x'.repeat(100)}"}`).join()}]`,
+    }),
+  },
+  {
+    ...anonymous,
+    name: 'patterns in an open app',
+    reaches: ['200', '429'],
+    request: ({ apps }) => ({
+      method: 'POST',
+      path: `/api/apps/${apps[1]}/entities/Pattern`,
+      body: JSON.stringify({ text: 'a'.repeat(6_000) }),
+    }),
+  },
 ];
