@@ -39,7 +39,7 @@ const sizes: Record<'quick' | 'full', Size> = {
   },
   full: {
     records: 200_000,
-    members: 20_000,
+    members: 10_000,
     appUsers: 10_000,
     warmUpSeconds: 10,
     aloneSeconds: 6,

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
 import { startPostgres } from '../../bench/lib/postgres.ts';
 import { startModelSandbox } from '../../sandbox/src/model.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
@@ -141,8 +142,11 @@ async function startReceiver(child: ChildProcess, arrivals: Map<number, number>)
 
 async function seed(settings: Record<string, string>, size: SeedSize, receiver: string) {
   const config = readConfig(settings);
-  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 2 });
+  // One connection, and no time limit: inserting this much may take longer than any request is allowed to.
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1, silenceTimeoutMs: 600_000 });
   try {
+    await sql`set statement_timeout = 0`.execute(db);
+    await sql`set synchronous_commit = off`.execute(db);
     return { quiet: await seedQuiet(db, config), hostile: await seedHostile(db, config, size, receiver) };
   } finally {
     await close();

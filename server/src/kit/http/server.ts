@@ -10,19 +10,18 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
 import type { Shares } from '../db/shares.ts';
-import { createProcessTime, hold } from '../process-time.ts';
+import { hold } from '../process-time.ts';
 import { limitConnections } from './connections.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
-import { createLargeBodies } from './large-bodies.ts';
 import { listParamNames, type Operation } from './operation.ts';
 import { reportUntrustedForwarding } from './proxies.ts';
 import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
-import { type Turns, waitToReceive, waitToRun } from './turn.ts';
+import { createTurns, inTurnOfAddress, type Turns, waitToReceive, waitToRun } from './turn.ts';
 import { createValidator } from './validate.ts';
 
 export interface ServerOptions {
@@ -103,7 +102,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   );
   server.addHook('onSend', prepare);
   if (options.onResponse) server.addHook('onResponse', createResponseHook(options.onResponse));
-  const turns = { shares: options.shares, processTime: createProcessTime(), largeBodies: createLargeBodies() };
+  const turns = createTurns(options.shares);
   for (const operation of operations) mountOperation(server, operation, options, turns);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
   return server;
@@ -141,7 +140,7 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
       // The router accepts an empty parameter, but a path with a trailing slash does not exist.
       if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
       checkHeaders(exchange);
-      exchange.access = await options.guard(exchange);
+      exchange.access = await inTurnOfAddress(exchange, turns, () => options.guard(exchange));
       await waitToReceive(exchange, turns);
     },
     /** Waits before the body is parsed: what is refused costs no more than receiving it. */

@@ -1,4 +1,7 @@
 // Tests through the API that a workspace which holds the process for long waits, and others don't.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { usedMs } from '../process-time.ts';
@@ -19,6 +22,7 @@ async function createTenant(name: string) {
   const app = await world.appOf(owner, workspace);
   const token = await world.token(owner, workspace);
   return {
+    token,
     hold: () => world.call('GET', `/api/apps/${app.id}`, { as: token }),
     async readMs() {
       const startedAt = performance.now();
@@ -37,4 +41,33 @@ describe('a workspace whose request held the process for long', () => {
     expect(waited).toBeGreaterThan(5_000);
     expect(served).toBeLessThan(2_000);
   }, 30_000);
+});
+
+/** Opens a connection from an address. `answered` grows. */
+async function openFrom(from: string, token: string) {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(world.url).port), localAddress: from });
+  await once(socket, 'connect');
+  const opened = {
+    answered: 0,
+    send: (count: number) =>
+      socket.write(`GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`.repeat(count)),
+  };
+  socket.on('data', (chunk: Buffer) => {
+    opened.answered += chunk.toString('latin1').split('HTTP/1.1 ').length - 1;
+  });
+  return opened;
+}
+
+describe('an address that sends a thousand requests at once', () => {
+  it('delays another address by a few of them only', async () => {
+    const [flood, other] = await Promise.all([
+      openFrom('127.0.0.1', hostile.token),
+      openFrom('127.0.0.2', quiet.token),
+    ]);
+    flood.send(1_000);
+    await sleep(20);
+    other.send(1);
+    await expect.poll(() => other.answered, { interval: 1 }).toBe(1);
+    expect(flood.answered).toBeLessThan(500);
+  }, 20_000);
 });

@@ -1,16 +1,45 @@
 // Owns when a request of a workspace is received and run: after large bodies of the same workspace, after a pause if the
 // workspace held the process for long, and within its share of the database.
 import { NoShare, type Release, type Shares } from '../db/shares.ts';
+import { createFairGate, type FairGate, GateClosed } from '../fair-gate.ts';
 import { Problem } from '../problem.ts';
-import { NoTurn, type ProcessTime } from '../process-time.ts';
+import { createProcessTime, NoTurn, type ProcessTime } from '../process-time.ts';
 import type { Exchange } from './exchange.ts';
-import { type LargeBodies, largeBodyBytes, TooManyLargeBodies } from './large-bodies.ts';
 import { expectedLength } from './receive.ts';
 
 export interface Turns {
   readonly shares: Shares;
   readonly processTime: ProcessTime;
-  readonly largeBodies: LargeBodies;
+  /** By address: requests whose caller is being looked up. */
+  readonly arrivals: FairGate;
+  /** By workspace: large bodies that are received or worked on. */
+  readonly largeBodies: FairGate;
+}
+
+const largeBodyBytes = 256 * 1024;
+
+export const createTurns = (shares: Shares): Turns => ({
+  shares,
+  processTime: createProcessTime(),
+  // As many look-ups as the pool has connections. One address that sends thousands of requests at once waits for itself.
+  arrivals: createFairGate({ inAll: 16, perOwner: 8, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
+  // A large body takes many times its size in memory until it is answered.
+  largeBodies: createFairGate({ inAll: 4, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
+});
+
+/** Looks the caller up when it is the turn of their address. */
+export async function inTurnOfAddress<Result>(
+  { address }: Exchange,
+  { arrivals }: Turns,
+  lookUp: () => Promise<Result>,
+): Promise<Result> {
+  const place = arrivals.enter(address);
+  const leave = typeof place === 'function' ? place : await orBusy(() => place);
+  try {
+    return await lookUp();
+  } finally {
+    leave();
+  }
 }
 
 /** Waits before a large body is read, so that those that wait take no memory. */
@@ -44,11 +73,11 @@ export async function waitToRun({ actor, operation }: Exchange, { shares, proces
   });
 }
 
-async function orBusy<Result>(wait: () => Promise<Result>): Promise<Result> {
+async function orBusy<Result>(wait: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await wait();
   } catch (error) {
-    throw error instanceof NoShare || error instanceof NoTurn || error instanceof TooManyLargeBodies ? busy() : error;
+    throw error instanceof NoShare || error instanceof NoTurn || error instanceof GateClosed ? busy() : error;
   }
 }
 
@@ -56,6 +85,6 @@ const busy = () =>
   new Problem(
     'unavailable',
     'busy',
-    'Too many requests of this workspace or app are being worked on. Nothing was changed. Retry in a moment.',
+    'Too many requests of this workspace, app or address are being worked on. Nothing was changed. Retry in a moment.',
     { headers: { 'retry-after': '1' } },
   );

@@ -29,6 +29,9 @@ interface DispatchDeps {
 
 const batchSize = 1_000;
 const maxBatchBytes = 16 * 1024 * 1024;
+// A payload that is larger than this may be compressed in the table. It counts as the largest that it can be.
+const maxPlainBytes = 2_000;
+const maxPayloadBytes = 256 * 1024;
 const maxCrashes = 3;
 
 /**
@@ -61,11 +64,12 @@ const tryLockDispatch = prepared<{ is_locked: boolean }, []>(
   'lock event dispatch',
   "select pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0)) as is_locked",
 );
+const payloadBytes = `case when pg_column_size(payload) > ${maxPlainBytes} then ${maxPayloadBytes} else pg_column_size(payload) end`;
 // At most $1 events and `maxBatchBytes` of payload, but at least one event.
 const listPending = prepared<Event, [number]>(
   'list pending events',
   `/* service */ select id, name, payload, occurred_at from (
-     select *, sum(pg_column_size(payload)) over (order by id) - pg_column_size(payload) as bytes_before from (
+     select *, sum(${payloadBytes}) over (order by id) - ${payloadBytes} as bytes_before from (
        select * from (
          (select * from events where dispatched_at is null and retry_at is null order by id limit $1)
          union all

@@ -1,25 +1,25 @@
-// Tests which large bodies are let in, and when.
+// Tests who is let in, and when.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLargeBodies, type LargeBodies, TooManyLargeBodies } from './large-bodies.ts';
+import { createFairGate, type FairGate, GateClosed } from './fair-gate.ts';
 
-let bodies: LargeBodies;
+let gate: FairGate;
 beforeEach(() => {
   vi.useFakeTimers();
-  bodies = createLargeBodies();
+  gate = createFairGate({ inAll: 4, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 });
 });
 afterEach(() => vi.useRealTimers());
 
-/** Enters with a body of each owner. `inside` has the owners in the order in which they were let in. */
+/** Enters for each owner. `inside` has the owners in the order in which they were let in. */
 function enter(...owners: string[]) {
   const entered = { inside: [] as string[], leaves: [] as (() => void)[], refused: 0 };
   for (const owner of owners)
-    void bodies.enter(owner).then(
+    void Promise.try(() => gate.enter(owner)).then(
       (leave) => {
         entered.inside.push(owner);
         entered.leaves.push(leave);
       },
       (error) => {
-        expect(error).toBeInstanceOf(TooManyLargeBodies);
+        expect(error).toBeInstanceOf(GateClosed);
         entered.refused += 1;
       },
     );
@@ -27,14 +27,14 @@ function enter(...owners: string[]) {
 }
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
-describe('large bodies', () => {
-  it('are received one at a time of each owner, and four at a time in all', async () => {
+describe('a fair gate', () => {
+  it('lets in so many of each owner, and so many in all', async () => {
     const entered = enter('w1', 'w1', 'w2', 'w3', 'w4', 'w5');
     await settle();
     expect(entered.inside).toEqual(['w1', 'w2', 'w3', 'w4']);
   });
 
-  it('follow when one is answered, the owner first who has waited longest', async () => {
+  it('lets in the next when one leaves, the owner first who has waited longest', async () => {
     const entered = enter('w1', 'w1', 'w1', 'w2', 'w2', 'w3', 'w4', 'w5');
     await settle();
     entered.leaves[1]?.();
@@ -47,7 +47,7 @@ describe('large bodies', () => {
     expect(entered.inside.slice(5)).toEqual(['w1', 'w5']);
   });
 
-  it('are refused after fifteen seconds, or if fifty of their owner wait', async () => {
+  it('refuses who has waited for too long, and who finds too many of the same owner waiting', async () => {
     const entered = enter(...Array.from({ length: 53 }, () => 'w1'));
     await settle();
     expect([entered.inside.length, entered.refused]).toEqual([1, 2]);
