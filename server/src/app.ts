@@ -15,17 +15,23 @@ import type { Route } from './core/auth/route.ts';
 import { createStorageQuota } from './core/storage/quota.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
-import { agents } from './features/agents/index.ts';
-import { appUsers } from './features/app-users/index.ts';
-import { apps } from './features/apps/index.ts';
-import { audit } from './features/audit/index.ts';
-import { credits } from './features/credits/index.ts';
-import { entities } from './features/entities/index.ts';
-import { folders } from './features/folders/index.ts';
+import { agentArchiveTables, agents } from './features/agents/index.ts';
+import { appUserArchiveTables, appUsers } from './features/app-users/index.ts';
+import { appArchiveTables, apps } from './features/apps/index.ts';
+import { audit, auditArchiveTables } from './features/audit/index.ts';
+import { creditArchiveTables, credits } from './features/credits/index.ts';
+import { entities, entityArchiveTables } from './features/entities/index.ts';
+import { folderArchiveTables, folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
-import { members } from './features/members/index.ts';
-import { webhooks } from './features/webhooks/index.ts';
-import { workspaces } from './features/workspaces/index.ts';
+import { memberArchiveTables, members } from './features/members/index.ts';
+import { webhookArchiveTables, webhooks } from './features/webhooks/index.ts';
+import {
+  type ArchiveTables,
+  type ImportOptions,
+  importWorkspace as importArchive,
+  workspaceArchiveTables,
+  workspaces,
+} from './features/workspaces/index.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import type { Listener } from './kit/background/events/dispatch.ts';
@@ -80,7 +86,22 @@ export interface AppDeps {
   readonly routes?: (routes: Route[]) => Route[];
 }
 
-export { importWorkspace } from './features/workspaces/index.ts';
+/** What an archive may contain. Made anew for each import, during which the audit log's part remembers its place. */
+export const createArchiveTables = (): ArchiveTables => ({
+  ...workspaceArchiveTables,
+  ...memberArchiveTables,
+  ...appArchiveTables,
+  ...appUserArchiveTables,
+  ...entityArchiveTables,
+  ...folderArchiveTables,
+  ...agentArchiveTables,
+  ...webhookArchiveTables,
+  ...creditArchiveTables,
+  ...auditArchiveTables(),
+});
+
+export const importWorkspace = (db: Db, file: string, options: ImportOptions, now: Date) =>
+  importArchive(db, file, createArchiveTables(), options, now);
 
 export interface App {
   readonly server: FastifyInstance;
@@ -196,6 +217,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       reportStorageDrift: (drift) => log.warn(drift, 'storage usage differed from what is stored and was corrected'),
       sealChain: auditFeature.sealChain,
       countExported: (workspaceId, bytes) => countWorkspaceBytes(counters, exportBytes, workspaceId, bytes),
+      archiveTables: createArchiveTables(),
     }),
     apps({ cursors, storage, secrets, masterKeyId, guests: memberFeature.guests }),
     appUsers({ cursors, tokenKeys }),

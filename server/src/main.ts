@@ -4,7 +4,7 @@ import { apiKey } from './commands/api-key.ts';
 import { bootstrap } from './commands/bootstrap.ts';
 import { dev } from './commands/dev.ts';
 import { loadEnvFile } from './commands/env-file.ts';
-import { importArchive } from './commands/import.ts';
+import { importArchive, importUsage } from './commands/import.ts';
 import { keys } from './commands/keys.ts';
 import { migrateDatabase } from './commands/migrate.ts';
 import { operator } from './commands/operator.ts';
@@ -23,7 +23,7 @@ const commands: Record<string, { usage: string; description: string; run(args: s
     run: bootstrap,
   },
   import: {
-    usage: 'import ARCHIVE [--keep-plan]',
+    usage: importUsage,
     description: 'import an exported workspace as a new workspace',
     run: importArchive,
   },

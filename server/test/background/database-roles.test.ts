@@ -19,10 +19,6 @@ await asAdmin(async (client) => {
   for (const role of [owner, runner]) await createRole(client, role);
   await client.query(`alter database ${new URL(database.url).pathname.slice(1)} owner to ${owner}`);
 });
-afterAll(async () => {
-  await database.drop();
-  await asAdmin((client) => client.query(`drop role ${owner}, ${runner}`));
-});
 const [ownerUrl, runUrl] = [withRole(database.ownerUrl, owner), withRole(database.ownerUrl, runner)];
 const folder = mkdtempSync(join(tmpdir(), 'plinth-roles-'));
 const settings = { ...newKeys(), STORAGE_FOLDER: folder, DATABASE_URL: runUrl };
@@ -41,6 +37,8 @@ const { db, pool, close } = openDatabase<never>({ url: runUrl, poolSize: 4 });
 afterAll(async () => {
   await close();
   await asOwner.close();
+  await database.drop();
+  await asAdmin((client) => client.query(`drop role ${owner}, ${runner}`));
   rmSync(folder, { recursive: true });
 });
 

@@ -65,21 +65,21 @@ export const presentAgent = (app: AppRow, { instructions, model }: AgentSettings
   model,
 });
 
+export const ToolCall = answer('AgentToolCall', {
+  id: z.string(),
+  name: z.string(),
+  arguments_string: z.string(),
+  status: oneOf('running', 'success', 'error', 'stopped'),
+  results: z.string().nullable(),
+});
+
 export const Message = answer('AgentMessage', {
   id: z.string(),
   conversation_id: z.string(),
   role: oneOf('user', 'assistant', 'system'),
   content: z.string(),
   file_urls: z.array(z.string()),
-  tool_calls: z.array(
-    answer('AgentToolCall', {
-      id: z.string(),
-      name: z.string(),
-      arguments_string: z.string(),
-      status: oneOf('running', 'success', 'error', 'stopped'),
-      results: z.string().nullable(),
-    }),
-  ),
+  tool_calls: z.array(ToolCall),
   usage: answer('AgentUsage', { prompt_tokens: count, completion_tokens: count }).nullable(),
   model: z.string().nullable(),
   hidden: z.boolean(),

@@ -2,6 +2,8 @@
 import { createTurnQueue, turnJobs } from './background.ts';
 import { type AgentDeps, agentRoutes } from './routes.ts';
 
+export { agentArchiveTables } from './archive-rows.ts';
+
 export const agents = (deps: AgentDeps) => ({
   routes: agentRoutes(deps),
   queues: [createTurnQueue(deps)],

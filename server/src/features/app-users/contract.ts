@@ -21,13 +21,13 @@ import type { Tables } from '../../tables.ts';
 export type AppUserRow = Selectable<Tables['app_users']>;
 export type UserData = Readonly<Record<string, unknown>>;
 
-const role = oneOf('admin', 'user');
+export const appUserRole = oneOf('admin', 'user');
 
 export const AppUser = answer('AppUser', {
   id: z.string(),
   email: z.string(),
   full_name: z.string(),
-  role,
+  role: appUserRole,
   data: z.record(z.string(), z.unknown()),
   created_date: timestamp,
   updated_date: timestamp,
@@ -36,7 +36,7 @@ export const AppUsers = items(AppUser);
 
 export const AppUserData = freeObject(16 * 1024);
 
-const fields = { full_name: optional(name(0, 200)), role: optional(role), data: optional(AppUserData) };
+const fields = { full_name: optional(name(0, 200)), role: optional(appUserRole), data: optional(AppUserData) };
 
 export const NewAppUser = body({ email, ...fields });
 export type NewAppUser = z.output<typeof NewAppUser>;

@@ -32,7 +32,7 @@ export const NewApp = body({
   public_settings: optional(publicSettings),
 });
 
-const slugPattern = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
+export const slugPattern = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
 
 export const AppChange = body({
   name: optional(name(1, 100)),
@@ -56,7 +56,7 @@ export const ShareRole = body({ role: oneOf('editor', 'viewer') });
 
 // A relative path without empty, `.` or `..` segments and control characters, not under `.git/`: `src/App.tsx`.
 const pathPattern = /^(?!\.git(?:\/|$))(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]+)*$/u;
-const filePath = pattern(pathPattern, 400);
+export const filePath = pattern(pathPattern, 400);
 const encoding = optional(oneOf('utf-8', 'base64'));
 
 export const FilePath = query({ path: filePath });

@@ -12,9 +12,9 @@ import type { Db } from '../../tables.ts';
 import type { FileInput, FileSyncInput, StoredFile } from './contract.ts';
 import { findFile, listVersions, removeFiles, saveFiles, sumFileSizes } from './store.ts';
 
-const maxFileBytes = 5 * 1024 * 1024;
-const maxAppBytes = 200 * 1024 * 1024;
-const maxFiles = 5_000;
+export const maxFileBytes = 5 * 1024 * 1024;
+export const maxAppBytes = 200 * 1024 * 1024;
+export const maxFiles = 5_000;
 
 export async function getAppFile(db: Db, access: AppAccess, path: string) {
   const file = await findFile(db, access, path);

@@ -4,6 +4,8 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AppDeps, appRoutes } from './routes.ts';
 import { rewrapSecrets } from './secrets.ts';
 
+export { appArchiveTables } from './archive-rows.ts';
+
 export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   routes: appRoutes(deps),
   jobs: [

@@ -147,6 +147,12 @@ describe('the chain', () => {
         sql`update audit_entries set entry = jsonb_set(entry, '{type}', '"x"') where workspace_id = ${w} and sequence = 3`,
       3,
     ],
+    [
+      'given a number that has no hash',
+      (w: string) =>
+        sql`update audit_entries set entry = jsonb_set(entry, '{after}', '1e400') where workspace_id = ${w} and sequence = 2`,
+      2,
+    ],
     ['deleted', (w: string) => sql`delete from audit_entries where workspace_id = ${w} and sequence = 3`, 3],
     ['cut off the end', (w: string) => sql`delete from audit_entries where workspace_id = ${w} and sequence = 5`, 5],
     [

@@ -29,6 +29,15 @@ export interface ChainPosition {
   readonly hash: string;
 }
 
+/** Undefined for what has no canonical JSON, such as a number that is too large: sealing never wrote it. */
+function tryHashEntry(prev_hash: string, sequence: number, entry: EntryContent): string | undefined {
+  try {
+    return hashEntry(prev_hash, sequence, entry);
+  } catch {
+    return undefined;
+  }
+}
+
 /** SHA-256 of the previous hash and the entry's canonical JSON (RFC 8785), with `sequence` and `prev_hash`, without `hash`. */
 function hashEntry(prev_hash: string, sequence: number, entry: EntryContent): string {
   const text = canonicalize({ ...entry, sequence, prev_hash }) ?? '';
@@ -54,7 +63,7 @@ export function findFirstBroken(entries: readonly SealedEntry[], previous: Chain
     const isIntact =
       sealed.sequence === sequence &&
       sealed.prev_hash === hash &&
-      sealed.hash === hashEntry(hash, sequence, sealed.entry);
+      sealed.hash === tryHashEntry(hash, sequence, sealed.entry);
     if (!isIntact) return sequence;
     hash = sealed.hash;
   }

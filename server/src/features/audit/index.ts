@@ -5,6 +5,8 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AuditDeps, auditRoutes } from './routes.ts';
 import { removeExpiredEntries, sealAll, sealChain } from './seal.ts';
 
+export { auditArchiveTables } from './archive-rows.ts';
+
 export const audit = (deps: AuditDeps) => ({
   sealChain,
   routes: auditRoutes(deps),

@@ -8,6 +8,8 @@ import type { Cursors } from '../../kit/http/cursor.ts';
 import { reconcilePools } from './reconcile.ts';
 import { creditRoutes } from './routes.ts';
 
+export { creditArchiveTables } from './archive-rows.ts';
+
 interface CreditsDeps {
   readonly cursors: Cursors;
   /** Called for every pool that differs from the sum of its ledger. */

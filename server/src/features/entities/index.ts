@@ -10,6 +10,8 @@ import { auditCountedWrites, countWrites } from './records/write-audit.ts';
 import { schemaRoutes } from './schemas/routes.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 
+export { entityArchiveTables } from './archive-rows.ts';
+
 export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: Cursors }) {
   const findEntity = createSchemaCache();
   return {

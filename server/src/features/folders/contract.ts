@@ -31,9 +31,11 @@ export const Folder = answer('Folder', {
   updated_date: timestamp,
 });
 
+export const folderColor = pattern(/^#[0-9A-Fa-f]{6}$/, 7);
+
 const fields = {
   position: optional(integer(0, 10_000)),
-  color: clearable(pattern(/^#[0-9A-Fa-f]{6}$/, 7)),
+  color: clearable(folderColor),
   icon: clearable(text(0, 40)),
   parent_folder_id: clearable(z.string()),
 };

@@ -24,7 +24,7 @@ import {
   saveFolder,
 } from './store.ts';
 
-const maxFolders = 500;
+export const maxFolders = 500;
 const maxLevels = 20;
 
 /** Serialises changes of a workspace's folders: depth, cycles and the limits are rules about several rows. */

@@ -14,6 +14,8 @@ import { invitationRoutes } from './invitations/routes.ts';
 import type { MembersDeps } from './list.ts';
 import { memberRoutes } from './routes.ts';
 
+export { memberArchiveTables } from './archive-rows.ts';
+
 export const members = (deps: MembersDeps & ChangeDeps & AcceptDeps) => ({
   routes: [...memberRoutes(deps), ...changeRoutes(deps), ...invitationRoutes(deps)],
   jobs: [

@@ -24,7 +24,7 @@ export const webhookEvents = {
 } as const;
 export type Scope = keyof typeof webhookEvents;
 
-const LastError = answer('WebhookError', {
+export const LastError = answer('WebhookError', {
   message: z.string(),
   attempted_at: timestamp,
   status_code: count.nullable(),
@@ -81,17 +81,21 @@ const changeFields = {
   enabled: optional(z.boolean()),
   signing: optional(oneOf('rotate', 'disable')),
 };
-const entityNames = clearable(list(text(1, 64), 1, 100));
+export const entityNames = list(text(1, 64), 1, 100);
 
 export const NewWebhook = body({ ...newFields, events: eventList(webhookEvents.agent) });
-export const NewAppWebhook = body({ ...newFields, events: eventList(webhookEvents.app), entity_names: entityNames });
+export const NewAppWebhook = body({
+  ...newFields,
+  events: eventList(webhookEvents.app),
+  entity_names: clearable(entityNames),
+});
 export type NewWebhook = z.output<typeof NewWebhook> & Partial<z.output<typeof NewAppWebhook>>;
 
 export const WebhookChange = body({ ...changeFields, events: optional(eventList(webhookEvents.agent)) });
 export const AppWebhookChange = body({
   ...changeFields,
   events: optional(eventList(webhookEvents.app)),
-  entity_names: entityNames,
+  entity_names: clearable(entityNames),
 });
 export type WebhookChange = z.output<typeof WebhookChange> & Partial<z.output<typeof AppWebhookChange>>;
 

@@ -10,6 +10,8 @@ import { type WebhookDeps, webhookRoutes } from './routes.ts';
 import { createSigner } from './signing.ts';
 import { pauseWebhooksOf } from './webhook.ts';
 
+export { webhookArchiveTables } from './archive-rows.ts';
+
 type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> &
   WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string };
 

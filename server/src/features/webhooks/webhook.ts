@@ -46,7 +46,7 @@ export async function checkTarget(outbound: Outbound, target_url: string | undef
   throw new ValidationError([{ loc: ['body', 'target_url'], msg, type: urlFaults[verdict.reason] }]);
 }
 
-const maxWebhooks = 20;
+export const maxWebhooks = 20;
 
 export function createWebhook(db: Db, access: AppAccess, scope: Scope, input: NewWebhook, secrets: Secrets, now: Date) {
   const { app } = access;

@@ -21,7 +21,7 @@ import {
 
 /** Feature switches that operators set per workspace, with their defaults. */
 const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
-const Features = z.strictObject({
+export const Features = z.strictObject({
   dependency_scan: z.boolean(),
   static_code_default: z.boolean(),
   model_analysis: z.boolean(),
@@ -63,13 +63,15 @@ export const OperatorWorkspace = answer('OperatedWorkspace', {
   owner_email: z.string().nullable(),
 });
 
-const countryCode = pattern(/^[A-Z]{2}$/, 2);
+export const countryCode = pattern(/^[A-Z]{2}$/, 2);
+
+export const locale = pattern(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 35);
 
 export const NewWorkspace = body({ name: name(1, 100), country_code: optional(countryCode) });
 export const WorkspaceChange = body({
   name: optional(name(1, 100)),
   country_code: optional(countryCode),
-  locale: optional(pattern(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 35)),
+  locale: optional(locale),
 });
 
 export const OperatorChange = strictBody({

@@ -6,12 +6,13 @@ import type { Readable } from 'node:stream';
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
-import { writeArchive } from '../../kit/archive.ts';
+import { type TableLines, writeArchive } from '../../kit/archive/write-archive.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { limitReached, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { omittedTables, parts } from './parts.ts';
+import { type ArchiveTables, describeTable, peopleTable } from './archive-rows.ts';
+import { omittedColumns, omittedTables, parts } from './parts.ts';
 import {
   claimExport,
   countLiveExports,
@@ -20,9 +21,9 @@ import {
   finishExport,
   insertExport,
   listExpiredExports,
-  listPeople,
   listSecretNames,
   readPart,
+  readPeople,
   removeExport,
 } from './store.ts';
 
@@ -93,11 +94,13 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
 }
 
 export interface ExportDeps {
+  /** The folder of the archives. */
   readonly exportsFolder: string;
-  /** The audit log's: an export first seals its own chain, so that it contains every entry up to its start. */
-  sealChain(db: Db, workspace_id: string): Promise<number>;
+  /** Seals a workspace's audit log, so that an export contains every entry up to its start. */
+  readonly sealChain: (db: Db, workspace_id: string) => Promise<number>;
+  readonly archiveTables: ArchiveTables;
   /** Counts an archive towards the workspace's byte budget. */
-  countExported(workspaceId: string, bytes: number): Promise<void>;
+  readonly countExported: (workspaceId: string, bytes: number) => Promise<void>;
 }
 
 /**
@@ -105,7 +108,7 @@ export interface ExportDeps {
  * export when its lease expires. After three attempts the export fails.
  */
 export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<number> {
-  const { exportsFolder: folder, sealChain, countExported } = deps;
+  const { exportsFolder: folder, sealChain, countExported, archiveTables } = deps;
   const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
   if (claimed === undefined) return 0;
   const expires_at = new Date(now.getTime() + keepMs);
@@ -114,7 +117,7 @@ export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<nu
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // A chain that can't be sealed is reported by the job that seals all of them. Whoever owns it can still leave.
     await sealChain(db, claimed.workspace_id).catch(() => 0);
-    const counts = await writeExport(db, claimed.workspace_id, archivePath(folder, claimed.id), now);
+    const counts = await writeExport(db, claimed.workspace_id, archiveTables, archivePath(folder, claimed.id), now);
     const { size } = await stat(archivePath(folder, claimed.id));
     await finishExport(db, claimed, { state: 'ready', counts, expires_at, size_bytes: size });
     await countExported(claimed.workspace_id, size);
@@ -136,26 +139,35 @@ export async function removeExpiredExports(db: Db, folder: string, now: Date): P
 }
 
 /** Reads all tables in one repeatable-read transaction, so that the archive is consistent. */
-export function writeExport(db: Db, workspaceId: string, file: string, now: Date): Promise<Record<string, number>> {
+export function writeExport(
+  db: Db,
+  workspaceId: string,
+  tables: ArchiveTables,
+  file: string,
+  now: Date,
+): Promise<Record<string, number>> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (db) => {
-      const people = await listPeople(db, workspaceId);
       const secret_names = await listSecretNames(db, workspaceId);
       const unsealed = await countUnsealed(db, workspaceId);
       const left_out = [
         ...Object.values(omittedTables),
+        ...Object.values(omittedColumns),
         ...(unsealed > 0 ? [`audit entries that were not sealed when the export began: ${unsealed}`] : []),
       ];
-      const about = { workspace_id: workspaceId, exported_at: now.toISOString(), people, secret_names, left_out };
-      return writeArchive(file, readAllParts(db, workspaceId), about);
+      const about = { workspace_id: workspaceId, exported_at: now.toISOString(), secret_names, left_out };
+      return writeArchive(file, readAllParts(db, workspaceId, tables), about);
     });
 }
 
-async function* readAllParts(db: Db, workspaceId: string) {
+async function* readAllParts(db: Db, workspaceId: string, tables: ArchiveTables): AsyncGenerator<TableLines> {
+  yield { table: peopleTable, lines: [] };
+  for await (const lines of readPeople(db, workspaceId)) yield { table: peopleTable, lines };
   for (const part of parts) {
-    yield { table: part.table, rows: [] };
-    for await (const rows of readPart(db, part, workspaceId)) yield { table: part.table, rows };
+    const { table } = part;
+    yield { table, lines: [] };
+    for await (const lines of readPart(db, part, describeTable(tables, table), workspaceId)) yield { table, lines };
   }
 }

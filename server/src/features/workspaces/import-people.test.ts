@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { importWorkspace } from '../../../test/support/archives.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { hashPassword, savePassword } from '../../core/identity/passwords.ts';
-import { importWorkspace } from './index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'plinth-import-'));
 afterAll(() => rmSync(folder, { recursive: true }));

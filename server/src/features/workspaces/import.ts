@@ -1,127 +1,173 @@
-// Owns importing an archive as a new workspace (docs/api/workspaces.md#export-and-import).
+// Owns importing an archive as a new workspace (docs/api/workspaces.md#export-and-import). An archive may come from anywhere:
+// every row is checked as if it came through the API, and every id must refer to something in the archive, so that an import
+// can't touch anything outside of the new workspace.
+import { z } from 'zod';
 import { auditService } from '../../core/audit/audit.ts';
 import type { Plan } from '../../core/auth/plans.ts';
+import { startOfMonth } from '../../core/credits/pool.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
 import { withdrawGrants } from '../../core/credits/reservations.ts';
+import { insertUser } from '../../core/identity/users.ts';
 import { countImportedRecords } from '../../core/storage/usage.ts';
-import { type Row, readArchive } from '../../kit/archive.ts';
+import { ArchiveError } from '../../kit/archive/archive-error.ts';
+import {
+  anySize,
+  checkArchive,
+  defaultLimits,
+  type Row,
+  type RowBatch,
+  readRows,
+} from '../../kit/archive/read-archive.ts';
+import { createRowReader, type RowReader } from '../../kit/archive/row-reader.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import { type ArchivePart, parts } from './parts.ts';
-import { findOrInsertUser, insertImportedRow, isSlugTaken, resetPlan } from './store.ts';
+import { type ArchiveTables, describeTable, peopleTable } from './archive-rows.ts';
+import { parts } from './parts.ts';
+import {
+  insertImportedRows,
+  listInconsistencies,
+  listPoolMonths,
+  listTakenSlugs,
+  listUsersByEmail,
+  resetPlan,
+} from './store.ts';
 
 export interface ImportOptions {
   readonly defaultPlan: Plan;
   /** Keep plan, limits and billing hold of the archive. Otherwise this installation's default plan applies. */
-  readonly keepPlan: boolean;
+  readonly keepPlan?: boolean;
+  /** Import the workspace without its audit log, whose chain may be broken. */
+  readonly skipAuditLog?: boolean;
+  /** Accept an archive of any size. */
+  readonly anySize?: boolean;
 }
 
-type Tables = ReadonlyMap<string, readonly Row[]>;
-
-/** What each id of the archive becomes. */
-interface NewIds {
-  readonly workspaceId: string;
-  /** The workspace's rows: apps, folders, conversations, … */
-  readonly rows: ReadonlyMap<string, string>;
-  /** Users, by their e-mail address. */
-  readonly users: ReadonlyMap<string, string>;
+export interface ImportResult {
+  readonly workspace_id: string;
+  /** The number of rows by table. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** How many of the people had an account, and how many accounts were created. */
+  readonly people: { readonly found: number; readonly created: number };
 }
+
+const auditTables = ['audit_chains', 'audit_entries'];
+const tableNames = [peopleTable, ...parts.map((part) => part.table)];
+
+const About = z.strictObject({
+  workspace_id: z.string(),
+  exported_at: z.string(),
+  secret_names: z.array(z.strictObject({ app_id: z.string(), name: z.string() })),
+  left_out: z.array(z.string()),
+});
 
 /**
- * Restores an archive as a new workspace, all or nothing. Ids are new; users are found by e-mail address or created without a
- * password. Archives are untrusted: every id must refer to something in the archive, so that an import can't touch anything
- * outside the new workspace.
+ * Restores an archive as a new workspace, all or nothing. Ids are new; people are found by their e-mail address, or created
+ * without a password. Throws an ArchiveError if the archive is not as an export writes it.
  */
-export async function importWorkspace(db: Db, file: string, options: ImportOptions, now: Date) {
-  const { manifest, tables } = await readArchive(file);
+export async function importWorkspace(
+  db: Db,
+  file: string,
+  tables: ArchiveTables,
+  options: ImportOptions,
+  now: Date,
+): Promise<ImportResult> {
+  const limits = options.anySize ? anySize : defaultLimits;
+  const { format: _, tables: files, ...rest } = await checkArchive(file, tableNames, limits);
+  const about = About.safeParse(rest);
+  if (!about.success) throw new ArchiveError('manifest.json is not as an export writes it');
+  const from = about.data.workspace_id;
+  const skipped = options.skipAuditLog ? auditTables : [];
   return transaction(db, async (db) => {
-    const users = new Map<string, string>();
-    for (const person of manifest.people as { id: string; email: string; full_name: string }[]) {
-      users.set(person.id, await findOrInsertUser(db, person, now));
+    const workspaceId = newId();
+    const reader = createRowReader(tables, workspaceId);
+    const people = { found: 0, created: 0 };
+    for await (const batch of readRows(file, tableNames, limits)) {
+      if (skipped.includes(batch.table)) continue;
+      if (batch.table === 'workspaces' && batch.rows[0]?.id !== from)
+        throw new ArchiveError('its workspace is not the one that manifest.json names');
+      if (batch.table === peopleTable) await importPeople(db, reader, batch, people, now);
+      else await importRows(db, reader, batch, now);
     }
-    const rows = assignNewIds(tables);
-    const workspaceId = rows.get(String(manifest.workspace_id));
-    const [workspace, ...others] = tables.get('workspaces') ?? [];
-    if (workspaceId === undefined || workspace?.id !== manifest.workspace_id || others.length > 0) {
-      throw new Error('the archive does not contain exactly one workspace');
-    }
-    await insertParts(db, tables, { workspaceId, rows, users }, now);
-    await refuseUnbalancedCredits(db, workspaceId, tables);
+    for (const table of tableNames) if (!skipped.includes(table)) describeTable(tables, table).end?.();
+    if (reader.countUnused() > 0) throw new ArchiveError('it lists people whom no row refers to');
+    await refuseInconsistent(db, workspaceId, now);
     await countImportedRecords(db, workspaceId);
     if (!options.keepPlan) {
       await resetPlan(db, workspaceId, options.defaultPlan);
       await withdrawGrants(db, workspaceId, now);
     }
-    const counts = Object.fromEntries([...tables].map(([table, rows]) => [table, rows.length]));
+    const counts = Object.fromEntries(
+      Object.entries(files)
+        .filter(([table]) => table !== peopleTable && !skipped.includes(table))
+        .map(([table, parts]) => [table, parts.reduce((sum, part) => sum + part.rows, 0)]),
+    );
     const target = { kind: 'workspace', id: workspaceId };
-    const after = { from: manifest.workspace_id, counts };
+    const after = { from, counts, people, ...(options.skipAuditLog && { audit_log: 'left out' }) };
     await auditService(db, workspaceId, { type: 'workspace.imported', target, after }, now);
-    return { workspace_id: workspaceId, counts };
+    return { workspace_id: workspaceId, counts, people };
   });
 }
 
-async function insertParts(db: Db, tables: Tables, newIds: NewIds, now: Date): Promise<void> {
-  for (const part of parts) {
-    for (const row of tables.get(part.table) ?? []) {
-      const next = remapRow(part, row, newIds);
-      if (part.table === 'audit_chains') next.chain_id = newId();
-      if (part.table === 'webhooks') next.disabled_at ??= now.toISOString();
-      if (part.table === 'apps' && (await isSlugTaken(db, String(next.slug)))) {
-        next.slug = `${String(next.slug).slice(0, 56)}-${newId().slice(-6)}`;
-      }
-      await insertImportedRow(db, part, next);
-    }
+/** Somebody who has not proven that an address is theirs may not be the person of the archive. */
+async function importPeople(
+  db: Db,
+  reader: RowReader,
+  batch: RowBatch,
+  tally: { found: number; created: number },
+  now: Date,
+): Promise<void> {
+  const people = reader.check(batch) as { id: string; email: string; full_name: string }[];
+  const emails = people.map((person) => person.email);
+  const accounts = new Map((await listUsersByEmail(db, emails)).map((account) => [account.email, account]));
+  for (const { id, email, full_name } of people) {
+    const account = accounts.get(email);
+    if (account?.is_unproven)
+      throw new ArchiveError(
+        `it has a person ${email}, and the account with this e-mail address is not proven to be theirs. Send them the link that "plinth user reset --user ${email}" prints. Once they have set a password with it, repeat the import`,
+      );
+    const userId = account?.id ?? (await insertUser(db, { email, full_name, email_verified: false }, now));
+    tally[account === undefined ? 'created' : 'found'] += 1;
+    accounts.set(email, { id: userId, email, is_unproven: false });
+    reader.learn(peopleTable, id, userId);
   }
+}
+
+async function importRows(db: Db, reader: RowReader, batch: RowBatch, now: Date): Promise<void> {
+  const { table } = batch;
+  let rows = reader.replaceIds(table, reader.check(batch));
+  // An imported webhook has no secret.
+  if (table === 'webhooks') rows = rows.map((row) => ({ ...row, disabled_at: row.disabled_at ?? now.toISOString() }));
+  if (table === 'apps') rows = await replaceTakenSlugs(db, rows);
+  await insertImportedRows(db, table, Object.keys(rows[0] ?? {}), rows).catch((error) => {
+    throw toArchiveError(error, batch);
+  });
+}
+
+async function replaceTakenSlugs(db: Db, apps: readonly Row[]): Promise<Row[]> {
+  const taken = await listTakenSlugs(
+    db,
+    apps.map((app) => String(app.slug)),
+  );
+  return apps.map((app) =>
+    taken.has(String(app.slug)) ? { ...app, slug: `${String(app.slug).slice(0, 56)}-${newId().slice(-6)}` } : app,
+  );
+}
+
+/** A constraint of the database that no check of ours expressed. The error's own text could repeat the row. */
+function toArchiveError(error: unknown, { table, file, firstLine, rows }: RowBatch): unknown {
+  const { code, constraint } = error as { code?: string; constraint?: string };
+  if (!/^2[23]/.test(code ?? '')) return error;
+  const lines = `${file} lines ${firstLine} to ${firstLine + rows.length - 1}`;
+  return new ArchiveError(`${lines}: the database refuses these rows of ${table} (${constraint ?? code})`);
 }
 
 /** Refuses pools that do not match the ledger, which the nightly check would otherwise report for ever. */
-async function refuseUnbalancedCredits(db: Db, workspace_id: string, tables: Tables): Promise<void> {
-  for (const pool of tables.get('credit_pools') ?? []) {
-    const found = await listMismatches(db, { workspace_id, period_start: new Date(String(pool.period_start)) });
-    if (found.length > 0) throw new Error('the archive is inconsistent: its credit pools do not match its ledger');
+async function refuseInconsistent(db: Db, workspace_id: string, now: Date): Promise<void> {
+  const [found] = await listInconsistencies(db, workspace_id, startOfMonth(now));
+  if (found !== undefined) throw new ArchiveError(`it is inconsistent: ${found}`);
+  for (const period_start of await listPoolMonths(db, workspace_id)) {
+    const mismatches = await listMismatches(db, { workspace_id, period_start });
+    if (mismatches.length > 0) throw new ArchiveError('it is inconsistent: its credit pools do not match its ledger');
   }
-}
-
-/** Tables whose ids other rows refer to. */
-const tablesWithNewIds = [
-  'workspaces',
-  'apps',
-  'app_users',
-  'folders',
-  'agent_conversations',
-  'agent_messages',
-  'agent_memories',
-  'webhooks',
-  'credit_ledger',
-];
-
-function assignNewIds(tables: Tables): Map<string, string> {
-  const oldIds = tablesWithNewIds.flatMap((table) => (tables.get(table) ?? []).map((row) => String(row.id)));
-  return new Map(oldIds.map((id) => [id, newId()]));
-}
-
-/**
- * Returns the row with new ids. With app a1 → a9 and user u1 → u9, a row of `app_shares` changes like this:
- *
- *   { workspace_id: w1, app_id: a1, user_id: u1, role: viewer }
- *   { workspace_id: w9, app_id: a9, user_id: u9, role: viewer }
- *
- * The content of audit entries keeps the old ids, because their hashes cover it.
- */
-function remapRow(part: ArchivePart, row: Row, newIds: NewIds): Row {
-  const columns = Object.entries(row).filter(([column]) => !part.omit?.includes(column));
-  return Object.fromEntries(columns.map(([column, value]) => [column, remapValue(part, column, value, newIds)]));
-}
-
-function remapValue(part: ArchivePart, column: string, value: unknown, { workspaceId, rows, users }: NewIds): unknown {
-  if (column === 'workspace_id') return workspaceId;
-  if (!/(^|_)id$/.test(column) || part.verbatim?.includes(column)) return value;
-  if (value === null) return null;
-  if (part.principalIds?.includes(column)) return users.get(String(value)) ?? rows.get(String(value)) ?? value;
-  const newId = (part.userIds?.includes(column) ? users : rows).get(String(value));
-  if (newId !== undefined) return newId;
-  // The ledger and the audit log may refer to what was deleted; everything else must be in the archive.
-  if (part.nullIfMissing?.includes(column)) return null;
-  throw new Error(`the archive is inconsistent: ${part.table}.${column} refers to something that is not in it`);
 }

@@ -8,7 +8,8 @@ import { type ExportDeps, removeExpiredExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
 import type { WorkspaceDeps } from './workspace.ts';
 
-export { importWorkspace } from './import.ts';
+export { type ArchiveTables, workspaceArchiveTables } from './archive-rows.ts';
+export { type ImportOptions, importWorkspace } from './import.ts';
 
 type Deps = WorkspaceDeps & ExportDeps & { cursors: Cursors; reportStorageDrift(drift: StorageDrift): void };
 

@@ -36,7 +36,7 @@ import {
   WorkspaceDeletion,
   WorkspaceWithStorage,
 } from './contract.ts';
-import { archivePath, getExport, openArchive, startExport } from './export.ts';
+import { archivePath, type ExportDeps, getExport, openArchive, startExport } from './export.ts';
 import { findOperatorWorkspace, listOperatorWorkspaces } from './store.ts';
 import {
   changeWorkspace,
@@ -52,12 +52,11 @@ const operatorWorkspaceGuard = nestedResource(operator, 'workspace', findOperato
 /** A list that always fits on one page. */
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
-export const workspaceRoutes = (deps: WorkspaceDeps & { cursors: Cursors }): Route[] => [
-  ...memberRoutes(deps),
-  ...operatorRoutes(deps.cursors),
-];
+export const workspaceRoutes = (
+  deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'> & { cursors: Cursors },
+): Route[] => [...memberRoutes(deps), ...operatorRoutes(deps.cursors)];
 
-const memberRoutes = (deps: WorkspaceDeps): Route[] => [
+const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'>): Route[] => [
   route({
     name: 'listWorkspaces',
     method: 'GET',

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { importWorkspace } from '../../../test/support/archives.ts';
 import { createEmptyDatabase } from '../../../test/support/template.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -15,7 +16,6 @@ import { recountStorage, recountWorkspace } from '../../core/storage/recount.ts'
 import { foldStorageChanges, readStorageUsage } from '../../core/storage/usage.ts';
 import { migrate, readMigrations } from '../../kit/db/migrate.ts';
 import { newId } from '../../kit/ids.ts';
-import { importWorkspace } from './import.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'plinth-storage-'));
 const statements: string[] = [];

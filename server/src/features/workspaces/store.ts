@@ -1,10 +1,10 @@
 // Owns the operators' queries over all workspaces, and the queries of exports and imports.
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { monthlyCredits, type Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
-import { insertUser } from '../../core/identity/users.ts';
 import { saveWorkspace, selectAllWorkspaces } from '../../core/identity/workspaces.ts';
-import type { Row } from '../../kit/archive.ts';
+import type { ArchiveTable } from '../../kit/archive/columns.ts';
+import type { Row } from '../../kit/archive/read-archive.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
@@ -71,7 +71,7 @@ export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
     storage_quota_bytes: null,
     features: '{}',
     billing_hold: false,
-    deleted_date: null,
+    billing_hold_reason: null,
   });
 }
 
@@ -114,44 +114,77 @@ export async function removeExport(db: Db, { workspace_id, id }: ExportKey): Pro
 }
 
 const batchSize = 500;
-const binaryBatchSize = 4; // a file may be 5 MiB
+const maxLineInBatch = 32 * 1024; // so that a batch has at most 16 MiB; a larger row is read alone
 
-/** Yields a part's rows as JSON in batches, binary columns as base64. Table and column names come from parts.ts only. */
-export async function* readPart(db: Db, part: ArchivePart, workspaceId: string): AsyncGenerator<Row[]> {
-  const bytes = (part.binary ?? []).map((column) => sql`${sql.lit(column)}, encode(t.${sql.ref(column)}, 'base64')`);
-  const row = bytes.length > 0 ? sql`to_jsonb(t) || jsonb_build_object(${sql.join(bytes)})` : sql`to_json(t)`;
-  const owned =
-    part.owner === 'app_id'
+/** Yields a part's rows in batches, each row as one line of JSON with the described columns, binary ones as base64. */
+export async function* readPart(
+  db: Db,
+  { table, owner, order }: ArchivePart,
+  { columns, binary = [] }: ArchiveTable,
+  workspaceId: string,
+): AsyncGenerator<string[]> {
+  const selected = Object.keys(columns).map((column) =>
+    binary.includes(column)
+      ? sql`replace(encode(t.${sql.ref(column)}, 'base64'), chr(10), '') as ${sql.ref(column)}`
+      : sql`t.${sql.ref(column)}`,
+  );
+  const line = sql`(select to_json(r) from (select ${sql.join(selected)}) r)::text`;
+  const from = sql`${sql.table(table)} t where ${
+    owner === 'app_id'
       ? sql`t.app_id in (select a.id from apps a where a.workspace_id = ${workspaceId})`
-      : sql`t.${sql.ref(part.owner)} = ${workspaceId}`;
-  const size = sql.lit(part.binary ? binaryBatchSize : batchSize);
-  await sql`/* service */ declare exported no scroll cursor for
-    select ${row} as row from ${sql.table(part.table)} t where ${owned} order by ${sql.raw(part.order)}`.execute(db);
+      : sql`t.${sql.ref(owner)} = ${workspaceId}`
+  }`;
+  // `offset 0` keeps PostgreSQL from computing the line twice.
+  const rows = sql<{ line: string | null; place: string }>`
+    select case when octet_length(line) <= ${sql.lit(maxLineInBatch)} then line end as line, place
+    from (select ${line} as line, t.ctid::text as place from ${from} order by ${sql.raw(order)} offset 0) lines`;
+  const readLine = async (place: string) => {
+    const found = await sql<{ line: string }>`/* service */ select ${line} as line from ${from}
+      and t.ctid = ${place}::tid`.execute(db);
+    return found.rows[0]?.line ?? '';
+  };
+  for await (const batch of readInBatches(db, rows)) {
+    let small: string[] = [];
+    for (const { line, place } of batch) {
+      if (line !== null) small.push(toOneLine(line));
+      else {
+        yield [...small, toOneLine(await readLine(place))];
+        small = [];
+      }
+    }
+    yield small;
+  }
+}
+
+/** A column of type `json` keeps its white space. In a string, a line break is escaped. */
+const toOneLine = (json: string): string => json.replaceAll('\n', ' ');
+
+async function* readInBatches<Row>(db: Db, query: RawBuilder<Row>): AsyncGenerator<Row[]> {
+  await sql`/* service */ declare exported no scroll cursor for ${query}`.execute(db);
   for (;;) {
-    const { rows } = await sql<{ row: Row }>`fetch ${size} from exported`.execute(db);
+    const { rows } = await sql<Row>`fetch ${sql.lit(batchSize)} from exported`.execute(db);
     if (rows.length === 0) break;
-    yield rows.map(({ row }) => omitColumns(row, part.omit));
+    yield rows;
   }
   await sql`close exported`.execute(db);
 }
 
-export async function insertImportedRow(db: Db, part: ArchivePart, row: Row): Promise<void> {
-  const columns = Object.keys(row);
-  const source = sql`json_populate_record(null::${sql.table(part.table)}, ${JSON.stringify(omitColumns(row, part.binary))}::json)`;
-  const list = columns.map((column) =>
-    part.binary?.includes(column) ? sql`decode(${row[column]}, 'base64')` : sql`source.${sql.ref(column)}`,
-  );
-  await sql`insert into ${sql.table(part.table)} (${sql.join(columns.map((column) => sql.ref(column)))})
-    select ${sql.join(list)} from ${source} as source`.execute(db);
+/** Inserts rows whose columns were checked. Table and column names come from the descriptions only. */
+export async function insertImportedRows(
+  db: Db,
+  table: string,
+  columns: readonly string[],
+  rows: readonly Row[],
+): Promise<void> {
+  const list = sql.join(columns.map((column) => sql.ref(column)));
+  await sql`insert into ${sql.table(table)} (${list})
+    select ${list} from json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::json)`.execute(db);
 }
 
-const omitColumns = (row: Row, columns: readonly string[] = []): Row =>
-  Object.fromEntries(Object.entries(row).filter(([column]) => !columns.includes(column)));
-
-/** Lists every user that the workspace's rows refer to. */
-export async function listPeople(db: Db, workspaceId: string) {
-  const { rows } = await sql<{ id: string; email: string; full_name: string }>`/* service */
-    select u.id, u.email, u.full_name from users u where u.id in (
+/** Yields every user that the workspace's rows refer to, each as one line of JSON. */
+export async function* readPeople(db: Db, workspaceId: string): AsyncGenerator<string[]> {
+  const people = sql<{ line: string }>`
+    select to_json(p)::text as line from (select u.id, u.email, u.full_name from users u where u.id in (
       select user_id from memberships where workspace_id = ${workspaceId}
       union select owner_id from apps where workspace_id = ${workspaceId}
       union select user_id from app_shares where workspace_id = ${workspaceId}
@@ -162,8 +195,8 @@ export async function listPeople(db: Db, workspaceId: string) {
       union select user_id from agent_memories where workspace_id = ${workspaceId}
       union select created_by_id from webhooks where workspace_id = ${workspaceId}
       union select owner_id from folder_items where workspace_id = ${workspaceId}
-      union select user_id from credit_ledger where workspace_id = ${workspaceId}) order by u.email`.execute(db);
-  return rows;
+      union select user_id from credit_ledger where workspace_id = ${workspaceId}) order by u.email) p`;
+  for await (const rows of readInBatches(db, people)) yield rows.map(({ line }) => line);
 }
 
 /** Audit entries that wait to be sealed. Only sealed entries are exported. */
@@ -182,31 +215,69 @@ export async function listSecretNames(db: Db, workspaceId: string) {
   return rows;
 }
 
-/**
- * Returns the id of the user with this e-mail address. Creates them without a password if there is none. Throws if somebody
- * has an account with this address without having proven it: they may not be the person of the archive.
- */
-export async function findOrInsertUser(
-  db: Db,
-  person: { email: string; full_name: string },
-  now: Date,
-): Promise<string> {
-  const known = await db
+/** The users with these e-mail addresses. `is_unproven`: somebody has set a password, and not shown that the address is theirs. */
+export const listUsersByEmail = (db: Db, emails: readonly string[]) =>
+  db
     .selectFrom('users')
     .leftJoin('passwords', 'passwords.user_id', 'users.id')
-    .where('users.email', '=', person.email)
-    .select(['users.id', 'users.email_verified_at', 'passwords.hash'])
-    .executeTakeFirst();
-  if (known === undefined)
-    return insertUser(db, { email: person.email, full_name: person.full_name, email_verified: false }, now);
-  if (known.email_verified_at === null && known.hash !== null)
-    throw new Error(
-      `The archive has a member ${person.email}, and the account with this e-mail address is not proven to be theirs. Send them the link that "plinth user reset --user ${person.email}" prints. Once they have set a password with it, repeat the import.`,
-    );
-  return known.id;
+    .where('users.email', 'in', emails)
+    .select(['users.id', 'users.email'])
+    .select(sql<boolean>`users.email_verified_at is null and passwords.hash is not null`.as('is_unproven'))
+    .execute();
+
+export async function listTakenSlugs(db: Db, slugs: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{
+    slug: string;
+  }>`/* service */ select slug from apps where slug = any(${[...slugs]})`.execute(db);
+  return new Set(rows.map(({ slug }) => slug));
 }
 
-export const isSlugTaken = async (db: Db, slug: string): Promise<boolean> => {
-  const { rows } = await sql`/* service */ select 1 from apps where slug = ${slug}`.execute(db);
-  return rows.length > 0;
+/** The months that an imported workspace has credits of. */
+export const listPoolMonths = async (db: Db, workspace_id: string): Promise<Date[]> => {
+  const pools = db.selectFrom('credit_pools').where('workspace_id', '=', workspace_id).select('period_start');
+  return (await pools.execute()).map((pool) => pool.period_start);
 };
+
+/**
+ * What in an imported workspace no operation could have written, although each row on its own is as it should be. Returns
+ * descriptions; none if all is well.
+ */
+export async function listInconsistencies(db: Db, workspaceId: string, month: Date): Promise<string[]> {
+  const { rows } = await sql<{ what: string }>`with recursive levels as (
+      select id, 1 as level from folders where workspace_id = ${workspaceId} and parent_folder_id is null
+      union all select f.id, l.level + 1 from folders f join levels l on l.id = f.parent_folder_id
+        where f.workspace_id = ${workspaceId} and l.level < 20)
+    select 'the workspace does not have exactly one owner' as what
+      where (select count(*) from memberships where workspace_id = ${workspaceId} and role = 'owner') <> 1
+    union all select 'folders are nested in a circle, or deeper than 20 levels'
+      where (select count(*) from folders where workspace_id = ${workspaceId}) <> (select count(*) from levels)
+    union all select 'a folder is in a folder of another scope, type or owner' where exists (
+      select from folders f join folders p on p.workspace_id = f.workspace_id and p.id = f.parent_folder_id
+      where f.workspace_id = ${workspaceId}
+        and (f.scope, f.app_type, f.owner_id) is distinct from (p.scope, p.app_type, p.owner_id))
+    union all select 'an app is in a folder of another type or owner' where exists (
+      select from folder_items i join folders f on f.workspace_id = i.workspace_id and f.id = i.folder_id
+        join apps a on a.workspace_id = i.workspace_id and a.id = i.app_id
+      where i.workspace_id = ${workspaceId} and (i.owner_id is distinct from f.owner_id
+        or (a.app_type = 'user_agent') <> (f.app_type = 'user_agent')))
+    union all select 'an app that is not an agent has instructions, conversations, memories or webhooks of an agent'
+      where exists (select from apps a where a.workspace_id = ${workspaceId} and a.app_type <> 'user_agent' and (
+        exists (select from agents x where x.workspace_id = ${workspaceId} and x.app_id = a.id)
+        or exists (select from agent_conversations x where x.workspace_id = ${workspaceId} and x.app_id = a.id)
+        or exists (select from agent_memories x where x.workspace_id = ${workspaceId} and x.app_id = a.id)
+        or exists (select from webhooks x
+          where x.workspace_id = ${workspaceId} and x.app_id = a.id and x.scope = 'agent')))
+    union all select 'a conversation ends before its last message' where exists (
+      select from agent_conversations c where c.workspace_id = ${workspaceId} and c.last_position < (
+        select max(m.position) from agent_messages m
+        where m.workspace_id = ${workspaceId} and m.conversation_id = c.id))
+    union all select 'a webhook has no sequence number' where exists (
+      select from webhooks w where w.workspace_id = ${workspaceId} and not exists (
+        select from webhook_sequences s where s.workspace_id = ${workspaceId} and s.webhook_id = w.id))
+    union all select 'the ledger moves credits of a month that has no pool' where exists (
+      select from credit_ledger l where l.workspace_id = ${workspaceId} and not exists (
+        select from credit_pools p where p.workspace_id = ${workspaceId} and p.period_start = l.period_start))
+    union all select 'credits of a month to come' where exists (
+      select from credit_pools p where p.workspace_id = ${workspaceId} and p.period_start > ${month})`.execute(db);
+  return rows.map(({ what }) => what);
+}

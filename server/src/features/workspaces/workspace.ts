@@ -26,8 +26,6 @@ export interface WorkspaceDeps {
   readonly defaultPlan: Plan;
   readonly onlyOperatorsCreate: boolean;
   readonly baseUrl: string;
-  /** The folder of the archives. */
-  readonly exportsFolder: string;
   readonly storage: StorageQuota;
 }
 

@@ -1,11 +1,9 @@
 // Owns the reading of JSON bodies: encoding, depth, null and unknown fields (docs/api/conventions.md#values).
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
+import { findJsonExcess } from '../json-excess.ts';
 import { ValidationError } from './faults.ts';
 
-const maxDepth = 64;
-// Reading, checking and storing a value costs a microsecond or two, however small it is.
-const maxValues = 150_000;
 // More than `X-Ignored-Fields` has room for.
 const maxIgnored = 2_048;
 
@@ -13,7 +11,8 @@ const maxIgnored = 2_048;
 export function readJson(bytes: Buffer | undefined): unknown {
   if (bytes === undefined || bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw invalidJson('is not UTF-8', bytes.toString('utf8').indexOf('\uFFFD'));
-  refuseExcess(bytes);
+  const excess = findJsonExcess(bytes);
+  if (excess !== undefined) throw invalidJson(excess.problem, excess.offset);
   const text = bytes.toString('utf8');
   try {
     return JSON.parse(text);
@@ -50,26 +49,6 @@ function isValidPrefix(text: string): boolean {
 
 const invalidJson = (why: string, offset: number) =>
   new ValidationError([{ loc: ['body', offset], msg: why, type: 'json_invalid' }]);
-
-/** Before parsing, because what is refused here would be costly to parse. Values are counted by what separates them. */
-function refuseExcess(bytes: Buffer): void {
-  let [depth, values] = [0, 1];
-  let inString = false;
-  for (let i = 0; i < bytes.length; i += 1) {
-    const byte = bytes[i];
-    if (inString) {
-      if (byte === 0x5c) i += 1;
-      else if (byte === 0x22) inString = false;
-    } else if (byte === 0x22) inString = true;
-    else if (byte === 0x2c) values += 1;
-    else if (byte === 0x7b || byte === 0x5b) {
-      values += 1;
-      depth += 1;
-      if (depth > maxDepth) throw invalidJson(`is nested deeper than ${maxDepth} levels`, i);
-    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
-    if (values > maxValues) throw invalidJson(`has more than ${maxValues} values`, i);
-  }
-}
 
 /** Returns a raw value without the fields that have no effect, and adds their paths to `ignored`. */
 export type Cleaner = (raw: unknown, ignored: string[], at: string) => unknown;

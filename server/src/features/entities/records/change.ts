@@ -17,7 +17,7 @@ import { isAllowedInDatabase } from './store/list.ts';
 export type RecordInput = Readonly<Record<string, unknown>>;
 type Loc = Fault['loc'];
 
-const maxBytes = 256 * 1024;
+export const maxRecordBytes = 256 * 1024;
 
 /** Refuses a principal to whom the rule allows no record at all, before their input is validated. */
 export function refuseIfNeverAllowed({ entity, checks }: RecordAccess, operation: 'create' | 'delete'): void {
@@ -174,8 +174,8 @@ function noteIgnored(fields: ReadonlyMap<string, unknown>, input: RecordInput, l
 
 function checkSize(data: RecordInput, loc: Loc, validation: Validation): void {
   const text = JSON.stringify(data);
-  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return;
-  validation.faults.push({ loc, msg: `must be at most ${maxBytes} bytes as JSON`, type: 'value_error' });
+  if (text.length * 3 <= maxRecordBytes || Buffer.byteLength(text) <= maxRecordBytes) return;
+  validation.faults.push({ loc, msg: `must be at most ${maxRecordBytes} bytes as JSON`, type: 'value_error' });
 }
 
 export const ruleDenied = () =>

@@ -26,7 +26,7 @@ import {
 } from './store.ts';
 import { newValidation } from './values.ts';
 
-const maxEntities = 100;
+export const maxEntities = 100;
 const maxTrashedWithSchema = 5_000; // as many as one call of deleteRecords
 
 type Document = Readonly<Record<string, unknown>>;

@@ -162,7 +162,7 @@ function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, 
  * Validates a value whose shape is not declared: anything that the database can store. Nothing is removed from it, so the
  * value itself is returned. Such values may have very many parts, so `loc` is built for those at fault only.
  */
-function validateUntyped(value: unknown, loc: Loc, validation: Validation, depth: number): unknown {
+export function validateUntyped(value: unknown, loc: Loc, validation: Validation, depth: number): unknown {
   checkUntyped(value, [...loc], validation, depth);
   return value;
 }

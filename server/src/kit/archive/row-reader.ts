@@ -1,0 +1,153 @@
+// Owns what becomes of an archive's rows: they are checked against the description of their table, and get new ids.
+import { createHmac, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { newId } from '../ids.ts';
+import { ArchiveError } from './archive-error.ts';
+import type { ArchiveTable, Column, IdColumn } from './columns.ts';
+import type { Row, RowBatch } from './read-archive.ts';
+
+export interface RowReader {
+  /** The rows as they are to be stored, with the ids of the archive. */
+  check(batch: RowBatch): Row[];
+  /** Replaces the ids of checked rows. Rows may refer to earlier ones, and to each other. */
+  replaceIds(table: string, rows: readonly Row[]): Row[];
+  /** Says what an id of the archive becomes. */
+  learn(table: string, id: string, becomes: string): void;
+  /** How many of the ids that were learned no row has referred to. */
+  countUnused(): number;
+}
+
+const maxKnownIds = 2_000_000;
+
+export function createRowReader(tables: Readonly<Record<string, ArchiveTable>>, ownerId: string): RowReader {
+  const checks = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, createRowCheck(name, table)]));
+  const known = createIdMap();
+  const key = randomBytes(32);
+
+  const addId = (table: string, id: string, becomes: string) => {
+    if (known.get(table, id) !== undefined) throw new ArchiveError(`it repeats an id in ${table}`);
+    if (known.count() >= maxKnownIds)
+      throw new ArchiveError(`it has more than ${maxKnownIds} ids that rows may refer to`);
+    known.set(table, id, becomes);
+  };
+  const replaceReference = (at: string, id: string, { tables, ifMissing }: Reference): string | null => {
+    for (const table of tables) {
+      const becomes = known.get(table, id);
+      if (becomes === undefined) continue;
+      known.markUsed(table, id);
+      return becomes;
+    }
+    if (ifMissing === 'null') return null;
+    if (ifMissing === 'replace') return toUnknownId(key, id);
+    throw new ArchiveError(`${at} refers to something that is not in the archive`);
+  };
+  const replaceId = (at: string, { id }: IdColumn, value: unknown): unknown => {
+    if (id.becomes === 'owner') return ownerId;
+    if (id.becomes === 'new') return id.known ? value : newId();
+    return isId(value) ? replaceReference(at, value, id) : value;
+  };
+
+  return {
+    check: ({ table, file, firstLine, rows }) =>
+      rows.map((row, index) => {
+        try {
+          return checks[table]?.(row) ?? {};
+        } catch (error) {
+          throw error instanceof ArchiveError
+            ? new ArchiveError(`${file} line ${firstLine + index}: ${error.message}`)
+            : error;
+        }
+      }),
+    replaceIds(table, rows) {
+      const { columns = {}, binary = [] } = tables[table] ?? {};
+      const ids = Object.entries(columns).filter((entry): entry is [string, IdColumn] => isIdColumn(entry[1]));
+      const own = ids.find(([, { id }]) => id.becomes === 'new' && id.known)?.[0];
+      if (own !== undefined) for (const row of rows) addId(table, String(row[own]), newId());
+      return rows.map((row) => {
+        const stored = { ...row };
+        for (const [name, column] of ids) stored[name] = replaceId(`${table}.${name}`, column, row[name]);
+        if (own !== undefined) stored[own] = known.get(table, String(row[own]));
+        for (const name of binary) stored[name] = `\\x${Buffer.from(String(row[name]), 'base64').toString('hex')}`;
+        return stored;
+      });
+    },
+    learn(table, id, becomes) {
+      addId(table, id, becomes);
+      known.expectUse(table, id);
+    },
+    countUnused: known.countUnused,
+  };
+}
+
+/** Ids by table, as 16 characters instead of 36, because there may be very many. */
+function createIdMap() {
+  const tables = new Map<string, Map<string, string>>();
+  const unused = new Map<string, Set<string>>();
+  const pack = (id: string) => Buffer.from(id.replaceAll('-', ''), 'hex').toString('latin1');
+  const unpack = (packed: string) => toUuid(Buffer.from(packed, 'latin1').toString('hex'));
+  let count = 0;
+  return {
+    count: () => count,
+    get(table: string, id: string): string | undefined {
+      const packed = tables.get(table)?.get(pack(id));
+      return packed && unpack(packed);
+    },
+    set(table: string, id: string, becomes: string): void {
+      const ids = tables.get(table) ?? new Map<string, string>();
+      tables.set(table, ids.set(pack(id), pack(becomes)));
+      count += 1;
+    },
+    expectUse: (table: string, id: string) =>
+      void unused.set(table, (unused.get(table) ?? new Set<string>()).add(pack(id))),
+    markUsed: (table: string, id: string) => void unused.get(table)?.delete(pack(id)),
+    countUnused: () => unused.values().reduce((sum, ids) => sum + ids.size, 0),
+  };
+}
+
+const toUuid = (hex: string): string =>
+  [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+
+type Reference = Extract<IdColumn['id'], { becomes: 'reference' }>;
+
+const isIdColumn = (column: Column): column is IdColumn => 'id' in column;
+const isId = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{8}-/.test(value);
+
+/** An id that nothing else has, the same for the same id of one archive. */
+function toUnknownId(key: Buffer, id: string): string {
+  const hex = createHmac('sha256', key).update(id).digest('hex');
+  return toUuid(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`); // version 8: made by a rule of our own
+}
+
+function createRowCheck(name: string, { columns, atMost, complete }: ArchiveTable): (row: Row) => Row {
+  const shape = z.strictObject(
+    Object.fromEntries(
+      Object.entries(columns).map(([column, described]) => [
+        column,
+        isIdColumn(described) ? described.value : described,
+      ]),
+    ),
+  );
+  const tallies = new Map<unknown, { rows: number; sum: number }>();
+  return (row) => {
+    const parsed = shape.safeParse(row);
+    if (!parsed.success) throw new ArchiveError(describeIssue(parsed.error.issues[0]));
+    if (atMost !== undefined) {
+      const { rows, per, sumOf, sum = Number.POSITIVE_INFINITY } = atMost;
+      const owner = per === undefined ? '' : row[per];
+      const tally = tallies.get(owner) ?? { rows: 0, sum: 0 };
+      tallies.set(owner, tally);
+      tally.rows += 1;
+      tally.sum += sumOf === undefined ? 0 : Number(row[sumOf]);
+      if (tally.rows > rows || tally.sum > sum)
+        throw new ArchiveError(`there are more ${name} than ${per === undefined ? 'a workspace' : 'an app'} can have`);
+    }
+    return complete === undefined ? parsed.data : complete(parsed.data);
+  };
+}
+
+/** Names the column, never its value. */
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'unrecognized_keys')
+    return `has a column that no export contains: ${issue.keys[0]?.slice(0, 64)}`;
+  return `${issue?.path.join('.')}: ${issue?.message}`;
+}

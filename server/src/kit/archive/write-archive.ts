@@ -1,0 +1,79 @@
+// Owns writing an archive: a gzipped tar of JSON lines, a few files per table, and at its end a manifest with the row
+// counts and hashes of the files. The hashes detect damage, not manipulation: an import must check the contents.
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { type ArchiveFile, archiveFormat, type Manifest, manifestName, nameFile } from './manifest.ts';
+import { buildTarHeader, padEntry, tarEnd } from './tar.ts';
+
+/** Rows of one table, each as one line of JSON. The rows of a table follow each other. */
+export interface TableLines {
+  readonly table: string;
+  readonly lines: readonly string[];
+}
+
+const fileBytes = 1024 * 1024; // a file is ended by the line that exceeds this
+
+/** Holds one file of rows in memory at a time. Returns the number of rows per table. */
+export async function writeArchive(
+  file: string,
+  rows: AsyncIterable<TableLines>,
+  about: Readonly<Record<string, unknown>>,
+): Promise<Record<string, number>> {
+  const tables: Record<string, ArchiveFile[]> = {};
+  const entries = Readable.from(packEntries(rows, tables, about), { objectMode: false });
+  await pipeline(entries, createGzip(), createWriteStream(file, { mode: 0o600 }));
+  return Object.fromEntries(
+    Object.entries(tables).map(([table, files]) => [table, files.reduce((sum, each) => sum + each.rows, 0)]),
+  );
+}
+
+async function* packEntries(
+  rows: AsyncIterable<TableLines>,
+  tables: Record<string, ArchiveFile[]>,
+  about: Readonly<Record<string, unknown>>,
+): AsyncGenerator<Buffer> {
+  for await (const { table, lines } of joinLines(rows)) {
+    tables[table] ??= [];
+    if (lines.length === 0) continue;
+    const content = Buffer.from(lines.map((line) => `${line}\n`).join(''));
+    const name = nameFile(table, tables[table].length + 1);
+    tables[table].push({
+      file: name,
+      rows: lines.length,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    });
+    yield* packFile(name, content);
+  }
+  const manifest: Manifest = { format: archiveFormat, ...about, tables };
+  yield* packFile(manifestName, Buffer.from(JSON.stringify(manifest, null, 1)));
+  yield tarEnd;
+}
+
+function* packFile(name: string, content: Buffer): Generator<Buffer> {
+  yield buildTarHeader(name, content.length);
+  yield content;
+  yield padEntry(content.length);
+}
+
+/** Joins what was read in small pieces to files of about a mebibyte. A table without rows is kept. */
+async function* joinLines(rows: AsyncIterable<TableLines>): AsyncGenerator<TableLines> {
+  let [table, lines, bytes]: [string | undefined, string[], number] = [undefined, [], 0];
+  for await (const read of rows) {
+    if (table !== undefined && table !== read.table) {
+      yield { table, lines };
+      [lines, bytes] = [[], 0];
+    }
+    table = read.table;
+    for (const line of read.lines) {
+      lines.push(line);
+      bytes += line.length;
+      if (bytes < fileBytes) continue;
+      yield { table, lines };
+      [lines, bytes] = [[], 0];
+    }
+  }
+  if (table !== undefined) yield { table, lines };
+}
