@@ -32,7 +32,7 @@ export interface Shares {
 /** All shares of the owner are taken. Nothing was done. */
 export class NoShare extends Error {}
 
-const maxWaitMs = { slow: 2_000, short: 5_000 };
+const maxWaitMs = 5_000; // as long as for a connection
 const maxWaiting = { slowOfPart: 100, ofOwner: 1_000 };
 
 interface Owner {
@@ -104,7 +104,7 @@ export function createShares(poolSize: number): Shares {
       forgetIfIdle(owner);
       reject(new NoShare());
     };
-    const timer = isPatient ? undefined : setTimeout(refuse, maxWaitMs[work.kind]);
+    const timer = isPatient ? undefined : setTimeout(refuse, maxWaitMs);
     owner.waiting.add(waiter);
     waitingOwners.add(owner);
     return promise;

@@ -96,7 +96,7 @@ describe('slow work', () => {
     await Promise.all(calls);
   });
 
-  it('beyond its share is refused with 503 after a short wait, while other workspaces and short work are served', async () => {
+  it('beyond its share is refused with 503 after a wait, while other workspaces and short work are served', async () => {
     const calls = times(2, () => count(hostile.app, hostile.token));
     await expectRunning(2);
     const refused = count(hostile.app, hostile.token);
