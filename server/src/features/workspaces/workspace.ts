@@ -38,7 +38,11 @@ export async function createWorkspace(
 ) {
   const { caller } = access;
   if (deps.onlyOperatorsCreate && !caller.is_operator) {
-    throw new Problem('forbidden', 'operator_required', 'Only operators can create workspaces on this installation.');
+    throw new Problem(
+      'forbidden',
+      'operator_required',
+      'Only operators can create workspaces on this installation, in a browser session.',
+    );
   }
   // Credits pay for the operator's language model, so only an operator gives them to a workspace.
   const terms = caller.is_operator ? { plan: deps.defaultPlan } : ({ plan: 'free', monthly_limit: 0 } as const);
