@@ -88,6 +88,9 @@ async function build(
     MODEL_URL: model.url,
     OUTBOUND_ALLOW: 'http://127.20.0.0/16',
     STORAGE_FOLDER: folder,
+    // As docs/operate/install.md recommends: the garbage collector would otherwise let the heap grow with the machine.
+    NODE_OPTIONS: '--max-old-space-size=256',
+    MALLOC_ARENA_MAX: '2',
   };
   await migrateAll(postgres.url);
   const { quiet, hostile } = await seed(settings, size, hostileReceiver.url);
