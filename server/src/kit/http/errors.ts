@@ -8,6 +8,7 @@ import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
 import { ClientDisconnected, malformedRequest } from './receive.ts';
+import type { Header } from './security-headers.ts';
 
 export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
 
@@ -96,8 +97,8 @@ const pathExpression = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
 
 /** Answers on the socket a request that is not valid HTTP or whose headers are too large. */
-export const answerMalformedRequest = (headers: readonly (readonly [name: string, value: string])[]) => {
-  const headerLines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+export const answerMalformedRequest = (headers: readonly Header[]) => {
+  const headerLines = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     else socket.end(describeMalformedRequest(error, headerLines));

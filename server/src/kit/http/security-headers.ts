@@ -2,8 +2,13 @@
 
 const yearSeconds = 365 * 24 * 60 * 60;
 
-/** Names and values. `isHttps`: people reach the installation by https. */
-export const listSecurityHeaders = (isHttps: boolean): readonly (readonly [name: string, value: string])[] => [
-  ['x-content-type-options', 'nosniff'],
-  ...(isHttps ? [['strict-transport-security', `max-age=${yearSeconds}`] as const] : []),
+export interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** `isHttps`: people reach the installation by https. */
+export const listSecurityHeaders = (isHttps: boolean): readonly Header[] => [
+  { name: 'x-content-type-options', value: 'nosniff' },
+  ...(isHttps ? [{ name: 'strict-transport-security', value: `max-age=${yearSeconds}` }] : []),
 ];

@@ -19,7 +19,7 @@ import { listParamNames, type Operation } from './operation.ts';
 import { reportUntrustedForwarding } from './proxies.ts';
 import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
-import { listSecurityHeaders } from './security-headers.ts';
+import { type Header, listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
 import { createTurns, inTurnOfAddress, type Turns, waitToReceive, waitToRun } from './turn.ts';
 import { createValidator } from './validate.ts';
@@ -159,9 +159,9 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
  * Whatever the answer, and whether or not a route was matched: it has the security headers, no cache keeps it, and nobody
  * makes us read more than we want.
  */
-function prepareAnswer(securityHeaders: ReturnType<typeof listSecurityHeaders>) {
+function prepareAnswer(securityHeaders: readonly Header[]) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
-    for (const [name, value] of securityHeaders) reply.header(name, value);
+    for (const header of securityHeaders) reply.header(header.name, header.value);
     // What an answer contains depends on its caller, and may be a new secret.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
     if (!hasUnreadBody(request.raw)) done();

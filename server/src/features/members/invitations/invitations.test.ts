@@ -150,6 +150,8 @@ describe('inviteMember', () => {
     expect([capped.body.mail, refused.body.mail]).toEqual(['failed', 'failed']);
     expect((await open(tokenIn(capped.body.accept_url))).status).toBe(200);
     expect((await resend(here.as, [email])).body.resent).toMatchObject([{ mail: 'failed' }]);
+    const tagged = email.replace('@', '+tag@'); // the same mailbox
+    expect((await invite(here.as, { email: tagged })).body.mail).toBe('failed');
     expect(mail.inbox.filter(({ to }) => to.includes(email))).toHaveLength(5);
   });
 

@@ -34,7 +34,8 @@ export async function countInvitations(
 }
 
 /** Counts a mail to this address, over all workspaces. False if the address got enough for today. */
-export async function mayMail(email: string, counters: Counters): Promise<boolean> {
-  const { count } = await counters.add(`invitation-mail:${email}`, daySeconds);
+export async function countMail(email: string, counters: Counters): Promise<boolean> {
+  const mailbox = email.replace(/\+[^@]*/, ''); // ann+shop@example.com usually is ann@example.com
+  const { count } = await counters.add(`invitation-mail:${mailbox}`, daySeconds);
   return count <= mailsPerRecipient;
 }

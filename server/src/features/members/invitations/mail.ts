@@ -9,7 +9,7 @@ import type { Mail } from '../../../gateways/mail/index.ts';
 import { type Answer, answerWithFollowUp, unchanged, withNotes } from '../../../kit/http/answer.ts';
 import type { Db } from '../../../tables.ts';
 import { linkTo, type MailOutcome, presentInvitation } from './contract.ts';
-import { mayMail } from './limits.ts';
+import { countMail } from './limits.ts';
 
 export interface InvitationDeps {
   readonly tokenKeys: TokenKeys;
@@ -80,7 +80,7 @@ export async function sendMail(
   { mail, baseUrl, counters, tokenKeys }: InvitationDeps,
 ): Promise<MailOutcome> {
   if (!mail.configured) return 'off';
-  if (!(await mayMail(invitation.email, counters))) return 'failed';
+  if (!(await countMail(invitation.email, counters))) return 'failed';
   const outcome = await mail.send({
     to: invitation.email,
     subject: `Join ${workspace} on Plinth`,
