@@ -164,7 +164,7 @@ describe('build entity keys', () => {
       .executeTakeFirstOrThrow();
     let change: Promise<{ status: number }> | undefined;
     await world.db.transaction().execute(async (db) => {
-      const [record] = await lockRecordBatch(db, entity, null, 1);
+      const [record] = await lockRecordBatch(db, entity, '00000000-0000-0000-0000-000000000000', id);
       if (record === undefined) throw new Error('no record');
       change = records('PUT', `Task/${id}`, { code: 'B' });
       await waitUntilBlocked(db);

@@ -7,6 +7,7 @@ import { buildKeyRows, deriveKeys } from './schemas/keys.ts';
 import { parseStoredSchema } from './schemas/schema-cache.ts';
 import {
   completeKeyBuild,
+  findKeyBatchEnd,
   insertKeys,
   type KeyBuild,
   listDueKeyBuilds,
@@ -23,6 +24,8 @@ const writerDrainMs = 60_000;
 const appsPerRun = 10;
 const batchesPerRun = 50;
 const recordsPerBatch = 1_000;
+const bytesPerBatch = 16 * 1024 * 1024; // a batch is held in memory
+const noId = '00000000-0000-0000-0000-000000000000';
 
 export async function buildKeys(db: Db, now: Date): Promise<number> {
   const since = new Date(now.getTime() - writerDrainMs);
@@ -51,14 +54,14 @@ async function buildBatch(db: Db, entity: KeyBuild, since: Date): Promise<boolea
   const missing = deriveKeys(parseStoredSchema(build.document), 0, build.keys).filter(
     ({ name }) => !build.ready.includes(name),
   );
-  const records = missing.length > 0 ? await lockRecordBatch(db, entity, build.built_up_to, recordsPerBatch) : [];
+  const after = build.built_up_to ?? noId;
+  const upTo = missing.length > 0 ? await findKeyBatchEnd(db, entity, after, recordsPerBatch, bytesPerBatch) : null;
+  const records = upTo === null ? [] : await lockRecordBatch(db, entity, after, upTo);
   const rows = records.flatMap((record) => buildKeyRows(missing, record).map((key) => ({ record, key })));
   await insertKeys(db, entity, rows);
-  const last = records.at(-1);
-  const hasMore = last !== undefined && records.length === recordsPerBatch;
-  if (hasMore) await saveBuildProgress(db, entity, last.id);
-  else await completeKeyBuild(db, entity, build.keys);
-  return hasMore;
+  if (upTo === null) await completeKeyBuild(db, entity, build.keys);
+  else await saveBuildProgress(db, entity, upTo);
+  return upTo !== null;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;

@@ -16,7 +16,9 @@ export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: C
   const findEntity = createSchemaCache();
   return {
     routes: [
-      ...schemaRoutes({ trashAllRecords: (...args) => trashAllRecords({ ...deps, findEntity }, ...args) }),
+      ...schemaRoutes({
+        trashAllRecords: (countBytes, ...args) => trashAllRecords({ ...deps, findEntity, countBytes }, ...args),
+      }),
       ...recordRoutes({ ...deps, cursors, findEntity }),
     ],
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],

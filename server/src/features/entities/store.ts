@@ -54,13 +54,29 @@ export async function removeStaleKeys(
   return Number(numAffectedRows ?? 0);
 }
 
-/** Locks the next records by id, so that they don't change while their keys are built. */
-export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild, after: string | null, limit: number) {
+/** The id of the last record of the next batch; null if there is none. */
+export async function findKeyBatchEnd(
+  db: Db,
+  { app_id, entity_name }: KeyBuild,
+  after: string,
+  maxRecords: number,
+  maxBytes: number,
+): Promise<string | null> {
+  const { rows } = await sql<{ id: string }>`select id from (
+      select id, size_bytes, sum(size_bytes) over (order by id rows unbounded preceding) as bytes from entity_records
+      where app_id = ${app_id} and entity_name = ${entity_name} and deleted_date is null and id > ${after}
+      order by id limit ${maxRecords}) next
+    where bytes - size_bytes <= ${maxBytes} order by id desc limit 1`.execute(db);
+  return rows[0]?.id ?? null;
+}
+
+/** Locks the records of a batch, so that they don't change while their keys are built. */
+export async function lockRecordBatch(db: Db, { app_id, entity_name }: KeyBuild, after: string, upTo: string) {
   const { rows } = await sql<RecordColumns>`
     select id, data, created_by, created_by_id, created_date, updated_date, is_sample from entity_records
     where app_id = ${app_id} and entity_name = ${entity_name} and deleted_date is null
-      and id > ${after ?? '00000000-0000-0000-0000-000000000000'}
-    order by id limit ${limit} for no key update`.execute(db);
+      and id > ${after} and id <= ${upTo}
+    order by id for no key update`.execute(db);
   return rows.map(toDataRecord);
 }
 

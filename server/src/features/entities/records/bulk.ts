@@ -14,19 +14,20 @@ import { isAllowed, type RecordInput, refuseIfNeverAllowed, ruleDenied } from '.
 import { createAll } from './create.ts';
 import { parseFilter } from './list-query.ts';
 import { mayReadFields, type RecordAccess, type StoredRecord } from './record.ts';
-import { listDeletableIds, listReadableIdsByFields } from './store/list.ts';
+import { listDeletable, listReadableIdsByFields } from './store/list.ts';
 import { lockRecords } from './store/records.ts';
 import { trashLockedRecords } from './trash.ts';
-import { updateLockedRecords } from './update.ts';
-import { auditUserEntityWrite, type WriteDeps } from './write.ts';
+import { lockManyRecords, updateLockedRecords } from './update.ts';
+import { auditUserEntityWrite, type BulkDeps } from './write.ts';
 
-const maxDeleted = 5_000;
-const batchSize = 500;
+const mebibyte = 1024 * 1024;
+const maxDeleted = { records: 5_000, bytes: 64 * mebibyte };
+const maxBatch = { records: 500, bytes: 8 * mebibyte };
 
 /** Finds only records that the caller may read, so that what is deleted reveals nothing of the others. */
 export function deleteRecords(
   db: Db,
-  deps: WriteDeps,
+  deps: BulkDeps,
   access: RecordAccess,
   { query = {}, all = false }: { query?: RecordInput | undefined; all?: boolean | undefined },
   now: Date,
@@ -41,10 +42,12 @@ export function deleteRecords(
   const context = { checks, fieldRules: entity.schema.fieldRules };
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
-      const ids = await listDeletableIds(db, access, filter, maxDeleted + 1);
+      const found = await listDeletable(db, access, filter, maxDeleted.records + 1);
+      const { batches, bytes, isComplete } = splitIntoBatches(found);
+      void deps.countBytes(bytes);
       let deleted = 0;
-      for (let start = 0; start < Math.min(ids.length, maxDeleted); start += batchSize) {
-        const locked = await lockRecords(db, access, ids.slice(start, Math.min(start + batchSize, maxDeleted)));
+      for (const ids of batches) {
+        const locked = await lockRecords(db, access, ids);
         // A record may have changed between the query and the lock.
         const matching = locked.filter(
           (record) =>
@@ -57,10 +60,32 @@ export function deleteRecords(
       }
       return withNotes(
         { success: true as const, deleted },
-        { ...(ids.length > maxDeleted && { truncated: true }), ...(deleted === 0 && { changed: false }) },
+        { ...(!isComplete && { truncated: true }), ...(deleted === 0 && { changed: false }) },
       );
     }),
   );
+}
+
+/** As many records as one call may delete, in batches that are held in memory one after the other. */
+function splitIntoBatches(found: readonly { id: string; size_bytes: number }[]) {
+  const batches: string[][] = [];
+  let count = 0;
+  let bytes = 0;
+  let batchBytes = 0;
+  for (const { id, size_bytes } of found) {
+    if (count === maxDeleted.records || (count > 0 && bytes + size_bytes > maxDeleted.bytes)) break;
+    const batch = batches.at(-1);
+    if (batch === undefined || batch.length === maxBatch.records || batchBytes + size_bytes > maxBatch.bytes) {
+      batches.push([id]);
+      batchBytes = size_bytes;
+    } else {
+      batch.push(id);
+      batchBytes += size_bytes;
+    }
+    count += 1;
+    bytes += size_bytes;
+  }
+  return { batches, bytes, isComplete: count === found.length };
 }
 
 export interface UpsertInput {
@@ -73,12 +98,12 @@ export interface UpsertInput {
  * read it and its key, so that the answer reveals nothing of the others. Upserts of an entity run one at a time, so that
  * two of them don't create the same key.
  */
-export function upsertRecords(db: Db, deps: WriteDeps, access: RecordAccess, upsert: UpsertInput, now: Date) {
+export function upsertRecords(db: Db, deps: BulkDeps, access: RecordAccess, upsert: UpsertInput, now: Date) {
   const digests = digestUpsertKeys(access, upsert);
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
       await takeAdvisoryLock(db, `upsert ${access.app.id} ${access.entity.name}`);
-      const stored = await lockRecordsByKey(db, access, upsert, digests);
+      const stored = await lockRecordsByKey(db, deps, access, upsert, digests);
       const items = upsert.records.map((input, index) => ({
         input,
         loc: ['body', 'records', index],
@@ -138,6 +163,7 @@ function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInpu
 /** Locks the readable records that have one of the keys. Returns them by the digest of their key. */
 async function lockRecordsByKey(
   db: Db,
+  deps: BulkDeps,
   access: RecordAccess,
   { records, key }: UpsertInput,
   digests: readonly string[],
@@ -148,7 +174,7 @@ async function lockRecordsByKey(
   const builtKey = built && { name: built.name, values: digests.map((digest) => Buffer.from(digest, 'latin1')) };
   const ids = await listReadableIdsByFields(db, access, key, records, builtKey);
   const byDigest = new Map<string, StoredRecord>();
-  for (const record of await lockRecords(db, access, ids)) {
+  for (const record of await lockManyRecords(db, deps, access, ids)) {
     if (!mayReadFields(access, record, key)) continue; // it has changed between the query and the lock
     const digest = digestValue(key.map((name) => record.data[name] ?? null)).toString('latin1');
     if (byDigest.has(digest))

@@ -186,7 +186,8 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     audits,
     answers: { 200: z.array(EntityRecord) },
     refusals: [recordNotFound, ruleDenied, fieldRuleDenied, ruleTooExpensive, uniqueConflict, quotaExceeded],
-    handle: ({ db, access, body, now }) => updateRecords(db, deps, withRuleChecks(access), body, now),
+    handle: ({ db, access, body, now, countBytes }) =>
+      updateRecords(db, { ...deps, countBytes }, withRuleChecks(access), body, now),
   }),
   route({
     name: 'upsertRecords',
@@ -212,7 +213,8 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
       quotaExceeded,
       { status: 409, code: 'upsert_key_ambiguous' },
     ],
-    handle: ({ db, access, body, now }) => upsertRecords(db, deps, withRuleChecks(access), body, now),
+    handle: ({ db, access, body, now, countBytes }) =>
+      upsertRecords(db, { ...deps, countBytes }, withRuleChecks(access), body, now),
   }),
 ];
 
@@ -234,7 +236,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     name: 'deleteRecords',
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}',
-    summary: 'Move the records that match a query to the trash, up to 5,000',
+    summary: 'Move the records that match a query to the trash, up to 5,000 and 64 MiB',
     description:
       'Only records that the caller may read and that the delete rule allows are deleted. `X-Truncated` is sent if there are more.',
     credentials: appWriteCredentials,
@@ -246,7 +248,8 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
     audits,
     answers: { 200: RecordsDeleted },
     refusals: [ruleDenied, ruleTooExpensive],
-    handle: ({ db, access, body, now }) => deleteRecords(db, deps, withRuleChecks(access), body, now),
+    handle: ({ db, access, body, now, countBytes }) =>
+      deleteRecords(db, { ...deps, countBytes }, withRuleChecks(access), body, now),
   }),
   route({
     name: 'restoreRecord',

@@ -7,14 +7,16 @@ import type { FindEntity } from '../schemas/schema-cache.ts';
 import { recordNotFound, refuseIfNotAllowed } from './change.ts';
 import { type BuilderAccess, presentWholeRecord, type RecordAccess, type StoredRecord } from './record.ts';
 import {
-  lockNextRecords,
+  findBatchEnd,
   lockRecord,
+  lockRecordsBetween,
   lockTrashedRecord,
+  type RecordPosition,
   removeRecord,
   saveRecords,
   trashRecords,
 } from './store/records.ts';
-import { auditUserEntityWrite, persist, prepareWrite, type WriteDeps } from './write.ts';
+import { auditUserEntityWrite, type BulkDeps, persist, prepareWrite, type WriteDeps } from './write.ts';
 
 export function deleteRecord(db: Db, deps: WriteDeps, access: RecordAccess, id: string, now: Date) {
   return auditUserEntityWrite(db, access, now, (db) =>
@@ -69,11 +71,11 @@ export function purgeRecord(db: Db, deps: WriteDeps, access: BuilderAccess, id: 
   );
 }
 
-const batchSize = 500;
+const maxBatch = { records: 500, bytes: 8 * 1024 * 1024 };
 
 /** Moves all records of an entity to the trash, before its schema is deleted. */
 export async function trashAllRecords(
-  deps: WriteDeps & { readonly findEntity: FindEntity },
+  deps: BulkDeps & { readonly findEntity: FindEntity },
   db: Db,
   access: AppAccess,
   name: string,
@@ -81,9 +83,13 @@ export async function trashAllRecords(
 ): Promise<void> {
   const entity = await deps.findEntity(db, access, name, now);
   if (entity === undefined) return;
-  let records: StoredRecord[] = [];
-  do {
-    records = await lockNextRecords(db, access, name, records.at(-1), batchSize);
+  let after: RecordPosition | undefined;
+  for (;;) {
+    const upTo = await findBatchEnd(db, access, name, after, maxBatch);
+    if (upTo === undefined) return;
+    const records = await lockRecordsBetween(db, access, name, after, upTo);
+    void deps.countBytes(records.reduce((sum, { size_bytes }) => sum + size_bytes, 0));
     await trashLockedRecords(db, deps, { ...access, entity }, records, now);
-  } while (records.length === batchSize);
+    after = upTo;
+  }
 }

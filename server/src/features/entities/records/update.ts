@@ -35,8 +35,9 @@ import {
   type PrefetchedRecord,
   saveRecord,
   saveRecords,
+  sumRecordSizes,
 } from './store/records.ts';
-import { auditUserEntityWrite, persist, prepareWrite, type WriteDeps } from './write.ts';
+import { auditUserEntityWrite, type BulkDeps, persist, prepareWrite, type WriteDeps } from './write.ts';
 
 const maxOptimisticTries = 3;
 
@@ -108,7 +109,7 @@ const buildUpdatedRecord = (before: DataRecord, data: DataRecord['data'], now: D
 /** Updates all records or none. Each check runs on every record before the next check, so the first to fail is reported. */
 export function updateRecords(
   db: Db,
-  deps: WriteDeps,
+  deps: BulkDeps,
   access: RecordAccess,
   items: readonly RecordInput[],
   now: Date,
@@ -116,7 +117,7 @@ export function updateRecords(
   const ids = parseIds(items);
   return auditUserEntityWrite(db, access, now, (db) =>
     transaction(db, async (db) => {
-      const locked = new Map((await lockRecords(db, access, ids)).map((record) => [record.id, record]));
+      const locked = new Map((await lockManyRecords(db, deps, access, ids)).map((record) => [record.id, record]));
       const updates: RecordUpdate[] = [];
       for (const [index, { id: _, ...input }] of items.entries()) {
         const before = locked.get(ids[index] ?? '');
@@ -128,6 +129,26 @@ export function updateRecords(
       const { presented, ignored } = await hold(() => updateLockedRecords(db, deps, access, updates, now));
       return withNotes(presented, { ignored });
     }),
+  );
+}
+
+const maxStoredBytes = 32 * 1024 * 1024;
+
+/** Locks records that are changed together. All of them are held in memory, so they may be too large: 413. */
+export async function lockManyRecords(
+  db: Db,
+  { countBytes }: BulkDeps,
+  access: RecordAccess,
+  ids: readonly string[],
+): Promise<StoredRecord[]> {
+  const bytes = await sumRecordSizes(db, access, ids);
+  void countBytes(bytes);
+  if (bytes <= maxStoredBytes) return lockRecords(db, access, ids);
+  throw new Problem(
+    'too_large',
+    'payload_too_large',
+    'The stored records that this request changes are too large together. Send fewer records at a time.',
+    { members: { limit_bytes: maxStoredBytes } },
   );
 }
 

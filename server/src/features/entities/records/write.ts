@@ -23,6 +23,11 @@ export interface WriteDeps {
   readonly storage: StorageQuota;
 }
 
+/** For operations on many records: counts the stored records that they touch towards the byte budget. */
+export interface BulkDeps extends WriteDeps {
+  countBytes(bytes: number): Promise<unknown>;
+}
+
 /** A record before and after a change. `before` is null for a new record, `after` for a deleted one. */
 export type RecordChange =
   | { readonly before: StoredRecord | null; readonly after: DataRecord }

@@ -29,7 +29,12 @@ import { findSchema } from './store.ts';
 const schemaWriteCredentials = { ...writeCredentials, workspaceKey: 'schemas:write' } as const;
 const limitReached = { status: 409, code: 'limit_reached' } as const;
 
-export const schemaRoutes = ({ trashAllRecords }: { trashAllRecords: TrashAllRecords }): Route[] => [
+interface SchemaDeps {
+  /** `countBytes` counts the records towards the byte budget. */
+  trashAllRecords(countBytes: (bytes: number) => Promise<unknown>, ...args: Parameters<TrashAllRecords>): Promise<void>;
+}
+
+export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
   route({
     name: 'listEntitySchemas',
     method: 'GET',
@@ -100,13 +105,16 @@ export const schemaRoutes = ({ trashAllRecords }: { trashAllRecords: TrashAllRec
     credentials: schemaWriteCredentials,
     access: schemaGuard('editor'),
     limit: perMinute(20, 'caller'),
+    bytes: bulkBytes,
     work: 'slow',
     query: DeleteSchemaQuery,
     audits: ['entity_schema.deleted'],
     answers: { 200: Success },
     refusals: [{ status: 409, code: 'schema_in_use' }],
-    handle: ({ db, access, query, now }) =>
-      deleteEntitySchema(db, access, query.delete_records ? trashAllRecords : undefined, now),
+    handle: ({ db, access, query, now, countBytes }) => {
+      const trashRecords: TrashAllRecords = (...args) => trashAllRecords(countBytes, ...args);
+      return deleteEntitySchema(db, access, query.delete_records ? trashRecords : undefined, now);
+    },
   }),
 ];
 

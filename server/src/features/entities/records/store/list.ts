@@ -35,15 +35,14 @@ export async function listMatchingRecords(
   const order = compileSort(sort, toQueryContext(access), params);
   const matching = await writeFromAndWhere(db, access, ['read'], query, params);
   const rest = after === undefined ? '' : ` and ${order.after(after)}`;
-  const size = 'octet_length(data::text)';
   const rows = await queryWithTimeLimit<RecordColumns & { readonly position: string[]; readonly bytes: number }>(
     db,
     `select * from (
-       select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample,
-         ${order.position} as position, sum(${size}) over w as bytes, row_number() over w as nth
+       select r.id, r.data, r.created_by, r.created_by_id, r.created_date, r.updated_date, r.is_sample, r.size_bytes,
+         ${order.position} as position, sum(r.size_bytes) over w as bytes, row_number() over w as nth
        ${matching}${rest} window w as (order by ${order.by} rows unbounded preceding)
        order by ${order.by} limit ${params.bind(limit)}) page
-     where bytes - ${size} <= ${params.bind(maxBytes)} order by nth`,
+     where bytes - size_bytes <= ${params.bind(maxBytes)} order by nth`,
     params.values,
   );
   return rows.map((row) => ({ record: toDataRecord(row), position: row.position, bytesSoFar: row.bytes }));
@@ -55,12 +54,12 @@ export async function countMatchingRecords(db: Db, access: RecordAccess, query: 
   return (await queryWithTimeLimit<{ count: number }>(db, text, params.values))[0]?.count ?? 0;
 }
 
-/** Ids of matching records that the caller may read and delete, the oldest first. */
-export async function listDeletableIds(db: Db, access: RecordAccess, query: Condition, limit: number) {
+/** Ids and sizes of matching records that the caller may read and delete, the oldest first. */
+export async function listDeletable(db: Db, access: RecordAccess, query: Condition, limit: number) {
   const params = newParameters();
   const matching = await writeFromAndWhere(db, access, ['read', 'delete'], query, params);
-  const text = `select r.id ${matching} order by r.created_date, r.id limit ${params.bind(limit)}`;
-  return (await queryWithTimeLimit<{ id: string }>(db, text, params.values)).map((row) => row.id);
+  const text = `select r.id, r.size_bytes ${matching} order by r.created_date, r.id limit ${params.bind(limit)}`;
+  return queryWithTimeLimit<{ id: string; size_bytes: number }>(db, text, params.values);
 }
 
 /** Whether the rule of one of these operations allows the record, which is then decided without steps in the process. */
@@ -117,9 +116,10 @@ function writeSource(
     return `from entity_records r where r.app_id = ${appId}::uuid and r.entity_name = ${name} and r.deleted_date is null`;
   // entity_keys has the record's created_date and id, so its index has the default order. `offset 0` makes the planner look
   // up each record by itself: it would assume that key and rule are independent, expect almost no rows, and scan all records.
-  return `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample
+  return `from (select k.record_id as id, k.created_date, x.data, x.created_by, x.created_by_id, x.updated_date, x.is_sample,
+      x.size_bytes
     from entity_keys k cross join lateral (
-      select data, created_by, created_by_id, updated_date, is_sample from entity_records
+      select data, created_by, created_by_id, updated_date, is_sample, size_bytes from entity_records
       where app_id = ${appId}::uuid and id = k.record_id and deleted_date is null offset 0) x
     where k.app_id = ${appId}::uuid and k.entity_name = ${name} and k.key = ${params.bind(key.name)}
       and k.value ${key.value}) r where true`;

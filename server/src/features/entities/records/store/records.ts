@@ -86,6 +86,20 @@ export async function lockRecords(
   return rows.map(toStoredRecord);
 }
 
+/** The size of these records together. */
+export async function sumRecordSizes(
+  db: Db,
+  { app, entity }: EntityScope,
+  listIds: readonly string[],
+): Promise<number> {
+  const known = listIds.filter((id) => idOrNull(id) !== null);
+  const { rows } = await sql<{ bytes: number }>`select coalesce(sum(size_bytes), 0) as bytes from entity_records
+    where app_id = ${app.id} and id = any(${known}::uuid[]) and entity_name = ${entity.name} and deleted_date is null`.execute(
+    db,
+  );
+  return rows[0]?.bytes ?? 0;
+}
+
 /** Finds a record in the trash and locks it. */
 export async function lockTrashedRecord(db: Db, { app, entity }: EntityScope, id: string) {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
@@ -351,17 +365,39 @@ export async function removeRecord(db: Db, { app, entity }: EntityScope, id: str
   return numDeletedRows > 0n;
 }
 
-/** Locks the next records of an entity, oldest first, that are not in the trash. */
-export async function lockNextRecords(
+export type RecordPosition = Pick<StoredRecord, 'created_date' | 'id'>;
+
+const startPosition: RecordPosition = { created_date: '-infinity', id: noId };
+
+/** The last of the next records of an entity, oldest first, without the trash; at least one, if there is any. */
+export async function findBatchEnd(
   db: Db,
   { app }: AppAccess,
   name: string,
-  after: StoredRecord | undefined,
-  limit: number,
+  after = startPosition,
+  { records, bytes }: { records: number; bytes: number },
+): Promise<RecordPosition | undefined> {
+  const { rows } = await sql<{ created_date: Date; id: string }>`select created_date, id from (
+      select created_date, id, size_bytes, sum(size_bytes) over (order by created_date, id rows unbounded preceding) as bytes
+      from entity_records where app_id = ${app.id} and entity_name = ${name} and deleted_date is null
+        and (created_date, id) > (${after.created_date}::timestamptz, ${after.id}::uuid)
+      order by created_date, id limit ${records}) next
+    where bytes - size_bytes <= ${bytes} order by created_date desc, id desc limit 1`.execute(db);
+  return rows[0] && { created_date: rows[0].created_date.toISOString(), id: rows[0].id };
+}
+
+/** Locks the records of an entity after one and up to another. */
+export async function lockRecordsBetween(
+  db: Db,
+  { app }: AppAccess,
+  name: string,
+  after = startPosition,
+  upTo: RecordPosition,
 ): Promise<StoredRecord[]> {
   const { rows } = await sql<RecordRow>`select ${sql.raw(columns)} from entity_records
     where app_id = ${app.id} and entity_name = ${name} and deleted_date is null
-      and (created_date, id) > (${after?.created_date ?? '-infinity'}::timestamptz, ${after?.id ?? noId}::uuid)
-    order by created_date, id limit ${limit} for no key update`.execute(db);
+      and (created_date, id) > (${after.created_date}::timestamptz, ${after.id}::uuid)
+      and (created_date, id) <= (${upTo.created_date}::timestamptz, ${upTo.id}::uuid)
+    order by created_date, id for no key update`.execute(db);
   return rows.map(toStoredRecord);
 }
