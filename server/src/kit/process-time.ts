@@ -3,7 +3,7 @@
 // process for long waits before their next request runs, the longer the more they held it:
 //
 //   held      counts as   wait, if it happens again and again   share of the process's time
-//   < 2 ms    nothing     none                                  any: requests of ordinary size are never delayed
+//   < 10 ms   nothing     none                                  any: requests of ordinary size are never delayed
 //   10 ms     12 ms       0.1 s                                 8 %
 //   50 ms     100 ms      1 s                                   5 %
 //   250 ms    1,000 ms    10 s                                  3 %
@@ -12,7 +12,8 @@
 // the account belongs to one process.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-const shortHoldMs = 2;
+/** Well above what an ordinary request holds with a garbage collection in it: those must never wait. */
+const shortHoldMs = 10;
 const creditMs = 50;
 const maxDebtMs = 1_000;
 const earnedPerMs = 0.1;
