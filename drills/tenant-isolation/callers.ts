@@ -36,8 +36,15 @@ async function createVictimsUsers(
   await call(send, a.token, 'DELETE', `/api/apps/${a.app_id}/users/${gone.id}`);
   const over = { app_user_id: late.id, workspace_id: a.workspace_id, expires_at: new Date(Date.now() - 1000) };
   const expired = await fixtures.credential({ kind: 'app_user_token', ...over });
-  return { refused: [late, ...others].map(({ caller }) => caller), ended: [gone.caller, bearer(expired)] };
+  const ended = [gone.caller, bearer(expired)].flatMap(fromManyAddresses);
+  return { refused: [late, ...others].map(({ caller }) => caller), ended };
 }
+
+/** Refusals of unknown callers are limited per address. */
+const fromManyAddresses = ({ headers }: Caller): Caller[] =>
+  Array.from({ length: addresses }, (_, n) => ({
+    headers: { ...headers, 'x-forwarded-for': `100.64.${n >> 8}.${n & 255}` },
+  }));
 
 export async function createCallerKinds(
   fixtures: Fixtures,
@@ -49,9 +56,7 @@ export async function createCallerKinds(
   const limited = { workspace_id: b.workspace_id, app_ids: [b.app_id] };
   const limitedToken = await fixtures.credential({ kind: 'personal_token', user_id: b.owner_id, ...limited });
   const limitedKey = await fixtures.credential({ kind: 'workspace_key', scopes: keyScopes, ...limited });
-  const strangers = Array.from({ length: addresses }, (_, n) => ({
-    headers: { 'x-forwarded-for': `100.64.${n >> 8}.${n & 255}` },
-  }));
+  const strangers = fromManyAddresses({ headers: {} });
   return [
     kind('app user of b', 'b', 'runtime', await callersOf(b)),
     kind('app user of c', 'c', 'runtime', await callersOf(c)),

@@ -14,7 +14,7 @@ import { type Person, startWorld } from '../support/world.ts';
 import { type Registered, register } from './register.ts';
 import { fillPath, guardsPassed, insertFolder, stubHandlers } from './stub-handlers.ts';
 
-const world = await startWorld({ routes: stubHandlers });
+const world = await startWorld({ environment: { TRUSTED_PROXIES: '127.0.0.1' }, routes: stubHandlers });
 
 // ---- the people
 
@@ -200,7 +200,11 @@ function expectAtFolder(who: Who, target: FolderTarget): string {
 const outerNotFound = ['workspace_not_found', 'app_not_found', 'agent_not_found', 'folder_not_found'];
 
 /** `passed` if every guard let the request through, else the status and code of the refusal. */
-async function callGuards(row: Registered, path: string, headers: Record<string, string>): Promise<string> {
+let calls = 0;
+/** Each call comes from an address of its own: what fails at one address is limited. */
+async function callGuards(row: Registered, path: string, sent: Record<string, string>): Promise<string> {
+  calls += 1;
+  const headers = { ...sent, 'x-forwarded-for': `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}` };
   const { status, body } = await world.call(row.method, path, { headers });
   // A nested resource is looked up only after the guards of what contains it.
   const isNested = status === 404 && !outerNotFound.includes(body?.code);

@@ -48,10 +48,11 @@ export function createAppOrigins(db: Db, failedLookups: FailedLookups): CrossOri
       if (lookup !== undefined) return (lookup as AppLookup).app_public_origins?.includes(origin) ?? false;
       const appId = idOrNull(params.app_id);
       const client = nameClient(address);
-      if (appId === null || failedLookups.isOver('apps', client) || !(await isListedByAnyApp(origin))) return false;
+      const isRefused = appId === null || failedLookups.findRefusal('apps', client) !== undefined;
+      if (isRefused || !(await isListedByAnyApp(origin))) return false;
       const [app] = await readOrigins(db, appId);
       if (app?.public_origins.includes(origin)) return true;
-      failedLookups.count('apps', client);
+      await failedLookups.count('apps', client);
       return false;
     },
   };

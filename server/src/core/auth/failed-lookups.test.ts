@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { failureQuota } from './failed-lookups.ts';
+import { type FailureKind, failureQuotas } from './failed-lookups.ts';
 import { mintToken } from './tokens.ts';
 
 let lookups = 0;
@@ -27,10 +27,10 @@ const callAs = (as: string, address: string) =>
 const callWithout = (appId: string, address: string) =>
   world.call('GET', `/api/apps/${appId}/entities/Task`, { headers: from(address) });
 
-/** Sends more failing requests than are allowed. */
-async function exceed(send: () => Promise<{ status: number }>): Promise<void> {
-  for (let sent = 0; sent <= failureQuota; sent += 43) await Promise.all(Array.from({ length: 43 }, send));
-  await expect.poll(async () => (await send()).status, { timeout: 10_000 }).toBe(429);
+/** Uses up what is allowed, and then fails until the process knows. */
+async function exceed(kind: FailureKind, who: string, fail: () => Promise<{ status: number }>): Promise<void> {
+  await world.app.counters.add(`failed_${kind}:${who}`, 60, failureQuotas[kind]);
+  await expect.poll(async () => (await fail()).status, { timeout: 10_000 }).toBe(429);
 }
 
 async function listCounters(): Promise<string[]> {
@@ -46,10 +46,19 @@ beforeEach(() => {
 
 describe('an address that sends made-up credentials', () => {
   it('is refused with 429 before the database is asked, and no other address is', async () => {
-    await exceed(() => callAs(madeUp(), '192.0.2.1'));
+    const sent = await Promise.all(
+      Array.from({ length: failureQuotas.credentials }, () => callAs(madeUp(), '192.0.2.1')),
+    );
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([401]));
+    await expect.poll(async () => (await callAs(madeUp(), '192.0.2.1')).status, { timeout: 10_000 }).toBe(429);
     lookups = 0;
     const { status, body, headers } = await callAs(madeUp(), '192.0.2.1');
-    expect([status, body.code, body.limit, body.window_seconds]).toEqual([429, 'rate_limited', failureQuota, 60]);
+    expect([status, body.code, body.limit, body.window_seconds]).toEqual([
+      429,
+      'rate_limited',
+      failureQuotas.credentials,
+      60,
+    ]);
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect(lookups).toBe(0);
     expect((await callAs(madeUp(), '192.0.2.2')).status).toBe(401);
@@ -58,7 +67,7 @@ describe('an address that sends made-up credentials', () => {
   it('is not refused with a credential that was valid in the last ten minutes', async () => {
     const [used, unused] = [await world.token(owner, workspace), await world.token(owner, workspace)];
     expect((await callAs(used, '192.0.2.3')).status).toBe(200);
-    await exceed(() => callAs(madeUp(), '192.0.2.3'));
+    await exceed('credentials', '192.0.2.3', () => callAs(madeUp(), '192.0.2.3'));
     expect((await callAs(used, '192.0.2.3')).status).toBe(200);
     expect((await callAs(unused, '192.0.2.3')).status).toBe(429);
     world.clock.aheadMs = 11 * 60 * 1000;
@@ -66,9 +75,20 @@ describe('an address that sends made-up credentials', () => {
     expect((await callAs(used, '192.0.2.4')).status).toBe(200);
   });
 
+  it('waits for each answer after five failures', async () => {
+    const time = async () => {
+      const startedAt = performance.now();
+      expect((await callAs(madeUp(), '192.0.2.15')).status).toBe(401);
+      return performance.now() - startedAt;
+    };
+    for (let n = 0; n < 5; n += 1) await time();
+    expect(await time()).toBeGreaterThan(490);
+    expect(await time()).toBeGreaterThan(490);
+  });
+
   it('is a whole /64 of IPv6', async () => {
     const randomHost = () => `2001:db8:1:2::${Math.floor(Math.random() * 0xffff).toString(16)}`;
-    await exceed(() => callAs(madeUp(), randomHost()));
+    await exceed('credentials', '2001:db8:1:2::/64', () => callAs(madeUp(), randomHost()));
     expect((await callAs(madeUp(), '2001:db8:1:2:ffff::1')).status).toBe(429);
     expect((await callAs(madeUp(), '2001:db8:1:3::1')).status).toBe(401);
   });
@@ -82,7 +102,7 @@ describe('an address that sends made-up credentials', () => {
     });
     expect((await callAs(revoked.token, '192.0.2.5')).status).toBe(200);
     await world.db.updateTable('credentials').set({ revoked_at: new Date() }).where('id', '=', revoked.id).execute();
-    await exceed(() => callAs(revoked.token, '192.0.2.5'));
+    await exceed('credentials', '192.0.2.5', () => callAs(revoked.token, '192.0.2.5'));
   });
 });
 
@@ -100,7 +120,7 @@ describe('a request that succeeds, or whose credential is malformed', () => {
 
 describe('an address that asks for unknown apps without a credential', () => {
   it('is refused with 429 before the database is asked', async () => {
-    await exceed(() => callWithout(newId(), '192.0.2.8'));
+    await exceed('apps', '192.0.2.8', () => callWithout(newId(), '192.0.2.8'));
     lookups = 0;
     expect((await callWithout(openApp.id, '192.0.2.8')).status).toBe(429);
     expect(lookups).toBe(0);
@@ -110,16 +130,18 @@ describe('an address that asks for unknown apps without a credential', () => {
 
 describe('a credential of a kind that an operation does not accept', () => {
   it('is refused with 429 after too many such requests, with no effect on others', async () => {
-    const [one, two] = await Promise.all(
-      ['one', 'two'].map(async (name) =>
-        world.appUserToken(app, await world.appUser(app, `${name}@customers.example`)),
-      ),
-    );
-    await exceed(() => callAs(one as string, '192.0.2.10'));
+    const newUser = async (name: string) => {
+      const { id } = await world.appUser(app, `${name}@customers.example`);
+      const owners = { user_id: null, app_user_id: id, workspace_id: workspace };
+      const expires_at = new Date(Date.now() + 60 * 60 * 1000);
+      return world.credential({ ...owners, kind: 'app_user_token', permission: 'full_access', expires_at });
+    };
+    const [one, two] = [await newUser('one'), await newUser('two')];
+    await exceed('kinds', one.id, () => callAs(one.token, '192.0.2.10'));
     lookups = 0;
-    expect((await callAs(one as string, '192.0.2.10')).status).toBe(429);
+    expect((await callAs(one.token, '192.0.2.10')).status).toBe(429);
     expect(lookups).toBe(0);
-    expect((await callAs(two as string, '192.0.2.10')).status).toBe(403);
+    expect((await callAs(two.token, '192.0.2.10')).status).toBe(403);
   });
 });
 
@@ -171,8 +193,8 @@ describe('a preflight', () => {
 
   it('of a known origin at unknown apps counts as a failed lookup', async () => {
     await list(['https://shop.example']);
-    for (let n = 0; n <= failureQuota; n += 1) await preflight(newId(), 'https://shop.example', '192.0.2.13');
-    await sleep(200);
+    await world.app.counters.add('failed_apps:192.0.2.13', 60, failureQuotas.apps);
+    for (let n = 0; n < 3; n += 1) await preflight(newId(), 'https://shop.example', '192.0.2.13');
     lookups = 0;
     expect(isAllowed(await preflight(app.id, 'https://shop.example', '192.0.2.13'))).toBe(false);
     expect(lookups).toBe(0);

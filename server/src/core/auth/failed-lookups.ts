@@ -5,9 +5,14 @@
 // process: whoever is above the limit is refused before the query, until the window ends.
 //
 //   lookup of a made-up token  counter `failed_credentials:192.0.2.1`  what happens
-//   1st to 300th               1 … 300                                 look up, 401, count
-//   301st                      301                                     look up, 401, count; keep "over until 12:01:00"
-//   from then on               301                                     429, without a query and without a count
+//   1st to 5th                 1 … 5                                   look up, count, 401
+//   6th to 300th               6 … 300                                 look up, count, pause, 401
+//   301st                      301                                     the same; keep "over until 12:01:00"
+//   from then on               301                                     pause, 429, without a query and without a count
+//
+// The pause is outside of the guard (`pausesRefusal` of the exchange). Most programs wait for an answer before they send the
+// next request, so a storm from many addresses, each below its limit, does not keep the process busy either.
+import type { Problem } from '../../kit/problem.ts';
 import type { Counters } from './counters.ts';
 import { rateLimited, toWholeSeconds } from './limits.ts';
 
@@ -19,30 +24,21 @@ import { rateLimited, toWholeSeconds } from './limits.ts';
  */
 export type FailureKind = 'credentials' | 'apps' | 'kinds';
 
-export const failureQuota = 300;
+export const failureQuotas: Readonly<Record<FailureKind, number>> = { credentials: 300, apps: 300, kinds: 1_200 };
 const windowSeconds = 60;
+const failuresWithoutPause = 5;
 const maxKept = 10_000;
 
 export interface FailedLookups {
-  /** Counts a failed lookup. The caller does not wait for the count. */
-  count(kind: FailureKind, who: string): void;
-  /** Whether `who` has failed too often in this minute. Known without a query. */
-  isOver(kind: FailureKind, who: string): boolean;
-  /** Throws 429 if so. */
-  refuseIfOver(kind: FailureKind, who: string): void;
+  /** Counts a failed lookup, towards the quota times `factor`. Returns whether the answer should pause. */
+  count(kind: FailureKind, who: string, factor?: number): Promise<boolean>;
+  /** The 429 for `who`, if there were too many in this minute. Known without a query. */
+  findRefusal(kind: FailureKind, who: string): Problem | undefined;
 }
 
 export function createFailedLookups(counters: Counters): FailedLookups {
   /** The time at which the window of a counter ends whose count is above the limit. */
   const overUntil = new Map<string, number>();
-
-  function msLeft(kind: FailureKind, who: string): number {
-    if (overUntil.size === 0) return 0;
-    const name = `${kind}:${who}`;
-    const left = (overUntil.get(name) ?? 0) - performance.now();
-    if (left <= 0) overUntil.delete(name);
-    return Math.max(0, left);
-  }
 
   function keep(name: string, until: number): void {
     if (overUntil.size >= maxKept) {
@@ -53,20 +49,24 @@ export function createFailedLookups(counters: Counters): FailedLookups {
   }
 
   return {
-    count(kind, who) {
-      void counters.add(`failed_${kind}:${who}`, windowSeconds).then(({ count, resetMs }) => {
-        if (count > failureQuota) keep(`${kind}:${who}`, performance.now() + resetMs);
-      });
+    async count(kind, who, factor = 1) {
+      const { count, resetMs } = await counters.add(`failed_${kind}:${who}`, windowSeconds);
+      if (count > failureQuotas[kind] * factor) keep(`${kind}:${who}`, performance.now() + resetMs);
+      return count > failuresWithoutPause;
     },
-    isOver: (kind, who) => msLeft(kind, who) > 0,
-    refuseIfOver(kind, who) {
-      const ms = msLeft(kind, who);
-      if (ms === 0) return;
-      const seconds = toWholeSeconds(ms);
-      throw rateLimited(`${messages[kind]} Retry in ${seconds} seconds.`, failureQuota, windowSeconds, seconds);
+    findRefusal(kind, who) {
+      if (overUntil.size === 0) return undefined;
+      const name = `${kind}:${who}`;
+      const msLeft = (overUntil.get(name) ?? 0) - performance.now();
+      if (msLeft > 0) return tooManyFailures(kind, toWholeSeconds(msLeft));
+      overUntil.delete(name);
+      return undefined;
     },
   };
 }
+
+const tooManyFailures = (kind: FailureKind, seconds: number): Problem =>
+  rateLimited(`${messages[kind]} Retry in ${seconds} seconds.`, failureQuotas[kind], windowSeconds, seconds);
 
 const messages: Record<FailureKind, string> = {
   credentials: 'Too many requests from your address had a credential that is not valid.',

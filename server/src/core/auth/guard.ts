@@ -33,7 +33,7 @@ import {
   requireSameOrigin,
   requireValidCredential,
 } from './credentials.ts';
-import type { FailedLookups } from './failed-lookups.ts';
+import type { FailedLookups, FailureKind } from './failed-lookups.ts';
 import { isRecent, KnownCredentials, startCount } from './known-credentials.ts';
 import { countRequest, enforceLimits, limitsFor, toCountedApp, toCountedCaller } from './limit-check.ts';
 import type { LookupResult } from './lookup.ts';
@@ -80,11 +80,12 @@ async function admitWithCredential(
   knownCredentials: KnownCredentials,
   options: GuardOptions,
 ): Promise<unknown> {
-  const { counters, failedLookups } = options;
+  const { counters } = options;
   const hash = hashToken(credential.text, options.peppers[0]);
   const known = knownCredentials.find(hash);
-  if (known !== undefined && isRecent(known, exchange.now)) failedLookups.refuseIfOver('kinds', known.credential_id);
-  else failedLookups.refuseIfOver('credentials', nameClient(exchange.address));
+  if (known !== undefined && isRecent(known, exchange.now))
+    refuseRepeatedFailure(exchange, 'kinds', known.credential_id, options);
+  else refuseRepeatedFailure(exchange, 'credentials', nameClient(exchange.address), options);
   const earlyCounts = known && startCount(known, exchange, route, accepted, counters);
   const lookup = await lookUpCredential(exchange, route, credential, hash, options);
   try {
@@ -92,7 +93,7 @@ async function admitWithCredential(
     requirePersonalKeysAllowed(lookup, options, exchange.now);
   } catch (refusal) {
     knownCredentials.remove(hash);
-    failedLookups.count('credentials', nameClient(exchange.address));
+    await countFailure(exchange, 'credentials', options);
     throw refusal;
   }
   const appId = toCountedApp(lookup);
@@ -101,7 +102,7 @@ async function admitWithCredential(
   try {
     requireAcceptedKind(exchange, accepted, lookup, options);
   } catch (refusal) {
-    failedLookups.count('kinds', lookup.credential_id);
+    await options.failedLookups.count('kinds', lookup.credential_id, lookup.rate_multiplier ?? 1);
     throw refusal;
   }
   exchange.actor = {
@@ -133,11 +134,10 @@ async function admitWithoutCredential(
   options: GuardOptions,
 ): Promise<unknown> {
   if (!accepted.appUser || route.access.lookUpAnonymous === undefined) throw credentialsMissing();
-  const client = nameClient(exchange.address);
-  options.failedLookups.refuseIfOver('apps', client);
+  refuseRepeatedFailure(exchange, 'apps', nameClient(exchange.address), options);
   const lookup = await route.access.lookUpAnonymous(options.db, exchange);
   if (lookup === undefined) {
-    options.failedLookups.count('apps', client);
+    await countFailure(exchange, 'apps', options);
     throw credentialsMissing();
   }
   exchange.actor = { id: null, workspaceId: lookup.workspace_id, appId: lookup.app_id, appIds: '', lookup };
@@ -158,6 +158,18 @@ async function admitToOpenRoute(exchange: Exchange, route: Route, options: Guard
   await enforceLimits(exchange, counts, undefined);
   const session = route.access.readsSession ? await lookUpSession(exchange, route, options) : undefined;
   return loadNested(exchange, route, route.access.decide(session, exchange), options);
+}
+
+/** 429 if there were too many failed lookups of this kind. */
+function refuseRepeatedFailure(exchange: Exchange, kind: FailureKind, who: string, options: GuardOptions): void {
+  const refusal = options.failedLookups.findRefusal(kind, who);
+  if (refusal === undefined) return;
+  exchange.pausesRefusal = kind !== 'kinds'; // a known caller has rate limits
+  throw refusal;
+}
+
+async function countFailure(exchange: Exchange, kind: 'credentials' | 'apps', options: GuardOptions): Promise<void> {
+  exchange.pausesRefusal = await options.failedLookups.count(kind, nameClient(exchange.address));
 }
 
 /** Loads the rows that the path names inside of what `decide` let through; 404 for the first that does not exist. */

@@ -43,6 +43,8 @@ export class Exchange {
   access: unknown;
   /** Gives back the share of the database that the handler works in. Set before the handler is called. */
   releaseShare: Release = () => {};
+  /** Set by the guard: the caller fails again and again, so the refusal is sent after a pause. */
+  pausesRefusal = false;
   /** The error code of the answer, if the request was refused. */
   refusal: string | undefined;
   /** Parts that could not be read or counted in full; sent as X-Partial-Result. */

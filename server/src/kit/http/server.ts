@@ -140,7 +140,12 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
       // The router accepts an empty parameter, but a path with a trailing slash does not exist.
       if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
       checkHeaders(exchange);
-      exchange.access = await inTurnOfAddress(exchange, turns, () => options.guard(exchange));
+      try {
+        exchange.access = await inTurnOfAddress(exchange, turns, () => options.guard(exchange));
+      } catch (refusal) {
+        if (exchange.pausesRefusal) await turns.pauseRefusal(); // after its turn: others are looked up meanwhile
+        throw refusal;
+      }
       await waitToReceive(exchange, turns);
     },
     /** Waits before the body is parsed: what is refused costs no more than receiving it. */

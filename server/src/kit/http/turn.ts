@@ -1,5 +1,6 @@
 // Owns when a request of a workspace is received and run: after large bodies of the same workspace, after a pause if the
 // workspace held the process for long, and within its share of the database.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NoShare, type Release, type Shares } from '../db/shares.ts';
 import { createFairGate, type FairGate, GateClosed } from '../fair-gate.ts';
 import { Problem } from '../problem.ts';
@@ -14,6 +15,8 @@ export interface Turns {
   readonly arrivals: FairGate;
   /** By workspace: large bodies that are received or worked on. */
   readonly largeBodies: FairGate;
+  /** Before the refusal of a caller who fails again and again. */
+  pauseRefusal(): Promise<void>;
 }
 
 const largeBodyBytes = 256 * 1024;
@@ -25,7 +28,22 @@ export const createTurns = (shares: Shares): Turns => ({
   arrivals: createFairGate({ inAll: 16, perOwner: 8, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
   // A large body takes many times its size in memory until it is answered.
   largeBodies: createFairGate({ inAll: 4, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
+  pauseRefusal: createPause(),
 });
+
+const maxPaused = 2_000; // they take memory
+/** Of different lengths, so that those who wait do not all come back at once. */
+const choosePauseMs = (): number => 500 + Math.random() * 500;
+
+function createPause(): () => Promise<void> {
+  let paused = 0;
+  return async () => {
+    if (paused >= maxPaused) return;
+    paused += 1;
+    await sleep(choosePauseMs());
+    paused -= 1;
+  };
+}
 
 /** Looks the caller up when it is the turn of their address. */
 export async function inTurnOfAddress<Result>(
