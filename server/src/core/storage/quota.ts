@@ -9,6 +9,7 @@
 //   above                         5 s
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
+import type { DataAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import { readStorageUsage, type StorageUsage } from './usage.ts';
 
 export interface StorageQuota {
@@ -16,8 +17,10 @@ export interface StorageQuota {
    * Refuses with 402 `storage_quota_exceeded` if `bytes` more would exceed the workspace's quota. Returns undefined if
    * nothing has to be read for that, so that the caller need not wait.
    */
-  admit(db: Db, workspaceId: string, bytes: number, now: Date): Promise<void> | undefined;
+  admit(db: Db, access: StorageAccess, bytes: number, now: Date): Promise<void> | undefined;
 }
+
+type StorageAccess = Pick<WorkspaceAccess | DataAccess, 'workspace_id' | 'caller'>;
 
 interface KnownUsage {
   used: number;
@@ -41,17 +44,17 @@ export function createStorageQuota(): StorageQuota {
     if (knownUsages.size > maxKnown && oldest !== undefined) knownUsages.delete(oldest);
   };
 
-  const readAndAdmit = async (db: Db, workspaceId: string, bytes: number, now: Date) => {
-    const usage = await readStorageUsage(db, workspaceId);
-    if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes) throw quotaExceeded(usage);
-    keep(workspaceId, usage, bytes, now);
+  const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, now: Date) => {
+    const usage = await readStorageUsage(db, access.workspace_id);
+    if (usage.quota_bytes !== null && usage.used_bytes + bytes > usage.quota_bytes) throw quotaExceeded(access, usage);
+    keep(access.workspace_id, usage, bytes, now);
   };
 
   return {
-    admit(db, workspaceId, bytes, now) {
+    admit(db, access, bytes, now) {
       if (bytes <= 0) return undefined;
-      const known = knownUsages.get(workspaceId);
-      if (known === undefined || !isEnough(known, bytes, now)) return readAndAdmit(db, workspaceId, bytes, now);
+      const known = knownUsages.get(access.workspace_id);
+      if (known === undefined || !isEnough(known, bytes, now)) return readAndAdmit(db, access, bytes, now);
       known.used += bytes;
       return undefined;
     },
@@ -63,10 +66,13 @@ function isEnough({ used, quota, readAt }: KnownUsage, bytes: number, now: Date)
   return used + bytes <= quota && ageMs < (used > quota * nearQuota ? trustedNearQuotaMs : trustedMs);
 }
 
-const quotaExceeded = ({ quota_bytes, used_bytes }: StorageUsage) =>
-  new Problem(
+/** Users of an app and strangers do not learn how much its workspace stores, or its plan. */
+function quotaExceeded({ caller }: StorageAccess, { quota_bytes, used_bytes }: StorageUsage): Problem {
+  const isOutside = caller.kind === 'app_user_token' || caller.kind === 'anonymous';
+  return new Problem(
     'payment_required',
     'storage_quota_exceeded',
     "This would exceed the workspace's storage quota. Delete records or files, or upgrade the workspace's plan.",
-    { members: { quota_bytes, used_bytes } },
+    { members: isOutside ? {} : { quota_bytes, used_bytes } },
   );
+}

@@ -37,7 +37,7 @@ export async function putAppFile(
     const before = await findFile(db, access, path);
     const expected = input.expected_sha256;
     if (expected !== undefined && expected !== (before?.sha256 ?? null)) throw revisionConflict(revision - 1);
-    await storage.admit(db, access.workspace_id, file.size - (before?.size ?? 0), now);
+    await storage.admit(db, access, file.size - (before?.size ?? 0), now);
     await saveFiles(db, access, [file], now);
     await enforceFileLimits(db, access);
     await auditFiles(
@@ -81,7 +81,7 @@ export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAcc
     const sizeBefore = (path: string) => known.get(path)?.size ?? 0;
     const added = changed.map((file) => file.size - sizeBefore(file.path));
     const removed = changes.deleted.map((path) => -sizeBefore(path));
-    await storage.admit(db, access.workspace_id, sum([...added, ...removed]), now);
+    await storage.admit(db, access, sum([...added, ...removed]), now);
     await saveFiles(db, access, changed, now);
     await removeFiles(db, access, changes.deleted);
     await enforceFileLimits(db, access);

@@ -68,7 +68,7 @@ export async function startExport(db: Db, storage: StorageQuota, access: Workspa
         `A workspace can have at most ${maxLiveExports} exports at a time. Wait until one expires.`,
       );
     }
-    if (live > 0) await storage.admit(db, access.workspace_id, 1, now);
+    if (live > 0) await storage.admit(db, access, 1, now);
     await insertExport(db, access, id, now);
     await audit(db, access, { type: 'workspace.export_started', target: { kind: 'export', id } }, now);
     return { export_id: id, state: 'queued' as const };

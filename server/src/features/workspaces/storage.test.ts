@@ -52,7 +52,9 @@ async function newPlace(changes: { storage_quota_bytes?: number } = {}): Promise
     call: (method, path, body) =>
       world.call(method, path.startsWith('/api') ? path : `/api/apps/${app.id}/${path}`, { as, body }),
   };
-  const schema = { name: 'Note', properties: { text: {}, code: {}, tags: { type: 'array' } }, unique: [['code']] };
+  const rls = { create: true, read: true, update: true, delete: true };
+  const properties = { text: {}, code: {}, tags: { type: 'array' } };
+  const schema = { name: 'Note', properties, unique: [['code']], rls };
   expect((await place.call('PUT', 'entity-schemas/Note', schema)).status).toBe(200);
   return place;
 }
@@ -260,6 +262,15 @@ describe('the storage quota', () => {
       files_bytes: 0,
       archives_bytes: 0,
     });
+  });
+
+  it('does not tell users of an app how much its workspace stores', async () => {
+    const { app } = await newFullPlace();
+    const as = await world.appUserToken(app, await world.appUser(app, 'ann@customers.example'));
+    const got = await world.call('POST', `/api/apps/${app.id}/entities/Note`, { as, body: { text: textOf(1_000) } });
+    expect(got).toMatchObject({ status: 402, body: { code: 'storage_quota_exceeded' } });
+    expect(Object.keys(got.body)).not.toContain('used_bytes');
+    expect(Object.keys(got.body)).not.toContain('quota_bytes');
   });
 
   it('lets through what shrinks, deletes or restores, also far above the quota', async () => {

@@ -68,7 +68,7 @@ export async function persist<T>(
   work: (db: Db) => Promise<T>,
 ): Promise<T> {
   await refuseDuplicatesDuringBuild(db, access, writes);
-  const admitting = storage.admit(db, access.app.workspace_id, sumGrownBytes(writes), now);
+  const admitting = storage.admit(db, access, sumGrownBytes(writes), now);
   if (admitting !== undefined) await admitting;
   try {
     const result = await work(db);
