@@ -152,9 +152,11 @@ function digestUpsertKeys({ entity }: RecordAccess, { records, key }: UpsertInpu
     });
     return digestValue(values).toString('latin1');
   });
+  const seen = new Set<string>();
   for (const [index, digest] of digests.entries()) {
     const loc = ['body', 'records', index];
-    if (digests.indexOf(digest) < index) faults.push({ loc, msg: 'must not repeat a key', type: 'duplicate_items' });
+    if (seen.has(digest)) faults.push({ loc, msg: 'must not repeat a key', type: 'duplicate_items' });
+    seen.add(digest);
   }
   if (faults.length + validation.faults.length > 0) throw new ValidationError([...faults, ...validation.faults]);
   return digests;

@@ -5,14 +5,35 @@ import type { Field, Fields } from './field.ts';
 
 type FieldMap = Fields['fields'];
 
-/** The declared fields of an object, each with the declared parts of its value. */
+/** The declared fields of an object, each with the declared parts of its value, in the order of the schema. */
 export function pickDeclaredFields(fields: FieldMap, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
-  for (const [name, field] of fields) {
+  // A list may have 75,000 objects with few fields each, of 200 that are declared.
+  const isSparse = Object.keys(data).length * 4 < fields.size;
+  for (const [name, field] of isSparse ? listPresentFields(fields, data) : fields) {
     const value = Object.hasOwn(data, name) ? pickDeclaredValue(field, data[name]) : undefined;
     if (value !== undefined) picked[name] = value;
   }
   return picked;
+}
+
+function listPresentFields(fields: FieldMap, data: Readonly<Record<string, unknown>>): (readonly [string, Field])[] {
+  const placed = getPlacedFields(fields);
+  return Object.keys(data)
+    .flatMap((name) => placed.get(name) ?? [])
+    .sort((a, b) => a.place - b.place)
+    .map(({ entry }) => entry);
+}
+
+type PlacedField = { readonly place: number; readonly entry: readonly [name: string, field: Field] };
+const placedFields = new WeakMap<FieldMap, ReadonlyMap<string, PlacedField>>();
+
+function getPlacedFields(fields: FieldMap): ReadonlyMap<string, PlacedField> {
+  const known = placedFields.get(fields);
+  if (known !== undefined) return known;
+  const placed = new Map([...fields].map((entry, place) => [entry[0], { place, entry }]));
+  placedFields.set(fields, placed);
+  return placed;
 }
 
 /** A value of another type than the schema now has stays readable, except an object whose names are no longer declared. */

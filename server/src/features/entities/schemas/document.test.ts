@@ -1,5 +1,6 @@
 // Tests of schema documents, the validation of values, and keys (docs/api/entities.md#schema-document).
 import { describe, expect, it } from 'vitest';
+import { pickDeclaredFields } from './declared-fields.ts';
 import { parseSchema } from './document.ts';
 import type { Field } from './field.ts';
 import { buildKeyRows, deriveKeys, diffKeys } from './keys.ts';
@@ -107,6 +108,17 @@ describe('a schema document', () => {
     ['an enum that does not fit', withProperty({ enum: ['a', 5] }), [['properties.a.enum.1', 'schema_syntax']]],
     ['an enum that repeats', withProperty({ enum: ['a', 'a'] }), [['properties.a.enum', 'schema_syntax']]],
     [
+      'an enum that repeats an object',
+      withProperty({
+        type: 'object',
+        enum: [
+          { x: 1, y: 2 },
+          { y: 2, x: 1 },
+        ],
+      }),
+      [['properties.a.enum', 'schema_syntax']],
+    ],
+    [
       'too many choices',
       withProperty({ enum: Array.from({ length: 201 }, (_, n) => `${n}`) }),
       [['properties.a.enum', 'schema_syntax']],
@@ -163,6 +175,21 @@ const checked = (property: object, value: unknown) => {
     : { result };
 };
 
+describe('the declared fields of an object', () => {
+  it.each([
+    ['few', ['p0', 'unknown', 'p5']],
+    ['many', ['p0', 'unknown', ...Array.from({ length: 18 }, (_, n) => `p${n + 1}`)]],
+  ])('are in the order of the schema if there are %s', (_what, names) => {
+    const declared = Array.from({ length: 20 }, (_, n) => `p${19 - n}`);
+    const { fields } = parseStoredSchema({
+      name: 'T',
+      properties: Object.fromEntries(declared.map((name) => [name, {}])),
+    });
+    const picked = pickDeclaredFields(fields, Object.fromEntries(names.map((name) => [name, 'x'])));
+    expect(Object.keys(picked)).toEqual(declared.filter((name) => names.includes(name)));
+  });
+});
+
 describe('a value', () => {
   it.each([
     [{}, 'text', { result: 'text' }],
@@ -184,6 +211,10 @@ describe('a value', () => {
     [{ type: 'boolean' }, 'true', ['bool_type']],
     [{ type: ['number', 'string'] }, 'x', { result: 'x' }],
     [{ enum: ['a'] }, 'b', ['enum']],
+    [{ type: ['string', 'number', 'null'], enum: ['1', null] }, 1, ['enum']],
+    [{ type: 'array', enum: [[1, { a: 1, b: 2 }]] }, [1, { b: 2, a: 1 }], { result: [1, { b: 2, a: 1 }] }],
+    [{ type: 'array', enum: [[1, 2]] }, [2, 1], ['enum']],
+    [{ type: 'object', enum: [{ a: 1 }] }, { a: Number.POSITIVE_INFINITY }, ['enum']],
     [{ type: 'array' }, {}, ['list_type']],
     [{ type: 'array', items: { type: 'number' } }, [1, 'x', null], ['1 float_type', '2 none_not_allowed']],
     [{ type: 'array', items: { type: ['number', 'null'] } }, [1, null], { result: [1, null] }],

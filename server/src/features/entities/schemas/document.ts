@@ -5,7 +5,8 @@ import { isStorableText } from '../../../kit/text.ts';
 import { noFieldRules, parseFieldRules } from '../rules/field-rules.ts';
 import { listMissingRules, noRules, type Parsed, parseRules, type RuleOrigin, type Rules } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
-import { isEqual, isObject } from '../rules/values.ts';
+import { isObject } from '../rules/values.ts';
+import { type Choices, countChoices, createChoices } from './choices.ts';
 import { anyText, automaticFieldNames, type EntitySchema, type Field, type Fields, type FieldType } from './field.ts';
 import { type FormatName, formats } from './formats.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
@@ -217,7 +218,7 @@ function parseNumber(json: unknown, loc: Loc, state: ParseState, isCount: boolea
   return addFault(state, loc, isCount ? 'must be an integer of at least 0' : 'must be a number');
 }
 
-function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState): unknown[] | undefined {
+function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState): Choices | undefined {
   const at = [...loc, 'enum'];
   const { enum: choices, enumNames: names } = json;
   const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= maxEnum;
@@ -225,10 +226,9 @@ function parseEnum(json: JsonObject, field: Field, loc: Loc, state: ParseState):
   const fits = isList && Array.isArray(names) && names.length === choices.length && names.every(isText);
   if (names !== undefined && !fits) addFault(state, [...loc, 'enumNames'], 'must have a string for each value of enum');
   if (!isList) return undefined;
-  const isRepeated = choices.some((choice, index) => choices.slice(0, index).some((other) => isEqual(choice, other)));
-  if (isRepeated) addFault(state, at, 'must not repeat a value');
+  if (countChoices(createChoices(choices)) < choices.length) addFault(state, at, 'must not repeat a value');
   const values = choices.filter((choice) => choice !== null || !field.nullable);
-  return values.map((choice, index) => parseEmbeddedValue(field, choice, [...at, index], state));
+  return createChoices(values.map((choice, index) => parseEmbeddedValue(field, choice, [...at, index], state)));
 }
 
 /** Validates a value inside the document (`default`, `enum`): a record must be able to have it. */

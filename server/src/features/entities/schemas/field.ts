@@ -2,6 +2,7 @@
 import type { FieldRules } from '../rules/field-rules.ts';
 import type { Rules } from '../rules/grammar.ts';
 import type { SchemaProperties } from '../rules/properties.ts';
+import type { Choices } from './choices.ts';
 import type { FormatName } from './formats.ts';
 import type { Pattern } from './pattern.ts';
 
@@ -17,7 +18,7 @@ export interface Field {
   readonly types: readonly FieldType[];
   /** Null is an allowed value. */
   readonly nullable: boolean;
-  readonly enum?: readonly unknown[];
+  readonly enum?: Choices;
   readonly default?: unknown;
   readonly minLength?: number;
   readonly maxLength?: number;

@@ -1,8 +1,8 @@
 // Owns validating values against the fields of a schema. Collects all faults, and returns the value as it will be stored.
-import { isDeepStrictEqual } from 'node:util';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { isStorableText } from '../../../kit/text.ts';
 import { isObject } from '../rules/values.ts';
+import { hasChoice } from './choices.ts';
 import type { Field, Fields, FieldType } from './field.ts';
 import { formats } from './formats.ts';
 
@@ -30,7 +30,7 @@ export const newValidation = (): Validation => ({ faults: [], ignored: [], steps
 export function validateValue(field: Field, value: unknown, loc: Loc, validation: Validation, depth = 1): unknown {
   const type = field.types.find((each) => isOfType(each, value));
   if (type === undefined) return addFault(validation, loc, ...describeTypeFault(field.types, value));
-  if (field.enum !== undefined && !field.enum.some((each) => isDeepStrictEqual(each, value))) {
+  if (field.enum !== undefined && !hasChoice(field.enum, value)) {
     return addFault(validation, loc, 'enum', 'must be one of the listed values');
   }
   if (type === 'string') return validateText(field, value as string, loc, validation);
@@ -153,8 +153,10 @@ function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, 
     else if (shape.required.has(name)) addFault(validation, [...loc, name], 'none_not_allowed', 'must have a value');
     else if (field.nullable) kept.push([name, null]);
   }
-  for (const name of shape.required)
+  for (const name of shape.required) {
+    if (validation.faults.length >= maxFaults) break;
     if (!Object.hasOwn(value, name)) addFault(validation, [...loc, name], 'missing', 'is required');
+  }
   return Object.fromEntries(kept);
 }
 
