@@ -42,9 +42,9 @@ const sizes: Record<'quick' | 'full', Size> = {
     members: 10_000,
     appUsers: 10_000,
     warmUpSeconds: 10,
-    aloneSeconds: 6,
-    attackSeconds: 10,
-    settleSeconds: 3,
+    aloneSeconds: 4,
+    attackSeconds: 7,
+    settleSeconds: 2,
   },
 };
 

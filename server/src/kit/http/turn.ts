@@ -5,6 +5,7 @@ import { NoShare, type Release, type Shares } from '../db/shares.ts';
 import { createFairGate, type FairGate, GateClosed } from '../fair-gate.ts';
 import { Problem } from '../problem.ts';
 import { createProcessTime, NoTurn, type ProcessTime } from '../process-time.ts';
+import { nameClient } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
 import { expectedLength } from './receive.ts';
 
@@ -51,7 +52,8 @@ export async function inTurnOfAddress<Result>(
   { arrivals }: Turns,
   lookUp: () => Promise<Result>,
 ): Promise<Result> {
-  const place = arrivals.enter(address);
+  // One client has a whole /64 of IPv6 addresses. An IPv4 address is its own name.
+  const place = arrivals.enter(address.includes(':') ? nameClient(address) : address);
   const leave = typeof place === 'function' ? place : await orBusy(() => place);
   try {
     return await lookUp();
