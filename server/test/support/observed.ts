@@ -77,6 +77,7 @@ const always = new Set([
   '500 internal_error',
   '503 service_unavailable',
   '503 busy',
+  '400 malformed_request',
   '404 route_not_found', // an empty path parameter
   '413 payload_too_large',
   '415 unsupported_media_type',
