@@ -1,0 +1,148 @@
+// Owns what the growth test measures with: bodies that are as bad as a schema allows at a given size, the CPU time that a
+// request takes, and the judgement whether that time grows faster than the size.
+import type { JsonSchema } from '../../src/kit/http/json-schema.ts';
+
+export interface Point {
+  readonly size: number;
+  readonly cpuMs: number;
+}
+
+/** Times below this are noise. */
+const floorMs = 2;
+/** How much more than linear is tolerated. A quadratic takes 16 times as long at four times the size. */
+const tolerance = 2.5;
+/** On any machine: linear is not enough if each value of a body takes as long as a whole schema. */
+const maxMs = 2_000;
+
+/** Says where the time grows faster than the size, or that it takes too long. Undefined if all is well. */
+export function findExcess(points: readonly Point[]): string | undefined {
+  for (const [index, large] of points.entries()) {
+    for (const small of points.slice(0, index)) {
+      const [ratio, least] = [large.size / small.size, Math.max(small.cpuMs, floorMs)];
+      if (large.cpuMs > tolerance * ratio * least)
+        return `${Math.round(ratio)} times the size took ${Math.round(large.cpuMs / least)} times as long: ${formatPoints(points)}`;
+    }
+    if (large.cpuMs > maxMs) return `more than ${maxMs} ms: ${formatPoints(points)}`;
+  }
+  return undefined;
+}
+
+export const formatPoints = (points: readonly Point[]): string =>
+  points.map(({ size, cpuMs }) => `${String(size).padStart(9)}: ${cpuMs.toFixed(1).padStart(6)} ms`).join('');
+
+/** Four sizes, each at least 1. */
+export const sizesUpTo = (largest: number): number[] => [
+  ...new Set([64, 16, 4, 1].map((part) => Math.max(1, Math.floor(largest / part)))),
+];
+
+const maxRepetitions = 8;
+
+/**
+ * The CPU time of this thread that `work` takes at each size. The system counts in steps of milliseconds, so small sizes are
+ * measured several times over.
+ */
+export async function measureGrowth(
+  sizes: readonly number[],
+  work: (size: number) => Promise<unknown>,
+): Promise<Point[]> {
+  const largest = Math.max(...sizes);
+  const points: Point[] = [];
+  for (const size of sizes) {
+    const repetitions = Math.min(maxRepetitions, Math.ceil(largest / size / 2));
+    const cpuMs = await measureCpu(async () => {
+      for (let done = 0; done < repetitions; done += 1) await work(size);
+    });
+    points.push({ size, cpuMs: cpuMs / repetitions });
+  }
+  return points;
+}
+
+async function measureCpu(work: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** A body may have 150,000 values. More is refused before it is parsed, which would hide what they cost. */
+const maxValues = 120_000;
+
+/** Writes a body of at most `bytes`. */
+export type WriteBody = (bytes: number) => string;
+
+/** The worst bodies of a schema by their kind. `maxBytes` is the largest that will be written. */
+export function listWorstBodies(schema: JsonSchema, maxBytes: number): Record<string, WriteBody> {
+  const valueBytes = Math.max(12, Math.ceil(maxBytes / maxValues));
+  return {
+    fitting: (bytes) => writeFitting(schema, { bytes, valueBytes }),
+    faulty: (bytes) => writeFaulty(schema, { bytes, valueBytes }),
+  };
+}
+
+interface Room {
+  readonly bytes: number;
+  /** How long a value is, so that there are not too many. */
+  readonly valueBytes: number;
+}
+
+const fieldsOf = (schema: JsonSchema) => Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>);
+const typeOf = (schema: JsonSchema): unknown => (Array.isArray(schema.type) ? schema.type[0] : schema.type);
+const mayBeLong = (schema: JsonSchema): boolean =>
+  schema.enum === undefined && ['array', 'string', 'object'].includes(String(typeOf(schema)));
+
+const oddText = '\\ud83d\\ude00\\u00e9\\"'; // as JSON
+
+/** Values of the right types, as long as they can be: long lists, long strings full of escapes, wide objects. */
+function writeFitting(schema: JsonSchema, { bytes, valueBytes }: Room, seed = 0): string {
+  if (Array.isArray(schema.enum)) return JSON.stringify(schema.enum[0]);
+  switch (typeOf(schema)) {
+    case 'array': {
+      const items = (schema.items ?? {}) as JsonSchema;
+      const itemRoom = { bytes: valueBytes * (fieldsOf(items).length + 2), valueBytes };
+      const write = (n: number) => writeFitting(items, itemRoom, n).padEnd(itemRoom.bytes);
+      const count = Math.max(1, Math.floor((bytes - 2) / (write(0).length + 6))); // later ones are a little longer
+      return `[${Array.from({ length: count }, (_, n) => write(n)).join()}]`;
+    }
+    case 'object': {
+      const fields = fieldsOf(schema);
+      const long = fields.filter(([, field]) => mayBeLong(field)).length + 1; // one part for unknown fields
+      const share = Math.floor((bytes - fields.reduce((sum, [name]) => sum + name.length + 12, 2)) / long);
+      const known = fields.map(
+        ([name, field]) => `"${name}":${writeFitting(field, { bytes: share, valueBytes }, seed)}`,
+      );
+      return `{${[...known, writeUnknownFields({ bytes: share, valueBytes })].filter(Boolean).join()}}`;
+    }
+    case 'string':
+      return `"${seed.toString(36)}${oddText.repeat(Math.max(0, Math.floor((bytes - 8) / oddText.length)))}"`;
+    case 'boolean':
+      return 'true';
+    default:
+      return String(schema.minimum ?? 1);
+  }
+}
+
+const wrongValues = ['{"k":1e308}', '[[[[0]]]]', '"\\ud800"', 'null', '-1e999'];
+
+/** As many faults as there can be: wrong types and items, unknown fields, nesting, long keys, huge numbers. */
+function writeFaulty(schema: JsonSchema, room: Room): string {
+  if (typeOf(schema) === 'array') return writeWrongList(room);
+  const fields = fieldsOf(schema);
+  const share = { ...room, bytes: Math.floor((room.bytes - 40) / (fields.length + 2)) };
+  const known = fields.map(
+    ([name]) => `"${name}":${writeWrongList({ ...share, bytes: share.bytes - name.length - 4 })}`,
+  );
+  const longKey = `"${'k'.repeat(Math.floor(share.bytes / 2))}":0`;
+  return `{${[...known, writeUnknownFields(share), longKey].filter(Boolean).join()}}`;
+}
+
+function writeWrongList({ bytes, valueBytes }: Room): string {
+  const some = wrongValues.map((value) => value.padEnd(valueBytes * 3)).join();
+  const count = Math.max(0, Math.floor((bytes - 2) / (some.length + 1)));
+  return `[${Array.from({ length: count }, () => some).join()}]`;
+}
+
+/** Different fields that no schema knows. */
+function writeUnknownFields({ bytes, valueBytes }: Room): string {
+  const count = Math.max(0, Math.floor(bytes / (valueBytes + 1)));
+  return Array.from({ length: count }, (_, n) => `"k${n.toString(36)}":0`.padEnd(valueBytes)).join();
+}
