@@ -151,4 +151,6 @@ describe('an operation', () => {
   });
 });
 
-it.runIf(process.env.GROWTH_TABLE)('shows what was measured', () => console.log(measured.join('\n')));
+afterAll(() => {
+  if (process.env.GROWTH_TABLE) console.log(measured.join('\n'));
+});

@@ -137,6 +137,32 @@ describe('an export', () => {
     expect(text).not.toMatch(/v1\.\w+\.|pl[pswku]_[0-9A-Za-z]{40}|argon2id/);
   });
 
+  it('has one line per row, also for large rows and for white space in a schema', async () => {
+    const place = await world.workspace(owner, 'pro', 'Large rows');
+    const asOwner = await world.token(owner, place);
+    const { id } = await world.appOf(owner, place);
+    const content = Buffer.alloc(400_000, 'line\nbreak\n').toString('base64');
+    const files = ['a', 'b', 'c'].map((path) => ({ path, content, encoding: 'base64' }));
+    await world.call('PUT', `/api/apps/${id}/files`, { as: asOwner, body: { files } });
+    const spaced = JSON.stringify({ name: 'T', properties: { text: {} }, rls: { read: true, write: true } }, null, 2);
+    await sql`insert into entity_schemas values (${id}, 'T', ${spaced}, '{}', 1, now(), now())`.execute(world.db);
+    for (const text of ['small', 'x\n'.repeat(60_000), 'small'])
+      await world.call('POST', `/api/apps/${id}/entities/T`, { as: asOwner, body: { text } });
+    const file = join(folder, 'large.tar.gz');
+    expect(await exportTo(world.db, place, file)).toMatchObject({ app_files: 3, entity_schemas: 1, entity_records: 3 });
+    const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+    const moved = await world.db.selectFrom('apps').where('workspace_id', '=', workspace_id).select('id').execute();
+    const stored = async (app: string | undefined) =>
+      (
+        await sql`select path as key, md5(content) as value from app_files where app_id = ${app}
+          union all select id::text, md5(data::text) from entity_records where app_id = ${app} order by 1`.execute(
+          world.db,
+        )
+      ).rows;
+    expect(await stored(id)).toHaveLength(6);
+    expect(await stored(moved[0]?.id)).toEqual(await stored(id));
+  });
+
   it('is refused by the import if it was truncated or changed', async () => {
     const file = join(folder, 'damaged.tar.gz');
     await exportTo(world.db, workspace, file);

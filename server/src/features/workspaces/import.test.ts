@@ -436,6 +436,18 @@ describe('the audit log of an archive', () => {
     await expectRefused(message);
   });
 
+  it('may begin where its oldest entries were removed after 400 days', async () => {
+    const archive = copy();
+    const [, , first] = entriesOf(archive);
+    entriesOf(archive).splice(0, 2);
+    Object.assign(firstOf(archive, 'audit_chains'), { first_sequence: 3, first_prev_hash: first?.prev_hash });
+    writeArchive(file, archive);
+    const { workspace_id } = await importFile();
+    const token = await world.token(owner, workspace_id);
+    const verified = (await world.call('GET', '/api/workspace/audit-log/verify', { as: token })).body;
+    expect(verified).toMatchObject({ valid: true, first_sequence: 3, checked: count - 2 });
+  });
+
   it('can be left out, which the new audit log says', async () => {
     const archive = copy();
     entriesOf(archive).splice(2, 1);
