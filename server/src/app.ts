@@ -8,6 +8,7 @@ import { recordRefusal } from './core/audit/refusals.ts';
 import { createAppOrigins } from './core/auth/app-origins.ts';
 import { countWorkspaceBytes } from './core/auth/byte-budget.ts';
 import { type Counters, openCounters } from './core/auth/counters.ts';
+import { open } from './core/auth/credentials.ts';
 import { createFailedLookups } from './core/auth/failed-lookups.ts';
 import { createGuard } from './core/auth/guard.ts';
 import { exportBytes } from './core/auth/limits.ts';
@@ -270,6 +271,10 @@ export function createApp(config: Config, deps: AppDeps): App {
     }),
     crossOrigin: createAppOrigins(database.db, failedLookups),
     isHttps,
+    looksUpCaller: (operation: Operation) => {
+      const { credentials, access } = operation as Route;
+      return credentials !== open || access.readsSession === true;
+    },
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,

@@ -96,8 +96,9 @@ function serveWithoutHandler(operation: Operation) {
     shares: createShares(8),
     clock: world.clock,
     guard: async (exchange) => {
-      exchange.actor = { id: 'caller', workspaceId: newId(), appId: null, appIds: '', lookup: {} };
+      exchange.actor = { id: 'caller', workspaceId: newId(), appId: null, isOutsider: false, appIds: '', lookup: {} };
     },
+    looksUpCaller: () => true,
     guardQuery: () => [],
     isHttps: false,
     trustedProxies: [],

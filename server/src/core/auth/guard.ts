@@ -36,7 +36,7 @@ import {
 import type { FailedLookups, FailureKind } from './failed-lookups.ts';
 import { isRecent, KnownCredentials, startCount } from './known-credentials.ts';
 import { countRequest, enforceLimits, limitsFor, toCountedApp, toCountedCaller } from './limit-check.ts';
-import type { LookupResult } from './lookup.ts';
+import type { AppLookup, LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Peppers } from './tokens.ts';
@@ -108,7 +108,8 @@ async function admitWithCredential(
   exchange.actor = {
     id: lookup.user_id ?? lookup.app_user_id ?? lookup.credential_id,
     workspaceId: lookup.workspace_id,
-    appId,
+    appId: (lookup as Partial<AppLookup>).app_id ?? null,
+    isOutsider: lookup.kind === 'app_user_token',
     appIds: lookup.app_ids?.join() ?? '',
     lookup,
   };
@@ -140,7 +141,14 @@ async function admitWithoutCredential(
     await countFailure(exchange, 'apps', options);
     throw credentialsMissing();
   }
-  exchange.actor = { id: null, workspaceId: lookup.workspace_id, appId: lookup.app_id, appIds: '', lookup };
+  exchange.actor = {
+    id: null,
+    workspaceId: lookup.workspace_id,
+    appId: lookup.app_id,
+    isOutsider: true,
+    appIds: '',
+    lookup,
+  };
   const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, lookup.app_id, options.counters);
   await enforceLimits(exchange, counts, undefined);
   const access = route.access.decide(lookup, exchange);

@@ -3,8 +3,9 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { createFairGate, GateClosed, type Leave } from '../../kit/fair-gate.ts';
+import { nameClient } from '../../kit/http/client-address.ts';
 import { newPassword } from '../../kit/http/shapes.ts';
-import { oneAtATime } from '../../kit/one-at-a-time.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 
@@ -16,9 +17,10 @@ const commonPasswords = new Set(readFileSync(new URL('./common-passwords.txt', i
 
 export const NewPassword = newPassword(12, 256, (password) => commonPasswords.has(password.toLowerCase()));
 
-export async function hashPassword(password: string): Promise<string> {
+/** `client` is the address of who waits for it: addresses take turns. */
+export async function hashPassword(password: string, client: string): Promise<string> {
   const salt = randomBytes(16);
-  const tag = await deriveTag(password, salt, cost);
+  const tag = await deriveTag(password, salt, cost, client);
   return [
     'argon2id',
     cost.memory,
@@ -29,29 +31,41 @@ export async function hashPassword(password: string): Promise<string> {
   ].join('$');
 }
 
-// A hash occupies a core. Strangers who try passwords get one core of a process between them, and wait for a few seconds.
-const hashOneAtATime = oneAtATime(
-  100,
-  () =>
-    new Problem('unavailable', 'service_unavailable', 'Too many people sign in right now. Retry in a few seconds.', {
-      headers: { 'retry-after': '5' },
-    }),
-);
+// A hash occupies a core. Strangers who try passwords get one core of a process between them, and addresses take turns, so
+// that nobody waits for the queue of another address.
+const hashing = createFairGate({ inAll: 1, perOwner: 1, maxWaitingOfOwner: 20, maxWaitMs: 15_000 });
 
-const deriveTag = (password: string, nonce: Buffer, { memory, passes, parallelism }: typeof cost): Promise<Buffer> => {
+async function deriveTag(password: string, nonce: Buffer, parameters: typeof cost, client: string): Promise<Buffer> {
   const message = password.normalize('NFKC');
-  return hashOneAtATime(
-    () => derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength: 32 }) as Promise<Buffer>,
-  );
-};
+  const leave = await enterHashing(client);
+  try {
+    return (await derive('argon2id', { message, nonce, ...parameters, tagLength: 32 })) as Buffer;
+  } finally {
+    leave();
+  }
+}
+
+async function enterHashing(client: string): Promise<Leave> {
+  try {
+    return await hashing.enter(nameClient(client));
+  } catch (error) {
+    if (!(error instanceof GateClosed)) throw error;
+    const message = 'Too many people sign in right now. Retry in a few seconds.';
+    throw new Problem('unavailable', 'service_unavailable', message, { headers: { 'retry-after': '5' } });
+  }
+}
 
 // Compared with if the person is unknown, so that the check takes the same time. It is random: no password matches.
 const dummyHash = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5SZX2oUBxfBQ7fyXwvLQP9UpeI';
 
-export async function isMatchingPassword(password: string, stored: string | undefined): Promise<boolean> {
+export async function isMatchingPassword(
+  password: string,
+  stored: string | undefined,
+  client: string,
+): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', expected = ''] = (stored ?? dummyHash).split('$');
   const parameters = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
-  const tag = await deriveTag(password, Buffer.from(salt, 'base64url'), parameters);
+  const tag = await deriveTag(password, Buffer.from(salt, 'base64url'), parameters, client);
   return timingSafeEqual(tag, Buffer.from(expected, 'base64url')) && stored !== undefined;
 }
 

@@ -41,10 +41,10 @@ export async function changePassword(
 ) {
   const { id: user_id, email } = getCallingUser(access);
   const stored = await findPassword(db, email);
-  if (!(await isMatchingPassword(input.current_password, stored?.hash))) {
+  if (!(await isMatchingPassword(input.current_password, stored?.hash, access.caller.ip))) {
     throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is wrong.');
   }
-  const hash = await hashPassword(input.new_password);
+  const hash = await hashPassword(input.new_password, access.caller.ip);
   return transaction(db, async (db) => {
     await savePassword(db, user_id, hash, now);
     await endSessions(db, user_id, access.caller.credential_id);
@@ -84,7 +84,7 @@ export async function resetPassword(
   deps: PasswordDeps,
   now: Date,
 ) {
-  const hash = await hashPassword(input.new_password);
+  const hash = await hashPassword(input.new_password, visitor.ip);
   return transaction(db, async (db) => {
     const reset = await redeemReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
     if (reset === undefined)

@@ -44,7 +44,7 @@ export interface SignInDeps {
 }
 
 export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: SignInDeps, now: Date) {
-  const password = await hashPassword(input.password);
+  const password = await hashPassword(input.password, visitor.ip);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, 'first set-up');
     if (await isInitialised(db))
@@ -110,7 +110,7 @@ export async function signIn(
   const isKnown = await isKnownAddress(db, visitor.ip, deps.tokenKeys.peppers, now);
   await refuseRepeatedTries(deps.counters, failures, `sign-in-try:${isKnown ? place : email.slice(0, 254)}`);
   const stored = await findPassword(db, email);
-  if (!(await isMatchingPassword(input.password, stored?.hash)) || stored === undefined) {
+  if (!(await isMatchingPassword(input.password, stored?.hash, visitor.ip)) || stored === undefined) {
     await deps.counters.add(failures, failureWindowSeconds);
     await auditVisitor(
       db,

@@ -11,6 +11,8 @@ export interface Actor {
   readonly workspaceId: string | null;
   /** The app that the path names, if any. */
   readonly appId: string | null;
+  /** A user of the app or an anonymous caller: what they do must not delay the workspace's own people. */
+  readonly isOutsider: boolean;
   /** The ids of the apps that the credential is limited to, joined by commas; empty if it is not limited. */
   readonly appIds: string;
   /** The result of the guard's lookup, for CORS and for the audit entry of a refusal. */
@@ -43,6 +45,8 @@ export class Exchange {
   access: unknown;
   /** Gives back the share of the database that the handler works in. Set before the handler is called. */
   releaseShare: Release = () => {};
+  /** Lets the next large body in. Set if this request has one. */
+  leaveLargeBodies: () => void = () => {};
   /** Set by the guard: the caller fails again and again, so the refusal is sent after a pause. */
   pausesRefusal = false;
   /** The error code of the answer, if the request was refused. */

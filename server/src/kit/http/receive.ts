@@ -68,7 +68,8 @@ const continued = new WeakSet<IncomingMessage>();
 const isWaitingForContinue = (body: IncomingMessage): boolean =>
   body.headers.expect?.toLowerCase() === '100-continue' && !continued.has(body);
 
-function limitFor({ operation, actor }: Exchange): number {
+/** How long the body of this caller may be. */
+export function limitFor({ operation, actor }: Exchange): number {
   const limitBytes = operation.bodyLimitBytes ?? defaultBodyLimitBytes;
   return actor?.id ? limitBytes : Math.min(limitBytes, anonymousBodyLimitBytes);
 }

@@ -21,7 +21,7 @@ import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive
 import { runOperation } from './run-operation.ts';
 import { type Header, listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
-import { createTurns, inTurnOfAddress, type Turns, waitToReceive, waitToRun } from './turn.ts';
+import { createTurns, inTurnOfAddress, nameOwner, type Turns, waitToReceive, waitToRun } from './turn.ts';
 import { createValidator } from './validate.ts';
 
 export interface ServerOptions {
@@ -33,6 +33,8 @@ export interface ServerOptions {
   readonly clock: Clock;
   /** Decides whether the caller may call the operation. Returns the proof for the handler, or throws the refusal. */
   readonly guard: (exchange: Exchange) => Promise<unknown>;
+  /** Whether the guard of the operation reads the database. The others never wait for those. */
+  readonly looksUpCaller: (operation: Operation) => boolean;
   /** Query parameters of an operation that the guard reads. */
   readonly guardQuery: (operation: Operation) => readonly string[];
   /** What web pages of other origins may call; without it, nothing. */
@@ -127,6 +129,7 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
   const params = listParamNames(operation.path);
   const validate = createValidator(operation, options.guardQuery(operation));
   const send = createSender(operation, options.strictAnswers);
+  const hasCaller = options.looksUpCaller(operation);
   const db = operation.work === 'reserved' ? options.reservedDb : options.db;
   const answer = async (exchange: Exchange): Promise<FastifyReply> => {
     exchange.now = options.clock.now(); // receiving the body may have taken a while
@@ -141,7 +144,9 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
       if (params.some((name) => exchange.params[name] === '')) throw routeNotFound();
       checkHeaders(exchange);
       try {
-        exchange.access = await inTurnOfAddress(exchange, turns, () => options.guard(exchange));
+        exchange.access = await (hasCaller
+          ? inTurnOfAddress(exchange, turns, () => options.guard(exchange))
+          : options.guard(exchange));
       } catch (refusal) {
         if (exchange.pausesRefusal) await turns.pauseRefusal(); // after its turn: others are looked up meanwhile
         throw refusal;
@@ -152,9 +157,10 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
     async run(exchange: Exchange): Promise<FastifyReply> {
       exchange.releaseShare = await waitToRun(exchange, turns);
       try {
-        return await turns.processTime.run(exchange.actor?.workspaceId, () => answer(exchange));
+        return await turns.processTime.run(nameOwner(exchange.actor), () => answer(exchange));
       } finally {
         exchange.releaseShare();
+        exchange.leaveLargeBodies();
       }
     },
   };

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { usedMs } from '../process-time.ts';
+import { nameOwner } from './turn.ts';
 
 const world = await startWorld({
   routes: (routes) => routes.map((route) => (route.name === 'getApp' ? { ...route, handle: useProcessor } : route)),
@@ -41,6 +42,17 @@ describe('a workspace whose request held the process for long', () => {
     expect(waited).toBeGreaterThan(5_000);
     expect(served).toBeLessThan(2_000);
   }, 30_000);
+});
+
+describe('who waits', () => {
+  const actor = { id: 'u', workspaceId: 'w', appId: 'a', appIds: '', lookup: {} };
+
+  it('is the workspace for its own people, and the app for its users and for strangers', () => {
+    expect(nameOwner({ ...actor, isOutsider: false })).toBe('w');
+    expect(nameOwner({ ...actor, isOutsider: true })).toBe('w a');
+    expect(nameOwner({ ...actor, isOutsider: true, appId: 'b' })).toBe('w b');
+    expect(nameOwner({ ...actor, isOutsider: false, workspaceId: null })).toBeUndefined();
+  });
 });
 
 /** Opens a connection from an address. `answered` grows. */

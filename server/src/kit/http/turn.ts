@@ -6,8 +6,8 @@ import { createFairGate, type FairGate, GateClosed } from '../fair-gate.ts';
 import { Problem } from '../problem.ts';
 import { createProcessTime, NoTurn, type ProcessTime } from '../process-time.ts';
 import { nameClient } from './client-address.ts';
-import type { Exchange } from './exchange.ts';
-import { expectedLength } from './receive.ts';
+import type { Actor, Exchange } from './exchange.ts';
+import { expectedLength, limitFor } from './receive.ts';
 
 export interface Turns {
   readonly shares: Shares;
@@ -25,10 +25,10 @@ const largeBodyBytes = 256 * 1024;
 export const createTurns = (shares: Shares): Turns => ({
   shares,
   processTime: createProcessTime(),
-  // As many look-ups as the pool has connections. One address that sends thousands of requests at once waits for itself.
+  // As many look-ups as the pool has connections by default. One address that sends thousands of requests at once waits for itself.
   arrivals: createFairGate({ inAll: 16, perOwner: 8, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
   // A large body takes many times its size in memory until it is answered.
-  largeBodies: createFairGate({ inAll: 4, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
+  largeBodies: createFairGate({ inAll: 8, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
   pauseRefusal: createPause(),
 });
 
@@ -62,31 +62,43 @@ export async function inTurnOfAddress<Result>(
   }
 }
 
+/** Who waits: the people and keys of a workspace together, and apart from them the users of each of its apps. */
+export function nameOwner(actor: Actor | undefined): string | undefined {
+  if (!actor?.workspaceId) return undefined;
+  return actor.isOutsider ? `${actor.workspaceId} ${actor.appId}` : actor.workspaceId;
+}
+
 /** Waits before a large body is read, so that those that wait take no memory. */
 export async function waitToReceive(exchange: Exchange, { largeBodies, processTime }: Turns): Promise<void> {
-  const owner = exchange.actor?.workspaceId;
-  if (!owner || expectedLength(exchange.request.raw) < largeBodyBytes) return;
+  const owner = nameOwner(exchange.actor);
+  if (owner === undefined || !mayBeLarge(exchange)) return;
   await orBusy(async () => {
     const leave = await largeBodies.enter(owner);
+    exchange.leaveLargeBodies = leave; // when the operation has run: a slow reader of its answer keeps no place
     const { raw } = exchange.reply;
-    raw.once('close', leave); // after the answer, or when the client has gone
+    raw.once('close', leave); // the client has gone
     if (raw.destroyed || raw.closed) leave();
     await processTime.waitForTurn(owner);
   });
 }
+
+const mayBeLarge = (exchange: Exchange): boolean =>
+  exchange.operation.body !== undefined &&
+  Math.min(expectedLength(exchange.request.raw), limitFor(exchange)) >= largeBodyBytes;
 
 const noShare: Release = () => {};
 
 /** A request in no workspace takes no share: its work is short, and its rate is limited per address or person. */
 export async function waitToRun({ actor, operation }: Exchange, { shares, processTime }: Turns): Promise<Release> {
   const { work = 'short' } = operation;
-  const owner = actor?.workspaceId;
-  if (!owner) return noShare;
+  const owner = nameOwner(actor);
+  if (!actor?.workspaceId || owner === undefined) return noShare;
+  const workOwner = { owner: actor.workspaceId, part: actor.appId };
   return orBusy(async () => {
     for (;;) {
       await processTime.waitForTurn(owner);
       if (work === 'outside' || work === 'reserved') return noShare;
-      const release = await shares.take(work, { owner, part: actor.appId });
+      const release = await shares.take(work, workOwner);
       if (processTime.mayRun(owner)) return release;
       release(); // while it waited for the share, others of the workspace held the process
     }

@@ -52,7 +52,7 @@ export async function acceptByLink(
   const { person, invitation } = access;
   if (person !== null && person.email !== invitation.email) throw emailMismatch();
   if (person === null && invitation.user_id !== null) throw emailMismatch();
-  const account = person ?? (await prepareNewAccount(input));
+  const account = person ?? (await prepareNewAccount(input, access.ip));
   const isNew = 'password_hash' in account;
   return withMembersLock(db, invitation, async (db) => {
     const current = await findValidInvitation(db, token, deps, now);
@@ -80,9 +80,9 @@ interface NewAccount {
 }
 
 /** A person without an account must send a name and a password. */
-async function prepareNewAccount({ full_name, password }: Acceptance): Promise<NewAccount> {
+async function prepareNewAccount({ full_name, password }: Acceptance, client: string): Promise<NewAccount> {
   if (full_name !== undefined && password !== undefined)
-    return { full_name, password_hash: await hashPassword(password) };
+    return { full_name, password_hash: await hashPassword(password, client) };
   const missing = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);
   throw new ValidationError(missing.map(([field]) => ({ loc: ['body', field], msg: 'is required', type: 'missing' })));
 }
