@@ -33,7 +33,7 @@ export async function hashPassword(password: string, client: string): Promise<st
 
 // A hash occupies a core. Strangers who try passwords get one core of a process between them, and addresses take turns, so
 // that nobody waits for the queue of another address.
-const hashing = createFairGate({ inAll: 1, perOwner: 1, maxWaitingOfOwner: 20, maxWaitMs: 15_000 });
+const hashing = createFairGate({ inAll: 1, perOwner: 1, maxWaitingOfOwner: 60, maxWaitMs: 15_000 });
 
 async function deriveTag(password: string, nonce: Buffer, parameters: typeof cost, client: string): Promise<Buffer> {
   const message = password.normalize('NFKC');
