@@ -79,7 +79,7 @@ export function listWorstBodies(schema: JsonSchema, maxBytes: number): Record<st
   };
 }
 
-interface Room {
+interface BodySize {
   readonly bytes: number;
   /** How long a value is, so that there are not too many. */
   readonly valueBytes: number;
@@ -93,13 +93,13 @@ const mayBeLong = (schema: JsonSchema): boolean =>
 const oddText = '\\ud83d\\ude00\\u00e9\\"'; // as JSON
 
 /** Values of the right types, as long as they can be: long lists, long strings full of escapes, wide objects. */
-function writeFitting(schema: JsonSchema, { bytes, valueBytes }: Room, seed = 0): string {
+function writeFitting(schema: JsonSchema, { bytes, valueBytes }: BodySize, seed = 0): string {
   if (Array.isArray(schema.enum)) return JSON.stringify(schema.enum[0]);
   switch (typeOf(schema)) {
     case 'array': {
       const items = (schema.items ?? {}) as JsonSchema;
-      const itemRoom = { bytes: valueBytes * (fieldsOf(items).length + 2), valueBytes };
-      const write = (n: number) => writeFitting(items, itemRoom, n).padEnd(itemRoom.bytes);
+      const itemSize = { bytes: valueBytes * (fieldsOf(items).length + 2), valueBytes };
+      const write = (n: number) => writeFitting(items, itemSize, n).padEnd(itemSize.bytes);
       const count = Math.max(1, Math.floor((bytes - 2) / (write(0).length + 6))); // later ones are a little longer
       return `[${Array.from({ length: count }, (_, n) => write(n)).join()}]`;
     }
@@ -124,10 +124,10 @@ function writeFitting(schema: JsonSchema, { bytes, valueBytes }: Room, seed = 0)
 const wrongValues = ['{"k":1e308}', '[[[[0]]]]', '"\\ud800"', 'null', '-1e999'];
 
 /** As many faults as there can be: wrong types and items, unknown fields, nesting, long keys, huge numbers. */
-function writeFaulty(schema: JsonSchema, room: Room): string {
-  if (typeOf(schema) === 'array') return writeWrongList(room);
+function writeFaulty(schema: JsonSchema, size: BodySize): string {
+  if (typeOf(schema) === 'array') return writeWrongList(size);
   const fields = fieldsOf(schema);
-  const share = { ...room, bytes: Math.floor((room.bytes - 40) / (fields.length + 2)) };
+  const share = { ...size, bytes: Math.floor((size.bytes - 40) / (fields.length + 2)) };
   const known = fields.map(
     ([name]) => `"${name}":${writeWrongList({ ...share, bytes: share.bytes - name.length - 4 })}`,
   );
@@ -135,14 +135,14 @@ function writeFaulty(schema: JsonSchema, room: Room): string {
   return `{${[...known, writeUnknownFields(share), longKey].filter(Boolean).join()}}`;
 }
 
-function writeWrongList({ bytes, valueBytes }: Room): string {
+function writeWrongList({ bytes, valueBytes }: BodySize): string {
   const some = wrongValues.map((value) => value.padEnd(valueBytes * 3)).join();
   const count = Math.max(0, Math.floor((bytes - 2) / (some.length + 1)));
   return `[${Array.from({ length: count }, () => some).join()}]`;
 }
 
 /** Different fields that no schema knows. */
-function writeUnknownFields({ bytes, valueBytes }: Room): string {
+function writeUnknownFields({ bytes, valueBytes }: BodySize): string {
   const count = Math.max(0, Math.floor(bytes / (valueBytes + 1)));
   return Array.from({ length: count }, (_, n) => `"k${n.toString(36)}":0`.padEnd(valueBytes)).join();
 }
