@@ -54,7 +54,9 @@ import type { Operation } from './kit/http/operation.ts';
 import { createServer, type RequestOutcome } from './kit/http/server.ts';
 import { createLog, describeError, type Log } from './kit/log.ts';
 import { createMetrics, type Metrics } from './kit/metrics.ts';
+import { hostOf, isLoopback } from './kit/outbound/address.ts';
 import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
+import { portOf } from './kit/outbound/url.ts';
 import { shareRecent } from './kit/recent.ts';
 import { createSecrets } from './kit/secrets.ts';
 import { apiVersion, buildOpenApi } from './openapi.ts';
@@ -150,9 +152,10 @@ export function createApp(config: Config, deps: AppDeps): App {
     log.error({ error: describeError(error) }, 'mail not sent'),
   );
   const model = openLanguageModel({ url: config.MODEL_URL, apiKey: config.MODEL_API_KEY, name: config.MODEL_NAME });
+  const baseUrl = new URL(config.BASE_URL);
   const outbound = openOutbound({
     allow: config.OUTBOUND_ALLOW,
-    ownHosts: [new URL(config.BASE_URL).hostname],
+    own: { host: hostOf(baseUrl), port: portOf(baseUrl) },
     ...deps.outbound,
   });
   const secrets = createSecrets(config.MASTER_KEYS);
@@ -183,7 +186,16 @@ export function createApp(config: Config, deps: AppDeps): App {
   const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
   const auditFeature = audit({ cursors, shares });
   const isHttps = config.BASE_URL.startsWith('https:');
-  const webhookFeature = webhooks({ cursors, secrets, masterKeyId, outbound, wake, mail, baseUrl: config.BASE_URL });
+  const webhookFeature = webhooks({
+    cursors,
+    secrets,
+    masterKeyId,
+    outbound,
+    wake,
+    mail,
+    baseUrl: config.BASE_URL,
+    isDevelopment: isLoopback(baseUrl),
+  });
   const memberFeature = members({
     signingKey: config.SIGNING_KEY,
     staffEmailDomains: config.STAFF_EMAIL_DOMAINS,

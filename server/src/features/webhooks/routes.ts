@@ -44,9 +44,9 @@ import {
 import { redeliver, replay } from './delivery.ts';
 import { findDelivery, getBody, listDeliveries } from './store/deliveries.ts';
 import { findWebhook, findWebhookCreator, listWebhooks, listWebhooksOf } from './store/webhooks.ts';
-import { changeWebhook, checkTarget, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
+import { changeWebhook, checkTarget, createWebhook, deleteWebhook, type TargetRules, testWebhook } from './webhook.ts';
 
-export interface WebhookDeps extends AttemptDeps {
+export interface WebhookDeps extends AttemptDeps, TargetRules {
   readonly cursors: Cursors;
   readonly secrets: Secrets;
   readonly wake: Pick<WakeUps, 'notify'>;
@@ -155,7 +155,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     audits: ['webhook.created'],
     answers: { 200: variant.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
-    precheck: ({ body }) => checkTarget(deps.outbound, body.target_url),
+    precheck: ({ body }) => checkTarget(deps, body.target_url),
     handle: ({ db, access, body, now }) => createWebhook(db, access, variant.scope, body, deps.secrets, now),
   }),
   route({
@@ -186,7 +186,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: variant.shapes.webhook },
     refusals: [notFound],
-    precheck: ({ body }) => checkTarget(deps.outbound, body.target_url),
+    precheck: ({ body }) => checkTarget(deps, body.target_url),
     handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
   }),
   route({

@@ -5,9 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 import { startSecondApp } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
+import { openOutbound } from '../../kit/outbound/outbound.ts';
 import { createSecrets } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';
 import { createSigner } from './signing.ts';
+import { checkTarget } from './webhook.ts';
 
 const { world, url, owner, workspace, token, createWebhook } = await startWebhookScene();
 const as = { as: token };
@@ -107,6 +109,21 @@ describe('createAgentWebhook', () => {
   ])('refuses %s', async (_what, body, loc, type) => {
     const got = await world.call('POST', base, { ...as, body: { target_url: url(), events, ...body } });
     expect(got).toMatchObject({ status: 422, body: { detail: [{ loc, type }] } });
+  });
+
+  it('says how to allow a private receiver, only where a developer would want one', async () => {
+    const refusal = async (isDevelopment: boolean, target_url: string) => {
+      const outbound = openOutbound();
+      const error = await checkTarget({ outbound, isDevelopment }, target_url).catch((thrown) => thrown);
+      await outbound.close();
+      return error.faults[0].msg;
+    };
+    expect(await refusal(true, 'http://192.168.1.20:3000/')).toContain('set OUTBOUND_ALLOW=http://HOST:PORT in .env');
+    expect(await refusal(true, 'https://user@example.com/')).toBe('must be a public https URL');
+    expect(await refusal(false, 'http://192.168.1.20:3000/')).toBe('must be a public https URL');
+    const body = { target_url: 'https://10.0.0.1/', events };
+    const got = await world.call('POST', base, { ...as, body }); // this installation is at 127.0.0.1
+    expect(got.body.detail[0].msg).toContain('docs/guides/receiving-webhooks.md#testing-locally');
   });
 
   it('accepts a host name that does not resolve yet, because each request is checked again', async () => {

@@ -71,11 +71,25 @@ export function mayConnect(allow: readonly AllowEntry[], address: string, endpoi
   );
 }
 
-/** A range with `http://` allows plain HTTP to addresses in the URL, not to names that resolve to them. */
-export const mayUsePlainHttp = (allow: readonly AllowEntry[], endpoint: Endpoint): boolean =>
-  allow.some(
-    (entry) => entry.plainHttp && (isAllowedEndpoint([entry], endpoint) || isAllowedAddress(entry, endpoint.host)),
-  );
+/**
+ * The addresses of a host that needs no DNS: an address, or `localhost`, which always means this machine (RFC 6761). Empty for
+ * every other name.
+ */
+export const addressesWithoutDns = (host: string): readonly string[] =>
+  host === 'localhost' ? ['127.0.0.1', '::1'] : isIP(host) === 0 ? [] : [host];
+
+/** Every address of a host that needs no DNS is in a range that the operator allows. */
+export function isInAllowedRange(allow: readonly AllowEntry[], host: string): boolean {
+  const addresses = addressesWithoutDns(host);
+  const isAllowed = (address: string) => allow.some((entry) => isAllowedAddress(entry, address));
+  return addresses.length > 0 && addresses.every(isAllowed);
+}
+
+/** A range with `http://` allows plain HTTP to addresses in the URL and to `localhost`, not to names that resolve to them. */
+export function mayUsePlainHttp(allow: readonly AllowEntry[], endpoint: Endpoint): boolean {
+  const plain = allow.filter((entry) => entry.plainHttp);
+  return isAllowedEndpoint(plain, endpoint) || isInAllowedRange(plain, endpoint.host);
+}
 
 function isAllowedAddress(entry: AllowEntry, text: string): boolean {
   const address = parse(text);
@@ -106,3 +120,6 @@ function parseEntry(entry: string): AllowEntry {
 
 /** The host of a URL, without the brackets of an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
+
+/** The host of the URL is this machine, seen from itself. */
+export const isLoopback = (url: URL): boolean => isInAllowedRange(parseAllowList('127.0.0.0/8,::1/128'), hostOf(url));

@@ -133,6 +133,21 @@ describe('an answer', () => {
     expect(await send(`https://${outside}:${receiver.port}/`)).toMatchObject({ outcome: 'answered' });
   });
 
+  it('comes from localhost, without asking DNS, if the operator allows loopback', async () => {
+    const receiver = await startRawServer({
+      address: '127.0.0.1',
+      onData: (socket) => socket.write(httpResponse('200 OK')),
+    });
+    receivers.push(receiver);
+    const url = `http://localhost:${receiver.port}/`;
+    const local = open('http://127.0.0.0/8,http://::1/128');
+    expect(await send(url, {}, local)).toMatchObject({ outcome: 'answered', status: 200 });
+    await local.close();
+    expect(await send(url)).toMatchObject({ outcome: 'refused', reason: 'scheme' });
+    expect(await send(url.replace('http', 'https'))).toMatchObject({ outcome: 'refused', reason: 'host' });
+    expect(receiver.connections).toBe(1);
+  });
+
   it('comes over plain HTTP only from origins that the operator allows', async () => {
     const receiver = await receive((socket) => socket.write(httpResponse('200 OK')), { plain: true });
     const url = `http://hook.outside.test:${receiver.port}/`;

@@ -8,7 +8,7 @@ import type { Answered, Failed, FailureKind, Outcome, Refused } from './outcome.
 import { type DnsClient, resolve, systemDns } from './resolve.ts';
 import { portOf, type UrlRules, type UrlVerdict, vetUrl } from './url.ts';
 
-export interface OutboundOptions extends Pick<UrlRules, 'allow' | 'ownHosts'>, ConnectionOptions {
+export interface OutboundOptions extends Pick<UrlRules, 'allow' | 'own'>, ConnectionOptions {
   /** Opens a DNS client, once per request. Default: the machine's DNS servers. */
   readonly dns?: () => DnsClient;
 }

@@ -1,6 +1,6 @@
 // Owns resolving names: all addresses of a name or none. A DNS error is never treated as "no addresses of this family".
 import { Resolver } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { addressesWithoutDns } from './address.ts';
 
 export type DnsClient = Pick<Resolver, 'resolve4' | 'resolve6' | 'cancel'>;
 
@@ -16,7 +16,8 @@ export async function resolve(
   host: string,
   signal?: AbortSignal,
 ): Promise<readonly string[] | undefined> {
-  if (isIP(host) !== 0) return [host];
+  const known = addressesWithoutDns(host);
+  if (known.length > 0) return known;
   const dns = openDns();
   const cancel = () => dns.cancel();
   signal?.addEventListener('abort', cancel);

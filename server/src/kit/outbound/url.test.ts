@@ -39,7 +39,7 @@ describe('a URL', () => {
   });
 
   it('does not name this installation itself', () => {
-    const rules = { ownHosts: ['plinth.example.com'] };
+    const rules = { own: { host: 'plinth.example.com', port: 443 } };
     expect(verdict('https://plinth.example.com/api', rules)).toBe('host');
     expect(verdict('https://PLINTH.example.com.:8443/', rules)).toBe('host');
     expect(verdict('https://example.com/', rules)).toBe('https://example.com/');
@@ -56,6 +56,20 @@ describe('a URL', () => {
     expect(verdict('https://wiki.internal:22/', rules)).toBe('https://wiki.internal:22/');
     expect(verdict('http://wiki.internal:22/', rules)).toBe('scheme');
     expect(verdict('https://user@wiki.internal:22/', rules)).toBe('credentials');
+  });
+
+  it('may name this machine if the operator allows loopback, except for this installation itself', () => {
+    const own = { host: '127.0.0.1', port: 8080 };
+    const rules = { own, allow: parseAllowList('http://127.0.0.0/8,http://::1/128') };
+    expect(verdict('http://127.0.0.1:3000/hook', rules)).toBe('http://127.0.0.1:3000/hook');
+    expect(verdict('http://localhost:3000/hook', rules)).toBe('http://localhost:3000/hook');
+    expect(verdict('http://127.0.0.1:8080/', rules)).toBe('host');
+    expect(verdict('http://127.0.0.1:5432/', rules)).toBe('port');
+    expect(verdict('http://api.localhost:3000/', rules)).toBe('scheme');
+    expect(verdict('https://api.localhost:3000/', rules)).toBe('host');
+    // localhost is ::1 too, which this list does not allow.
+    expect(verdict('https://localhost:3000/', { allow: parseAllowList('127.0.0.0/8') })).toBe('host');
+    expect(verdict('https://127.0.0.1:3000/', { own })).toBe('host');
   });
 
   it("is refused with the contract's fault types", () => {

@@ -1,7 +1,15 @@
 // Owns the checks on the text of a URL (docs/internals/outbound-requests.md#url). The addresses it resolves to are checked
 // afterwards, by outbound.ts.
 import { isIP } from 'node:net';
-import { type AllowEntry, hostOf, isAllowedEndpoint, mayConnect, mayUsePlainHttp } from './address.ts';
+import {
+  type AllowEntry,
+  type Endpoint,
+  hostOf,
+  isAllowedEndpoint,
+  isInAllowedRange,
+  mayConnect,
+  mayUsePlainHttp,
+} from './address.ts';
 
 export type UrlReason = 'form' | 'length' | 'scheme' | 'credentials' | 'fragment' | 'host' | 'port' | 'address';
 
@@ -9,8 +17,8 @@ export type UrlVerdict = { readonly ok: URL } | { readonly reason: UrlReason };
 
 export interface UrlRules {
   readonly allow?: readonly AllowEntry[];
-  /** The hosts of this installation. It must not call itself. */
-  readonly ownHosts?: readonly string[];
+  /** Where this installation is. It must not call itself. */
+  readonly own?: Endpoint;
   /** Allows `http:` for this request. */
   readonly plainHttp?: boolean;
 }
@@ -53,11 +61,7 @@ export function vetUrl(text: string, rules: UrlRules = {}): UrlVerdict {
 }
 
 /** `hostText`: the host as the caller wrote it, before `URL` normalised it. */
-function checkParts(
-  url: URL,
-  hostText: string,
-  { allow = [], ownHosts = [], plainHttp }: UrlRules,
-): UrlReason | undefined {
+function checkParts(url: URL, hostText: string, { allow = [], own, plainHttp }: UrlRules): UrlReason | undefined {
   const endpoint = { host: hostOf(url), port: portOf(url) };
   if (hostText.includes('%')) return 'host';
   // `URL` turns octal, hexadecimal, short and full-width spellings into a dotted address. Only the dotted form may be sent.
@@ -66,7 +70,11 @@ function checkParts(
   if (url.protocol === 'http:' && !mayBePlain) return 'scheme';
   if (isAllowedEndpoint(allow, endpoint)) return undefined;
   if (!isAllowedPort(endpoint.port, mayBePlain)) return 'port';
-  if (ownHosts.includes(endpoint.host)) return 'host';
+  const isInRange = isInAllowedRange(allow, endpoint.host);
+  // Other ports of its host are refused too, unless the operator allows its address: on a developer's machine, Plinth and
+  // the receivers are at the same address.
+  if (own?.host === endpoint.host && !(isInRange && own.port !== endpoint.port)) return 'host';
+  if (isInRange) return undefined;
   if (isIP(endpoint.host) !== 0) return mayConnect(allow, endpoint.host, endpoint) ? undefined : 'address';
   return isAllowedName(endpoint.host) ? undefined : 'host';
 }
