@@ -38,7 +38,7 @@ export async function checkPlantedLeaks(
   const withoutRule = await send(bare);
   await call(send, tenants.a.token, 'PUT', `/api/apps/${tenants.a.app_id}/entity-schemas/Bare`, openedBare);
   const event = JSON.stringify({ type: 'entity.updated', entity_id: 'x', data: { secret: marker } });
-  const extra = { path: '/a', headers: {}, body: event, at: 0, from: 0 };
+  const extra = { method: 'POST', path: '/a', headers: {}, body: event, at: 0, from: 0 };
   const strange = { ...extra, path: '/b' };
   const wrongWith = (more: ReceivedRequest[]) => wrongDeliveries(environment, journal, [...received, ...more]).length;
   const stranger = kinds.find((kind) => kind.own === 'b') as CallerKind;

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Certificate } from './certificates.ts';
 
 export interface ReceivedRequest {
+  readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -54,8 +55,8 @@ export async function startWebhookEndpoint({
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
-    const { url: path = '', headers, socket } = request;
-    const entry: ReceivedRequest = { path, headers, body, at: Date.now(), from: socket.remotePort };
+    const { method = '', url: path = '', headers, socket } = request;
+    const entry: ReceivedRequest = { method, path, headers, body, at: Date.now(), from: socket.remotePort };
     if (onRequest === undefined) received.push(entry);
     else onRequest(entry);
     const answer = sandbox.respond(entry);
