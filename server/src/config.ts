@@ -248,6 +248,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config as Config;
 }
 
+/** The text of a setting in the environment. Undefined if it is not set there. */
+export const settingText = (name: keyof Settings): string | undefined => process.env[name] || undefined;
+
+/** Changes the environment of this process, which the processes it starts inherit. For `plinth dev`. */
+export function setSettings(texts: Partial<Record<keyof Settings, string>>): void {
+  Object.assign(process.env, texts);
+}
+
 /** The settings as documentation: docs/generated/configuration.md and .env.example are written from them. */
 export const listSettings = (): {
   name: string;

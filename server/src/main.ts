@@ -2,7 +2,7 @@
 import { api } from './commands/api.ts';
 import { apiKey } from './commands/api-key.ts';
 import { bootstrap } from './commands/bootstrap.ts';
-import { dev } from './commands/dev.ts';
+import { dev, devUsage } from './commands/dev.ts';
 import { loadEnvFile } from './commands/env-file.ts';
 import { importArchive, importUsage } from './commands/import.ts';
 import { keys } from './commands/keys.ts';
@@ -44,7 +44,7 @@ const commands: Record<string, { usage: string; description: string; run(args: s
   },
   workspace: { usage: 'workspace restore --id ID', description: 'restore a deleted workspace', run: workspace },
   keys: { usage: 'keys new', description: 'print new keys for the environment', run: keys },
-  dev: { usage: 'dev', description: 'run API and worker on this machine with demo data', run: dev },
+  dev: { usage: devUsage, description: 'run API, worker and sandbox on this machine with demo data', run: dev },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

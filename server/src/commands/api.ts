@@ -10,8 +10,7 @@ export async function api(): Promise<void> {
   await serve(readConfig());
 }
 
-export async function serve(config: Config): Promise<App> {
-  const log = createLog(config.LOG_LEVEL);
+export async function serve(config: Config, log = createLog(config.LOG_LEVEL)): Promise<App> {
   const app = createApp(config, { log, migrations: await readMigrations(migrationsFolder) });
   stopOnSignal(app, log); // before listening, so that no request is cut off by an early signal
   const address = await app.server.listen({ host: config.HOST, port: config.PORT });

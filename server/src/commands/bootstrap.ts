@@ -10,6 +10,7 @@ export interface FirstUser {
   readonly email: string;
   readonly name: string;
   readonly workspace: string;
+  readonly tokenName?: string;
 }
 
 export async function bootstrap(args: string[]): Promise<void> {
@@ -38,14 +39,19 @@ export function createFirstUser(db: Db, config: Config, first: FirstUser): Promi
     const user_id = await insertUser(db, operator, now);
     const plan = config.DEFAULT_PLAN;
     const workspace_id = await insertWorkspace(db, { name: first.workspace, plan, owner_id: user_id }, now);
-    return (await issueToken(db, config, user_id, workspace_id, now)).token;
+    return (await issueToken(db, config, { user_id, workspace_id, name: first.tokenName ?? 'first token' }, now)).token;
   });
 }
 
-export const issueToken = (db: Db, config: Config, user_id: string, workspace_id: string, now: Date) =>
+export const issueToken = (
+  db: Db,
+  config: Config,
+  token: { user_id: string; workspace_id: string; name: string },
+  now: Date,
+) =>
   insertCredential(
     db,
     { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE },
-    { kind: 'personal_token', name: 'first token', user_id, workspace_id, permission: 'full_access' },
+    { kind: 'personal_token', ...token, permission: 'full_access' },
     now,
   );

@@ -1,98 +1,72 @@
-// Owns `plinth dev`: runs API and worker on this machine with demo data. Creates keys, the database and the demo data if
-// they are missing, and says how to start PostgreSQL or Redis if one is not running.
-import { fork } from 'node:child_process';
-import { connect } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
-import { type Config, ConfigError, readConfig } from '../config.ts';
+// Owns `plinth dev`: runs API, worker and sandbox on this machine with demo data. Creates keys, the database and the demo data
+// if they are missing.
+import { parseArgs } from 'node:util';
+import type { App } from '../app.ts';
+import { type Config, ConfigError, readConfig, setSettings, settingText } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
+import { createLog } from '../kit/log.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
+import { type Sandbox, startSandbox, superviseWorker } from './dev/children.ts';
+import { prettyLog } from './dev/log-lines.ts';
+import { createDatabaseIfMissing, requireServices } from './dev/services.ts';
 import { addMissingKeys, loadEnvFile } from './env-file.ts';
 import { migrateAll, migrateUrl } from './migrate.ts';
 
-export async function dev(): Promise<void> {
+export const devUsage = 'dev [--no-sandbox]';
+
+// `api` and `worker` never set this themselves: on a server, a webhook must not reach what only that server can reach.
+const loopback = 'http://127.0.0.0/8,http://::1/128';
+const tokenName = 'npm run dev';
+
+export async function dev(args: string[]): Promise<void> {
+  const wantsSandbox = readArgs(args);
   const added = addMissingKeys();
   if (added.length > 0) {
     console.log(`added keys to .env: ${added.join(', ')}`);
     loadEnvFile();
   }
-  const config: Config = { ...readConfig(), STRICT_ANSWERS: true };
-  await requireServices(config);
+  await requireServices(readConfig());
+  const sandbox = wantsSandbox ? await startSandbox() : undefined;
+  const config = configure(sandbox);
   await createDatabaseIfMissing(migrateUrl(config));
   await migrateAll(migrateUrl(config), config.DATABASE_URL);
   const { token, isNew } = await issueDemoToken(config);
-  const app = await serve(config);
-  superviseWorker();
-  if (isNew) await createDemoData(app, token, systemClock.now());
-  console.log(welcomeText(config, token));
-}
-
-/** Runs a worker in a child process and restarts it when it exits. It exits when this process does. */
-function superviseWorker(): void {
-  const child = fork(fileURLToPath(new URL('../../plinth.js', import.meta.url)), ['worker']);
-  child.once('exit', () => setTimeout(superviseWorker, 1_000));
-}
-
-const services = [
-  {
-    name: 'PostgreSQL',
-    url: 'DATABASE_URL',
-    port: 5432,
-    start:
-      'pg_ctlcluster 15 main start   (Debian), or: docker run -d -p 5432:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres:15',
-  },
-  {
-    name: 'Redis',
-    url: 'REDIS_URL',
-    port: 6379,
-    start: 'redis-server --daemonize yes   (or: docker run -d -p 6379:6379 redis:7)',
-  },
-] as const;
-
-/** Throws a ConfigError that says which service is not running, at which address, and how to start it. */
-async function requireServices(config: Config): Promise<void> {
-  const down: string[] = [];
-  for (const service of services) {
-    const { hostname, port } = new URL(config[service.url]);
-    const address = { host: hostname, port: Number(port) || service.port };
-    if (await isListening(address)) continue;
-    down.push(
-      `${service.name} is not running at ${address.host}:${address.port} (${service.url}).\n  Start it: ${service.start}`,
-    );
+  const log = createLog(config.LOG_LEVEL, prettyLog('api'));
+  const app = await serve(config, log);
+  await superviseWorker();
+  log.level = 'warn'; // the requests that follow are ours
+  if (isNew) {
+    console.log('creating demo data …');
+    await createDemoData(app, token, sandbox?.receiverUrl, systemClock.now());
   }
-  if (down.length > 0) throw new ConfigError(down.join('\n'));
+  await revokeEarlierTokens(app, token);
+  log.level = config.LOG_LEVEL;
+  console.log(bannerText(config, token, sandbox));
 }
 
-function isListening(address: { host: string; port: number }): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ ...address, timeout: 2_000 });
-  const finish = (listening: boolean) => {
-    socket.destroy();
-    resolve(listening);
-  };
-  socket.once('connect', () => finish(true));
-  socket.once('error', () => finish(false));
-  socket.once('timeout', () => finish(false));
-  return promise;
-}
-
-async function createDatabaseIfMissing(url: string): Promise<void> {
-  const name = new URL(url).pathname.slice(1);
-  const admin = new URL(url);
-  admin.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: admin.href });
-  await client.connect();
+function readArgs(args: string[]): boolean {
   try {
-    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
-    if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`);
-  } finally {
-    await client.end();
+    const options = { 'no-sandbox': { type: 'boolean', default: false } } as const;
+    return !parseArgs({ args, options }).values['no-sandbox'];
+  } catch {
+    throw new ConfigError(`usage: plinth ${devUsage}`);
   }
+}
+
+/** Settings for development, for this process and the worker: loopback for webhooks, and the sandbox where nothing else is set. */
+function configure(sandbox: Sandbox | undefined): Config {
+  const { SMTP_URL, MODEL_URL } = readConfig();
+  setSettings({
+    STRICT_ANSWERS: 'true',
+    OUTBOUND_ALLOW: [settingText('OUTBOUND_ALLOW'), loopback].filter(Boolean).join(','),
+    ...(sandbox !== undefined && { SMTP_URL: SMTP_URL ?? sandbox.smtpUrl, MODEL_URL: MODEL_URL ?? sandbox.modelUrl }),
+  });
+  return readConfig();
 }
 
 /** Issues a new token for the demo's owner at each start, because only hashes of tokens are stored. */
@@ -100,7 +74,7 @@ async function issueDemoToken(config: Config): Promise<{ token: string; isNew: b
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {
     if (!(await isInitialised(db))) {
-      const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace' };
+      const first = { email: 'demo@example.com', name: 'Demo Owner', workspace: 'Demo workspace', tokenName };
       return { token: await createFirstUser(db, config, first), isNew: true };
     }
     const owner = await db
@@ -111,15 +85,51 @@ async function issueDemoToken(config: Config): Promise<{ token: string; isNew: b
       .orderBy('memberships.created_date')
       .select(['memberships.user_id', 'memberships.workspace_id'])
       .executeTakeFirstOrThrow();
-    const { token } = await issueToken(db, config, owner.user_id, owner.workspace_id, new Date());
+    const { token } = await issueToken(db, config, { ...owner, name: tokenName }, systemClock.now());
     return { token, isNew: false };
   } finally {
     await close();
   }
 }
 
-const welcomeText = ({ BASE_URL }: Config, token: string): string => `
-Plinth is running at ${BASE_URL}   reference: ${BASE_URL}/docs
+/** Nobody can find out what the token of an earlier run was, so it would only be a way in that is forgotten. */
+async function revokeEarlierTokens({ server }: App, token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const request = async (method: 'GET' | 'DELETE', url: string) => {
+    const response = await server.inject({ method, url, headers });
+    if (response.statusCode !== 200)
+      throw new Error(`${method} ${url} returned ${response.statusCode}: ${response.body}`);
+    return response.json();
+  };
+  const { credential } = await request('GET', '/api/auth/me');
+  const tokens: { id: string; name: string }[] = await request('GET', '/api/auth/tokens');
+  for (const { id, name } of tokens)
+    if (name === tokenName && id !== credential.id) await request('DELETE', `/api/auth/tokens/${id}`);
+}
 
-  curl -H 'Authorization: Bearer ${token}' ${BASE_URL}/api/apps
+function bannerText({ BASE_URL, SMTP_URL, MODEL_URL }: Config, token: string, sandbox: Sandbox | undefined): string {
+  const isOurs = (url: string | undefined, ours: string | undefined) => url !== undefined && url === ours;
+  const mail = isOurs(SMTP_URL, sandbox?.smtpUrl)
+    ? `inbox of all mail: ${sandbox?.inboxUrl}`
+    : (SMTP_URL ?? 'off: set SMTP_URL');
+  const model = isOurs(MODEL_URL, sandbox?.modelUrl)
+    ? `stand-in, repeats what it is told: ${MODEL_URL}`
+    : (MODEL_URL ?? 'off: set MODEL_URL');
+  const variables = { PLINTH: BASE_URL, TOKEN: token, RECEIVER: sandbox?.receiverUrl, INBOX: sandbox?.inboxUrl };
+  const exports = Object.entries(variables).filter(([, value]) => value !== undefined);
+  return `
+Plinth is running at ${BASE_URL}
+
+  reference   ${BASE_URL}/docs
+  mail        ${mail}
+  model       ${model}
+  webhooks    may be sent to this machine (OUTBOUND_ALLOW=${loopback})
+${sandbox === undefined ? '' : `  receiver    shows what was sent to it, and verifies: ${sandbox.receiverUrl}/received\n`}
+Paste into another terminal:
+
+${exports.map(([name, value]) => `  export ${name}=${value}`).join('\n')}
+  curl -H "Authorization: Bearer $TOKEN" $PLINTH/api/apps
+
+Next: docs/guides/first-hour.md      Stop: Ctrl+C. The token is valid until the next start.
 `;
+}

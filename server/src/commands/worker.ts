@@ -51,6 +51,7 @@ async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: Abort
   });
   serveMetrics(app, config, log);
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');
+  process.send?.('started'); // if `plinth dev` started this process
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
   log.info('stopping');
   await worker.stop();

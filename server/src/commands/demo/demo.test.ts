@@ -2,19 +2,26 @@
 import { sql } from 'kysely';
 import { afterAll, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../sandbox/src/model.ts';
+import { startReceiver } from '../../../../sandbox/src/receiver.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import { listMismatches } from '../../core/credits/reconciliation.ts';
 import { createDemoData } from './demo.ts';
 
 const model = await startModelSandbox();
-afterAll(() => model.close());
+const receiver = await startReceiver();
+afterAll(async () => {
+  await model.close();
+  await receiver.close();
+});
 const world = await startWorld();
-const answering = await startWorld({ environment: { MODEL_URL: model.url } });
+const answering = await startWorld({
+  environment: { MODEL_URL: model.url, OUTBOUND_ALLOW: `http://${new URL(receiver.url).host}` },
+});
 await answering.startWorker();
 const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
 const workspace = await world.workspace(owner);
 const startedAt = performance.now();
-await createDemoData(world.app, await world.token(owner, workspace), new Date('2026-06-30T12:00:00Z'));
+await createDemoData(world.app, await world.token(owner, workspace), undefined, new Date('2026-06-30T12:00:00Z'));
 const seconds = (performance.now() - startedAt) / 1000;
 
 const countBy = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
@@ -43,14 +50,33 @@ it('the demo has an agent and a conversation, also without a model', async () =>
   expect(messages.rows).toEqual([]);
 });
 
+const person = await answering.person('demo@example.com');
+const token = await answering.token(person, await answering.workspace(person));
+await createDemoData(answering.app, token, receiver.url, new Date());
+
 it('the agent replies if a model is configured', async () => {
-  const person = await answering.person('demo@example.com');
-  const demoWorkspace = await answering.workspace(person);
-  await createDemoData(answering.app, await answering.token(person, demoWorkspace), new Date());
   const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);
   expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant']);
   const notes = await sql<{ content: string }>`select content from agent_memories`.execute(answering.db);
   expect(notes.rows).toEqual([{ content: 'I am new here.' }]);
+});
+
+it('the shop of the demo has an entity with rules, records, and a webhook with deliveries of which one failed', async () => {
+  const { body: apps } = await answering.call('GET', '/api/apps?limit=100', { as: token });
+  const shop = apps.items.find((app: { name: string }) => app.name === 'Shop front');
+  const read = async (path: string) => (await answering.call('GET', `/api/apps/${shop.id}${path}`, { as: token })).body;
+  expect(await read('/entity-schemas/Order')).toMatchObject({ closed_operations: [], record_count: 4 });
+  const [webhook] = await read('/webhooks');
+  expect(webhook).toMatchObject({ target_url: `${receiver.url}/orders`, disabled_at: null });
+  const { items } = await read(`/webhooks/${webhook.id}/deliveries?after_seq=0`);
+  const statuses = items.map(({ status }: { status: string }) => status);
+  expect(statuses).toEqual(['delivered', 'delivered', 'delivered', 'delivered', 'failed']);
+  const received = (await (await fetch(`${receiver.url}/received`)).json()) as {
+    signature: string;
+    answered: number;
+  }[];
+  expect(received.map(({ signature }) => signature)).toEqual(Array(5).fill('valid'));
+  expect(received.map(({ answered }) => answered)).toEqual([200, 200, 200, 200, 503]);
 });
 
 it('the demo has members with limits, presence, own and shared apps and agents, and credit use', async () => {

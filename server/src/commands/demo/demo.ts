@@ -1,19 +1,24 @@
-// Owns the demo data. Apps, folders and an agent are created through the API; the 250 people are inserted in bulk.
+// Owns the demo data. Apps, a shop, folders and an agent are created through the API; the 250 people are inserted in bulk.
 import type { App } from '../../app.ts';
 import { insertDemoPeople } from './people.ts';
+import { demoRequest } from './request.ts';
+import { createShop } from './shop.ts';
 
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
-export async function createDemoData({ server, database }: App, token: string, now: Date): Promise<void> {
-  const request = async <Body>(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Promise<Body> => {
-    const response = await server.inject({ method, url, payload, headers: { authorization: `Bearer ${token}` } });
-    if (response.statusCode !== 200)
-      throw new Error(`demo data: ${method} ${url} returned ${response.statusCode}: ${response.body}`);
-    return response.json();
-  };
+/** `receiverUrl`: where the webhook of the demo sends to. Without it there is none. A worker must be running if it is set. */
+export async function createDemoData(
+  app: App,
+  token: string,
+  receiverUrl: string | undefined,
+  now: Date,
+): Promise<void> {
+  const { server, database } = app;
+  const request = demoRequest(app, token);
   const post = (url: string, payload: object) => request<{ id: string }>('POST', url, payload);
   const appIds: string[] = [];
   for (const name of apps) appIds.push((await post('/api/apps', { name })).id);
+  await createShop(request, appIds[0] as string, receiverUrl);
   const shared = await post('/api/app-folders', {
     name: 'Customers',
     scope: 'workspace',

@@ -1,0 +1,64 @@
+// Owns how `plinth dev` shows the log: one short line for people per line of JSON.
+import { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+
+const levels: Readonly<Record<number, { name: string; style: 'red' | 'yellow' | 'dim' | 'reset' }>> = {
+  20: { name: 'debug', style: 'dim' },
+  40: { name: 'warning', style: 'yellow' },
+  50: { name: 'error', style: 'red' },
+  60: { name: 'fatal', style: 'red' },
+};
+
+/** A destination of a log. `source` is the process that writes it: api or worker. */
+export function prettyLog(source: string): Writable {
+  let rest = '';
+  return new Writable({
+    write(chunk, _encoding, done) {
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) console.log(formatLogLine(line, source));
+      done();
+    },
+  });
+}
+
+/** Text that is not a line of the log is returned as it is. */
+export function formatLogLine(line: string, source: string): string {
+  const entry = parse(line);
+  if (entry === undefined) return line;
+  const { level = 30, time = '', msg = '', error, ...fields } = entry;
+  const { name, style } = levels[level] ?? { name: '', style: 'reset' };
+  const start = styleText('dim', `${time.slice(11, 19)} ${source.padEnd(8)}`);
+  const text = fields.operation && fields.status ? describeRequest(fields) : `${msg}${describeFields(fields)}`;
+  const stack = error === undefined ? '' : `\n  ${(error.stack ?? error.message ?? '').replaceAll('\n', '\n  ')}`;
+  return start + styleText(style, (name === '' ? '' : `${name}: `) + text + stack);
+}
+
+interface Entry {
+  readonly level?: number;
+  readonly time?: string;
+  readonly msg?: string;
+  readonly error?: { readonly message?: string; readonly stack?: string };
+  readonly [field: string]: unknown;
+}
+
+function parse(line: string): Entry | undefined {
+  try {
+    const value = JSON.parse(line);
+    return typeof value === 'object' && value !== null && 'level' in value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describeRequest({ status, operation, duration_ms, request_id }: Omit<Entry, 'error'>): string {
+  const answer = styleText(Number(status) < 400 ? 'green' : 'yellow', String(status));
+  return `${answer} ${operation}, ${Math.round(Number(duration_ms))} ms  ${styleText('dim', `request ${request_id}`)}`;
+}
+
+/** Lists and objects are left out: the line is for people. */
+const describeFields = (fields: Omit<Entry, 'error'>): string =>
+  Object.entries(fields)
+    .filter(([, value]) => typeof value !== 'object')
+    .map(([name, value]) => `  ${name}=${String(value)}`)
+    .join('');
