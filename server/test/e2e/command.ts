@@ -8,10 +8,11 @@ import { afterAll } from 'vitest';
 
 const run = promisify(execFile);
 
-/** `repository` is the folder whose code runs. */
+/** `repository` is the folder whose code runs, `cwd` the one in which it runs: the place of `.env`. */
 export function commandLine(
   settings: Readonly<Record<string, string>>,
   repository = fileURLToPath(new URL('../../..', import.meta.url)),
+  cwd = '/',
 ) {
   const main = join(repository, 'server/plinth.js');
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
@@ -22,13 +23,13 @@ export function commandLine(
     for (const child of children) child.kill('SIGKILL');
   });
 
-  const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd: '/' });
+  const plinth = (...args: string[]) => run(process.execPath, [main, ...args], { env: environment, cwd });
 
   /** Starts a long-running command and waits until its log matches. */
   async function startCommand(command: string, readyPattern: RegExp) {
     const child = spawn(process.execPath, [main, command], {
       env: environment,
-      cwd: '/',
+      cwd,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     children.push(child);

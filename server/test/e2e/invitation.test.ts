@@ -1,6 +1,5 @@
 // An invitation from the mail in the inbox, through the page in a real browser, to the first signed-in page. The API runs
 // as a process of its own; the mail server is the sandbox's.
-import { createServer } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
@@ -8,6 +7,7 @@ import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
 import { commandLine } from './command.ts';
+import { freePort } from './free-port.ts';
 
 const mail = await startMailSandbox();
 const database = await cloneTemplate();
@@ -30,14 +30,6 @@ afterAll(async () => {
   await mail.close();
   await database.drop();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 function startBrowser(): Promise<Browser> {
   const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];

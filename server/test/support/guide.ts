@@ -1,0 +1,215 @@
+// Owns running a guide: its `bash` blocks are executed, and what they print is compared with the block that follows them.
+//
+// A printed answer is compared word by word, except for what differs between two runs:
+//   019a8a1c-…, plp_00Hk…, whsec_…   an id, token or secret. The same text is the same value wherever it appears, in answers
+//                                    and in commands: the reader copies it, and so does `Guide.run`.
+//   127.0.0.1:8080                   an address on this machine, likewise
+//   2026-11-15T10:00:00.000Z         any time
+//   …                                anything; as the last member of an object or list: any others
+import { execFile } from 'node:child_process';
+import { isDeepStrictEqual, promisify } from 'node:util';
+
+export interface Step {
+  /** The line of the document at which the command begins. */
+  readonly line: number;
+  readonly command: string;
+  readonly answer: { readonly language: string; readonly text: string } | undefined;
+}
+
+interface Block {
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+}
+
+export function readBlocks(markdown: string): Block[] {
+  const fences = markdown.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm);
+  return [...fences].map(({ index, 1: indent = '', 2: language = '', 3: text = '' }) => ({
+    line: markdown.slice(0, index).split('\n').length + 1,
+    language,
+    text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  }));
+}
+
+export function readSteps(markdown: string): Step[] {
+  const blocks = readBlocks(markdown);
+  return blocks.flatMap(({ line, language, text }, n) => {
+    if (language !== 'bash') return [];
+    const next = blocks[n + 1];
+    return [{ line, command: text, answer: next?.language === 'bash' ? undefined : next }];
+  });
+}
+
+/** A command that only reads is repeated until its answer is the printed one, because workers need a moment. */
+const onlyReads = (command: string): boolean => !/ (-d|-X|-T|--data\S*)\b/.test(command);
+const patienceMs = 15_000;
+
+export class Guide {
+  /** What the texts of the guide that stand for a value stand for in this run. */
+  readonly values = new Map<string, string>();
+  private exports = '';
+  private failedLine: number | undefined;
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  export(name: string, value: string): void {
+    this.exports += `export ${name}='${value}'\n`;
+  }
+
+  /** Runs a step. Throws if what it prints is not what the guide says, and then for each later step, which builds on it. */
+  async run(step: Step): Promise<void> {
+    if (this.failedLine !== undefined) throw new Error(`not run, because line ${this.failedLine} failed`);
+    this.failedLine = step.line;
+    await this.tryStep(step);
+    this.failedLine = undefined;
+  }
+
+  private async tryStep({ line, command, answer }: Step): Promise<void> {
+    const script = this.withValues(command);
+    const deadline = Date.now() + (onlyReads(command) ? patienceMs : 0);
+    for (;;) {
+      const printed = await this.execute(script);
+      const difference = answer === undefined ? undefined : this.compare(answer, printed);
+      if (difference === undefined) break;
+      if (Date.now() > deadline) throw new Error(`line ${line}: ${difference}\n\n${script}\nprinted:\n${printed}`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    if (/^(export .*\s*)+$/.test(script)) this.exports += script;
+  }
+
+  /** Returns how the printed text differs from the answer of the guide, or undefined. */
+  compare({ language, text }: { language: string; text: string }, printed: string): string | undefined {
+    const before = new Map(this.values);
+    const difference =
+      language === 'json'
+        ? this.differInJson(text, printed)
+        : language === 'http'
+          ? this.differInHttp(text, printed)
+          : this.differ(text.trim(), printed.trim());
+    if (difference !== undefined) this.restore(before);
+    return difference;
+  }
+
+  private restore(values: ReadonlyMap<string, string>): void {
+    this.values.clear();
+    for (const [text, value] of values) this.values.set(text, value);
+  }
+
+  private withValues(command: string): string {
+    const texts = [...this.values.keys()].sort((a, b) => b.length - a.length);
+    const script = texts.reduce((result, text) => result.replaceAll(text, this.values.get(text) as string), command);
+    const unknown = /\S*…/.exec(script)?.[0];
+    if (unknown !== undefined) throw new Error(`the guide uses ${unknown}, which no answer has shown before`);
+    return script;
+  }
+
+  private async execute(script: string): Promise<string> {
+    const { stdout } = await run('bash', ['-c', `${this.exports}${script}`], {
+      cwd: this.folder,
+      timeout: 30_000,
+    }).catch(
+      // A program may end with another status than 0, as verifying does. What it printed is compared all the same.
+      (error: { stdout?: string; stderr?: string }) => ({ stdout: `${error.stdout ?? ''}${error.stderr ?? ''}` }),
+    );
+    return stdout;
+  }
+
+  private differInJson(expected: string, printed: string): string | undefined {
+    try {
+      return this.differInValue(parseAnswer(expected), JSON.parse(printed), 'the answer');
+    } catch (error) {
+      return `not JSON: ${String(error)}`;
+    }
+  }
+
+  /** Status line and body must be the same; of the headers, those that the guide shows must be there. */
+  private differInHttp(expected: string, printed: string): string | undefined {
+    const [head = '', body = ''] = expected.split('\n\n');
+    const [printedHead = '', printedBody = ''] = printed.replaceAll('\r', '').split('\n\n');
+    const [status = '', ...headers] = head.split('\n');
+    const printedLines = printedHead.split('\n');
+    const missing = headers.find((header) => !printedLines.some((line) => this.differ(header, line) === undefined));
+    if (missing !== undefined) return `no header: ${missing}`;
+    return this.differ(status, printedLines[0] ?? '') ?? this.differInJson(body, printedBody);
+  }
+
+  private differInValue(expected: unknown, actual: unknown, at: string): string | undefined {
+    if (expected === '…') return undefined;
+    if (typeof expected === 'string' && typeof actual === 'string') return this.differ(expected, actual, at);
+    if (Array.isArray(expected) && Array.isArray(actual)) return this.differInList(expected, actual, at);
+    if (isObject(expected) && isObject(actual)) return this.differInObject(expected, actual, at);
+    if (isDeepStrictEqual(expected, actual)) return undefined;
+    return `${at} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`;
+  }
+
+  private differInList(expected: unknown[], actual: unknown[], at: string): string | undefined {
+    const mayHaveMore = expected.at(-1) === '…';
+    const shown = mayHaveMore ? expected.slice(0, -1) : expected;
+    if (mayHaveMore ? actual.length < shown.length : actual.length !== shown.length)
+      return `${at} has ${actual.length} items, not ${shown.length}`;
+    return first(shown, (item, n) => this.differInValue(item, actual[n], `${at}[${n}]`));
+  }
+
+  private differInObject(expected: JsonObject, actual: JsonObject, at: string): string | undefined {
+    const { '…': more, ...shown } = expected;
+    const extra = Object.keys(actual).filter((name) => !Object.hasOwn(shown, name));
+    if (more === undefined && extra.length > 0) return `${at} also has ${extra.join(', ')}`;
+    return first(Object.entries(shown), ([name, value]) => this.differInValue(value, actual[name], `${at}.${name}`));
+  }
+
+  /** Compares text, and remembers what the texts that stand for a value stood for. */
+  private differ(expected: string, actual: string, at = 'the answer'): string | undefined {
+    const shown: string[] = [];
+    const pattern = expected
+      .split(standIn)
+      .map((part, n) => {
+        if (n % 2 === 0) return RegExp.escape(part);
+        const known = this.values.get(part);
+        if (known !== undefined) return RegExp.escape(known);
+        shown.push(part);
+        return `(${patternOf(part)})`;
+      })
+      .join('');
+    const match = new RegExp(`^${pattern}$`).exec(actual);
+    if (match === null) return `${at} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`;
+    for (const [n, text] of shown.entries()) {
+      if (text === '…' || time.test(text)) continue;
+      const value = match[n + 1] as string;
+      if ((this.values.get(text) ?? value) !== value) return `${at}: ${text} stands for two values`;
+      this.values.set(text, value);
+    }
+    return undefined;
+  }
+}
+
+const run = promisify(execFile);
+type JsonObject = Record<string, unknown>;
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null;
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const standIn = /(127\.0\.0\.1:\d+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|[\w+=-]*…)/;
+
+function patternOf(text: string): string {
+  if (text === '…') return '[^]*?';
+  if (text.startsWith('127.')) return '127\\.0\\.0\\.1:\\d+';
+  if (time.test(text)) return time.source.slice(1, -1);
+  if (/^[0-9a-f]{8}-/.test(text)) return '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+  if (/^[0-9a-f]{8}…$/.test(text)) return '[0-9a-f]{64}';
+  const prefix = /^(pl[a-z]_|whsec_)/.exec(text)?.[0] ?? '';
+  return `${prefix}[\\w+/=-]+`;
+}
+
+/** JSON in which the last member of an object or list may be `…`. */
+const parseAnswer = (text: string): unknown =>
+  JSON.parse(text.replaceAll(/([[{,]\s*)…(\s*\})/g, '$1"…": "…"$2').replaceAll(/([[,]\s*)…(\s*\])/g, '$1"…"$2'));
+
+function first<Item>(items: readonly Item[], check: (item: Item, n: number) => string | undefined): string | undefined {
+  for (const [n, item] of items.entries()) {
+    const difference = check(item, n);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
