@@ -29,9 +29,28 @@ async function request(owner: string, heldMs: number): Promise<void> {
 const isDelayed = (owner: string) => time.waitForTurn(owner) !== undefined;
 
 describe('a process', () => {
-  it('never delays an owner whose requests are short', async () => {
+  it('never delays an owner whose requests are short while nobody else is there', async () => {
+    await request('w2', 5);
+    await vi.advanceTimersByTimeAsync(1_100);
     for (let n = 0; n < 1_000; n += 1) await request('w1', 9.5);
     expect(isDelayed('w1')).toBe(false);
+  });
+
+  it('gives short holds of one owner a fifth of its time while others are there', async () => {
+    const startedAt = performance.now();
+    const seconds = () => (performance.now() - startedAt) / 1000;
+    let heldMs = 0;
+    const working = (async () => {
+      for (; seconds() < 20; heldMs += 5) await request('w1', 5);
+    })();
+    while (seconds() < 25) {
+      await request('w2', 1);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    await working;
+    expect(heldMs / 20_000).toBeGreaterThan(0.15);
+    expect(heldMs / 20_000).toBeLessThan(0.22);
+    expect(isDelayed('w2')).toBe(false);
   });
 
   it('delays an owner who held it for long, and nobody else', async () => {

@@ -3,17 +3,22 @@
 // process for long waits before their next request runs, the longer the more they held it:
 //
 //   held      counts as   wait, if it happens again and again   share of the process's time
-//   < 10 ms   nothing     none                                  any: requests of ordinary size are never delayed
+//   2 ms      1 ms        8 ms                                  20 %, or any while nobody else is there
 //   10 ms     12 ms       0.1 s                                 8 %
 //   50 ms     100 ms      1 s                                   5 %
 //   250 ms    1,000 ms    10 s                                  3 %
 //
-// A single long hold delays others more than the same time in short ones, so it counts for more. Like the process itself,
-// the account belongs to one process.
+// A single long hold delays others more than the same time in short ones, so it counts for more. Requests of ordinary size
+// hold the process for a few milliseconds. They are delayed only if another owner is there to profit from it. Like the
+// process itself, the account belongs to one process.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Well above what an ordinary request holds with a garbage collection in it: those must never wait. */
+/** Well above what an ordinary request holds with a garbage collection in it. */
 const shortHoldMs = 10;
+/** So that short holds of one owner get a fifth of the time while others are there. */
+const shortHoldWeight = 0.5;
+/** How long an owner counts as being there after a request. */
+const presentMs = 1_000;
 const creditMs = 50;
 const maxDebtMs = 1_000;
 const earnedPerMs = 0.1;
@@ -79,15 +84,18 @@ export function usedMs(): number {
 const weigh = (heldMs: number): number => heldMs * (1 + heldMs / 50);
 
 export function createProcessTime(): ProcessTime {
-  /** Of owners who held the process for long, until a request finds that they have earned it back. */
+  /** Of owners who held the process, until a request finds that they have earned it back. */
   const accounts = new Map<string, Account>();
+  const presence = watchPresence();
 
   function count(owner: string, heldMs: number): void {
-    if (heldMs < shortHoldMs) return;
+    const isShort = heldMs < shortHoldMs;
+    if (isShort && presence.isAlone(owner)) return;
     const account = accounts.get(owner) ?? newAccount();
     accounts.set(owner, account);
     earn(account);
-    account.balanceMs = Math.max(-maxDebtMs, account.balanceMs - weigh(heldMs));
+    const counted = isShort ? heldMs * shortHoldWeight : weigh(heldMs);
+    account.balanceMs = Math.max(-maxDebtMs, account.balanceMs - counted);
   }
 
   return {
@@ -106,9 +114,23 @@ export function createProcessTime(): ProcessTime {
     },
     run(owner, work) {
       if (!owner) return work();
+      presence.note(owner);
       const countOfOwner = (heldMs: number) => count(owner, heldMs);
       return holder.run(countOfOwner, () => measure(work, countOfOwner));
     },
+  };
+}
+
+/** Knows whether somebody else was there of late: the last owner, and the last one who was another. */
+function watchPresence() {
+  let last = { owner: '', at: Number.NEGATIVE_INFINITY };
+  let lastOther = last;
+  return {
+    note(owner: string): void {
+      if (owner !== last.owner) lastOther = last;
+      last = { owner, at: performance.now() };
+    },
+    isAlone: (owner: string): boolean => performance.now() - (last.owner === owner ? lastOther : last).at > presentMs,
   };
 }
 

@@ -1,4 +1,4 @@
-// Tests how the connections of the pool are divided between owners and their parts. A pool of 16 has shares of 4, 8 and 12.
+// Tests how the connections of the pool are divided between owners and their parts. A pool of 16 has shares of 2, 4 and 12.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createShares, NoShare, type Release, type Shares, type WorkKind } from './shares.ts';
 
@@ -27,24 +27,24 @@ function take(times: number, kind: WorkKind, owner: string, part: string | null 
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe('shares of the pool', () => {
-  it('let one part do slow work in a quarter of it', async () => {
+  it('let one part do slow work in an eighth of it', async () => {
     const work = take(10, 'slow', 'w1', 'a1');
     await settle();
-    expect(work.started).toHaveLength(4);
+    expect(work.started).toHaveLength(2);
   });
 
-  it('let one owner do slow work in half of it, with however many parts', async () => {
+  it('let one owner do slow work in a quarter of it, with however many parts', async () => {
     const work = ['a1', 'a2', 'a3'].map((part) => take(10, 'slow', 'w1', part));
     const workspaceWide = take(10, 'slow', 'w1');
     await settle();
-    expect([...work, workspaceWide].map(({ started }) => started.length)).toEqual([4, 4, 0, 0]);
+    expect([...work, workspaceWide].map(({ started }) => started.length)).toEqual([2, 2, 0, 0]);
   });
 
   it('let all owners together do slow work in three quarters of it, and short work beside it', async () => {
-    const work = ['w1', 'w2', 'w3'].map((owner) => take(10, 'slow', owner));
-    const short = take(2, 'short', 'w3');
+    const work = ['w1', 'w2', 'w3', 'w4'].map((owner) => take(10, 'slow', owner));
+    const short = take(2, 'short', 'w4');
     await settle();
-    expect(work.map(({ started }) => started.length)).toEqual([8, 4, 0]);
+    expect(work.map(({ started }) => started.length)).toEqual([4, 4, 4, 0]);
     expect(short.started).toHaveLength(2);
   });
 
@@ -53,7 +53,20 @@ describe('shares of the pool', () => {
     const short = take(10, 'short', 'w1');
     const other = take(10, 'short', 'w2');
     await settle();
-    expect([slow, short, other].map(({ started }) => started.length)).toEqual([8, 4, 10]);
+    expect([slow, short, other].map(({ started }) => started.length)).toEqual([4, 8, 10]);
+  });
+
+  it('let a part start no more slow work while some of it takes long, and an owner no more than two', async () => {
+    const work = ['a1', 'a2', 'a3'].map((part) => take(1, 'slow', 'w1', part));
+    await vi.advanceTimersByTimeAsync(101);
+    const more = ['a1', 'a2', 'a3', 'a4'].map((part) => take(1, 'slow', 'w1', part));
+    const other = take(3, 'slow', 'w2');
+    await settle();
+    expect(more.map(({ started }) => started.length)).toEqual([0, 0, 0, 0]);
+    expect(other.started).toHaveLength(3);
+    for (const { started } of work.slice(0, 2)) started[0]?.(); // a3 is the only one left
+    await settle();
+    expect(more.map(({ started }) => started.length)).toEqual([1, 1, 0, 1]);
   });
 
   it('are at least 1, however small the pool is', async () => {
@@ -66,19 +79,18 @@ describe('shares of the pool', () => {
 
 describe('a share that is given back', () => {
   it('goes to the owner with the fewest, although others have waited longer', async () => {
-    const first = take(100, 'slow', 'w1');
-    const second = take(100, 'slow', 'w2');
-    const late = take(1, 'slow', 'w3');
+    const [first, ...others] = ['w1', 'w2', 'w3'].map((owner) => take(100, 'slow', owner));
+    const late = take(1, 'slow', 'w4');
     await settle();
-    expect([first, second, late].map(({ started }) => started.length)).toEqual([8, 4, 0]);
-    first.started[0]?.();
+    expect([first, ...others, late].map((work) => work?.started.length)).toEqual([4, 4, 4, 0]);
+    first?.started[0]?.();
     await settle();
-    expect([first, second, late].map(({ started }) => started.length)).toEqual([8, 4, 1]);
+    expect([first, ...others, late].map((work) => work?.started.length)).toEqual([4, 4, 4, 1]);
   });
 
   it('goes to the one that has waited longest, of the same owner', async () => {
     const order: string[] = [];
-    const running = take(4, 'slow', 'w1', 'a1');
+    const running = take(2, 'slow', 'w1', 'a1');
     for (const name of ['first', 'second'])
       void Promise.resolve(shares.take('slow', { owner: 'w1', part: 'a1' })).then(() => order.push(name));
     await settle();
@@ -88,18 +100,18 @@ describe('a share that is given back', () => {
   });
 
   it('is given back once, even if it is released twice', async () => {
-    const work = take(6, 'slow', 'w1', 'a1');
+    const work = take(4, 'slow', 'w1', 'a1');
     await settle();
     work.started[0]?.();
     work.started[0]?.();
     await settle();
-    expect(work.started).toHaveLength(5);
+    expect(work.started).toHaveLength(3);
   });
 });
 
 describe('work that waits for a share', () => {
   it('is refused after five seconds', async () => {
-    const slow = take(5, 'slow', 'w1', 'a1');
+    const slow = take(3, 'slow', 'w1', 'a1');
     const short = take(20, 'short', 'w2');
     await vi.advanceTimersByTimeAsync(4_999);
     expect([slow.refused, short.refused]).toEqual([0, 0]);
@@ -108,16 +120,16 @@ describe('work that waits for a share', () => {
   });
 
   it('is refused at once if too many wait already, without an effect on other parts and owners', async () => {
-    const part = take(4 + 100 + 3, 'slow', 'w1', 'a1');
-    const other = take(5, 'slow', 'w1', 'a2');
+    const part = take(2 + 100 + 3, 'slow', 'w1', 'a1');
+    const other = take(3, 'slow', 'w1', 'a2');
     const owner = take(12 + 1_000 + 3, 'short', 'w2', 'a3');
     await settle();
     expect([part.refused, other.refused, owner.refused]).toEqual([3, 0, 3]);
-    expect([part, other, owner].map(({ started }) => started.length)).toEqual([4, 4, 12]);
+    expect([part, other, owner].map(({ started }) => started.length)).toEqual([2, 2, 12]);
   });
 
   it('waits as long as it takes if it is patient', async () => {
-    const running = take(4, 'slow', 'w1', 'a1');
+    const running = take(2, 'slow', 'w1', 'a1');
     let isStarted = false;
     const patient = shares.take('slow', { owner: 'w1', part: 'a1' }, { patient: true });
     void Promise.resolve(patient).then(() => {
@@ -125,7 +137,7 @@ describe('work that waits for a share', () => {
     });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(isStarted).toBe(false);
-    running.started[0]?.();
+    for (const release of running.started) release();
     await settle();
     expect(isStarted).toBe(true);
   });
@@ -152,8 +164,8 @@ describe('work that waits for a share', () => {
           running.set(release, `${kind} ${owner} ${owner}${part}`);
           expect(countOf('slow')).toBeLessThanOrEqual(12);
           expect(countOf(owner)).toBeLessThanOrEqual(12);
-          expect(countOf('slow', owner)).toBeLessThanOrEqual(8);
-          expect(countOf('slow', owner + part)).toBeLessThanOrEqual(4);
+          expect(countOf('slow', owner)).toBeLessThanOrEqual(4);
+          expect(countOf('slow', owner + part)).toBeLessThanOrEqual(2);
         },
         () => (ended += 1),
       );

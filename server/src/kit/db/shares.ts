@@ -1,13 +1,14 @@
 // Owns the fair use of the connection pool: how many requests of one owner may work with the database at the same time. An
 // owner is a workspace, a part of it an app. With a pool of 16 connections:
 //
-//   slow work of one part     4   a quarter
-//   slow work of one owner    8   half
+//   slow work of one part     2   an eighth, or 1 once it takes long
+//   slow work of one owner    4   a quarter, or 2 once it takes long
 //   slow work of all owners  12   three quarters, so that short statements always find a connection
 //   all work of one owner    12   three quarters, so that others find a connection while its requests wait for a lock
 //
-// Work beyond a share waits. A share that becomes free goes to the owner that has the fewest. Like the pool itself, shares
-// belong to one process.
+// Connections are not all that is scarce: two sorts of a large table keep two processors of the database busy. So while
+// work has been running for long, no more of the same part starts. Work beyond a share waits. A share that becomes free
+// goes to the owner that has the fewest. Like the pool itself, shares belong to one process.
 
 /** `slow`: reads or changes many rows. */
 export type WorkKind = 'slow' | 'short';
@@ -33,13 +34,15 @@ export interface Shares {
 export class NoShare extends Error {}
 
 const maxWaitMs = 5_000; // as long as for a connection
+const longMs = 100;
+const maxLong = { ofPart: 1, ofOwner: 2 };
 const maxWaiting = { slowOfPart: 100, ofOwner: 1_000 };
 
 interface Owner {
   readonly name: string;
   running: number;
-  slow: number;
-  readonly slowByPart: Map<string | null, number>;
+  /** In the order in which they started. */
+  readonly slow: Set<SlowWork>;
   /** In the order of their arrival. */
   readonly waiting: Set<Waiter>;
 }
@@ -49,41 +52,52 @@ interface Work {
   readonly part: string | null;
 }
 
+interface SlowWork {
+  readonly part: string | null;
+  readonly startedAt: number;
+}
+
 interface Waiter extends Work {
   start(release: Release): void;
 }
 
 export function createShares(poolSize: number): Shares {
   const share = (fraction: number) => Math.max(1, Math.floor(poolSize * fraction));
-  const max = { slowOfPart: share(0.25), slowOfOwner: share(0.5), slow: share(0.75), owner: share(0.75) };
+  const max = { slowOfPart: share(0.125), slowOfOwner: share(0.25), slow: share(0.75), owner: share(0.75) };
   const owners = new Map<string, Owner>();
   const waitingOwners = new Set<Owner>();
   let slow = 0;
 
   const hasShare = (owner: Owner, { kind, part }: Work): boolean =>
-    owner.running < max.owner &&
-    (kind === 'short' ||
-      (slow < max.slow &&
-        owner.slow < max.slowOfOwner &&
-        (part === null || (owner.slowByPart.get(part) ?? 0) < max.slowOfPart)));
+    owner.running < max.owner && (kind === 'short' || (slow < max.slow && hasSlowShare(owner, part)));
 
-  function count(owner: Owner, { kind, part }: Work, by: 1 | -1): void {
-    owner.running += by;
-    if (kind === 'short') return;
-    slow += by;
-    owner.slow += by;
-    const ofPart = (owner.slowByPart.get(part) ?? 0) + by;
-    if (ofPart === 0) owner.slowByPart.delete(part);
-    else owner.slowByPart.set(part, ofPart);
+  function hasSlowShare(owner: Owner, part: string | null): boolean {
+    const ofOwner = [...owner.slow];
+    const ofPart = part === null ? [] : ofOwner.filter((work) => work.part === part);
+    return (
+      ofOwner.length < max.slowOfOwner &&
+      ofPart.length < max.slowOfPart &&
+      ofOwner.filter(isLong).length < maxLong.ofOwner &&
+      ofPart.filter(isLong).length < maxLong.ofPart
+    );
   }
 
   function start(owner: Owner, work: Work): Release {
-    count(owner, work, 1);
+    owner.running += 1;
+    const slowWork = work.kind === 'slow' && { part: work.part, startedAt: performance.now() };
+    if (slowWork) {
+      slow += 1;
+      owner.slow.add(slowWork);
+    }
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      count(owner, work, -1);
+      owner.running -= 1;
+      if (slowWork) {
+        slow -= 1;
+        owner.slow.delete(slowWork);
+      }
       if (waitingOwners.size > 0) startWaiting();
       forgetIfIdle(owner);
     };
@@ -148,7 +162,7 @@ export function createShares(poolSize: number): Shares {
     take(kind, { owner: name, part }, { patient = false } = {}) {
       let owner = owners.get(name);
       if (owner === undefined) {
-        owner = { name, running: 0, slow: 0, slowByPart: new Map(), waiting: new Set() };
+        owner = { name, running: 0, slow: new Set(), waiting: new Set() };
         owners.set(name, owner);
       }
       const work = { kind, part };
@@ -156,6 +170,8 @@ export function createShares(poolSize: number): Shares {
     },
   };
 }
+
+const isLong = ({ startedAt }: SlowWork): boolean => performance.now() - startedAt > longMs;
 
 function hasFullQueue({ waiting }: Owner, { kind, part }: Work): boolean {
   if (waiting.size >= maxWaiting.ofOwner) return true;

@@ -1,5 +1,6 @@
-// Owns dispatching: calls the `afterCommit` listeners with published events, in batches, in log order, by one worker at a
-// time. An event whose listener throws or crashes the worker is retried on its own, and the others go on.
+// Owns dispatching: calls the `afterCommit` listeners with published events, in batches, by one worker at a time. A batch
+// takes some events of each workspace, so that a long backlog of one delays nobody else; those of one workspace are handled
+// in the order of the log. An event whose listener throws or crashes the worker is retried on its own, and the others go on.
 import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isStatementTimeout } from '../../db/failures.ts';
@@ -25,10 +26,22 @@ interface DispatchDeps {
   readonly listeners: readonly Listener<AnyDb>[];
   readonly now: Date;
   readonly onFailure: (event: Event, error: unknown) => void;
+  readonly turns: DispatchTurns;
 }
 
-const batchSize = 1_000;
-const maxBatchBytes = 16 * 1024 * 1024;
+/** What a dispatcher remembers between two batches. */
+export interface DispatchTurns {
+  /** The owner after whom the next batch begins. */
+  lastOwner: string;
+}
+
+const beforeFirstOwner = '';
+export const newDispatchTurns = (): DispatchTurns => ({ lastOwner: beforeFirstOwner });
+
+const mebibyte = 1024 * 1024;
+const maxBatch = { events: 1_000, bytes: 16 * mebibyte, owners: 500 };
+/** What others wait for, at most, before their own event is handled. */
+const maxOfOwner = { events: 100, bytes: mebibyte };
 // A payload that is larger than this may be compressed in the table. It counts as the largest that it can be.
 const maxPlainBytes = 2_000;
 const maxPayloadBytes = 256 * 1024;
@@ -65,18 +78,47 @@ const tryLockDispatch = prepared<{ is_locked: boolean }, []>(
   "select pg_try_advisory_xact_lock(hashtextextended('dispatch events', 0)) as is_locked",
 );
 const payloadBytes = `case when pg_column_size(payload) > ${maxPlainBytes} then ${maxPayloadBytes} else pg_column_size(payload) end`;
-// At most $1 events and `maxBatchBytes` of payload, but at least one event.
-const listPending = prepared<Event, [number]>(
+const isWaiting = 'dispatched_at is null and retry_at is null';
+// The workspace whose event it is, or '-' for none. The same expression as in the index events_waiting_by_owner.
+const ownerSql = `(coalesce(payload ->> 'workspace_id', '-') collate "C")`;
+const selectOwnerAfter = (previous: string) =>
+  `select ${ownerSql} as owner from events where ${isWaiting} and ${ownerSql} > ${previous} order by ${ownerSql} limit 1`;
+
+// The next events of each of the owners after $1, and those to retry. At least one event of each owner that fits.
+// `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
+const listPending = prepared<Event & { owner: string }, [lastOwner: string]>(
   'list pending events',
-  `/* service */ select id, name, payload, occurred_at from (
-     select *, sum(${payloadBytes}) over (order by id) - ${payloadBytes} as bytes_before from (
-       select * from (
-         (select * from events where dispatched_at is null and retry_at is null order by id limit $1)
-         union all
-         (select * from events where dispatched_at is null and retry_at <= statement_timestamp() order by retry_at limit $1)
-       ) pending order by id limit $1) next) fitting
-   where bytes_before < ${maxBatchBytes} order by id`,
+  `/* service */ with recursive owners as (
+     (select owner, 1 as step from (${selectOwnerAfter('$1')}) first)
+     union all
+     select next.owner, owners.step + 1 from owners, lateral (${selectOwnerAfter('owners.owner')}) next
+     where owners.step < ${maxBatch.owners}),
+   pending as (
+     select owners.owner, waiting.* from owners, lateral (
+       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id limit ${maxOfOwner.events}) waiting
+     union all
+     (select ${ownerSql}, * from events where dispatched_at is null and retry_at <= statement_timestamp()
+      order by retry_at limit ${maxOfOwner.events})),
+   in_turn as (
+     select *, row_number() over of_owner as turn, sum(${payloadBytes}) over of_owner - ${payloadBytes} as bytes_before
+     from pending window of_owner as (partition by owner order by id)),
+   fitting as (
+     select *, sum(${payloadBytes}) over (order by turn, id) - ${payloadBytes} as batch_bytes_before from in_turn
+     where bytes_before < ${maxOfOwner.bytes})
+   select id, name, payload, occurred_at, owner from (
+     select * from fitting where batch_bytes_before < ${maxBatch.bytes} order by turn, id limit ${maxBatch.events}) batch
+   order by id`,
 );
+
+/** Of the owners after the last one of the batch before, or of the first ones if there are none. */
+async function takeBatch(db: AnyDb, turns: DispatchTurns): Promise<Event[]> {
+  const startedAfter = turns.lastOwner;
+  const events = await listPending(db, startedAfter);
+  const owners = new Set(events.map((event) => event.owner));
+  turns.lastOwner = owners.size >= maxBatch.owners ? ([...owners].sort().at(-1) ?? beforeFirstOwner) : beforeFirstOwner;
+  return events.length === 0 && startedAfter !== beforeFirstOwner ? takeBatch(db, turns) : events;
+}
+
 const markDispatched = prepared<object, [readonly string[]]>(
   'mark events dispatched',
   '/* service */ update events set dispatched_at = statement_timestamp() where id = any($1::uuid[])',
@@ -105,11 +147,11 @@ const markIdle = prepared<object, [resetCrashCount: boolean]>(
      crash_count = case when $1 then 0 else crash_count end`,
 );
 
-function handleBatch({ db: pool, listeners, now }: DispatchDeps): Promise<number> {
+function handleBatch({ db: pool, listeners, now, turns }: DispatchDeps): Promise<number> {
   return transaction(pool, async (db) => {
     const [lock] = await tryLockDispatch(db);
     if (!lock?.is_locked) return 0;
-    const events = await listPending(db, batchSize);
+    const events = await takeBatch(db, turns);
     if (events.length === 0) return 0;
     await markBatchInProgress(pool);
     await callListeners(db, listeners, events, now);
@@ -137,7 +179,7 @@ async function callListeners(
 
 async function handleEach(deps: DispatchDeps): Promise<number> {
   let handled = 0;
-  for (const event of await listPending(deps.db, batchSize)) {
+  for (const event of await takeBatch(deps.db, deps.turns)) {
     try {
       handled += await handleOne(deps, event);
     } catch (error) {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { type AnyDb, afterCommit, prepared } from '../../db/database.ts';
 import { newId } from '../../ids.ts';
 import type { WakeUps } from '../workers/wake.ts';
-import { dispatch, type Event, type Listener } from './dispatch.ts';
+import { dispatch, type Event, type Listener, newDispatchTurns } from './dispatch.ts';
 
 /** Creates listeners whose payloads have the types that `Events` declares for their names. */
 export const createListeners = <Events extends { [Name in keyof Events]: object }, Db>() => ({
@@ -55,6 +55,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
   onFailure: (event: Event, error: unknown) => void,
 ): EventBus<Events, Db> {
   let listeners: readonly Listener<Db>[] = [];
+  const turns = newDispatchTurns();
   const published = (db: Db) => afterCommit(db, () => wake.notify(eventsTopic));
   return {
     async publish(db, name, payload, now) {
@@ -75,7 +76,7 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
     listen: (all) => {
       listeners = all;
     },
-    dispatch: (db, now) => dispatch({ db, listeners, now, onFailure }),
+    dispatch: (db, now) => dispatch({ db, listeners, now, onFailure, turns }),
   };
 }
 

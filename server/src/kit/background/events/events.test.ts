@@ -119,6 +119,38 @@ describe('dispatch', () => {
     expect(await listHandled()).toEqual(Array.from({ length: 2_500 }, (_, index) => index + 1));
   });
 
+  it('takes some events of each workspace, so that a long backlog of one delays nobody else', async () => {
+    const handled: string[] = [];
+    const bus = busOf(
+      listenAfterCommit('thing.made', async (_db, events: readonly Event<{ n: number; workspace_id?: string }>[]) => {
+        handled.push(...events.map(({ payload }) => `${payload.workspace_id} ${payload.n}`));
+      }),
+    );
+    const publish = (workspace_id: string, n: number) =>
+      bus.publish(db, 'thing.made', { n, workspace_id } as { n: number }, now());
+    for (let n = 1; n <= 250; n += 1) await publish('busy', n);
+    await publish('a quiet one', 1);
+    await publish('quiet', 1);
+    expect(await bus.dispatch(db, now())).toBe(102);
+    expect(handled.slice(-3)).toEqual(['busy 100', 'a quiet one 1', 'quiet 1']);
+    await publish('quiet', 2);
+    while ((await bus.dispatch(db, now())) > 0);
+    expect(handled).toHaveLength(253);
+    const ofBusy = handled.filter((text) => text.startsWith('busy'));
+    expect(ofBusy).toEqual(Array.from({ length: 250 }, (_, index) => `busy ${index + 1}`));
+    expect(handled.indexOf('quiet 2')).toBeLessThan(handled.indexOf('busy 201'));
+  });
+
+  it('ends a batch of one workspace at a mebibyte, but handles at least one event of each', async () => {
+    const bus = busOf(listenAfterCommit('thing.made', async () => {}));
+    const large = Array.from({ length: 20_000 }, (_, index) => `${index} ${Math.sin(index)}`).join();
+    for (const n of [1, 2, 3, 4, 5, 6])
+      await bus.publish(db, 'thing.made', { n, workspace_id: 'busy', large } as { n: number }, now());
+    await bus.publish(db, 'thing.made', { n: 1, workspace_id: 'quiet' } as { n: number }, now());
+    expect(await bus.dispatch(db, now())).toBe(5); // a large payload counts as 256 KiB
+    expect(await bus.dispatch(db, now())).toBe(2);
+  });
+
   it('schedules a retry for an event whose listener throws, with its error, and handles the others', async () => {
     let fixed = false;
     const bus = busOf(
