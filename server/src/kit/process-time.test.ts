@@ -1,6 +1,6 @@
 // Tests with clocks that only move when a test says so.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createProcessTime, hold, NoTurn, type ProcessTime } from './process-time.ts';
+import { createProcessTime, hold, mapInSlices, NoTurn, type ProcessTime } from './process-time.ts';
 
 let time: ProcessTime;
 let heldInAllMs = 0;
@@ -112,5 +112,29 @@ describe('a process', () => {
     await vi.advanceTimersByTimeAsync(15_000);
     expect(refused).toHaveLength(202);
     expect(refused.every((error) => error instanceof NoTurn)).toBe(true);
+  });
+});
+
+describe('a long list', () => {
+  it('is mapped in slices, and others run in between', async () => {
+    vi.useRealTimers();
+    const order: (number | string)[] = [];
+    const other = setInterval(() => order.push('other'), 0);
+    const results = await mapInSlices([1, 2, 3, 4, 5, 6], (n) => {
+      useProcessorFor(2);
+      order.push(n);
+      return n * 10;
+    });
+    clearInterval(other);
+    expect(results).toEqual([10, 20, 30, 40, 50, 60]);
+    expect(order.filter((entry) => entry !== 'other')).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(order.slice(0, 3)).toEqual([1, 2, 3]); // 5 ms are over
+    expect(order.slice(3, -3)).not.toEqual([]);
+  });
+
+  it('counts for the owner of the request, slice by slice', async () => {
+    vi.useRealTimers();
+    await time.run('w1', () => mapInSlices([1, 2, 3], () => useProcessorFor(250)));
+    expect(isDelayed('w1')).toBe(true);
   });
 });

@@ -12,6 +12,7 @@
 // hold the process for a few milliseconds. They are delayed only if another owner is there to profit from it. Like the
 // process itself, the account belongs to one process.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as afterOthers } from 'node:timers/promises';
 
 /** Well above what an ordinary request holds with a garbage collection in it. */
 const shortHoldMs = 10;
@@ -59,6 +60,26 @@ export function hold<Result>(work: () => Result): Result {
 
 /** Counts work of the current request that was measured bit by bit. */
 export const countHold = (heldMs: number): void => holder.getStore()?.(heldMs);
+
+const sliceMs = 5;
+
+/** Maps a list that may be long, and lets others run every few milliseconds. */
+export async function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const mapSlice = () => {
+    const end = usedMs() + sliceMs;
+    do results.push(map(items[results.length] as Item, results.length));
+    while (results.length < items.length && usedMs() < end);
+  };
+  while (results.length < items.length) {
+    if (results.length > 0) await afterOthers();
+    hold(mapSlice);
+  }
+  return results;
+}
 
 let isMeasuring = false;
 

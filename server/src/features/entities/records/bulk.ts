@@ -4,7 +4,6 @@ import { takeAdvisoryLock, transaction } from '../../../kit/db/database.ts';
 import { withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
-import { hold } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { matchesQuery } from '../rules/query.ts';
 import { isScalar } from '../schemas/document.ts';
@@ -22,7 +21,8 @@ import { auditUserEntityWrite, type BulkDeps } from './write.ts';
 
 const mebibyte = 1024 * 1024;
 const maxDeleted = { records: 5_000, bytes: 64 * mebibyte };
-const maxBatch = { records: 500, bytes: 8 * mebibyte };
+/** Each batch is a piece of work that holds the process; others run in between. */
+const maxBatch = { records: 100, bytes: mebibyte };
 
 /** Finds only records that the caller may read, so that what is deleted reveals nothing of the others. */
 export function deleteRecords(
@@ -55,7 +55,7 @@ export function deleteRecords(
             isAllowed(access, record, 'delete') &&
             matchesQuery(filter, context, record),
         );
-        await hold(() => trashLockedRecords(db, deps, access, matching, now));
+        await trashLockedRecords(db, deps, access, matching, now);
         deleted += matching.length;
       }
       return withNotes(
@@ -112,11 +112,9 @@ export function upsertRecords(db: Db, deps: BulkDeps, access: RecordAccess, upse
       const existing = items.filter((item): item is typeof item & { before: StoredRecord } => !!item.before);
       if (existing.some(({ before }) => !isAllowed(access, before, 'update'))) throw ruleDenied();
       const missing = items.filter(({ before }) => before === undefined);
-      const updated = await hold(() => updateLockedRecords(db, deps, access, existing, now));
+      const updated = await updateLockedRecords(db, deps, access, existing, now);
       const created =
-        missing.length > 0
-          ? await hold(() => createAll(db, deps, access, missing, now))
-          : { presented: [], ignored: [] };
+        missing.length > 0 ? await createAll(db, deps, access, missing, now) : { presented: [], ignored: [] };
       // Both lists keep the order of the request, so each item is the next one of its list.
       const [nextUpdated, nextCreated] = [updated.presented.values(), created.presented.values()];
       const records = items.flatMap(

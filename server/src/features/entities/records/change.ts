@@ -4,6 +4,7 @@ import type { Fault } from '../../../kit/http/faults.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
 import { newId } from '../../../kit/ids.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
+import { mapInSlices } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import { isRuleTooExpensive } from '../rules/checks.ts';
 import { findGoverningRules } from '../rules/field-rules.ts';
@@ -164,8 +165,23 @@ const readField = ({ data }: DataRecord, name: string): unknown => (Object.hasOw
 export function collectFaults<T>(work: (validation: Validation) => T): { result: T; ignored: string[] } {
   const validation = newValidation();
   const result = work(validation);
-  if (validation.faults.length > 0) throw new ValidationError(validation.faults);
+  refuseFaults(validation);
   return { result, ignored: validation.ignored };
+}
+
+/** The same for each item of a list that may be long. */
+export async function collectFaultsOfEach<Item, T>(
+  items: readonly Item[],
+  work: (item: Item, validation: Validation) => T,
+): Promise<{ results: T[]; ignored: string[] }> {
+  const validation = newValidation();
+  const results = await mapInSlices(items, (item) => work(item, validation));
+  refuseFaults(validation);
+  return { results, ignored: validation.ignored };
+}
+
+function refuseFaults({ faults }: Validation): void {
+  if (faults.length > 0) throw new ValidationError(faults);
 }
 
 function noteIgnored(fields: ReadonlyMap<string, unknown>, input: RecordInput, loc: Loc, validation: Validation): void {

@@ -2,11 +2,12 @@
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import type { Fault } from '../../../kit/http/faults.ts';
 import { notFound } from '../../../kit/problem.ts';
+import { mapInSlices } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import {
   buildNewData,
   buildNewRecord,
-  collectFaults,
+  collectFaultsOfEach,
   type RecordInput,
   refuseCreate,
   refuseIfNeverAllowed,
@@ -47,16 +48,14 @@ export async function createAll(
   now: Date,
 ): Promise<{ presented: PresentedRecord[]; ignored: string[] }> {
   refuseIfNeverAllowed(access, 'create');
-  const { result: created, ignored } = collectFaults((validation) =>
-    items.map(({ input, loc }) => {
-      const data = buildNewData(access, input, loc, validation);
-      return { input, record: buildNewRecord(access, data, now) };
-    }),
-  );
-  for (const { input, record } of created) refuseCreate(access, record, input);
+  const { results: created, ignored } = await collectFaultsOfEach(items, ({ input, loc }, validation) => {
+    const data = buildNewData(access, input, loc, validation);
+    return { input, record: buildNewRecord(access, data, now) };
+  });
+  await mapInSlices(created, ({ input, record }) => refuseCreate(access, record, input));
   // Before anything is stored, because evaluating the read rules may exceed the step budget.
-  const presented = created.map(({ input, record }) => presentWrittenRecord(access, record, input));
-  const writes = created.map(({ record }) =>
+  const presented = await mapInSlices(created, ({ input, record }) => presentWrittenRecord(access, record, input));
+  const writes = await mapInSlices(created, ({ record }) =>
     prepareWrite(deps, access, 'entity.created', { before: null, after: record }, now),
   );
   if (writes.length > 0) {

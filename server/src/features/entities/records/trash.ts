@@ -2,6 +2,7 @@
 import { audit } from '../../../core/audit/audit.ts';
 import type { AppAccess } from '../../../core/auth/proofs.ts';
 import { transaction } from '../../../kit/db/database.ts';
+import { mapInSlices } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import type { FindEntity } from '../schemas/schema-cache.ts';
 import { recordNotFound, refuseIfNotAllowed } from './change.ts';
@@ -38,7 +39,9 @@ export async function trashLockedRecords(
   records: readonly StoredRecord[],
   now: Date,
 ): Promise<void> {
-  const writes = records.map((before) => prepareWrite(deps, access, 'entity.deleted', { before, after: null }, now));
+  const writes = await mapInSlices(records, (before) =>
+    prepareWrite(deps, access, 'entity.deleted', { before, after: null }, now),
+  );
   await persist(db, deps, access, writes, now, (db) => trashRecords(db, access, writes, now));
 }
 
@@ -71,7 +74,7 @@ export function purgeRecord(db: Db, deps: WriteDeps, access: BuilderAccess, id: 
   );
 }
 
-const maxBatch = { records: 500, bytes: 8 * 1024 * 1024 };
+const maxBatch = { records: 100, bytes: 1024 * 1024 };
 
 /** Moves all records of an entity to the trash, before its schema is deleted. */
 export async function trashAllRecords(

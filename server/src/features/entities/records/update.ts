@@ -4,12 +4,13 @@ import { transaction } from '../../../kit/db/database.ts';
 import { type Answer, withNotes } from '../../../kit/http/answer.ts';
 import { type Fault, ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
-import { hold } from '../../../kit/process-time.ts';
+import { mapInSlices } from '../../../kit/process-time.ts';
 import type { Db } from '../../../tables.ts';
 import type { DataRecord } from '../rules/rule.ts';
 import { hasAllKeysBuilt } from '../schemas/schema-cache.ts';
 import {
   collectFaults,
+  collectFaultsOfEach,
   isAllowed,
   mayKnowOf,
   mergeData,
@@ -126,7 +127,7 @@ export function updateRecords(
         updates.push({ before, input, loc: ['body', index] });
       }
       if (!updates.every(({ before }) => isAllowed(access, before, 'update'))) throw ruleDenied();
-      const { presented, ignored } = await hold(() => updateLockedRecords(db, deps, access, updates, now));
+      const { presented, ignored } = await updateLockedRecords(db, deps, access, updates, now);
       return withNotes(presented, { ignored });
     }),
   );
@@ -169,15 +170,13 @@ export async function updateLockedRecords(
   updates: readonly RecordUpdate[],
   now: Date,
 ): Promise<{ presented: PresentedRecord[]; ignored: string[] }> {
-  const { result: changes, ignored } = collectFaults((validation) =>
-    updates.map(({ before, input, loc }) => {
-      const data = mergeData(access, before, input, loc, validation);
-      return { before, after: buildUpdatedRecord(before, data, now), input };
-    }),
-  );
-  for (const { before, after, input } of changes) refuseUpdate(access, before, after, input);
-  const presented = changes.map(({ after, input }) => presentWrittenRecord(access, after, input));
-  const writes = changes.map((change) => prepareWrite(deps, access, 'entity.updated', change, now));
+  const { results: changes, ignored } = await collectFaultsOfEach(updates, ({ before, input, loc }, validation) => {
+    const data = mergeData(access, before, input, loc, validation);
+    return { before, after: buildUpdatedRecord(before, data, now), input };
+  });
+  await mapInSlices(changes, ({ before, after, input }) => refuseUpdate(access, before, after, input));
+  const presented = await mapInSlices(changes, ({ after, input }) => presentWrittenRecord(access, after, input));
+  const writes = await mapInSlices(changes, (change) => prepareWrite(deps, access, 'entity.updated', change, now));
   await persist(db, deps, access, writes, now, (db) => saveRecords(db, access, writes));
   return { presented, ignored };
 }

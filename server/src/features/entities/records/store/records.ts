@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { AppAccess } from '../../../../core/auth/proofs.ts';
 import type { EventRow } from '../../../../kit/background/events/event-bus.ts';
-import { prepared } from '../../../../kit/db/database.ts';
+import { prepared, transaction } from '../../../../kit/db/database.ts';
 import { idOrNull } from '../../../../kit/ids.ts';
 import type { Db } from '../../../../tables.ts';
 import type { DataRecord } from '../../rules/rule.ts';
@@ -197,6 +197,24 @@ const dataParameters = (writes: readonly RecordWrite[], { app }: EntityScope): P
   sumGrownBytes(writes),
 ];
 
+const maxStatementLength = 1024 * 1024;
+
+/** Splits a long list of writes into statements, because building a statement holds the process. */
+function splitIntoStatements(writes: readonly RecordWrite[]): RecordWrite[][] {
+  const statements: RecordWrite[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const write of writes) {
+    const added = write.dataText.length + write.event.payload.length;
+    if (length + added > maxStatementLength) {
+      statements.push([]);
+      length = 0;
+    }
+    statements.at(-1)?.push(write);
+    length += added;
+  }
+  return statements;
+}
+
 export const sumGrownBytes = (writes: readonly RecordWrite[]): number =>
   writes.reduce((sum, { grownBytes }) => sum + grownBytes, 0);
 
@@ -215,8 +233,18 @@ const insertAll = prepared<{ id: string }, readonly unknown[]>(
    ${insertEventsSql(16)} where exists (select from entity) returning id`,
 );
 
-/** Inserts records of one creator and time. Returns false if the entity no longer exists. */
+/** Inserts records of one creator and time, in a transaction if there are many. Returns false if the entity no longer exists. */
 export async function insertRecords(db: Db, access: EntityScope, writes: readonly RecordWrite[]): Promise<boolean> {
+  const statements = splitIntoStatements(writes);
+  if (statements.length <= 1) return insertAtOnce(db, access, writes);
+  return transaction(db, async (db) => {
+    // The first statement locks the schema, so it exists for the others too.
+    for (const part of statements) if (!(await insertAtOnce(db, access, part))) return false;
+    return true;
+  });
+}
+
+async function insertAtOnce(db: Db, access: EntityScope, writes: readonly RecordWrite[]): Promise<boolean> {
   const { app, entity } = access;
   const [first] = writes;
   if (first === undefined) return true;
@@ -313,16 +341,17 @@ export async function saveRecords(db: Db, access: EntityScope, writes: readonly 
   const [first] = writes;
   if (first === undefined) return;
   await deleteKeys(db, app.id, entity.name, ...keyParameters(writes, 'removedKeys'));
-  await updateAll(
-    db,
-    app.id,
-    entity.name,
-    first.record.updated_date,
-    ids(writes),
-    ...dataParameters(writes, access),
-    ...keyParameters(writes, 'addedKeys'),
-    ...eventParameters(writes),
-  );
+  for (const part of splitIntoStatements(writes))
+    await updateAll(
+      db,
+      app.id,
+      entity.name,
+      first.record.updated_date,
+      ids(part),
+      ...dataParameters(part, access),
+      ...keyParameters(part, 'addedKeys'),
+      ...eventParameters(part),
+    );
 }
 
 const trashAll = prepared<object, readonly unknown[]>(
