@@ -11,6 +11,9 @@ export function minIdAt(time: Date): string {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** The id of these 16 bytes, written as 32 hexadecimal digits. */
+export const hexToId = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/s, '$1-$2-$3-$4-$5');
+
 /** A caller's id, or null if it is malformed. Null matches no row, so a malformed id reads as an unknown one. */
 export const idOrNull = (text: string | undefined): string | null =>
   text !== undefined && uuid.test(text) ? text : null;

@@ -33,6 +33,10 @@ export function toCaller(lookup: LookupResult, exchange: Exchange): Caller {
   };
 }
 
+/** Users of an app and strangers, as opposed to people and keys of its workspace. */
+export const isOutsider = ({ kind }: { kind: AnyCaller['kind'] }): boolean =>
+  kind === 'app_user_token' || kind === 'anonymous';
+
 /** Sessions and personal keys act in any workspace of their person; every other credential in one. */
 export const isBoundToWorkspace = (kind: LookupResult['kind']): boolean =>
   kind !== 'session' && kind !== 'personal_key';

@@ -12,6 +12,7 @@
 //
 // The pause is outside of the guard (`pausesRefusal` of the exchange). Most programs wait for an answer before they send the
 // next request, so a storm from many addresses, each below its limit, does not keep the process busy either.
+import { LatestMap } from '../../kit/latest-map.ts';
 import type { Problem } from '../../kit/problem.ts';
 import type { Counters } from './counters.ts';
 import { rateLimited, toWholeSeconds } from './limits.ts';
@@ -38,20 +39,12 @@ export interface FailedLookups {
 
 export function createFailedLookups(counters: Counters): FailedLookups {
   /** The time at which the window of a counter ends whose count is above the limit. */
-  const overUntil = new Map<string, number>();
-
-  function keep(name: string, until: number): void {
-    if (overUntil.size >= maxKept) {
-      const [oldest] = overUntil.keys();
-      if (oldest !== undefined) overUntil.delete(oldest);
-    }
-    overUntil.set(name, until);
-  }
+  const overUntil = new LatestMap<string, number>(maxKept);
 
   return {
     async count(kind, who, factor = 1) {
       const { count, resetMs } = await counters.add(`failed_${kind}:${who}`, windowSeconds);
-      if (count > failureQuotas[kind] * factor) keep(`${kind}:${who}`, performance.now() + resetMs);
+      if (count > failureQuotas[kind] * factor) overUntil.set(`${kind}:${who}`, performance.now() + resetMs);
       return count > failuresWithoutPause;
     },
     findRefusal(kind, who) {

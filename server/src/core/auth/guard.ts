@@ -18,6 +18,7 @@ import { nameClient } from '../../kit/http/client-address.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
 import { enforceByteBudget } from './byte-budget.ts';
+import { isOutsider } from './caller.ts';
 import type { Counters } from './counters.ts';
 import { recordUse, saveHash } from './credential-usage.ts';
 import {
@@ -109,7 +110,7 @@ async function admitWithCredential(
     id: lookup.user_id ?? lookup.app_user_id ?? lookup.credential_id,
     workspaceId: lookup.workspace_id,
     appId: (lookup as Partial<AppLookup>).app_id ?? null,
-    isOutsider: lookup.kind === 'app_user_token',
+    isOutsider: isOutsider(lookup),
     appIds: lookup.app_ids?.join() ?? '',
     lookup,
   };

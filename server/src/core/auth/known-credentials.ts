@@ -3,6 +3,7 @@
 // lookup.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
+import { LatestMap } from '../../kit/latest-map.ts';
 import type { Counters } from './counters.ts';
 import { type AcceptedCredentials, findKindRefusal } from './credentials.ts';
 import { countRequest, isInWorkspace, type LimitCount, limitsFor } from './limit-check.ts';
@@ -29,7 +30,7 @@ type CounterHint = CountedCaller &
 
 /** The latest credentials that this process has found valid, by hash. */
 export class KnownCredentials {
-  readonly #byHash = new Map<string, KnownCredential>();
+  readonly #byHash = new LatestMap<string, KnownCredential>(maxKnown);
 
   find(hash: Buffer): KnownCredential | undefined {
     return this.#byHash.get(hash.toString('latin1'));
@@ -38,12 +39,8 @@ export class KnownCredentials {
   /** `appId`: the app that the path names, if it is one of the workspace. */
   add(hash: Buffer, lookup: LookupResult, appId: string | null, now: Date): void {
     const key = hash.toString('latin1');
-    let known = this.#byHash.get(key);
-    if (known === undefined) {
-      if (this.#byHash.size >= maxKnown) this.#removeOldest();
-      known = { credential_id: lookup.credential_id, validAt: 0, hint: undefined };
-      this.#byHash.set(key, known);
-    }
+    const known = this.#byHash.get(key) ?? { credential_id: lookup.credential_id, validAt: 0, hint: undefined };
+    this.#byHash.set(key, known);
     known.validAt = now.getTime();
     known.hint ??= toHint(lookup);
     if (appId !== null && known.hint !== undefined) addApp(known.hint.apps, appId);
@@ -51,11 +48,6 @@ export class KnownCredentials {
 
   remove(hash: Buffer): void {
     this.#byHash.delete(hash.toString('latin1'));
-  }
-
-  #removeOldest(): void {
-    const [oldest] = this.#byHash.keys();
-    if (oldest !== undefined) this.#byHash.delete(oldest);
   }
 }
 

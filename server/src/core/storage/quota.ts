@@ -7,8 +7,10 @@
 //   used, of a quota of 500 MB   how long this is trusted
 //   up to 400 MB (80 %)          60 s
 //   above                         5 s
+import { LatestMap } from '../../kit/latest-map.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
+import { isOutsider } from '../auth/caller.ts';
 import type { DataAccess, WorkspaceAccess } from '../auth/proofs.ts';
 import { readStorageUsage, type StorageUsage } from './usage.ts';
 
@@ -34,14 +36,11 @@ const trustedNearQuotaMs = 5_000;
 const nearQuota = 0.8;
 
 export function createStorageQuota(): StorageQuota {
-  const knownUsages = new Map<string, KnownUsage>();
+  const knownUsages = new LatestMap<string, KnownUsage>(maxKnown);
 
   const keep = (workspaceId: string, { used_bytes, quota_bytes }: StorageUsage, bytes: number, now: Date) => {
     const quota = quota_bytes ?? Number.POSITIVE_INFINITY;
-    knownUsages.delete(workspaceId); // so that it becomes the latest
     knownUsages.set(workspaceId, { used: used_bytes + bytes, quota, readAt: now.getTime() });
-    const [oldest] = knownUsages.keys();
-    if (knownUsages.size > maxKnown && oldest !== undefined) knownUsages.delete(oldest);
   };
 
   const readAndAdmit = async (db: Db, access: StorageAccess, bytes: number, now: Date) => {
@@ -68,11 +67,10 @@ function isEnough({ used, quota, readAt }: KnownUsage, bytes: number, now: Date)
 
 /** Users of an app and strangers do not learn how much its workspace stores, or its plan. */
 function quotaExceeded({ caller }: StorageAccess, { quota_bytes, used_bytes }: StorageUsage): Problem {
-  const isOutside = caller.kind === 'app_user_token' || caller.kind === 'anonymous';
   return new Problem(
     'payment_required',
     'storage_quota_exceeded',
     "This would exceed the workspace's storage quota. Delete records or files, or upgrade the workspace's plan.",
-    { members: isOutside ? {} : { quota_bytes, used_bytes } },
+    { members: isOutsider(caller) ? {} : { quota_bytes, used_bytes } },
   );
 }

@@ -18,7 +18,7 @@ import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { insertResetMail, redeemReset } from './store.ts';
+import { insertResetMail, isRedeemable, redeemReset } from './store.ts';
 
 const maxMailsPerHour = 3;
 
@@ -84,11 +84,12 @@ export async function resetPassword(
   deps: PasswordDeps,
   now: Date,
 ) {
+  const token = hashOneTimeToken(input.reset_token, deps.pepper);
+  if (!(await isRedeemable(db, token, now))) throw resetLinkExpired(); // hashing is costly: not for strangers
   const hash = await hashPassword(input.new_password, visitor.ip);
   return transaction(db, async (db) => {
-    const reset = await redeemReset(db, hashOneTimeToken(input.reset_token, deps.pepper), now);
-    if (reset === undefined)
-      throw new Problem('gone', 'reset_link_expired', 'This link has expired or was already used. Request a new one.');
+    const reset = await redeemReset(db, token, now);
+    if (reset === undefined) throw resetLinkExpired();
     const user = await getUser(db, reset.user_id);
     await savePassword(db, user.id, hash, now);
     await claimAccount(db, visitor, user, now);
@@ -102,3 +103,6 @@ export async function resetPassword(
     return done;
   });
 }
+
+const resetLinkExpired = () =>
+  new Problem('gone', 'reset_link_expired', 'This link has expired or was already used. Request a new one.');

@@ -44,21 +44,11 @@ export interface SignInDeps {
 }
 
 export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: SignInDeps, now: Date) {
+  await refuseSetUp(db, input, deps); // hashing is costly: not for strangers
   const password = await hashPassword(input.password, visitor.ip);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, 'first set-up');
-    if (await isInitialised(db))
-      throw new Problem(
-        'conflict',
-        'already_initialised',
-        'This installation has already been set up. Sign in instead.',
-        { retrySafe: false },
-      );
-    if (!(await isSetupToken(db, input.setup_token, deps)))
-      throw unauthenticated(
-        'credentials_invalid',
-        'The set-up token is wrong. The API prints one to its log at startup.',
-      );
+    await refuseSetUp(db, input, deps);
     const { email, full_name } = input;
     const operator = { email, full_name, is_operator: true, email_verified: true };
     const user_id = await insertUser(db, operator, now);
@@ -83,6 +73,21 @@ export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: S
       deps,
     );
   });
+}
+
+async function refuseSetUp(db: Db, { setup_token }: SetupInput, deps: SignInDeps): Promise<void> {
+  if (await isInitialised(db))
+    throw new Problem(
+      'conflict',
+      'already_initialised',
+      'This installation has already been set up. Sign in instead.',
+      { retrySafe: false },
+    );
+  if (!(await isSetupToken(db, setup_token, deps)))
+    throw unauthenticated(
+      'credentials_invalid',
+      'The set-up token is wrong. The API prints one to its log at startup.',
+    );
 }
 
 async function isSetupToken(db: Db, text: string, { setupToken, tokenKeys }: SignInDeps): Promise<boolean> {

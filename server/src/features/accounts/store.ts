@@ -106,6 +106,17 @@ export function listUsers(
 export const findUser = (db: Db, _access: SelfAccess, id: string) =>
   db.selectFrom('users').selectAll().where('id', '=', idOrNull(id)).executeTakeFirst();
 
+export async function isRedeemable(db: Db, hash: Buffer, now: Date): Promise<boolean> {
+  const reset = await db
+    .selectFrom('password_resets')
+    .select('user_id')
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return reset !== undefined;
+}
+
 /** Marks a reset as used and returns its user; undefined if the hash is unknown, used or expired. */
 export async function redeemReset(db: Db, hash: Buffer, now: Date) {
   return db

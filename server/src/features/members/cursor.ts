@@ -1,6 +1,7 @@
 // Owns the cursors of the members list: signed, bound to the workspace, the filters and the order, and at most 256
 // characters long, however long names and e-mail addresses are (docs/api/members.md#list-members).
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { hexToId } from '../../kit/ids.ts';
 import type { PagePosition } from './page.ts';
 
 const maxBytes = 192; // 256 characters of base64url
@@ -28,7 +29,13 @@ export function decodeCursor(signingKey: Buffer, binding: Buffer, cursor: string
   const packed = bytes.subarray(signatureBytes);
   if (!timingSafeEqual(bytes.subarray(0, signatureBytes), sign(signingKey, binding, packed))) return undefined;
   const [key, place, email, id, isTruncated]: PackedPosition = JSON.parse(packed.toString('utf8'));
-  return { key, place, email, id: expandUuid(id), isTruncated: isTruncated === 1 };
+  return {
+    key,
+    place,
+    email,
+    id: hexToId(Buffer.from(id, 'base64url').toString('hex')),
+    isTruncated: isTruncated === 1,
+  };
 }
 
 const sign = (key: Buffer, binding: Buffer, packed: Buffer): Buffer =>
@@ -46,8 +53,3 @@ function packToFit({ key, place, email, id }: PagePosition): PackedPosition {
     if (Buffer.byteLength(JSON.stringify(packed)) <= availableBytes) return packed;
   }
 }
-
-const expandUuid = (shortId: string): string =>
-  Buffer.from(shortId, 'base64url')
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');

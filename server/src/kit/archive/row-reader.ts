@@ -1,7 +1,7 @@
 // Owns what becomes of an archive's rows: they are checked against the description of their table, and get new ids.
 import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { newId } from '../ids.ts';
+import { hexToId, newId } from '../ids.ts';
 import { ArchiveError } from './archive-error.ts';
 import type { ArchiveTable, Column, IdColumn } from './columns.ts';
 import type { Row, RowBatch } from './read-archive.ts';
@@ -84,7 +84,7 @@ function createIdMap() {
   const tables = new Map<string, Map<string, string>>();
   const unused = new Map<string, Set<string>>();
   const pack = (id: string) => Buffer.from(id.replaceAll('-', ''), 'hex').toString('latin1');
-  const unpack = (packed: string) => toUuid(Buffer.from(packed, 'latin1').toString('hex'));
+  const unpack = (packed: string) => hexToId(Buffer.from(packed, 'latin1').toString('hex'));
   let count = 0;
   return {
     count: () => count,
@@ -104,9 +104,6 @@ function createIdMap() {
   };
 }
 
-const toUuid = (hex: string): string =>
-  [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
-
 type Reference = Extract<IdColumn['id'], { becomes: 'reference' }>;
 
 const isIdColumn = (column: Column): column is IdColumn => 'id' in column;
@@ -115,7 +112,7 @@ const isId = (value: unknown): value is string => typeof value === 'string' && /
 /** An id that nothing else has, the same for the same id of one archive. */
 function toUnknownId(key: Buffer, id: string): string {
   const hex = createHmac('sha256', key).update(id).digest('hex');
-  return toUuid(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`); // version 8: made by a rule of our own
+  return hexToId(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17)}`); // version 8: made by a rule of our own
 }
 
 function createRowCheck(name: string, { columns, atMost, complete }: ArchiveTable): (row: Row) => Row {

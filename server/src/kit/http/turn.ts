@@ -25,7 +25,8 @@ const largeBodyBytes = 256 * 1024;
 export const createTurns = (shares: Shares): Turns => ({
   shares,
   processTime: createProcessTime(),
-  // As many look-ups as the pool has connections by default. One address that sends thousands of requests at once waits for itself.
+  // As many lookups as the pool has connections by default. One address that sends thousands of requests at once waits
+  // for itself.
   arrivals: createFairGate({ inAll: 16, perOwner: 8, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
   // A large body takes many times its size in memory until it is answered.
   largeBodies: createFairGate({ inAll: 8, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
@@ -52,8 +53,7 @@ export async function inTurnOfAddress<Result>(
   { arrivals }: Turns,
   lookUp: () => Promise<Result>,
 ): Promise<Result> {
-  // One client has a whole /64 of IPv6 addresses. An IPv4 address is its own name.
-  const place = arrivals.enter(address.includes(':') ? nameClient(address) : address);
+  const place = arrivals.enter(nameClient(address));
   const leave = typeof place === 'function' ? place : await orBusy(() => place);
   try {
     return await lookUp();
