@@ -47,6 +47,7 @@ export async function startMailSandbox(
       });
     },
   });
+  smtp.on('error', () => {}); // a port in use is reported by `listen`; a client that breaks off concerns nobody
   const port = await listen(smtp.server as unknown as Server, ports.smtp, () => smtp.listen(ports.smtp, '127.0.0.1'));
   const pages = createServer((request, response) => {
     const to = new URL(request.url ?? '/', 'http://inbox').searchParams.get('to');

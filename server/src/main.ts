@@ -61,5 +61,5 @@ try {
 } catch (error) {
   // The message of a ConfigError says what to fix; a stack trace would only hide it.
   console.error(error instanceof ConfigError ? error.message : error);
-  process.exitCode = 1;
+  process.exit(1); // whatever the command has opened or started would keep the process alive
 }

@@ -40,13 +40,22 @@ export async function dev(args: string[]): Promise<void> {
   const app = await serve(config, log);
   await superviseWorker();
   log.level = 'warn'; // the requests that follow are ours
-  if (isNew) {
-    console.log('creating demo data …');
-    await createDemoData(app, token, sandbox?.receiverUrl, systemClock.now());
-  }
+  if (isNew) await fillWithDemoData(app, config, token, sandbox);
   await revokeEarlierTokens(app, token);
   log.level = config.LOG_LEVEL;
   console.log(bannerText(config, token, sandbox));
+}
+
+async function fillWithDemoData(app: App, config: Config, token: string, sandbox: Sandbox | undefined): Promise<void> {
+  console.log('creating demo data …');
+  try {
+    await createDemoData(app, token, sandbox?.receiverUrl, systemClock.now());
+  } catch (error) {
+    const database = new URL(config.DATABASE_URL).pathname.slice(1);
+    throw new ConfigError(
+      `The demo data is incomplete: ${(error as Error).message}\nTo start over, drop the database: dropdb ${database}`,
+    );
+  }
 }
 
 function readArgs(args: string[]): boolean {

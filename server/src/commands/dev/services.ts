@@ -55,7 +55,11 @@ export async function createDatabaseIfMissing(url: string): Promise<void> {
   const admin = new URL(url);
   admin.pathname = '/postgres';
   const client = new pg.Client({ connectionString: admin.href });
-  await client.connect();
+  await client.connect().catch((error: Error) => {
+    throw new ConfigError(
+      `PostgreSQL refused the connection: ${error.message}.\n  Set the role to use in .env: DATABASE_URL=postgres://USER:PASSWORD@127.0.0.1:5432/plinth`,
+    );
+  });
   try {
     const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`);
