@@ -141,6 +141,8 @@ module.exports = {
   forbidden: rules.map((rule) => ({ severity: 'error', ...rule })),
   options: {
     doNotFollow: { path: '(^|/)node_modules/' },
+    // Scripts of pages: nobody imports them, browsers run them.
+    exclude: { path: '\\.browser\\.js$' },
     // 'specify' compares each file before and after the types are gone; under our tsconfig (verbatimModuleSyntax)
     // what is left is what Node loads.
     tsPreCompilationDeps: 'specify',

@@ -59,7 +59,7 @@ const limitForm =
   /^\d+ per (minute|\d+ seconds) per (caller|workspace|user|app|address)( and app)?(, group \w+)?(, never scaled|, scaled by override only)?$/;
 
 const Entry = z.strictObject({
-  route: z.string().regex(/^(GET|POST|PUT|PATCH|DELETE) \/\S+$/),
+  route: z.string().regex(/^(GET|POST|PUT|PATCH|DELETE) \/\S*$/),
   credentials: z.union([z.literal('open'), z.array(credential).nonempty()]),
   role: z.enum(roles),
   limit: z.union([z.literal('none'), z.string().regex(limitForm)]),

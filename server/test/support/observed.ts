@@ -43,7 +43,8 @@ export function recordChanges(server: FastifyInstance, routes: readonly Route[])
   return changes;
 }
 
-const readCode = (payload: unknown): string => (/"code":"(\w+)"/.exec(String(payload)) ?? [])[1] ?? '';
+/** The code of a problem, or of the page that a browser gets in its place. */
+const readCode = (payload: unknown): string => /(?:"code":|data-code=)"(\w+)"/.exec(String(payload))?.[1] ?? '';
 
 function findFaults(routes: readonly Route[], observed: ReadonlySet<string>): string[] {
   return routes.flatMap((route) => {

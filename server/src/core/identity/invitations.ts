@@ -122,7 +122,10 @@ export type InvitationDetails = Invitation & {
   readonly user_id: string | null;
 };
 
-/** By the token of a link, hashed with each configured pepper. */
+/**
+ * By the token of a link, hashed with each configured pepper. An invitation that was accepted is found while the person is
+ * a member: afterwards the link is void.
+ */
 export async function findInvitationByToken(
   db: Db,
   token: string,
@@ -134,7 +137,8 @@ export async function findInvitationByToken(
     from invitations i
     join workspaces w on w.id = i.workspace_id and w.deleted_date is null
     left join users u on u.email = i.email and (u.email_verified_at is not null or not i.mailed)
-    where i.hash in (${sql.join(hashes)})`.execute(db);
+    left join memberships m on m.workspace_id = i.workspace_id and m.user_id = i.accepted_by
+    where i.hash in (${sql.join(hashes)}) and (i.accepted_at is null or m.user_id is not null)`.execute(db);
   return rows[0];
 }
 

@@ -28,7 +28,8 @@ import {
   SignInResult,
 } from './contract.ts';
 import { operatorRoutes } from './operator-routes.ts';
-import { resetPasswordPage } from './pages.ts';
+import { landingPage } from './pages/landing.ts';
+import { resetPasswordPage } from './pages/reset-password.ts';
 import { changePassword, forgotPassword, type PasswordDeps, resetPassword } from './password.ts';
 import { type SignInDeps, setUp, signIn, signOut } from './sign-in.ts';
 import { tokenRoutes } from './token-routes.ts';
@@ -37,6 +38,7 @@ export type AccountDeps = SignInDeps & PasswordDeps & { readonly cursors: Cursor
 
 export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...signInRoutes(deps),
+  ...pageRoutes,
   ...profileRoutes,
   ...tokenRoutes(deps.tokenKeys),
   ...operatorRoutes(deps.cursors),
@@ -117,17 +119,6 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     handle: ({ db, access, body, now }) => forgotPassword(db, access, body.email, deps, now),
   }),
   route({
-    name: 'resetPasswordPage',
-    method: 'GET',
-    path: '/reset-password',
-    summary: 'Show the page that the password reset mail links to',
-    credentials: open,
-    access: anyone,
-    limit: perMinute(60, 'address'),
-    answers: { 200: media('text/html; charset=utf-8', 'HTML page') },
-    handle: () => answerWithPage(resetPasswordPage),
-  }),
-  route({
     name: 'resetPassword',
     method: 'POST',
     path: '/api/auth/password/reset',
@@ -142,6 +133,33 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     answers: { 200: Success },
     refusals: [{ status: 410, code: 'reset_link_expired' }],
     handle: ({ db, access, body, now }) => resetPassword(db, access, body, deps, now),
+  }),
+];
+
+const page = media('text/html; charset=utf-8', 'HTML page');
+
+const pageRoutes: Route[] = [
+  route({
+    name: 'landingPage',
+    method: 'GET',
+    path: '/',
+    summary: 'Show the start page: sign-in, first steps and a form for a token',
+    credentials: open,
+    access: anyone,
+    limit: perMinute(60, 'address'),
+    answers: { 200: page },
+    handle: () => answerWithPage(landingPage),
+  }),
+  route({
+    name: 'resetPasswordPage',
+    method: 'GET',
+    path: '/reset-password',
+    summary: 'Show the page that the password reset mail links to',
+    credentials: open,
+    access: anyone,
+    limit: perMinute(60, 'address'),
+    answers: { 200: page },
+    handle: () => answerWithPage(resetPasswordPage),
   }),
 ];
 

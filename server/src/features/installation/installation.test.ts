@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('unknown paths and methods', () => {
-  it.each(['/', '/api', '/api/nothing', '/api/apps/', '/healthz/', '/API/apps', '/api/apps/%zz', '//api/apps'])(
+  it.each(['/nothing', '/api', '/api/nothing', '/api/apps/', '/healthz/', '/API/apps', '/api/apps/%zz', '//api/apps'])(
     '%s is 404 route_not_found',
     async (path) => {
       const got = await world.call('GET', path, { as: token });
@@ -196,6 +196,39 @@ describe('unknown paths and methods', () => {
       headers: { allow: 'GET, HEAD, POST' },
     });
     expect(await world.call('OPTIONS', '/api/apps')).toMatchObject({ status: 405 });
+  });
+});
+
+describe('errors for a browser', () => {
+  const browse = (path: string, method = 'GET') =>
+    world.call(method, path, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+
+  it('are pages outside of the API, with the request id and a strict policy', async () => {
+    const got = await browse('/nothing');
+    expect(got).toMatchObject({ status: 404, headers: { 'content-type': 'text/html; charset=utf-8' } });
+    expect(got.headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; .*frame-ancestors 'none'$/,
+    );
+    expect(got.text).toContain('Page not found');
+    expect(got.text).toContain(String(got.headers['x-request-id']));
+  });
+
+  it('are problems inside of the API, for other methods, and for programs', async () => {
+    const problem = { headers: { 'content-type': 'application/problem+json' } };
+    for (const path of ['/api', '/api/nothing', '/api/apps', '/api/apps/%zz', '/metrics'])
+      expect(await browse(path)).toMatchObject(problem);
+    expect(await browse('/nothing', 'POST')).toMatchObject(problem);
+    expect(await world.call('GET', '/nothing', { headers: { accept: '*/*' } })).toMatchObject(problem);
+  });
+
+  it('are pages where a page is refused', async () => {
+    let got = await browse('/');
+    for (let i = 0; i < 60 && got.status === 200; i += 1) got = await browse('/');
+    expect(got).toMatchObject({ status: 429, headers: { 'content-type': 'text/html; charset=utf-8' } });
+    expect(Number(got.headers['retry-after'])).toBeGreaterThan(0);
+    expect(got.text).toContain('Too many requests');
+    expect((await world.call('GET', '/')).body.code).toBe('rate_limited');
+    await world.resetRateLimits();
   });
 });
 
@@ -292,7 +325,8 @@ describe('security headers', () => {
     const pages = world.app.routes.filter(({ answers }) =>
       Object.values(answers).some((shape) => 'media' in shape && shape.media.startsWith('text/html')),
     );
-    expect(pages.map(({ name }) => name).sort()).toEqual(['invitationPage', 'reference', 'resetPasswordPage']);
+    const names = ['invitationPage', 'joinPage', 'landingPage', 'reference', 'resetPasswordPage'];
+    expect(pages.map(({ name }) => name).sort()).toEqual(names);
     for (const { path } of pages) {
       const { headers } = await world.call('GET', path.replace(/\{\w+\}/, 'x'));
       expect(headers['content-security-policy']).toMatch(/^default-src 'none'; .*; frame-ancestors 'none'$/);

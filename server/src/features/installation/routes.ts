@@ -204,6 +204,7 @@ const referencePage = {
 </head>
 <body>
   <div id="reference"></div>
+  <noscript><p>This page needs JavaScript. Without it, read <a href="/openapi.json">the OpenAPI document</a>.</p></noscript>
   <script src="/docs/assets/swagger-ui-bundle.js"></script>
   <script src="/docs/assets/start.js"></script>
 </body>

@@ -1,5 +1,6 @@
 // Owns how a thrown error becomes an answer: a ValidationError is a 422, a Problem is sent as it is, and anything
-// else is a 503 or 500 that reveals only the request id (docs/api/conventions.md#errors).
+// else is a 503 or 500 that reveals only the request id (docs/api/conventions.md#errors). Browsers that open a page get a
+// page.
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { classifyFailure } from '../db/failures.ts';
@@ -7,6 +8,7 @@ import { Problem } from '../problem.ts';
 import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
+import { pageHeaders, renderErrorPage } from './page.ts';
 import { ClientDisconnected, malformedRequest } from './receive.ts';
 import type { Header } from './security-headers.ts';
 
@@ -35,11 +37,30 @@ export function sendError(
   if (exchange !== undefined) exchange.refusal = problem.code;
   // `busy` is not logged as an error: a caller could fill the log.
   if (problem.status >= 500 && problem.code !== 'busy') onError?.(problem.cause ?? problem, exchange);
+  if (isForBrowser(request)) return sendErrorPage(problem, requestId, reply);
   return reply
     .code(problem.status)
     .headers(problem.headers)
     .type('application/problem+json')
     .send(Buffer.from(JSON.stringify(problem.body(requestId))));
+}
+
+/** A browser opens a page, or a path outside of the API. Programs get JSON: they do not ask for HTML. */
+function isForBrowser({ method, headers, url, exchange }: FastifyRequest): boolean {
+  if ((method !== 'GET' && method !== 'HEAD') || !headers.accept?.includes('text/html')) return false;
+  return exchange === undefined ? !/^\/+api(\/|\?|$)/i.test(url) : isPage(exchange.operation);
+}
+
+const isPage = ({ answers }: Operation): boolean =>
+  Object.values(answers).some((shape) => 'media' in shape && shape.media.startsWith('text/html'));
+
+function sendErrorPage(problem: Problem, requestId: string, reply: FastifyReply): FastifyReply {
+  const page = renderErrorPage(problem, requestId);
+  return reply
+    .code(problem.status)
+    .headers({ ...problem.headers, ...pageHeaders(page) })
+    .type('text/html; charset=utf-8')
+    .send(page.html);
 }
 
 function toProblem(error: unknown, request: FastifyRequest): Problem {

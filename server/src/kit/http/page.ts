@@ -1,6 +1,8 @@
-// Owns the HTML of the few pages that the API serves itself: one script, one style, and a content security policy that
-// allows nothing else.
+// Owns the design of the few pages that the API serves itself, and their content security policy, which allows their own
+// script and style and nothing else. A page contains no data: its script calls the API.
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Problem } from '../problem.ts';
 import { type Answer, withNotes } from './answer.ts';
 
 interface HtmlPage {
@@ -10,31 +12,91 @@ interface HtmlPage {
 }
 
 /** Every page is answered through this function. No other site may show it in a frame. */
-export const answerWithPage = ({ html, sources }: HtmlPage): Answer<string> =>
-  withNotes(html, {
-    headers: {
-      'content-security-policy': `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      'referrer-policy': 'no-referrer',
-    },
-  });
+export const answerWithPage = (page: HtmlPage): Answer<string> => withNotes(page.html, { headers: pageHeaders(page) });
 
-export const renderPage = (parts: { title: string; style: string; script: string; main: string }): HtmlPage => ({
+export const pageHeaders = ({ sources }: HtmlPage): Record<string, string> => ({
+  'content-security-policy': `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+});
+
+/** Reads a script or style that stands in a file beside the page. `folder` is the page's `import.meta.url`. */
+export const readPart = (file: string, folder: string): string => readFileSync(new URL(file, folder), 'utf8');
+
+const style = readPart('page.css', import.meta.url);
+const sharedScript = readPart('page.browser.js', import.meta.url);
+
+const mark = (size: number) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 16 16" fill="#2451b3" aria-hidden="true"><path d="M5 1h6v4H5zM3 6h10v4H3zM1 11h14v4H1z"/></svg>`;
+const icon = `data:image/svg+xml;base64,${Buffer.from(mark(16)).toString('base64')}`;
+
+/**
+ * A page in the design that all pages share. `main` has sections with the attribute `data-section`, which the script shows
+ * one at a time. The page says so if scripts are off.
+ */
+export const renderPage = (parts: { title: string; main: string; script: string }): HtmlPage =>
+  render(parts.title, withoutScript + sharedSections + parts.main, [sharedScript, parts.script]);
+
+const errorTitles: Readonly<Record<number, string>> = {
+  404: 'Page not found',
+  429: 'Too many requests',
+  503: 'Not available at the moment',
+};
+
+/** The page for a browser that can't be shown what it asked for. It has no script. */
+export function renderErrorPage({ status, code, message }: Problem, requestId: string): HtmlPage {
+  const title = errorTitles[status] ?? 'Something went wrong';
+  const text =
+    status === 404 ? 'There is no page with this address. Check the link that you followed.' : escapeHtml(message);
+  const main = `<h1>${title}</h1>
+    <p>${text}</p>
+    <p class="quiet">Error ${status} <code data-code="${code}">${code}</code>, request id ${requestId}.</p>
+    <a class="button" href="/">Go to the start page</a>`;
+  return render(title, main, []);
+}
+
+const render = (title: string, main: string, scripts: readonly string[]): HtmlPage => ({
   html: `<!doctype html>
 <html lang="en">
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <meta name="referrer" content="no-referrer">
-  <title>${parts.title}</title>
-  <style>${parts.style}</style>
+  <title>${title}</title>
+  <link rel="icon" href="${icon}">
+  <style>${style}</style>
 </head>
 <body>
-  <main>${parts.main}</main>
-  <script>${parts.script}</script>
-</body>
+  <main>
+    <p class="brand">${mark(20)} Plinth</p>
+    ${main}
+  </main>
+  <footer>
+    <a href="/">Start page</a>
+    <a href="/docs">API reference</a>
+    <a href="/openapi.json">OpenAPI document</a>
+  </footer>
+${scripts.map((script) => `<script type="module">${script}</script>\n`).join('')}</body>
 </html>
 `,
-  sources: `script-src ${hashOf(parts.script)}; style-src ${hashOf(parts.style)}; connect-src 'self'`,
+  sources: [
+    ...(scripts.length > 0 ? [`script-src ${scripts.map(hashOf).join(' ')}`, "connect-src 'self'"] : []),
+    `style-src ${hashOf(style)}`,
+    'img-src data:',
+  ].join('; '),
 });
+
+const withoutScript = `<noscript>
+      <h1>This page needs JavaScript</h1>
+      <p>Turn JavaScript on in your browser and load the page again. Everything that it does can also be done through the API.</p>
+    </noscript>`;
+
+const sharedSections = `
+    <p id="loading" class="quiet" data-section hidden>Loading…</p>
+    <section id="failed" data-section hidden>
+      <h1>This page could not be loaded</h1>
+      <p data-fill="failure"></p>
+    </section>`;
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

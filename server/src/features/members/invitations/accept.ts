@@ -23,7 +23,7 @@ export interface AcceptDeps extends InvitationDeps {
   readonly secureCookie: boolean;
 }
 
-/** Finds the invitation of a link. Throws if it has expired, returns undefined if there is none. */
+/** Finds the invitation of a link. Throws if it has expired; undefined if there is none, or if who accepted it has left. */
 export async function findValidInvitation(
   db: Db,
   token: string,
@@ -37,6 +37,18 @@ export async function findValidInvitation(
     'invitation_expired',
     'This invitation has expired. Ask an admin of the workspace for a new one.',
   );
+}
+
+/** The invitation of a link. Throws if it has expired, or if there is none. */
+export async function getValidInvitation(
+  db: Db,
+  token: string,
+  deps: InvitationDeps,
+  now: Date,
+): Promise<InvitationDetails> {
+  const invitation = await findValidInvitation(db, token, deps, now);
+  if (invitation === undefined) throw invitationNotFound(); // never existed, cancelled, or replaced by a new link
+  return invitation;
 }
 
 export type InvitationAccess = OptionalUserAccess & { readonly invitation: InvitationDetails };
@@ -55,8 +67,7 @@ export async function acceptByLink(
   const account = person ?? (await prepareNewAccount(input, access.ip));
   const isNew = 'password_hash' in account;
   return withMembersLock(db, invitation, async (db) => {
-    const current = await findValidInvitation(db, token, deps, now);
-    if (current === undefined) throw invitationNotFound(); // cancelled, or replaced by a new link
+    const current = await getValidInvitation(db, token, deps, now);
     if (current.accepted_at !== null) {
       if (person?.id !== current.accepted_by) throw emailMismatch();
       return unchanged(await getAcceptedBody(db, current));

@@ -3,7 +3,18 @@ import { z } from 'zod';
 import type { InvitationDetails, InvitationWithToken } from '../../../core/identity/invitations.ts';
 import { NewPassword } from '../../../core/identity/passwords.ts';
 import { User, WorkspaceOfUser } from '../../../core/identity/shapes.ts';
-import { answer, body, distinct, email, list, name, oneOf, optional, timestamp } from '../../../kit/http/shapes.ts';
+import {
+  answer,
+  body,
+  distinct,
+  email,
+  list,
+  name,
+  oneOf,
+  optional,
+  text,
+  timestamp,
+} from '../../../kit/http/shapes.ts';
 
 const role = oneOf('admin', 'editor', 'viewer').default('editor');
 const maxItems = 50;
@@ -38,17 +49,26 @@ export const InvitationPreview = answer('OpenedInvitation', {
   email: z.string(),
   role: oneOf('admin', 'editor', 'viewer', 'guest'),
   expires_at: timestamp,
+  accepted: z.boolean().meta({ description: 'Whether the invited person is a member already, by this invitation.' }),
   needs_account: z.boolean().nullable().meta({
     description:
       'Whether a new account must be created. Null if the link was not sent by mail: whoever has it must not learn whether the address has an account.',
   }),
 });
 
-export const Acceptance = body({ full_name: optional(name(1, 200)), password: optional(NewPassword) });
+const account = { full_name: optional(name(1, 200)), password: optional(NewPassword) };
+export const Acceptance = body(account);
 export type Acceptance = z.output<typeof Acceptance>;
+
+/** The token of a link, in a body: URLs are logged. */
+const invitation_token = text(1, 256);
+export const InvitationLink = body({ invitation_token });
+export const AcceptanceByLink = body({ invitation_token, ...account });
+
 export const Accepted = answer('AcceptedInvitation', { user: User, workspace: WorkspaceOfUser });
 
-export const linkTo = (baseUrl: string, token: string): string => `${baseUrl}/invitations/${token}`;
+/** The token is in the fragment, which browsers do not send, so no server or proxy logs it. */
+export const linkTo = (baseUrl: string, token: string): string => `${baseUrl}/invitations#${token}`;
 
 export const presentInvitation = (
   invitation: InvitationWithToken,
@@ -68,5 +88,6 @@ export const presentInvitationPreview = (invitation: InvitationDetails): z.input
   email: invitation.email,
   role: invitation.role,
   expires_at: invitation.expires_at.toISOString(),
+  accepted: invitation.accepted_at !== null,
   needs_account: invitation.mailed ? invitation.user_id === null : null,
 });

@@ -39,7 +39,7 @@ const open = (token: string) => world.call('GET', `/api/invitations/${token}`, {
 const accept = (token: string, body?: object, headers: Record<string, string> = {}) =>
   world.call('POST', `/api/invitations/${token}/accept`, { body, headers: { ...newAddress(), ...headers } });
 
-const tokenIn = (text: string) => /\/invitations\/([\w-]{43})/.exec(text)?.[1] as string;
+const tokenIn = (text: string) => /\/invitations#([\w-]{43})/.exec(text)?.[1] as string;
 /** The token of the newest mail to this address. */
 const mailedToken = (email: string) => tokenIn(mail.inbox.findLast(({ to }) => to.includes(email))?.text ?? '');
 const cookieOf = (got: CallResult) => String(got.headers['set-cookie']).split(';')[0] as string;
@@ -80,7 +80,7 @@ describe('inviteMember', () => {
     const sent = mail.inbox.findLast(({ to }) => to.includes(email));
     expect(sent?.subject).toBe(`Join ${here.name} on Plinth`);
     expect(sent?.text).toContain(`${here.owner.email} invited you to the workspace “${here.name}” as editor.`);
-    expect(sent?.text).toContain(`${world.config.BASE_URL}/invitations/`);
+    expect(sent?.text).toContain(`${world.config.BASE_URL}/invitations#`);
     const { rows } = await sql<{ row: string }>`select i::text as row from invitations i`.execute(world.db);
     expect(rows.some(({ row }) => row.includes(mailedToken(email)))).toBe(false);
     expect((await open(mailedToken(email))).body).toEqual({
@@ -88,6 +88,7 @@ describe('inviteMember', () => {
       email,
       role: 'editor',
       expires_at: got.body.expires_at,
+      accepted: false,
       needs_account: true,
     });
     expect(await listAuditEntries(here.id, 'invitation.created')).toMatchObject([{ after: { email, role: 'editor' } }]);
@@ -96,7 +97,7 @@ describe('inviteMember', () => {
   it('returns the link if mail is off or the mail server refused the mail', async () => {
     const here = await createWorkspace();
     const off = await invite(here.as, { email: newEmail() }, {}, withoutMail);
-    expect(off.body).toMatchObject({ mail: 'off', accept_url: expect.stringContaining('/invitations/') });
+    expect(off.body).toMatchObject({ mail: 'off', accept_url: expect.stringContaining('/invitations#') });
     mail.behave('refusing');
     const failed = await invite(here.as, { email: newEmail() });
     mail.behave('well');
@@ -471,7 +472,9 @@ describe('acceptInvitation', () => {
     const email = newEmail();
     await invite(here.as, { email });
     const got = await accept(mailedToken(email), { full_name: 'Gone', password });
+    expect((await open(mailedToken(email))).body.accepted).toBe(true);
     await world.call('DELETE', `/api/workspace/members/${email}`, { as: here.as });
+    expect((await open(mailedToken(email))).status).toBe(404);
     expect((await accept(mailedToken(email), {}, { cookie: cookieOf(got) })).status).toBe(404);
   });
 
@@ -662,12 +665,57 @@ describe('sharing an app with a person outside the workspace', () => {
   });
 });
 
-describe('invitationPage', () => {
-  it('allows only its own script and sends no referrer', async () => {
-    const got = await world.call('GET', '/invitations/whatever', { headers: newAddress() });
-    expect(got.status).toBe(200);
-    expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(got.headers['content-security-policy']).toMatch(/default-src 'none'; script-src 'sha256-[^']+'; style-src/);
-    expect(got.headers['referrer-policy']).toBe('no-referrer');
+describe('openInvitation and joinWorkspace', () => {
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    world.call('POST', `/api/invitations/${path}`, { body, headers: { ...newAddress(), ...headers } });
+
+  it('answer like the operations that have the token in their path', async () => {
+    const here = await createWorkspace();
+    const email = newEmail();
+    await invite(here.as, { email });
+    const invitation_token = mailedToken(email);
+    const opened = await post('open', { invitation_token });
+    expect(opened).toMatchObject({ status: 200, body: { email, accepted: false, needs_account: true } });
+    expect(opened.body).toEqual((await open(invitation_token)).body);
+    const joined = await post('accept', { invitation_token, full_name: 'Bodil', password });
+    expect(joined).toMatchObject({ status: 200, body: { user: { email }, workspace: { id: here.id } } });
+    const again = await post('accept', { invitation_token }, { cookie: cookieOf(joined) });
+    expect(again).toMatchObject({ status: 200, headers: { 'x-changed': 'false' }, body: joined.body });
+    expect((await post('open', { invitation_token })).body).toMatchObject({ accepted: true, needs_account: false });
   });
+
+  it('refuse unknown and expired links, and whoever is not the invited person', async () => {
+    const here = await createWorkspace();
+    const email = newEmail();
+    await invite(here.as, { email });
+    const invitation_token = mailedToken(email);
+    const stranger = await signedIn(await world.person(newEmail()));
+    expect(await post('accept', { invitation_token }, stranger)).toMatchObject({
+      status: 403,
+      body: { code: 'invitation_email_mismatch' },
+    });
+    const elsewhere = { ...stranger, origin: 'https://evil.example' };
+    expect((await post('accept', { invitation_token }, elsewhere)).body.code).toBe('origin_not_allowed');
+    for (const path of ['open', 'accept']) {
+      const unknown = await post(path, { invitation_token: 'x'.repeat(43) });
+      expect(unknown).toMatchObject({ status: 404, body: { code: 'invitation_not_found' } });
+      const late = await withClockAhead(61 * dayMs, () => post(path, { invitation_token }));
+      expect(late).toMatchObject({ status: 410, body: { code: 'invitation_expired' } });
+    }
+  });
+});
+
+describe('the page of an invitation', () => {
+  it.each(['/invitations', '/invitations/token-of-an-older-link'])(
+    '%s allows only its own scripts and sends no referrer',
+    async (path) => {
+      const got = await world.call('GET', path, { headers: newAddress() });
+      expect(got.status).toBe(200);
+      expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(got.headers['content-security-policy']).toMatch(
+        /^default-src 'none'; script-src 'sha256-[^']+' 'sha256-[^']+'; connect-src 'self'; style-src 'sha256-[^']+'; /,
+      );
+      expect(got.headers['referrer-policy']).toBe('no-referrer');
+    },
+  );
 });

@@ -12,11 +12,13 @@ import { type Route, route } from '../../../core/auth/route.ts';
 import { media } from '../../../kit/http/operation.ts';
 import { answerWithPage } from '../../../kit/http/page.ts';
 import type { Db } from '../../../tables.ts';
-import { type AcceptDeps, acceptByLink, findValidInvitation } from './accept.ts';
+import { type AcceptDeps, acceptByLink, findValidInvitation, getValidInvitation } from './accept.ts';
 import {
   Acceptance,
+  AcceptanceByLink,
   Accepted,
   Invitation,
+  InvitationLink,
   InvitationPreview,
   Invited,
   NewInvitation,
@@ -33,8 +35,14 @@ const admin = unlimitedToken(workspaceAs('admin'));
 const invitationLimit = perMinute(6, 'workspace', { group: 'invite' });
 const planRequired = { status: 402, code: 'plan_required' } as const;
 const expired = { status: 410, code: 'invitation_expired' } as const;
+const notFound = { status: 404, code: 'invitation_not_found' } as const;
+const page = media('text/html; charset=utf-8', 'HTML page');
 
-export const invitationRoutes = (deps: AcceptDeps): Route[] => [...invitingRoutes(deps), ...acceptingRoutes(deps)];
+export const invitationRoutes = (deps: AcceptDeps): Route[] => [
+  ...invitingRoutes(deps),
+  ...acceptingRoutes(deps),
+  ...acceptingByPathRoutes(deps),
+];
 
 const invitingRoutes = (deps: AcceptDeps): Route[] => [
   route({
@@ -93,7 +101,57 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
   }),
 ];
 
-const acceptingRoutes = (deps: AcceptDeps): Route[] => {
+const acceptingRoutes = (deps: AcceptDeps): Route[] => [
+  route({
+    name: 'openInvitation',
+    method: 'POST',
+    path: '/api/invitations/open',
+    summary: 'Read an invitation by the token of its link',
+    description: 'The token is the part of the link after `#`.',
+    credentials: open,
+    access: anyone,
+    limit: perMinute(30, 'address'),
+    body: InvitationLink,
+    audits: 'nothing',
+    answers: { 200: InvitationPreview },
+    refusals: [notFound, expired],
+    handle: async ({ db, body, now }) =>
+      presentInvitationPreview(await getValidInvitation(db, body.invitation_token, deps, now)),
+  }),
+  route({
+    name: 'joinWorkspace',
+    method: 'POST',
+    path: '/api/invitations/accept',
+    summary: 'Accept an invitation and join its workspace',
+    description:
+      'A person without an account sends a name and a password and gets a browser session. A person with an account must be signed in.',
+    credentials: open,
+    access: anyoneWithSession,
+    limit: perMinute(10, 'address'),
+    body: AcceptanceByLink,
+    audits: ['invitation.accepted', 'token.revoked'],
+    answers: { 200: Accepted },
+    refusals: [notFound, expired, { status: 403, code: 'invitation_email_mismatch' }],
+    handle: async ({ db, access, body, now }) => {
+      const invitation = await getValidInvitation(db, body.invitation_token, deps, now);
+      return acceptByLink(db, { ...access, invitation }, body.invitation_token, body, deps, now);
+    },
+  }),
+  route({
+    name: 'joinPage',
+    method: 'GET',
+    path: '/invitations',
+    summary: "Show the page that an invitation's link opens",
+    credentials: open,
+    access: anyone,
+    limit: perMinute(60, 'address'),
+    answers: { 200: page },
+    handle: () => answerWithPage(invitationPage),
+  }),
+];
+
+/** With the token in the path, as in the links that were sent before it moved to the fragment. */
+const acceptingByPathRoutes = (deps: AcceptDeps): Route[] => {
   const findByToken = (db: Db, _access: unknown, token: string, now: Date) => findValidInvitation(db, token, deps, now);
   return [
     route({
@@ -101,6 +159,7 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       method: 'GET',
       path: '/api/invitations/{invitation_token}',
       summary: 'Read an invitation by its link',
+      description: 'Prefer `openInvitation`: the token is in no URL there, so it is not logged.',
       credentials: open,
       access: nestedResource(anyone, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(30, 'address'),
@@ -113,8 +172,7 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       method: 'POST',
       path: '/api/invitations/{invitation_token}/accept',
       summary: 'Accept an invitation and join the workspace',
-      description:
-        'A person without an account sends a name and a password and gets a browser session. A person with an account must be signed in.',
+      description: 'Like `joinWorkspace`, which is preferred: the token is in no URL there, so it is not logged.',
       credentials: open,
       access: nestedResource(anyoneWithSession, 'invitation', findByToken, 'invitation_token'),
       limit: perMinute(10, 'address'),
@@ -128,11 +186,11 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => {
       name: 'invitationPage',
       method: 'GET',
       path: '/invitations/{invitation_token}',
-      summary: "Show the page that an invitation's link opens",
+      summary: 'Show the page that an older link of an invitation opens',
       credentials: open,
       access: anyone,
       limit: perMinute(60, 'address'),
-      answers: { 200: media('text/html; charset=utf-8', 'an HTML page') },
+      answers: { 200: page },
       handle: () => answerWithPage(invitationPage),
     }),
   ];

@@ -1,0 +1,92 @@
+// The script of the page at `/`.
+const { create, fill, find, getMe, onSubmit, request, show, startPage } = window.page;
+
+async function start() {
+  const me = await getMe();
+  if (me !== undefined) return showHome(me);
+  const { body, error } = await request('GET', '/api/setup');
+  if (error !== undefined) throw new Error(error);
+  return body.initialised ? showSignIn() : show('set-up');
+}
+
+// ---- signed out
+
+/** The fragment of the address says which form: links in mails and on other pages lead to `/#forgot-password`. */
+async function showSignIn() {
+  if (location.hash === '#forgot-password') return showForgotPassword();
+  find('password-set').hidden = location.hash !== '#password-set';
+  show('sign-in');
+}
+
+async function showForgotPassword() {
+  const { body } = await request('GET', '/api/info');
+  show(body.features.mail ? 'forgot-password' : 'no-mail');
+}
+
+onSubmit('set-up', async (input) => {
+  const { error } = await request('POST', '/api/setup', input);
+  return error ?? start();
+});
+
+onSubmit('sign-in', async (input) => {
+  const { error } = await request('POST', '/api/auth/sign-in', input);
+  return error ?? start();
+});
+
+onSubmit('forgot-password', async (input) => {
+  const { error } = await request('POST', '/api/auth/password/forgot', input);
+  if (error !== undefined) return error;
+  fill('forgot-email', input.email);
+  show('link-sent');
+});
+
+// ---- signed in
+
+function showHome({ user, workspaces }) {
+  fill('name', user.full_name);
+  fill('email', user.email);
+  showExample('$TOKEN');
+  find('no-workspaces').hidden = workspaces.length > 0;
+  find('tokens').hidden = workspaces.length === 0;
+  find('workspaces').replaceChildren(
+    ...workspaces.map(({ name, role }) =>
+      create('li', { className: 'row' }, name, create('span', { className: 'quiet', textContent: role })),
+    ),
+  );
+  find('token_workspace').replaceChildren(
+    ...workspaces.map(({ id, name }) => create('option', { value: id, textContent: name })),
+  );
+  show('home');
+}
+
+const showExample = (token) => {
+  find('example').textContent = `curl -H "Authorization: Bearer ${token}" ${location.origin}/api/apps`;
+};
+
+onSubmit('create-token', async ({ name, workspace, permission, days }) => {
+  const input = { name, permission, expires_in_days: Number(days) };
+  const { body, error } = await request('POST', `/api/auth/tokens?workspaceId=${workspace}`, input);
+  if (error !== undefined) return error;
+  find('token-text').textContent = body.token;
+  showExample(body.token);
+  find('create-token').reset();
+  find('new-token').hidden = false;
+});
+
+// Browsers allow copying only on pages that came by https, or from this machine.
+find('copy-token').hidden = navigator.clipboard === undefined;
+find('copy-token').addEventListener('click', async () => {
+  await navigator.clipboard.writeText(find('token-text').textContent);
+  find('copy-token').textContent = 'Copied';
+});
+
+find('sign-out').addEventListener('click', async () => {
+  await request('POST', '/api/auth/sign-out');
+  location.assign('/');
+});
+
+// Signed out, the fragment chooses the form. Signed in, it only scrolls.
+window.addEventListener('hashchange', () => {
+  if (find('home').hidden) startPage(start);
+});
+startPage(start);

@@ -1,0 +1,115 @@
+// Owns the page at `/`: set-up, sign-in, and for a signed-in person what to do next, a form for a token, and their sessions.
+import { readPart, renderPage } from '../../../kit/http/page.ts';
+
+const signedOut = `
+    <form id="set-up" data-section hidden>
+      <h1>Set up this installation</h1>
+      <p>Create the first user and workspace. The set-up token is in the log of the API.</p>
+      <label for="setup_token">Set-up token</label>
+      <input id="setup_token" name="setup_token" maxlength="256" autocomplete="off" required>
+      <label for="workspace_name">Name of the workspace</label>
+      <input id="workspace_name" name="workspace_name" maxlength="100" autocomplete="organization" required>
+      <label for="full_name">Your name</label>
+      <input id="full_name" name="full_name" maxlength="200" autocomplete="name" required>
+      <label for="setup_email">Your e-mail address</label>
+      <input id="setup_email" name="email" type="email" maxlength="254" autocomplete="username" required>
+      <label for="setup_password">Password, at least 12 characters</label>
+      <input id="setup_password" name="password" type="password" minlength="12" maxlength="256" autocomplete="new-password" required>
+      <button>Set up</button>
+    </form>
+    <form id="sign-in" data-section hidden>
+      <h1>Sign in</h1>
+      <p id="password-set" class="notice" hidden>Your new password is set. Sign in with it.</p>
+      <label for="email">E-mail address</label>
+      <input id="email" name="email" type="email" maxlength="320" autocomplete="username" required>
+      <label for="password">Password</label>
+      <input id="password" name="password" type="password" maxlength="1024" autocomplete="current-password" required>
+      <p><a href="#forgot-password">Forgot your password?</a></p>
+      <button>Sign in</button>
+    </form>
+    <form id="forgot-password" data-section hidden>
+      <h1>Reset your password</h1>
+      <p>We send you a link. With it you set a new password within one hour.</p>
+      <label for="forgot_email">E-mail address</label>
+      <input id="forgot_email" name="email" type="email" maxlength="254" autocomplete="username" required>
+      <button>Send the link</button>
+      <p><a href="#">Back to sign-in</a></p>
+    </form>
+    <section id="link-sent" data-section hidden>
+      <h1>Look into your inbox</h1>
+      <p>If <b data-fill="forgot-email"></b> has an account, a mail with a link will arrive there in a few minutes.</p>
+      <p><a href="#">Back to sign-in</a></p>
+    </section>
+    <section id="no-mail" data-section hidden>
+      <h1>Reset your password</h1>
+      <p>This installation sends no mail. Ask an operator for a link: <code>plinth user reset --user YOUR-ADDRESS</code> prints one.</p>
+      <p><a href="#">Back to sign-in</a></p>
+    </section>`;
+
+const signedIn = `
+    <section id="home" class="wide" data-section hidden>
+      <h1>Welcome, <span data-fill="name"></span></h1>
+      <div class="row">
+        <p class="quiet">You are signed in as <span data-fill="email"></span>.</p>
+        <button id="sign-out" class="small" type="button">Sign out</button>
+      </div>
+      <section aria-labelledby="next-heading">
+        <h2 id="next-heading">What to do next</h2>
+        <ol>
+          <li><a href="#token-heading">Create a token</a>. Programs send it with every request.</li>
+          <li>Make your first call:
+            <pre id="example"></pre></li>
+          <li>Find the operations you need in the <a href="/docs">API reference</a>.</li>
+        </ol>
+      </section>
+      <section aria-labelledby="workspaces-heading">
+        <h2 id="workspaces-heading">Your workspaces</h2>
+        <p id="no-workspaces" hidden>You are not a member of a workspace. Ask an admin of one for an invitation.</p>
+        <ul id="workspaces"></ul>
+      </section>
+      <section id="tokens" aria-labelledby="token-heading">
+        <h2 id="token-heading">Create a token</h2>
+        <form id="create-token">
+          <div class="fields">
+            <div>
+              <label for="token_name">Name</label>
+              <input id="token_name" name="name" maxlength="100" autocomplete="off" placeholder="build server" required>
+            </div>
+            <div>
+              <label for="token_workspace">Workspace</label>
+              <select id="token_workspace" name="workspace"></select>
+            </div>
+            <div>
+              <label for="token_permission">Permission</label>
+              <select id="token_permission" name="permission">
+                <option value="read_only">Read only</option>
+                <option value="full_access">Full access</option>
+              </select>
+            </div>
+            <div>
+              <label for="token_days">Valid for</label>
+              <select id="token_days" name="days">
+                <option value="30">30 days</option>
+                <option value="90" selected>90 days</option>
+                <option value="365">365 days</option>
+              </select>
+            </div>
+          </div>
+          <button>Create token</button>
+        </form>
+        <div id="new-token" class="notice" role="status" hidden>
+          <div class="row">
+            <p><b>Store this token now.</b> It is not shown again.</p>
+            <button id="copy-token" class="small" type="button">Copy</button>
+          </div>
+          <pre id="token-text"></pre>
+          <p>The <a href="#next-heading">first call</a> above uses it.</p>
+        </div>
+      </section>
+    </section>`;
+
+export const landingPage = renderPage({
+  title: 'Plinth',
+  main: signedOut + signedIn,
+  script: readPart('landing.browser.js', import.meta.url),
+});

@@ -1,0 +1,23 @@
+// The script of the page that sets a new password.
+const { fill, onSubmit, request, show } = window.page;
+
+function showUnusable(reason) {
+  fill('reason', reason);
+  show('unusable');
+}
+
+function start() {
+  if (location.hash.length > 1) show('set-password');
+  else showUnusable('The link is incomplete: its token is missing. Open the whole link from the mail.');
+}
+
+onSubmit('set-password', async ({ new_password }) => {
+  const input = { reset_token: location.hash.slice(1), new_password };
+  const { status, error } = await request('POST', '/api/auth/password/reset', input);
+  if (status === 410) return showUnusable(error);
+  if (error !== undefined) return error;
+  location.assign('/#password-set');
+});
+
+window.addEventListener('hashchange', start);
+start();

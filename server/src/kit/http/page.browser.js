@@ -1,0 +1,84 @@
+// What the scripts of the pages share. It runs in the browser, before the page's own script.
+
+const find = (id) => document.getElementById(id);
+
+/** Shows these sections of the page and no other. The focus moves to the heading, so that screen readers announce it. */
+function show(...ids) {
+  for (const section of document.querySelectorAll('[data-section]')) section.hidden = !ids.includes(section.id);
+  const heading = [...document.querySelectorAll('h1')].find((each) => each.checkVisibility());
+  if (heading === undefined) return;
+  heading.tabIndex = -1;
+  heading.focus();
+}
+
+/** Sets the text of every element with this `data-fill`. Text from the API is never used as HTML. */
+function fill(name, text) {
+  for (const element of document.querySelectorAll(`[data-fill=${name}]`)) element.textContent = text;
+}
+
+/** An element with these properties and children. */
+function create(tag, properties, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+/** Calls the API. `error` is what to tell the person if the call was refused, and undefined otherwise. */
+async function request(method, path, input) {
+  const json = input && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) };
+  const response = await fetch(path, { method, ...json });
+  const body = await response.json();
+  return { status: response.status, body, error: response.ok ? undefined : describeProblem(body) };
+}
+
+function describeProblem({ detail }) {
+  if (!Array.isArray(detail)) return detail;
+  return detail.map(({ loc, msg }) => `The ${String(loc.at(-1)).replaceAll('_', ' ')} ${msg}.`).join(' ');
+}
+
+/** The caller, or undefined if nobody is signed in. */
+async function getMe() {
+  const { status, body, error } = await request('GET', '/api/auth/me');
+  if (error !== undefined && status !== 401) throw new Error(error);
+  return error === undefined ? body : undefined;
+}
+
+/**
+ * Runs `handle` when the form is submitted, with its fields. What it returns is shown as an error. The button is disabled
+ * meanwhile, so that nothing is sent twice.
+ */
+function onSubmit(id, handle) {
+  const form = find(id);
+  const button = form.querySelector('button');
+  const error = form.appendChild(create('p', { className: 'error', role: 'alert' }));
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    error.textContent = '';
+    try {
+      error.textContent = (await handle(Object.fromEntries(new FormData(form)))) ?? '';
+    } catch (failure) {
+      error.textContent = describeFailure(failure);
+    }
+    button.disabled = false;
+  });
+}
+
+/** Starts the page. If it can't be shown, the section `failed` says why. */
+function startPage(start) {
+  show('loading');
+  start().catch((failure) => {
+    fill('failure', describeFailure(failure));
+    show('failed');
+  });
+}
+
+/** `fetch` fails with a TypeError, and an answer that is not JSON comes from something between us and the server. */
+const describeFailure = (failure) =>
+  failure instanceof TypeError || failure instanceof SyntaxError
+    ? 'The server could not be reached. Check your connection and try again.'
+    : failure.message;
+
+const withArticle = (noun) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
+
+window.page = { find, show, fill, create, request, getMe, onSubmit, startPage, withArticle };
