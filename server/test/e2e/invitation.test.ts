@@ -1,11 +1,11 @@
 // An invitation from the mail in the inbox, through the page in a real browser, to the first signed-in page. The API runs
 // as a process of its own; the mail server is the sandbox's.
-import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
+import { enter, expectGoodPage, see, startBrowser } from './browser.ts';
 import { commandLine } from './command.ts';
 import { freePort } from './free-port.ts';
 
@@ -24,36 +24,11 @@ const owner = (
   await plinth('bootstrap', '--email', 'owner@example.com', '--name', 'Olive Owner', '--workspace', 'Bright Ideas')
 ).stdout.trim();
 await startApi();
-const browser = await startBrowser();
+const { visit } = await startBrowser();
 afterAll(async () => {
-  await browser.close();
   await mail.close();
   await database.drop();
 });
-
-function startBrowser(): Promise<Browser> {
-  const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync'],
-  });
-}
-
-/** Opens the link in a new browser context. An error in the page or its console fails the test. */
-async function visit(link: string, check: (page: Page) => Promise<void>): Promise<void> {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on('pageerror', (error) => errors.push(error.message));
-  page.on('console', (message) => {
-    // The browser logs every error answer, including those that the page shows.
-    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) errors.push(message.text());
-  });
-  await page.goto(link);
-  await check(page);
-  expect(errors).toEqual([]);
-  await context.close();
-}
 
 async function invite(email: string, role = 'editor'): Promise<string> {
   const body = { email, role };
@@ -65,7 +40,7 @@ async function invite(email: string, role = 'editor'): Promise<string> {
 /** The link in the newest mail of the inbox. */
 async function linkIn(email: string): Promise<string> {
   const mails = (await (await fetch(`${mail.inboxUrl}?to=${email}`)).json()) as { text: string }[];
-  return /http\S+\/invitations\/\S+/.exec(mails.at(-1)?.text ?? '')?.[0] as string;
+  return /http\S+\/invitations#\S+/.exec(mails.at(-1)?.text ?? '')?.[0] as string;
 }
 
 const password = 'correct horse battery';
@@ -77,41 +52,46 @@ describe('an invitation in a browser', () => {
       expect(await page.locator('#heading').textContent()).toContain(
         'nora@example.com is invited to this workspace as an editor',
       );
-      await page.getByLabel('Your name').fill('Nora New');
-      await page.getByLabel('Password, at least').fill('password1234');
+      await expectGoodPage(page, 'invitation-new-account');
+      await enter(page, 'Your name', 'Nora New');
+      await enter(page, 'Password, at least', 'password1234');
       await page.getByRole('button', { name: 'Create account and join' }).click();
-      await page.getByText('The password is one of the most common passwords; choose another.').waitFor();
-      await page.getByLabel('Password, at least').fill(password);
+      await see(page, 'The password is one of the most common passwords; choose another.');
+      await expectGoodPage(page, 'invitation-refused-password');
+      await enter(page, 'Password, at least', password);
       await page.getByRole('button', { name: 'Create account and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
       const text = await page.locator('#joined').textContent();
       expect(text).toContain('Welcome, Nora New. You are signed in as nora@example.com, and you are an editor here.');
+      await expectGoodPage(page, 'invitation-joined');
+      await page.getByRole('link', { name: 'Continue' }).click();
+      await page.getByRole('heading', { name: 'Welcome, Nora New' }).waitFor();
       expect(await page.locator('#workspaces li').allInnerTexts()).toEqual([expect.stringContaining('Bright Ideas')]);
-      // The browser now has a session cookie.
-      const me = await page.evaluate(async () => (await fetch('/api/auth/me')).json());
-      expect(me).toMatchObject({ user: { email: 'nora@example.com' }, workspaces: [{ name: 'Bright Ideas' }] });
     });
   });
 
   it('asks a person with an account to sign in, and a signed-in person only to accept', async () => {
     await call(url, 'DELETE', '/api/workspace/members/nora@example.com', { as: owner });
     await visit(await invite('nora@example.com', 'viewer'), async (page) => {
-      await page.getByText('You already have an account. Sign in to accept.').waitFor();
-      await page.getByLabel('Your password').fill('not her password');
+      await see(page, 'You already have an account. Sign in to accept.');
+      await expectGoodPage(page, 'invitation-sign-in');
+      await enter(page, 'Your password', 'not her password');
       await page.getByRole('button', { name: 'Sign in and join' }).click();
-      await page.getByText('The e-mail address or password is wrong.').waitFor();
+      await see(page, 'The e-mail address or password is wrong.');
       await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
-      await page.getByLabel('Your password').fill(password);
+      await enter(page, 'Your password', password);
       await page.getByRole('button', { name: 'Sign in and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
       await call(url, 'DELETE', '/api/workspace/members/nora@example.com', { as: owner });
       await page.goto(await invite('nora@example.com'));
-      await page.getByText('You are signed in as nora@example.com.').waitFor();
+      await see(page, 'You are signed in as nora@example.com.');
+      await expectGoodPage(page, 'invitation-accept');
       await page.getByRole('button', { name: 'Accept invitation' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
       // An invitation for another account: the person must sign out first.
       await page.goto(await invite('otto@example.com'));
-      await page.getByText('this invitation is for another account').waitFor();
+      await see(page, 'this invitation is for another account');
+      await expectGoodPage(page, 'invitation-other-account');
       await page.getByRole('button', { name: 'Sign out and continue' }).click();
       await page.getByLabel('Your name').waitFor();
     });
@@ -123,9 +103,10 @@ describe('an invitation in a browser', () => {
     const got = await call(url, 'POST', '/api/workspace/invitations/invite', { as: owner, body });
     mail.behave('well');
     await visit(got.body.accept_url, async (page) => {
-      await page.getByText('Or do you have an account? Sign in to accept.').waitFor();
-      await page.getByLabel('Your name').fill('Hans Handed');
-      await page.getByLabel('Password, at least').fill(password);
+      await see(page, 'Or do you have an account? Sign in to accept.');
+      await expectGoodPage(page, 'invitation-handed-over');
+      await enter(page, 'Your name', 'Hans Handed');
+      await enter(page, 'Password, at least', password);
       await page.getByRole('button', { name: 'Create account and join' }).click();
       await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
     });
@@ -136,8 +117,63 @@ describe('an invitation in a browser', () => {
     await call(url, 'POST', '/api/workspace/invitations/resend', { as: owner, body: { emails: ['late@example.com'] } });
     await visit(old, async (page) => {
       await page.getByRole('heading', { name: "This invitation can't be used" }).waitFor();
-      await page.getByText('Invitation not found.').waitFor();
+      await see(page, 'The link was replaced by a newer one, or the invitation was cancelled.');
+      await expectGoodPage(page, 'invitation-replaced');
     });
     expect(await linkIn('late@example.com')).not.toBe(old);
+  });
+
+  it('says "You are already a member" when an accepted invitation is opened again', async () => {
+    const link = await invite('again@example.com');
+    const input = { invitation_token: link.split('#')[1], full_name: 'Agnes Again', password };
+    await call(url, 'POST', '/api/invitations/accept', { body: input });
+    await visit(link, async (page) => {
+      await page.getByRole('heading', { name: 'You are already a member of Bright Ideas' }).waitFor();
+      await expectGoodPage(page, 'invitation-already-member');
+      await page.getByRole('link', { name: 'Continue' }).click();
+      await enter(page, 'E-mail address', 'handed@example.com');
+      await enter(page, 'Password', password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Welcome, Hans Handed' }).waitFor();
+      // Somebody else is signed in: they are not told that they are a member.
+      await page.goto(link);
+      await page.getByRole('heading', { name: 'This invitation was already accepted' }).waitFor();
+      await see(page, 'again@example.com is a member of Bright Ideas.');
+      await expectGoodPage(page, 'invitation-accepted-by-other');
+    });
+  });
+
+  it('opens by an older link, which has the token in its path', async () => {
+    const link = await invite('older@example.com');
+    await visit(link.replace('#', '/'), async (page) => {
+      await page.getByRole('heading', { name: 'Join Bright Ideas' }).waitFor();
+      await enter(page, 'Your name', 'Olga Older');
+      await enter(page, 'Password, at least', password);
+      await page.getByRole('button', { name: 'Create account and join' }).click();
+      await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
+    });
+  });
+
+  it('says so when the link has no token', async () => {
+    await visit(`${url}/invitations`, async (page) => {
+      await see(page, 'its token is missing');
+      await expectGoodPage(page, 'invitation-without-token');
+    });
+  });
+
+  it('sends the token in no URL', async () => {
+    const link = await invite('quiet@example.com');
+    const seen: string[] = [];
+    await visit('about:blank', async (page) => {
+      page.on('request', (request) => seen.push(request.url()));
+      await page.goto(link);
+      await enter(page, 'Your name', 'Quentin Quiet');
+      await enter(page, 'Password, at least', password);
+      await page.getByRole('button', { name: 'Create account and join' }).click();
+      await page.getByRole('heading', { name: 'You are now a member of Bright Ideas' }).waitFor();
+    });
+    const sent = seen.map((address) => address.split('#')[0] as string);
+    expect(sent).toContain(`${url}/api/invitations/accept`);
+    expect(sent.filter((address) => address.includes(link.split('#')[1] as string))).toEqual([]);
   });
 });

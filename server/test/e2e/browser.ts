@@ -1,0 +1,69 @@
+// Owns the browser of the tests: the machine's Chromium, and the checks that every page must pass.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type axe from 'axe-core';
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
+
+const phone = { width: 390, height: 844 };
+const desktop = { width: 1440, height: 900 };
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Starts Chromium for this test file. */
+export async function startBrowser() {
+  const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync'],
+  });
+  afterAll(() => browser.close());
+
+  /** Opens the link in a new browser context. An error in the page or its console fails the test. */
+  async function visit(link: string, check: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ viewport: desktop, ...options });
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('console', (message) => {
+      // The browser logs every error answer, including those that the page shows.
+      if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) errors.push(message.text());
+    });
+    await page.goto(link);
+    await check(page);
+    expect(errors).toEqual([]);
+    await context.close();
+  }
+  return { visit };
+}
+
+/** Waits until the page shows this text. Its hidden sections may contain it too. */
+export const see = (page: Page, text: string): Promise<void> =>
+  page.getByText(text).filter({ visible: true }).waitFor();
+
+export const enter = (page: Page, label: string, value: string): Promise<void> =>
+  page.getByLabel(label).filter({ visible: true }).fill(value);
+
+/**
+ * What the page shows now fits a phone without scrolling sideways, and axe finds nothing serious, on a phone and on a
+ * large screen. With PAGE_PICTURES set to a folder, pictures of both are kept there.
+ */
+export async function expectGoodPage(page: Page, name: string): Promise<void> {
+  for (const viewport of [phone, desktop]) {
+    await page.setViewportSize(viewport);
+    const { width } = viewport;
+    const folder = process.env.PAGE_PICTURES;
+    if (folder) await page.screenshot({ path: `${folder}/${name}-${width}.png`, fullPage: true });
+    expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width} px`).toBe(width);
+    expect(await findSeriousFaults(page), `${name} at ${width} px`).toEqual([]);
+  }
+}
+
+/** Evaluated by the debugger, because the policy of our pages refuses to load any other script. */
+async function findSeriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const { passes, violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+  expect(passes.length).toBeGreaterThan(5); // axe did look at the page
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}

@@ -1,0 +1,158 @@
+// The start page, the reset page and the error page in a real browser. The API and a worker run as processes of their own;
+// the mail server is the sandbox's.
+import { afterAll, describe, expect, it } from 'vitest';
+import { startMailSandbox } from '../../../sandbox/src/smtp.ts';
+import { newKeys } from '../../src/commands/keys.ts';
+import { call } from '../support/client.ts';
+import { cloneTemplate } from '../support/template.ts';
+import { enter, expectGoodPage, see, startBrowser } from './browser.ts';
+import { commandLine } from './command.ts';
+import { freePort } from './free-port.ts';
+
+const mail = await startMailSandbox();
+const database = await cloneTemplate();
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const setupToken = 'a set-up token of the tests';
+const settings = { ...newKeys(), DATABASE_URL: database.url, PLINTH_SETUP_TOKEN: setupToken };
+const { start, startApi } = commandLine({ ...settings, SMTP_URL: mail.smtpUrl, PORT: String(port), BASE_URL: url });
+await startApi();
+const portWithoutMail = await freePort();
+const urlWithoutMail = `http://127.0.0.1:${portWithoutMail}`;
+await commandLine({ ...settings, PORT: String(portWithoutMail), BASE_URL: urlWithoutMail }).startApi();
+const { visit } = await startBrowser();
+afterAll(async () => {
+  await mail.close();
+  await database.drop();
+});
+
+const email = 'olive@example.com';
+const password = 'correct horse battery';
+const newPassword = 'battery horse correct';
+
+describe('the start page', () => {
+  it('sets the installation up', async () => {
+    await visit(url, async (page) => {
+      await page.getByRole('heading', { name: 'Set up this installation' }).waitFor();
+      await expectGoodPage(page, 'start-set-up');
+      await enter(page, 'Set-up token', 'another token');
+      await enter(page, 'Name of the workspace', 'Bright Ideas');
+      await enter(page, 'Your name', 'Olive Owner');
+      await enter(page, 'Your e-mail address', email);
+      await enter(page, 'Password', password);
+      await page.getByRole('button', { name: 'Set up' }).click();
+      await see(page, 'The set-up token is wrong.');
+      await enter(page, 'Set-up token', setupToken);
+      await page.getByRole('button', { name: 'Set up' }).click();
+      await page.getByRole('heading', { name: 'Welcome, Olive Owner' }).waitFor();
+    });
+  });
+
+  it('signs a person in, creates a token that works, and signs them out', async () => {
+    await visit(url, async (page) => {
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await expectGoodPage(page, 'start-sign-in');
+      await enter(page, 'E-mail address', email);
+      await enter(page, 'Password', 'not the password');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await see(page, 'The e-mail address or password is wrong.');
+      await expectGoodPage(page, 'start-sign-in-failed');
+      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await enter(page, 'Password', password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'What to do next' }).waitFor();
+      expect(await page.locator('#workspaces li').allInnerTexts()).toEqual([
+        expect.stringMatching(/Bright Ideas\s+owner/),
+      ]);
+      await expectGoodPage(page, 'start-signed-in');
+      await enter(page, 'Name', 'build server');
+      await page.getByLabel('Permission').selectOption('Full access');
+      await page.getByRole('button', { name: 'Create token' }).click();
+      await see(page, 'Store this token now.');
+      await expectGoodPage(page, 'start-new-token');
+      const token = await page.locator('#token-text').innerText();
+      expect(await page.locator('#example').innerText()).toContain(`Bearer ${token}`);
+      expect((await call(url, 'GET', '/api/apps', { as: token })).status).toBe(200);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      expect(await page.content()).not.toContain(token);
+    });
+  });
+
+  it('says that it needs JavaScript if scripts are off', async () => {
+    await visit(
+      url,
+      async (page) => {
+        expect(await page.locator('main').innerText()).toMatch(/This page needs JavaScript\n/);
+        expect(await page.locator('form').first().isVisible()).toBe(false);
+        await page.getByRole('link', { name: 'API reference' }).waitFor();
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+
+  it('says that no mail is sent where mail is not configured', async () => {
+    await visit(`${urlWithoutMail}/#forgot-password`, async (page) => {
+      await see(page, 'This installation sends no mail.');
+      await expectGoodPage(page, 'start-no-mail');
+    });
+  });
+});
+
+describe('the reset page', () => {
+  it('sets a new password with the link of the mail, and leads to the sign-in', async () => {
+    await start('worker', /"msg":"worker started"/);
+    await visit(url, async (page) => {
+      await page.getByRole('link', { name: 'Forgot your password?' }).click();
+      await page.getByRole('heading', { name: 'Reset your password' }).waitFor();
+      await expectGoodPage(page, 'start-forgot-password');
+      await enter(page, 'E-mail address', email);
+      await page.getByRole('button', { name: 'Send the link' }).click();
+      await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor();
+      await expectGoodPage(page, 'start-link-sent');
+      const findLink = () => /http\S+#\S+/.exec(mail.inbox.find(({ to }) => to.includes(email))?.text ?? '')?.[0];
+      await expect.poll(findLink).toBeDefined();
+      const link = findLink() as string;
+      await page.goto(link);
+      await enter(page, 'New password', 'password1234');
+      await page.getByRole('button', { name: 'Set password' }).click();
+      await see(page, 'is one of the most common passwords; choose another.');
+      await expectGoodPage(page, 'reset-password');
+      await enter(page, 'New password', newPassword);
+      await page.getByRole('button', { name: 'Set password' }).click();
+      await see(page, 'Your new password is set. Sign in with it.');
+      await expectGoodPage(page, 'start-password-set');
+      await enter(page, 'E-mail address', email);
+      await enter(page, 'Password', newPassword);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Welcome, Olive Owner' }).waitFor();
+      // The link works once.
+      await page.goto(link);
+      await enter(page, 'New password', newPassword);
+      await page.getByRole('button', { name: 'Set password' }).click();
+      await see(page, 'This link has expired or was already used.');
+      await expectGoodPage(page, 'reset-used');
+    });
+  });
+
+  it('says so when the link has no token', async () => {
+    await visit(`${url}/reset-password`, async (page) => {
+      await page.getByRole('heading', { name: "This link can't be used" }).waitFor();
+      await see(page, 'The link is incomplete: its token is missing.');
+      await expectGoodPage(page, 'reset-without-token');
+      await page.getByRole('link', { name: 'Request a new link' }).click();
+      await page.getByRole('heading', { name: 'Reset your password' }).waitFor();
+    });
+  });
+});
+
+describe('the error page', () => {
+  it('is shown for an address that does not exist, and leads to the start page', async () => {
+    await visit(`${url}/console`, async (page) => {
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+      await expectGoodPage(page, 'error');
+      await page.getByRole('link', { name: 'Go to the start page' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    });
+  });
+});
