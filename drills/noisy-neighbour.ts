@@ -110,6 +110,7 @@ async function attackWith(
     report = await environment.attack(way.name, size.attackSeconds);
   });
   await sleep(size.settleSeconds * 1000);
+  await environment.settle();
   return {
     way,
     during: stretch,

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { startPostgres } from '../../bench/lib/postgres.ts';
@@ -13,12 +14,13 @@ import { newKeys } from '../../server/src/commands/keys.ts';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
-import type { Tables } from '../../server/src/tables.ts';
+import type { Db, Tables } from '../../server/src/tables.ts';
 import { call } from '../../server/test/support/client.ts';
 import { type Processes, startProcesses } from '../lib/processes.ts';
 import { startRedis } from '../lib/redis.ts';
 import type { AttackOptions, AttackReport } from './attacker.ts';
 import type { QuietCall } from './calls.ts';
+import { nowMs } from './clock.ts';
 import type { QuietOptions } from './quiet-caller.ts';
 import type { Arrival } from './receiver.ts';
 import {
@@ -42,6 +44,8 @@ export interface Environment {
   attack(way: string, seconds: number): Promise<AttackReport>;
   /** Rate limits begin anew, so that no way profits from an earlier one. */
   resetLimits(): Promise<unknown>;
+  /** Waits until what the last way left behind is worked off, so that it does not count as the next way's doing. */
+  settle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -102,6 +106,8 @@ async function build(
   await prepareQuiet(url, quiet, quietReceiver.url);
   const workspace = await prepareHostile(url, hostile);
   progress('both workspaces are ready');
+  const watch = openDatabase<Tables>({ url: postgres.url, poolSize: 1, applicationName: 'noisy-neighbour' });
+  atEnd(watch.close);
 
   const port = Number(new URL(url).port);
   const calls: QuietCall[] = [];
@@ -126,7 +132,21 @@ async function build(
       return report;
     },
     resetLimits: redis.flush,
+    settle: () => waitUntilIdle(watch.db),
   };
+}
+
+const maxSettleMs = 15_000;
+
+/** No statement takes long, and no event is left that has not been dispatched. */
+async function waitUntilIdle(db: Db): Promise<void> {
+  for (const end = nowMs() + maxSettleMs; nowMs() < end; await sleep(200)) {
+    const { rows } = await sql<{ is_idle: boolean }>`/* service */ select not exists (
+        select from pg_stat_activity where state = 'active' and application_name <> 'noisy-neighbour'
+          and backend_type = 'client backend' and query_start < clock_timestamp() - interval '50 ms')
+      and (select count(*) from events where dispatched_at is null) < 10 as is_idle`.execute(db);
+    if (rows[0]?.is_idle) return;
+  }
 }
 
 /** A process that gives way to every other one. */

@@ -33,15 +33,23 @@ interface DispatchDeps {
 export interface DispatchTurns {
   /** The owner after whom the next batch begins. */
   lastOwner: string;
+  /** How many events of one owner the next batch takes. */
+  eventsOfOwner: number;
 }
 
 const beforeFirstOwner = '';
-export const newDispatchTurns = (): DispatchTurns => ({ lastOwner: beforeFirstOwner });
+const initialEventsOfOwner = 50;
+export const newDispatchTurns = (): DispatchTurns => ({
+  lastOwner: beforeFirstOwner,
+  eventsOfOwner: initialEventsOfOwner,
+});
 
 const mebibyte = 1024 * 1024;
 const maxBatch = { events: 1_000, bytes: 16 * mebibyte, owners: 500 };
-/** What others wait for, at most, before their own event is handled. */
-const maxOfOwner = { events: 100, bytes: mebibyte };
+const maxOfOwner = { events: 1_000, bytes: mebibyte };
+const minEventsOfOwner = 10;
+/** What is published meanwhile waits for the batch, so it should not take longer than this. */
+const batchMs = 50;
 // A payload that is larger than this may be compressed in the table. It counts as the largest that it can be.
 const maxPlainBytes = 2_000;
 const maxPayloadBytes = 256 * 1024;
@@ -84,9 +92,9 @@ const ownerSql = `(coalesce(payload ->> 'workspace_id', '-') collate "C")`;
 const selectOwnerAfter = (previous: string) =>
   `select ${ownerSql} as owner from events where ${isWaiting} and ${ownerSql} > ${previous} order by ${ownerSql} limit 1`;
 
-// The next events of each of the owners after $1, and those to retry. At least one event of each owner that fits.
+// The next $2 events of each of the owners after $1, and those to retry. At least one event of each owner that fits.
 // `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
-const listPending = prepared<Event & { owner: string }, [lastOwner: string]>(
+const listPending = prepared<Event & { owner: string }, [lastOwner: string, eventsOfOwner: number]>(
   'list pending events',
   `/* service */ with recursive owners as (
      (select owner, 1 as step from (${selectOwnerAfter('$1')}) first)
@@ -95,10 +103,10 @@ const listPending = prepared<Event & { owner: string }, [lastOwner: string]>(
      where owners.step < ${maxBatch.owners}),
    pending as (
      select owners.owner, waiting.* from owners, lateral (
-       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id limit ${maxOfOwner.events}) waiting
+       select * from events where ${isWaiting} and ${ownerSql} = owners.owner order by id limit $2) waiting
      union all
      (select ${ownerSql}, * from events where dispatched_at is null and retry_at <= statement_timestamp()
-      order by retry_at limit ${maxOfOwner.events})),
+      order by retry_at limit $2)),
    in_turn as (
      select *, row_number() over of_owner as turn, sum(${payloadBytes}) over of_owner - ${payloadBytes} as bytes_before
      from pending window of_owner as (partition by owner order by id)),
@@ -113,7 +121,7 @@ const listPending = prepared<Event & { owner: string }, [lastOwner: string]>(
 /** Of the owners after the last one of the batch before, or of the first ones if there are none. */
 async function takeBatch(db: AnyDb, turns: DispatchTurns): Promise<Event[]> {
   const startedAfter = turns.lastOwner;
-  const events = await listPending(db, startedAfter);
+  const events = await listPending(db, startedAfter, turns.eventsOfOwner);
   const owners = new Set(events.map((event) => event.owner));
   turns.lastOwner = owners.size >= maxBatch.owners ? ([...owners].sort().at(-1) ?? beforeFirstOwner) : beforeFirstOwner;
   return events.length === 0 && startedAfter !== beforeFirstOwner ? takeBatch(db, turns) : events;
@@ -147,7 +155,18 @@ const markIdle = prepared<object, [resetCrashCount: boolean]>(
      crash_count = case when $1 then 0 else crash_count end`,
 );
 
-function handleBatch({ db: pool, listeners, now, turns }: DispatchDeps): Promise<number> {
+/** Some events take long to handle, those with many webhooks for example. The next batch takes fewer of them, or more. */
+async function handleBatch(deps: DispatchDeps): Promise<number> {
+  const { turns } = deps;
+  const startedAt = performance.now();
+  const handled = await handleTogether(deps);
+  const isLong = performance.now() - startedAt > batchMs;
+  if (isLong) turns.eventsOfOwner = Math.max(minEventsOfOwner, Math.floor(turns.eventsOfOwner / 2));
+  else if (handled >= turns.eventsOfOwner) turns.eventsOfOwner = Math.min(maxOfOwner.events, turns.eventsOfOwner * 2);
+  return handled;
+}
+
+function handleTogether({ db: pool, listeners, now, turns }: DispatchDeps): Promise<number> {
   return transaction(pool, async (db) => {
     const [lock] = await tryLockDispatch(db);
     if (!lock?.is_locked) return 0;

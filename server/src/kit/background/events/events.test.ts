@@ -131,14 +131,33 @@ describe('dispatch', () => {
     for (let n = 1; n <= 250; n += 1) await publish('busy', n);
     await publish('a quiet one', 1);
     await publish('quiet', 1);
-    expect(await bus.dispatch(db, now())).toBe(102);
-    expect(handled.slice(-3)).toEqual(['busy 100', 'a quiet one 1', 'quiet 1']);
+    expect(await bus.dispatch(db, now())).toBe(52);
+    expect(handled.slice(-3)).toEqual(['busy 50', 'a quiet one 1', 'quiet 1']);
     await publish('quiet', 2);
     while ((await bus.dispatch(db, now())) > 0);
     expect(handled).toHaveLength(253);
     const ofBusy = handled.filter((text) => text.startsWith('busy'));
     expect(ofBusy).toEqual(Array.from({ length: 250 }, (_, index) => `busy ${index + 1}`));
-    expect(handled.indexOf('quiet 2')).toBeLessThan(handled.indexOf('busy 201'));
+    expect(handled.indexOf('quiet 2')).toBeLessThan(handled.indexOf('busy 151')); // the second batch takes 100 at most
+  });
+
+  it('takes fewer events at a time if they take long to handle, and more if they do not', async () => {
+    const batches: number[] = [];
+    let pauseMs = 60;
+    const bus = busOf(
+      listenAfterCommit('thing.made', async (_db, events) => {
+        batches.push(events.length);
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }),
+    );
+    await publishMany(bus, 200);
+    for (let n = 0; n < 4; n += 1) await bus.dispatch(db, now());
+    expect(batches).toEqual([50, 25, 12, 10]);
+    pauseMs = 0;
+    await cloned.runAsOwner('truncate events');
+    await publishMany(bus, 3_000);
+    while ((batches.at(-1) ?? 0) < 40 && (await bus.dispatch(db, now())) > 0);
+    expect(batches.at(-1)).toBe(40);
   });
 
   it('ends a batch of one workspace at a mebibyte, but handles at least one event of each', async () => {
