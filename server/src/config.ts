@@ -158,7 +158,7 @@ const settings = {
   MODEL_API_KEY: optional('API key for `MODEL_URL`, sent as a bearer token. If unset, none is sent.', text),
   MODEL_NAME: setting('Model for agents that do not choose one.', 'default', text),
   OUTBOUND_ALLOW: setting(
-    'Private addresses that webhooks may be sent to: a comma-separated list of ranges (`10.1.0.0/16`) and `host:port`, each prefixed with `http://` if plain HTTP is allowed. If empty, none.',
+    'Private addresses that webhooks may be sent to: a comma-separated list of ranges (`10.1.0.0/16`) and `host:port`, each prefixed with `http://` if plain HTTP is allowed. If empty, none. `npm run dev` adds loopback: docs/guides/receiving-webhooks.md#testing-locally.',
     '',
     parseAllowList,
   ),

@@ -1,3 +1,4 @@
+// The limits on JSON texts: what is found without parsing is what parsing would find.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { findJsonExcess } from './json-excess.ts';
