@@ -11,6 +11,7 @@ import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
+import { bannerText, loopback } from './dev/banner.ts';
 import { type Sandbox, startSandbox, superviseWorker } from './dev/children.ts';
 import { prettyLog } from './dev/log-lines.ts';
 import { createDatabaseIfMissing, requireServices } from './dev/services.ts';
@@ -19,8 +20,6 @@ import { migrateAll, migrateUrl } from './migrate.ts';
 
 export const devUsage = 'dev [--no-sandbox]';
 
-// `api` and `worker` never set this themselves: on a server, a webhook must not reach what only that server can reach.
-const loopback = 'http://127.0.0.0/8,http://::1/128';
 const tokenName = 'npm run dev';
 
 export async function dev(args: string[]): Promise<void> {
@@ -41,9 +40,9 @@ export async function dev(args: string[]): Promise<void> {
   await superviseWorker();
   log.level = 'warn'; // the requests that follow are ours
   if (isNew) await fillWithDemoData(app, config, token, sandbox);
-  await revokeEarlierTokens(app, token);
+  const email = await revokeEarlierTokens(app, token);
   log.level = config.LOG_LEVEL;
-  console.log(bannerText(config, token, sandbox));
+  console.log(bannerText(config, { email, token }, sandbox));
 }
 
 async function fillWithDemoData(app: App, config: Config, token: string, sandbox: Sandbox | undefined): Promise<void> {
@@ -101,8 +100,11 @@ async function issueDemoToken(config: Config): Promise<{ token: string; isNew: b
   }
 }
 
-/** Nobody can find out what the token of an earlier run was, so it would only be a way in that is forgotten. */
-async function revokeEarlierTokens({ server }: App, token: string): Promise<void> {
+/**
+ * Nobody can find out what the token of an earlier run was, so it would only be a way in that is forgotten. Returns the e-mail
+ * address of the token's owner.
+ */
+async function revokeEarlierTokens({ server }: App, token: string): Promise<string> {
   const headers = { authorization: `Bearer ${token}` };
   const request = async (method: 'GET' | 'DELETE', url: string) => {
     const response = await server.inject({ method, url, headers });
@@ -110,35 +112,9 @@ async function revokeEarlierTokens({ server }: App, token: string): Promise<void
       throw new Error(`${method} ${url} returned ${response.statusCode}: ${response.body}`);
     return response.json();
   };
-  const { credential } = await request('GET', '/api/auth/me');
+  const { user, credential } = await request('GET', '/api/auth/me');
   const tokens: { id: string; name: string }[] = await request('GET', '/api/auth/tokens');
   for (const { id, name } of tokens)
     if (name === tokenName && id !== credential.id) await request('DELETE', `/api/auth/tokens/${id}`);
-}
-
-function bannerText({ BASE_URL, SMTP_URL, MODEL_URL }: Config, token: string, sandbox: Sandbox | undefined): string {
-  const isOurs = (url: string | undefined, ours: string | undefined) => url !== undefined && url === ours;
-  const mail = isOurs(SMTP_URL, sandbox?.smtpUrl)
-    ? `inbox of all mail: ${sandbox?.inboxUrl}`
-    : (SMTP_URL ?? 'off: set SMTP_URL');
-  const model = isOurs(MODEL_URL, sandbox?.modelUrl)
-    ? `stand-in, repeats what it is told: ${MODEL_URL}`
-    : (MODEL_URL ?? 'off: set MODEL_URL');
-  const variables = { PLINTH: BASE_URL, TOKEN: token, RECEIVER: sandbox?.receiverUrl, INBOX: sandbox?.inboxUrl };
-  const exports = Object.entries(variables).filter(([, value]) => value !== undefined);
-  return `
-Plinth is running at ${BASE_URL}
-
-  reference   ${BASE_URL}/docs
-  mail        ${mail}
-  model       ${model}
-  webhooks    may be sent to this machine (OUTBOUND_ALLOW=${loopback})
-${sandbox === undefined ? '' : `  receiver    shows what was sent to it, and verifies: ${sandbox.receiverUrl}/received\n`}
-Paste into another terminal:
-
-${exports.map(([name, value]) => `  export ${name}=${value}`).join('\n')}
-  curl -H "Authorization: Bearer $TOKEN" $PLINTH/api/apps
-
-Next: docs/guides/first-hour.md      Stop: Ctrl+C. The token is valid until the next start.
-`;
+  return user.email;
 }
