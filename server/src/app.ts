@@ -37,7 +37,7 @@ import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import type { Listener } from './kit/background/events/dispatch.ts';
 import { eventBus } from './kit/background/events/event-bus.ts';
-import { queueHealth, queueMetrics } from './kit/background/metrics.ts';
+import { isWorkerSeen, queueHealth, queueMetrics } from './kit/background/metrics.ts';
 import type { Queue } from './kit/background/queues/queue.ts';
 import type { Job } from './kit/background/workers/schedule.ts';
 import { openWakeUps, type WakeUps } from './kit/background/workers/wake.ts';
@@ -74,6 +74,8 @@ interface Feature {
   readonly queues?: readonly Queue[];
   readonly workflows?: readonly Workflow[];
   readonly jobs?: readonly Job[];
+  /** Metrics that are read from the database at every scrape. */
+  readonly gauges?: readonly { name: string; help: string; read(db: Db): Promise<number> }[];
 }
 
 export interface AppDeps {
@@ -126,7 +128,10 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const log = deps.log ?? createLog(config.LOG_LEVEL);
   const clock = deps.clock ?? systemClock;
-  const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX);
+  const counters = openCounters(config.REDIS_URL, config.REDIS_PREFIX, (isConnected) => {
+    if (isConnected) log.info('Redis regained');
+    else log.warn('Redis lost: rate limits are counted per process, and workers poll more often, until it is back');
+  });
   const database = openDatabase<Tables>({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -151,7 +156,20 @@ export function createApp(config: Config, deps: AppDeps): App {
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: describeError(error) }, 'mail not sent'),
   );
-  const model = openLanguageModel({ url: config.MODEL_URL, apiKey: config.MODEL_API_KEY, name: config.MODEL_NAME });
+  const metrics = createMetrics(() => queueMetrics(database.db, background.queues));
+  metrics.addGauge('plinth_redis_connected', 'Whether this process is connected to Redis: 1 or 0', async () =>
+    counters.isConnected() ? 1 : 0,
+  );
+  const model = openLanguageModel({
+    url: config.MODEL_URL,
+    apiKey: config.MODEL_API_KEY,
+    name: config.MODEL_NAME,
+    onReply: metrics.addOutcomes(
+      'plinth_model_call',
+      'Calls of the language model, by how they ended',
+      [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
+    ),
+  });
   const baseUrl = new URL(config.BASE_URL);
   const outbound = openOutbound({
     allow: config.OUTBOUND_ALLOW,
@@ -160,11 +178,11 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
   const secrets = createSecrets(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0].id;
-  const metrics = createMetrics(() => queueMetrics(database.db, background.queues));
   let openApiDocument: object | undefined;
   let draining = false;
   const shutdown = new AbortController();
 
+  const checkWorkers = shareRecent(1_000, () => isWorkerSeen(reserved.db));
   // Everybody may ask, without a limit, so that all callers within a second share one check.
   const checkDatabase = shareRecent(1_000, async () => {
     const pending = await listPendingMigrations(reserved.pool, deps.migrations).then(
@@ -174,6 +192,10 @@ export function createApp(config: Config, deps: AppDeps): App {
     return {
       database: pending === undefined && !(await isReachable(reserved)) ? ('unreachable' as const) : ('ok' as const),
       migrations: pending === undefined ? ('unknown' as const) : pending === 0 ? ('ok' as const) : ('pending' as const),
+      workers: await checkWorkers().then(
+        (isSeen) => (isSeen ? ('ok' as const) : ('none_seen' as const)),
+        () => 'unknown' as const,
+      ),
       ...presentQueueHealth(await queueHealth(reserved.db, background.queues).catch(() => undefined)),
     };
   });
@@ -195,6 +217,16 @@ export function createApp(config: Config, deps: AppDeps): App {
     mail,
     baseUrl: config.BASE_URL,
     isDevelopment: isLoopback(baseUrl),
+    onAttempt: metrics.addOutcomes(
+      'plinth_webhook_attempt',
+      'Attempts to deliver to a webhook, by outcome',
+      [0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+    onFirstAttempt: metrics.addHistogram(
+      'plinth_webhook_first_attempt_seconds',
+      'Time from an event to the end of the first attempt to deliver it',
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+    ),
   });
   const memberFeature = members({
     signingKey: config.SIGNING_KEY,
@@ -256,6 +288,8 @@ export function createApp(config: Config, deps: AppDeps): App {
     }),
   ];
   const allRoutes: Route[] = features.flatMap((feature) => feature.routes);
+  for (const { name, help, read } of features.flatMap((feature) => feature.gauges ?? []))
+    metrics.addGauge(name, help, () => read(database.db));
   bus.listen(features.flatMap((feature) => feature.listeners ?? []));
   const background: BackgroundWork = {
     queues: features.flatMap((feature) => feature.queues ?? []),
@@ -287,6 +321,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       const { credentials, access } = operation as Route;
       return credentials !== open || access.readsSession === true;
     },
+    // If it can't be read, nothing is claimed: the request itself fails or not.
+    isWorkerSeen: () => checkWorkers().catch(() => true),
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
     maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
@@ -351,8 +387,9 @@ const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | unde
   worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
 });
 
-const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
-  .version;
+export const version = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
 
 const isReachable = (database: Database<Tables>): Promise<boolean> =>
   database.pool.query('select 1').then(

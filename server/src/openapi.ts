@@ -67,6 +67,7 @@ function describeOperation(route: Route, schemas: Record<string, JsonSchema>): J
     'x-access': route.access.needs,
     ...(route.plan && { 'x-plan': route.plan }),
     ...(limit && { 'x-rate-limit': limit }),
+    ...(route.needsWorker && { 'x-needs-worker': true }),
     ...(route.bytes && { 'x-byte-budget': route.bytes[0]?.group }),
     ...(route.credentials !== open && { security: listSecurity(route.credentials) }),
     parameters: listParameters(route, schemas),

@@ -15,6 +15,11 @@ export interface Metrics {
   countRun(queue: string, outcome: string, seconds: number): void;
   /** Counts a failure of a job, the dispatcher or the workflow engine. */
   countFailure(what: string): void;
+  /** Adds a counter `NAMEs_total` by outcome, and a histogram `NAME_duration_seconds`. Returns what counts one. */
+  addOutcomes(name: string, help: string, buckets: readonly number[]): (outcome: string, seconds: number) => void;
+  addHistogram(name: string, help: string, buckets: readonly number[]): (seconds: number) => void;
+  /** Adds a gauge that is read at every scrape. If it can't be read, it is absent instead of 0. */
+  addGauge(name: string, help: string, read: () => Promise<number>): void;
   render(): Promise<string>;
 }
 
@@ -73,6 +78,35 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
       duration.observe({ operation }, seconds);
       if (status === 429) limited.inc({ operation });
     },
+    addOutcomes(name, help, buckets) {
+      const counter = new Counter({ name: `${name}s_total`, help, labelNames: ['outcome'], registers: [registry] });
+      const histogram = new Histogram({
+        name: `${name}_duration_seconds`,
+        help: `Duration: ${help}`,
+        buckets: [...buckets],
+        registers: [registry],
+      });
+      return (outcome, seconds) => {
+        counter.inc({ outcome });
+        histogram.observe(seconds);
+      };
+    },
+    addHistogram(name, help, buckets) {
+      const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] });
+      return (seconds) => histogram.observe(seconds);
+    },
+    addGauge(name, help, read) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect: async () => {
+          const value = await read().catch(() => undefined);
+          if (value === undefined) gauge.remove();
+          else gauge.set(value);
+        },
+      });
+    },
     async render() {
       setBackground(await readBackground().catch(() => undefined));
       return registry.metrics();
@@ -96,6 +130,7 @@ function createBackgroundGauges(registry: Registry): (metrics: BackgroundMetrics
       for (const [state, count] of Object.entries(counts)) depth.set({ queue, state }, count);
     }
     for (const { name, state, count } of metrics.workflows) workflows.set({ workflow: name, state }, count);
+    for (const state of ['held', 'silent', 'free']) slots.set({ state }, 0); // an alert needs the 0 of a missing worker
     for (const { state } of metrics.slots) slots.inc({ state });
   };
 }

@@ -2,6 +2,7 @@
 // Redis is back.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 
@@ -76,4 +77,34 @@ it('a Redis that hangs delays only the requests that are under way', async () =>
   await expectLocalCounts();
   redis.kill('SIGCONT');
   await expectSharedCounts();
+});
+
+it('Redis lost and regained is logged once each, and gauged', async () => {
+  const count = (text: string) => world.logLines.filter((line) => line.includes(text)).length;
+  const readGauge = async () => /^plinth_redis_connected (\d)$/m.exec(await world.app.metrics.render())?.[1];
+  const readCheck = async () => (await world.call('GET', '/readyz')).body.checks.redis;
+  const restart = async () => {
+    redis = await startRedis();
+  };
+  const crash = { stop: () => redis.kill('SIGKILL'), resume: restart };
+  const hang = { stop: () => redis.kill('SIGSTOP'), resume: async () => void redis.kill('SIGCONT') };
+  for (const { stop, resume } of [crash, hang]) {
+    await expectSharedCounts();
+    expect(await readGauge()).toBe('1');
+    const before = { lost: count('Redis lost'), regained: count('Redis regained') };
+    await callRepeatedlyDuring(async () => {
+      stop();
+      await expect.poll(readGauge).toBe('0');
+      await sleep(2_500); // many attempts to connect
+    });
+    expect(await readCheck()).toBe('unreachable');
+    expect(count('Redis lost')).toBe(before.lost + 1);
+    expect(count('Redis regained')).toBe(before.regained);
+    await resume();
+    await expect.poll(readGauge).toBe('1');
+    expect(await readCheck()).toBe('ok');
+    await sleep(500);
+    expect(count('Redis lost')).toBe(before.lost + 1);
+    expect(count('Redis regained')).toBe(before.regained + 1);
+  }
 });

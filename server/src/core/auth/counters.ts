@@ -12,6 +12,7 @@ export interface Count {
 export interface Counters {
   /** Adds `by` (default 1) to a counter and returns its new value. 0 reads it. */
   add(name: string, windowSeconds: number, by?: number): Promise<Count>;
+  /** Whether Redis answers, as far as this process knows. */
   isConnected(): boolean;
   close(): void;
 }
@@ -31,7 +32,12 @@ interface CountingRedis extends Redis {
   countUp(key: string, windowMs: number, by: number): Promise<[number, number | string]>;
 }
 
-export function openCounters(url: string, prefix: string): Counters {
+/** `onChange` is called with false when Redis is lost, or can't be reached at first, and with true when it is back. */
+export function openCounters(
+  url: string,
+  prefix: string,
+  onChange: (isConnected: boolean) => void = () => {},
+): Counters {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     enableAutoPipelining: true,
@@ -43,7 +49,8 @@ export function openCounters(url: string, prefix: string): Counters {
     retryStrategy: (attempt: number) => Math.min(attempt * 50, maxRetryDelayMs),
     scripts: { countUp: { lua: script, numberOfKeys: 1 } },
   }) as CountingRedis;
-  redis.on('error', () => {}); // reported by /readyz and by the headers of each answer
+  redis.on('error', () => {}); // reported by `onChange`, by /readyz and by the headers of each answer
+  const connection = watchConnection(redis, onChange);
   const local = new LocalCounters();
   let pending = 0;
   let lastReplyAt = 0;
@@ -62,6 +69,7 @@ export function openCounters(url: string, prefix: string): Counters {
       try {
         const [count, resetMs] = await redis.countUp(prefix + name, windowSeconds * 1000, by);
         lastReplyAt = performance.now();
+        connection.confirm();
         return { count, resetMs: Number(resetMs), shared: true };
       } catch {
         return local.add(name, windowSeconds, by);
@@ -69,12 +77,36 @@ export function openCounters(url: string, prefix: string): Counters {
         pending -= 1;
       }
     },
-    isConnected: () => redis.status === 'ready',
+    isConnected: connection.isConfirmed,
     close: () => {
       clearInterval(timer);
+      connection.stop();
       redis.disconnect();
     },
   };
+}
+
+/**
+ * Whether Redis answers. An open connection is not enough: a server that hangs accepts connections too, and would be lost
+ * and regained again and again.
+ */
+function watchConnection(redis: Redis, onChange: (isConnected: boolean) => void) {
+  let state: 'unknown' | 'answers' | 'lost' = 'unknown';
+  const confirm = () => {
+    if (state === 'lost') onChange(true);
+    state = 'answers';
+  };
+  const ask = () =>
+    redis.ping().then(confirm, () => {
+      if (redis.status === 'ready') setTimeout(ask, maxRetryDelayMs).unref(); // it is loading its data
+    });
+  const onClose = () => {
+    if (state !== 'lost') onChange(false);
+    state = 'lost';
+  };
+  redis.on('ready', ask);
+  redis.on('close', onClose);
+  return { confirm, isConfirmed: () => state === 'answers', stop: () => redis.off('close', onClose) };
 }
 
 /** The same windows in memory. */

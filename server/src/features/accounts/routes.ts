@@ -110,6 +110,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     path: '/api/auth/password/forgot',
     summary: 'Request a password reset mail',
     description: 'The response is the same whether or not the address has an account.',
+    needsWorker: true,
     credentials: open,
     access: anyone,
     limit: perMinute(5, 'address'),

@@ -514,6 +514,19 @@ describe('sendAgentMessage', () => {
     },
   );
 
+  it('counts the calls of the model in the metrics, by how they ended', async () => {
+    const readCount = async (outcome: string) => {
+      const line = new RegExp(`^plinth_model_calls_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm');
+      return Number(line.exec(await world.app.metrics.render())?.[1] ?? 0);
+    };
+    const before = [await readCount('completed'), await readCount('cut')] as const;
+    expect((await send(await createChat(), 'Hello')).status).toBe(200);
+    model.behave('cut');
+    expect((await send(await createChat(), 'Hello')).status).toBe(503);
+    expect([await readCount('completed'), await readCount('cut')]).toEqual([before[0] + 1, before[1] + 1]);
+    expect(await world.app.metrics.render()).toMatch(/^plinth_model_call_duration_seconds_count [1-9]/m);
+  });
+
   it('reports a failed reply as not safe to retry without a key, also as an event', async () => {
     model.behave('cut');
     const path = await createChat();

@@ -221,6 +221,7 @@ function sendAgentMessage(deps: AgentDeps): Route {
     summary: 'Send a message to an agent and get its reply',
     description:
       'Responds when the reply is complete, after at most 5 minutes. With `Accept: text/event-stream` the reply is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (the reply starts again: discard the deltas so far) and `message.completed` or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
+    needsWorker: true,
     credentials: writeCredentials,
     access: withModelCheck(ownConversation, deps.model),
     limit: perMinute(20, 'caller'),

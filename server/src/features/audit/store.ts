@@ -186,6 +186,22 @@ export async function countUnsealed(db: Db, access: WorkspaceAccess): Promise<nu
   return count;
 }
 
+/** How many entries of all chains are not sealed yet. */
+export async function countAllUnsealed(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from audit_pending`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** How many seconds ago the oldest entry was written that is not sealed yet; 0 if all are sealed. */
+export async function readUnsealedSeconds(db: Db): Promise<number> {
+  const { rows } = await sql<{ seconds: number }>`/* service */
+    select extract(epoch from clock_timestamp() - (entry->>'occurred_at')::timestamptz)::float as seconds
+    from audit_pending order by id limit 1`.execute(db);
+  return Math.max(0, rows[0]?.seconds ?? 0);
+}
+
 export async function listChains(db: Db): Promise<{ workspace_id: string | null }[]> {
   const { rows } = await sql<{
     workspace_id: string | null;

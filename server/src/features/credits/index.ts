@@ -5,8 +5,10 @@ import type { Mismatch } from '../../core/credits/reconciliation.ts';
 import { releaseExpired, removeOldReservations } from '../../core/credits/reservations.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
+import type { Db } from '../../tables.ts';
 import { reconcilePools } from './reconcile.ts';
 import { creditRoutes } from './routes.ts';
+import { countOpenReservations } from './store.ts';
 
 export { creditArchiveTables } from './archive-rows.ts';
 
@@ -27,4 +29,16 @@ export const credits = ({ cursors, reportMismatch }: CreditsDeps) => ({
       run: (db, now) => reconcilePools(db, reportMismatch, now),
     },
   ] satisfies Job[],
+  gauges: [
+    {
+      name: 'plinth_credit_reservations_open',
+      help: 'Reservations of credits that are neither settled nor released',
+      read: (db: Db) => countOpenReservations(db, 'all'),
+    },
+    {
+      name: 'plinth_credit_reservations_overdue',
+      help: 'Open reservations of credits beyond their lease, which a job should have released',
+      read: (db: Db) => countOpenReservations(db, 'overdue'),
+    },
+  ],
 });

@@ -42,6 +42,14 @@ export async function listPoolsToCheck(db: Db, from: Date, since: Date, limit: n
   return rows;
 }
 
+/** How many reservations of all workspaces are open: all of them, or those beyond their lease. */
+export async function countOpenReservations(db: Db, which: 'all' | 'overdue'): Promise<number> {
+  const condition = which === 'overdue' ? sql`and expires_at < clock_timestamp()` : sql``;
+  const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from credit_reservations
+    where state = 'open' ${condition}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 /** Returns false if another worker claimed the pool first. */
 export async function claimPoolCheck(db: Db, { workspace_id, period_start }: PoolKey, since: Date, now: Date) {
   const { numUpdatedRows } = await db

@@ -1,8 +1,10 @@
 // Tests health checks, metrics, the OpenAPI document, security headers, and answers to unknown paths.
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
+import { reserve } from '../../core/credits/reservations.ts';
 import { newId } from '../../kit/ids.ts';
 
 let migrationReads = 0;
@@ -32,6 +34,13 @@ describe('live and ready', () => {
     expect(body).toMatchObject({
       status: 'ready',
       checks: { database: 'ok', migrations: 'ok', redis: 'ok', draining: false },
+    });
+  });
+
+  it('is ready without workers, and says that none was seen', async () => {
+    expect(await world.call('GET', '/readyz')).toMatchObject({
+      status: 200,
+      body: { checks: { workers: 'none_seen' } },
     });
   });
 
@@ -72,7 +81,7 @@ describe('live and ready', () => {
     const lost = await startSecondApp(world, { databaseUrl: 'postgres://postgres@127.0.0.1:1/none' });
     expect(await lost.call('GET', '/readyz')).toMatchObject({
       status: 503,
-      body: { checks: { database: 'unreachable', migrations: 'unknown' } },
+      body: { checks: { database: 'unreachable', migrations: 'unknown', workers: 'unknown' } },
     });
     expect((await lost.call('GET', '/healthz')).status).toBe(200);
     const refused = await lost.call('POST', '/api/apps', { as: token });
@@ -81,6 +90,45 @@ describe('live and ready', () => {
       body: { code: 'service_unavailable', retry_safe: true },
       headers: { 'retry-after': '1' },
     });
+  });
+});
+
+describe('operations that need a worker', () => {
+  const forgot = () => world.call('POST', '/api/auth/password/forgot', { body: { email: 'nobody@example.com' } });
+  const startExport = () => world.call('POST', '/api/workspace/export', { as: token });
+
+  it('are those whose work a worker does', () => {
+    expect(world.app.routes.flatMap(({ name, needsWorker }) => (needsWorker ? [name] : [])).sort()).toEqual([
+      'forgotPassword',
+      'redeliverAgentDelivery',
+      'redeliverAppDelivery',
+      'replayAgentWebhook',
+      'replayAppWebhook',
+      'sendAgentMessage',
+      'startExport',
+    ]);
+  });
+
+  it('answer with a warning while no worker was seen, also when they refuse', async () => {
+    expect(await forgot()).toMatchObject({ status: 200, headers: { 'x-warning': 'no_worker_seen' } });
+    expect(await startExport()).toMatchObject({ status: 200, headers: { 'x-warning': 'no_worker_seen' } });
+    const exports = await Promise.all(Array.from({ length: 10 }, startExport));
+    const refused = exports.find(({ status }) => status === 409);
+    expect(refused).toMatchObject({ body: { code: 'limit_reached' }, headers: { 'x-warning': 'no_worker_seen' } });
+    expect((await world.call('GET', '/api/info')).headers['x-warning']).toBeUndefined();
+  });
+
+  it('answer without it once a worker has run, and with it again when it was silent for 30 seconds', async () => {
+    const setHeartbeat = (age: string) =>
+      sql`insert into worker_slots (slot, epoch, heartbeat_at) values (0, 1, now() - ${age}::interval)
+        on conflict (slot) do update set heartbeat_at = excluded.heartbeat_at`.execute(world.db);
+    await setHeartbeat('25 seconds');
+    expect((await checkReadiness()).body.checks.workers).toBe('ok');
+    expect((await forgot()).headers['x-warning']).toBeUndefined();
+    await setHeartbeat('31 seconds');
+    expect(await checkReadiness()).toMatchObject({ status: 200, body: { checks: { workers: 'none_seen' } } });
+    expect((await forgot()).headers['x-warning']).toBe('no_worker_seen');
+    await sql`delete from worker_slots`.execute(world.db);
   });
 });
 
@@ -100,7 +148,8 @@ describe('queue lag and worker heartbeat', () => {
 
   it('are reported with the queues by state while a worker runs', async () => {
     await world.startWorker();
-    const { worker_heartbeat, queue_lag_seconds } = await checks();
+    const { workers, worker_heartbeat, queue_lag_seconds } = await checks();
+    expect(workers).toBe('ok');
     expect(Date.now() - Date.parse(worker_heartbeat)).toBeLessThan(10_000);
     expect(queue_lag_seconds).toBe(0);
     const text = await readMetrics();
@@ -113,6 +162,42 @@ describe('queue lag and worker heartbeat', () => {
 });
 
 describe('metrics', () => {
+  const readMetrics = () => world.app.metrics.render();
+
+  it('show audit entries that are not sealed and how long they wait, and none once they are', async () => {
+    const id = newId();
+    const entry = { id, occurred_at: new Date(Date.now() - 90_000).toISOString() };
+    await world.db.transaction().execute(async (db) => {
+      await sql`lock table audit_chains in exclusive mode`.execute(db); // the worker can't seal meanwhile
+      await sql`insert into audit_pending values (${id}, null, ${JSON.stringify(entry)})`.execute(world.db);
+      const text = await readMetrics();
+      expect(text).toMatch(/^plinth_audit_unsealed_entries [1-9]\d*$/m);
+      expect(text).toMatch(/^plinth_audit_unsealed_seconds 9\d\./m);
+      await sql`delete from audit_pending where id = ${id}`.execute(world.db);
+    });
+    await expect
+      .poll(readMetrics)
+      .toMatch(/^plinth_audit_unsealed_entries 0\n[\s\S]*^plinth_audit_unsealed_seconds 0$/m);
+  });
+
+  it('show open reservations of credits, and those beyond their lease', async () => {
+    const workspace_id = await world.workspace(owner);
+    const spend = { workspace_id, user_id: null, app_id: null, operation: 'test', reference_id: null, amount: 1 };
+    await reserve(world.db, { ...spend, leaseMs: 60_000 }, new Date());
+    await expect.poll(readMetrics).toMatch(/^plinth_credit_reservations_open 1$/m);
+    expect(await readMetrics()).toMatch(/^plinth_credit_reservations_overdue 0$/m);
+    await sql`update credit_reservations set expires_at = now() - interval '1 hour',
+      workspace_id = workspace_id where state = 'open'`.execute(world.db);
+    await expect.poll(readMetrics).toMatch(/^plinth_credit_reservations_open 0$/m); // a job has released it
+  });
+
+  it('are absent, not 0, if the database does not answer', async () => {
+    const lost = await startSecondApp(world, { databaseUrl: 'postgres://postgres@127.0.0.1:1/none' });
+    const text = await lost.app.metrics.render();
+    expect(text).not.toMatch(/^plinth_(audit|credit|queue_depth|queue_oldest|worker)\w*[ {]/m);
+    expect(text).toMatch(/^plinth_redis_connected [01]$/m);
+  });
+
   it('count requests by operation and status', async () => {
     await world.call('GET', '/api/apps', { as: token });
     const { status, text } = await world.call('GET', '/metrics', {

@@ -22,6 +22,7 @@ export interface InstallationDeps {
     migrations: 'ok' | 'pending' | 'unknown';
     redis: 'ok' | 'unreachable';
     draining: boolean;
+    workers: 'ok' | 'none_seen' | 'unknown';
     queue_lag_seconds: number | null;
     worker_heartbeat: string | null;
   }>;
@@ -44,6 +45,7 @@ const Readiness = answer('Readiness', {
     migrations: z.enum(['ok', 'pending', 'unknown']),
     redis: z.enum(['ok', 'unreachable']),
     draining: z.boolean(),
+    workers: z.enum(['ok', 'none_seen', 'unknown']),
     queue_lag_seconds: z.number().nullable(),
     worker_heartbeat: z.string().nullable(),
   }),
@@ -85,7 +87,7 @@ export function installationRoutes(deps: InstallationDeps): Route[] {
       path: '/readyz',
       summary: 'Check that the process can serve requests',
       description:
-        'Ready means that the database is reachable, its migrations are applied and the process is not shutting down. The other checks are informational: without Redis, requests are served and rate limits are counted per process.',
+        'Ready means that the database is reachable, its migrations are applied and the process is not shutting down. The other checks are informational: without Redis, requests are served and rate limits are counted per process; without workers (`none_seen`: no heartbeat in 30 seconds), requests are served and background work waits.',
       limit: unlimited,
       answers: { 200: Readiness, 503: Readiness },
       handle: async () => {

@@ -9,7 +9,7 @@ import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { newId } from '../../kit/ids.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
-import { type AttemptDeps, errorOf, sendAttempt } from './attempt.ts';
+import { type AttemptDeps, type DeliveryAttempt, errorOf, sendAttempt } from './attempt.ts';
 import type { DeliveryRow, WebhookRow } from './contract.ts';
 import { applyAttempt, attemptColumns, deliveryQueue } from './delivery.ts';
 import { concurrencyKeyOf } from './fan-out.ts';
@@ -36,7 +36,17 @@ interface WebhookAttempt extends AttemptSummary {
 
 const minuteMs = 60 * 1000;
 
-export const deliveryQueueOf = (deps: AttemptDeps & { mail: Mail }): Queue<LoadedDelivery> => ({
+/** What is counted for metrics. */
+export interface DeliveryMetrics {
+  /** `outcome` is `delivered`, `status_4xx` and the like, or a type of error such as `timeout`. */
+  onAttempt(outcome: string, seconds: number): void;
+  /** How long after its event the first attempt of a delivery ended. */
+  onFirstAttempt(seconds: number): void;
+}
+
+export type DeliveryDeps = AttemptDeps & DeliveryMetrics & { readonly mail: Mail };
+
+export const deliveryQueueOf = (deps: DeliveryDeps): Queue<LoadedDelivery> => ({
   name: deliveryQueue,
   owner: 'webhook_id',
   concurrency: 1_024, // an endpoint that never answers occupies a place for 10 s, so there must be many
@@ -66,6 +76,7 @@ export const deliveryQueueOf = (deps: AttemptDeps & { mail: Mail }): Queue<Loade
     const { id: delivery_id, event_type, sequence, attempts_made } = delivery;
     const request = { delivery_id, event_type, sequence, attempt: attempts_made + 1, body };
     const attempt = await sendAttempt(deps, target, request, now, signal);
+    countAttempt(deps, delivery, attempt);
     const result: WebhookAttempt = {
       webhook_id: target.id,
       attempted_at: attempt.attempted_at,
@@ -77,6 +88,15 @@ export const deliveryQueueOf = (deps: AttemptDeps & { mail: Mail }): Queue<Loade
   recordAll: (db, results: readonly WebhookAttempt[]) => recordAttempts(db, results, deps.mail),
   onDeadLetter: (db, { id }) => failDelivery(db, id),
 });
+
+function countAttempt(metrics: DeliveryMetrics, delivery: DeliveryRow, attempt: DeliveryAttempt): void {
+  const { ok, status_code, error_type, attempted_at, duration_ms } = attempt;
+  const failure = status_code === null ? (error_type ?? 'failed') : `status_${Math.floor(status_code / 100)}xx`;
+  metrics.onAttempt(ok ? 'delivered' : failure, duration_ms / 1000);
+  if (delivery.attempts_made > 0) return;
+  const delayMs = attempted_at.getTime() - delivery.created_date.getTime();
+  metrics.onFirstAttempt((Math.max(0, delayMs) + duration_ms) / 1000);
+}
 
 const columnsOf = (delivery: DeliveryRow) =>
   Object.fromEntries(Object.keys(attemptColumns).map((name) => [name, delivery[name as keyof DeliveryRow]]));

@@ -43,6 +43,21 @@ describe('a delivery', () => {
     expect((await webhook.call('GET', `/deliveries/${delivery.id}`)).body.payload).toEqual(JSON.parse(body));
   });
 
+  it('is counted in the metrics by outcome, with its duration and the time since its event', async () => {
+    const readCount = async (name: string) =>
+      Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await world.app.metrics.render())?.[1] ?? 0);
+    const names = [
+      'plinth_webhook_attempts_total{outcome="delivered"}',
+      'plinth_webhook_attempt_duration_seconds_count',
+      'plinth_webhook_first_attempt_seconds_count',
+    ];
+    const before = await Promise.all(names.map(readCount));
+    const webhook = await createWebhook();
+    await publish(world, 'message.created', messageEvent(webhook.app, 'counted'));
+    await expect.poll(webhook.received).toHaveLength(1);
+    await expect.poll(() => Promise.all(names.map(readCount))).toEqual(before.map((count) => count + 1));
+  });
+
   it('of a record has the documented body, byte for byte', async () => {
     const webhook = await createWebhook({}, { scope: 'app' });
     const event = recordEvent(webhook.app);

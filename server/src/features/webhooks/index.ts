@@ -2,7 +2,7 @@
 import { listenAfterCommit } from '../../events.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import { afterCommit } from '../../kit/db/database.ts';
-import { deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
+import { type DeliveryMetrics, deliveryQueueOf, type WebhookJobDeps, warningQueue, webhookJobs } from './background.ts';
 import { webhookEvents } from './contract.ts';
 import { deliveryQueue } from './delivery.ts';
 import { fanOut } from './fan-out.ts';
@@ -13,7 +13,8 @@ import { pauseWebhooksOf } from './webhook.ts';
 export { webhookArchiveTables } from './archive-rows.ts';
 
 type WebhookFeatureDeps = Omit<WebhookDeps, 'signer'> &
-  WebhookJobDeps & { readonly mail: Mail; readonly baseUrl: string };
+  WebhookJobDeps &
+  DeliveryMetrics & { readonly mail: Mail; readonly baseUrl: string };
 
 export function webhooks(external: WebhookFeatureDeps) {
   const deps = { ...external, signer: createSigner(external.secrets) };

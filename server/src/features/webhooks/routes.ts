@@ -260,6 +260,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
     summary: 'Attempt a delivery again at once, outside its schedule',
     description: 'The delivery id, sequence number and body stay the same.',
+    needsWorker: true,
     credentials: writeCredentials,
     access: nestedResource(webhookGuard(variant), 'delivery', findDelivery),
     plan: variant.plan,
@@ -277,6 +278,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     summary: 'Send failed and missed deliveries again, in sequence order',
     description:
       'At most ten per second. Delivery ids, sequence numbers and bodies stay the same; each delivery starts a new retry schedule. `statuses` may also contain `delivered` and `expired`.',
+    needsWorker: true,
     credentials: writeCredentials,
     access: webhookGuard(variant),
     plan: variant.plan,

@@ -129,6 +129,7 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'>): 
     method: 'POST',
     path: '/api/workspace/export',
     summary: 'Start an export of the workspace',
+    needsWorker: true,
     credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('owner')),
     limit: perMinute(2, 'workspace'),

@@ -63,6 +63,8 @@ export interface ModelSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly name: string;
+  /** Called after every reply, with `completed` or the reason why there is none. */
+  readonly onReply?: (outcome: string, seconds: number) => void;
 }
 
 const checkTimeoutMs = 2_000;
@@ -77,13 +79,18 @@ const notConfigured: LanguageModel = {
   reply: async () => ({ outcome: 'unavailable', reason: 'off' }),
 };
 
-export function openLanguageModel({ url, apiKey, name }: ModelSettings): LanguageModel {
+export function openLanguageModel({ url, apiKey, name, onReply }: ModelSettings): LanguageModel {
   if (url === undefined) return notConfigured;
   const provider = createOpenAICompatible({ name: 'model', baseURL: url, apiKey, includeUsage: true });
   return {
     configured: true,
     check: cache(() => isReachable(url, apiKey)),
-    reply: (request, onDelta) => reply(provider(request.model ?? name), request, onDelta),
+    async reply(request, onDelta) {
+      const startedAt = performance.now();
+      const ended = await reply(provider(request.model ?? name), request, onDelta);
+      onReply?.(ended.outcome === 'completed' ? 'completed' : ended.reason, (performance.now() - startedAt) / 1000);
+      return ended;
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 // Owns the metrics of background work: how much is due, how old it is, what failed, and which slots are held. Read from
 // the tables, so that any process can serve them.
 import { sql } from 'kysely';
-import type { AnyDb } from '../db/database.ts';
+import { type AnyDb, prepared } from '../db/database.ts';
 import { type Queue, type QueueDepth, readQueueDepth } from './queues/queue.ts';
 import { defaultLeaseMs } from './workers/slots.ts';
 
@@ -51,6 +51,14 @@ async function readSlotMetrics(db: AnyDb): Promise<BackgroundMetrics['slots']> {
     from worker_slots where epoch > 0`.execute(db);
   return rows;
 }
+
+const readWorkerSeen = prepared<{ is_seen: boolean }, []>(
+  'read whether a worker was seen',
+  `select exists (select from worker_slots where heartbeat_at > clock_timestamp() - interval '30 seconds') as is_seen`,
+);
+
+/** Whether a worker has sent a heartbeat in the last 30 seconds. Workers send several per lease, which is shorter. */
+export const isWorkerSeen = async (db: AnyDb): Promise<boolean> => (await readWorkerSeen(db))[0]?.is_seen === true;
 
 /** How long the oldest due work has waited, and the latest heartbeat of any worker. Cheap at any queue depth. */
 export async function queueHealth(

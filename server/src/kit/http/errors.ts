@@ -24,6 +24,7 @@ export function sendError(
   const { exchange } = request;
   const requestId = request.id;
   reply.header('x-request-id', requestId);
+  if (exchange?.warnings.length) reply.header('x-warning', exchange.warnings.join(','));
   if (exchange?.partial.length) reply.header('x-partial-result', exchange.partial.join(','));
   if (error instanceof ValidationError) {
     return reply
@@ -31,8 +32,7 @@ export function sendError(
       .type('application/json')
       .send(Buffer.from(JSON.stringify({ detail: error.faults })));
   }
-  // 499, as nginx logs it: no failure of ours, and nobody receives the answer.
-  if (error instanceof ClientDisconnected) return reply.code(499).send();
+  if (error instanceof ClientDisconnected) return reply.code(499).send(); // no failure of ours, and nobody receives it
   const problem = error instanceof Problem ? error : toProblem(error, request);
   if (exchange !== undefined) exchange.refusal = problem.code;
   // `busy` is not logged as an error: a caller could fill the log.

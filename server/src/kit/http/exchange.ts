@@ -53,6 +53,8 @@ export class Exchange {
   refusal: string | undefined;
   /** Parts that could not be read or counted in full; sent as X-Partial-Result. */
   readonly partial: string[] = [];
+  /** Codes that are sent as X-Warning, whatever the answer. */
+  readonly warnings: string[] = [];
 
   constructor(request: FastifyRequest, reply: FastifyReply, operation: Operation, now: Date) {
     this.request = request;

@@ -67,6 +67,8 @@ export interface OperationSpec<
    * are reserved for sign-in and health checks.
    */
   readonly work?: 'slow' | 'outside' | 'reserved';
+  /** A worker does what the operation begins. While none is seen, the answer has `X-Warning: no_worker_seen`. */
+  readonly needsWorker?: true;
   /** Accepts the Idempotency-Key header. With a key, the whole operation runs in one transaction. */
   readonly idempotency?: 'optional' | 'required';
   /**

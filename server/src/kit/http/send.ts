@@ -40,11 +40,13 @@ function addNoteHeaders(
   { notes }: Answer<unknown>,
   ignored: readonly string[],
 ): void {
-  if (notes === noNotes && ignored.length === 0 && exchange.partial.length === 0) return;
+  const { partial, warnings } = exchange;
+  if (notes === noNotes && ignored.length === 0 && partial.length === 0 && warnings.length === 0) return;
   const all = {
     ...notes,
     ignored: [...ignored, ...(notes.ignored ?? [])],
-    partial: [...exchange.partial, ...(notes.partial ?? [])],
+    partial: [...partial, ...(notes.partial ?? [])],
+    warnings: [...warnings, ...(notes.warnings ?? [])],
   };
   reply.headers(toHeaders(all));
 }

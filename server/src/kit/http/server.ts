@@ -37,6 +37,8 @@ export interface ServerOptions {
   readonly looksUpCaller: (operation: Operation) => boolean;
   /** Query parameters of an operation that the guard reads. */
   readonly guardQuery: (operation: Operation) => readonly string[];
+  /** Whether a worker runs, for operations that need one. */
+  readonly isWorkerSeen: () => Promise<boolean>;
   /** What web pages of other origins may call; without it, nothing. */
   readonly crossOrigin?: CrossOrigin;
   /** True if people reach the server by https, behind a proxy. */
@@ -103,7 +105,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
     sendError(unmatchedProblem(operations, request), request, reply, options.onError),
   );
   server.addHook('onSend', prepare);
-  if (options.onResponse) server.addHook('onResponse', createResponseHook(options.onResponse));
+  if (options.onResponse) reportOutcomes(server, options.onResponse);
   const turns = createTurns(options.shares);
   for (const operation of operations) mountOperation(server, operation, options, turns);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
@@ -134,6 +136,7 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
   const answer = async (exchange: Exchange): Promise<FastifyReply> => {
     exchange.now = options.clock.now(); // receiving the body may have taken a while
     const input = validate(exchange);
+    if (operation.needsWorker && !(await options.isWorkerSeen())) exchange.warnings.push('no_worker_seen');
     const result = await runOperation(exchange, exchange.access, input, db);
     return hold(() => send(exchange, result, input.ignored));
   };
@@ -184,16 +187,28 @@ function prepareAnswer(securityHeaders: readonly Header[]) {
   };
 }
 
-function createResponseHook(onResponse: (outcome: RequestOutcome) => void) {
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    const operation = request.routeOptions.config.operation ?? 'unmatched';
+/** 499, as nginx logs it: the client hung up before it had received the whole answer. */
+const clientClosedRequest = 499;
+
+function reportOutcomes(server: FastifyInstance, onResponse: (outcome: RequestOutcome) => void): void {
+  const report = (request: FastifyRequest, reply: FastifyReply, status: number) =>
     onResponse({
-      operation,
-      status: reply.statusCode,
+      operation: request.routeOptions.config.operation ?? 'unmatched',
+      status,
       seconds: reply.elapsedTime / 1000,
       requestId: request.id,
       exchange: request.exchange,
     });
+  server.addHook('onResponse', (request, reply, done) => {
+    report(request, reply, reply.statusCode);
     done();
-  };
+  });
+  // Fastify calls no hook for an answer that nobody receives.
+  server.addHook('onRequest', (request, reply, done) => {
+    const { raw } = reply;
+    raw.once('close', () => {
+      if (!raw.writableFinished && raw.errored === null) report(request, reply, clientClosedRequest);
+    });
+    done();
+  });
 }

@@ -62,7 +62,7 @@ function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, findEntity: Fi
   const withWarning: typeof inner = {
     ...inner,
     loadNested: (db, proof, exchange) => {
-      if (exchange.params.entity_name === 'User') exchange.reply.header('x-warning', 'user_entity_disconnected');
+      if (exchange.params.entity_name === 'User') exchange.warnings.push('user_entity_disconnected');
       return (inner.loadNested as NonNullable<typeof inner.loadNested>)(db, proof, exchange);
     },
   };
