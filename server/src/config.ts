@@ -180,7 +180,7 @@ const settings = {
   HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
   BASE_URL: setting(
-    'Public URL of the API, used in links and as the origin of browser sessions. With `https:`, session cookies are `Secure`, and browsers are told to use only https.',
+    'Public URL of the API, used in links and as the origin of browser sessions. With `https:`, session cookies are `Secure`, and browsers are told to use only https. If unset, it is `http://127.0.0.1` with the port of `PORT`.',
     'http://127.0.0.1:8080',
     url('http:', 'https:'),
   ),
@@ -224,12 +224,14 @@ export type Config = { readonly [Name in keyof Settings]: Settings[Name] extends
 
 export class ConfigError extends Error {}
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Reads every setting. Throws a ConfigError that lists all settings that are missing or invalid. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+export function readConfig(environment: Environment = process.env): Config {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, setting] of settingEntries) {
-    const sent = environment[name] || setting.defaultText;
+    const sent = environment[name] || defaultFor(name, setting, environment);
     if (sent === undefined) {
       if (setting.required) faults.push(`${name} is missing: ${setting.description}`);
       continue;
@@ -254,6 +256,42 @@ export const settingText = (name: keyof Settings): string | undefined => process
 /** Changes the environment of this process, which the processes it starts inherit. For `plinth dev`. */
 export function setSettings(texts: Partial<Record<keyof Settings, string>>): void {
   Object.assign(process.env, texts);
+}
+
+/** In development, links and browser sessions work at whatever `PORT` is. A port of 0 is known only once it is open. */
+const defaultFor = (name: string, { defaultText }: Setting<unknown>, { PORT }: Environment): string | undefined =>
+  name === 'BASE_URL' && Number(PORT) > 0 ? `http://127.0.0.1:${PORT}` : defaultText;
+
+/** Variables that have no effect and whose names are nearly those of settings: `DATABSE_POOL_SIZE`. */
+export function listMisspelledSettings(environment: Environment = process.env): { name: string; known: string }[] {
+  const known = settingEntries.map(([name]) => name);
+  return Object.keys(environment).flatMap((name) => {
+    if (known.includes(name)) return [];
+    const similar = known.find((each) => countEdits(name.toUpperCase(), each) <= (each.length < 8 ? 1 : 2));
+    return similar === undefined ? [] : [{ name, known: similar }];
+  });
+}
+
+/** How many letters must be added, removed, replaced or swapped to get from one word to the other. */
+function countEdits(a: string, b: string): number {
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= b.length; j += 1) {
+      const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(
+        Math.min(
+          at(i - 1, j) + 1,
+          at(i, j - 1) + 1,
+          at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1),
+          isSwap ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
+    }
+  }
+  return at(a.length, b.length);
 }
 
 /** The settings as documentation: docs/generated/configuration.md and .env.example are written from them. */

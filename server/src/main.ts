@@ -1,32 +1,51 @@
 // Owns the command line: finds the command by its name and runs it.
+import { version } from './app.ts';
 import { api } from './commands/api.ts';
 import { apiKey } from './commands/api-key.ts';
-import { bootstrap } from './commands/bootstrap.ts';
+import { parseArguments, UsageError } from './commands/arguments.ts';
+import { bootstrap, bootstrapUsage } from './commands/bootstrap.ts';
 import { dev, devUsage } from './commands/dev.ts';
 import { loadEnvFile } from './commands/env-file.ts';
+import { explainFailure } from './commands/failures.ts';
 import { importArchive, importUsage } from './commands/import.ts';
-import { keys } from './commands/keys.ts';
-import { migrateDatabase } from './commands/migrate.ts';
+import { keys, keysUsage } from './commands/keys.ts';
+import { migrateDatabase, migrateUsage } from './commands/migrate.ts';
 import { operator } from './commands/operator.ts';
 import { user } from './commands/user.ts';
 import { worker } from './commands/worker.ts';
-import { workspace } from './commands/workspace.ts';
-import { ConfigError } from './config.ts';
+import { workspace, workspaceUsage } from './commands/workspace.ts';
+import { listMisspelledSettings } from './config.ts';
 
-const commands: Record<string, { usage: string; description: string; run(args: string[]): Promise<void> }> = {
-  api: { usage: 'api', description: 'serve the API', run: api },
-  worker: { usage: 'worker', description: 'run background work: events, queues, workflows and jobs', run: worker },
-  migrate: { usage: 'migrate', description: 'apply pending database migrations', run: migrateDatabase },
+interface Command {
+  readonly usage: string;
+  readonly description: string;
+  run(args: string[]): Promise<void>;
+}
+
+/** A command that takes no arguments. */
+const plain = (usage: string, description: string, run: () => Promise<void>): Command => ({
+  usage,
+  description,
+  run: (args) => {
+    parseArguments(args, { usage });
+    return run();
+  },
+});
+
+const commands: Readonly<Record<string, Command>> = {
+  api: plain('api', 'serve the API', api),
+  worker: plain('worker', 'run background work: events, queues, workflows and jobs', worker),
+  migrate: {
+    usage: migrateUsage,
+    description: 'apply pending database migrations; list them all; or only say what would be applied',
+    run: migrateDatabase,
+  },
   bootstrap: {
-    usage: 'bootstrap --email EMAIL --name NAME --workspace NAME',
+    usage: bootstrapUsage,
     description: 'create the first user, an operator, with a workspace and an access token',
     run: bootstrap,
   },
-  import: {
-    usage: importUsage,
-    description: 'import an exported workspace as a new workspace',
-    run: importArchive,
-  },
+  import: { usage: importUsage, description: 'import an exported workspace as a new workspace', run: importArchive },
   user: {
     usage: 'user reset|deactivate|reactivate --user EMAIL',
     description: 'print a password reset link; deactivate an account, or reactivate it',
@@ -42,24 +61,35 @@ const commands: Record<string, { usage: string; description: string; run(args: s
     description: 'make a user an operator of the installation, or end that',
     run: operator,
   },
-  workspace: { usage: 'workspace restore --id ID', description: 'restore a deleted workspace', run: workspace },
-  keys: { usage: 'keys new', description: 'print new keys for the environment', run: keys },
+  workspace: { usage: workspaceUsage, description: 'restore a deleted workspace', run: workspace },
+  keys: { usage: keysUsage, description: 'print new keys for the environment', run: keys },
   dev: { usage: devUsage, description: 'run API, worker and sandbox on this machine with demo data', run: dev },
 };
 
-const [name = '', ...args] = process.argv.slice(2);
-const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-if (command === undefined) {
-  console.error('usage: plinth COMMAND\n');
-  for (const { usage, description } of Object.values(commands))
-    console.error(`  plinth ${usage}\n      ${description}`);
-  process.exit(name === '' ? 0 : 2);
-}
-loadEnvFile();
-try {
+const describeCommand = ({ usage, description }: Command): string => `  plinth ${usage}\n      ${description}`;
+const help = [
+  'usage: plinth COMMAND\n',
+  ...Object.values(commands).map(describeCommand),
+  '\n  --help      this list, or after a command what that command does',
+  '  --version   the version of Plinth',
+].join('\n');
+
+async function runCommandLine([name = '--help', ...args]: string[]): Promise<void> {
+  if (name === '--help' || name === '-h') return console.log(help);
+  if (name === '--version') return console.log(`plinth ${version}`);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) throw new UsageError('COMMAND', `There is no command '${name}'. List them: plinth --help`);
+  if (args.includes('--help') || args.includes('-h')) return console.log(describeCommand(command));
+  loadEnvFile();
+  for (const { name, known } of listMisspelledSettings())
+    console.error(`${name} is not a setting of Plinth and has no effect. Did you mean ${known}?`);
   await command.run(args);
+}
+
+try {
+  await runCommandLine(process.argv.slice(2));
 } catch (error) {
-  // The message of a ConfigError says what to fix; a stack trace would only hide it.
-  console.error(error instanceof ConfigError ? error.message : error);
-  process.exit(1); // whatever the command has opened or started would keep the process alive
+  console.error(explainFailure(error) ?? error);
+  // Open connections would keep the process running.
+  process.exit(error instanceof UsageError ? 2 : 1);
 }

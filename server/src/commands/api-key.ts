@@ -5,7 +5,7 @@ import { requireActive, runForUser } from './run-for-user.ts';
 export const apiKey = (args: string[]) =>
   runForUser(args, {
     issue: {
-      usage: 'plinth api-key issue --user EMAIL [--read-only]',
+      usage: 'api-key issue --user EMAIL [--read-only]',
       auditType: 'api_key.issued',
       async run(db, config, user, now, { readOnly }) {
         requireActive(user);

@@ -5,6 +5,7 @@ import { type Config, readConfig } from '../config.ts';
 import { createSetupToken } from '../core/identity/accounts.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, describeError, type Log } from '../kit/log.ts';
+import { explainFailure, explainListenFailure } from './failures.ts';
 
 export async function api(): Promise<void> {
   await serve(readConfig());
@@ -13,7 +14,10 @@ export async function api(): Promise<void> {
 export async function serve(config: Config, log = createLog(config.LOG_LEVEL)): Promise<App> {
   const app = createApp(config, { log, migrations: await readMigrations(migrationsFolder) });
   stopOnSignal(app, log); // before listening, so that no request is cut off by an early signal
-  const address = await app.server.listen({ host: config.HOST, port: config.PORT });
+  const { HOST: host, PORT: port } = config;
+  const address = await app.server.listen({ host, port }).catch((error) => {
+    throw explainListenFailure(error, host, port, 'PORT');
+  });
   log.info({ address }, 'listening');
   await printSetupToken(app, config, log);
   return app;
@@ -39,6 +43,7 @@ async function printSetupToken(app: App, config: Config, log: Log): Promise<void
     const setupToken = await createSetupToken(app.database.db, config.TOKEN_PEPPERS[0], new Date());
     if (setupToken) log.info({ setup_token: setupToken }, 'not set up yet: send this token to POST /api/setup');
   } catch (error) {
-    log.warn({ error: describeError(error) }, 'set-up token not created: is the database reachable and migrated?');
+    const reason = explainFailure(error);
+    log.warn(reason ? { reason } : { error: describeError(error) }, 'set-up token not created');
   }
 }

@@ -1,10 +1,12 @@
 // Owns `plinth bootstrap`: creates the first user (an operator), their workspace and a full-access token.
-import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
 import { insertCredential, insertUser, insertWorkspace } from '../core/identity/users.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
+import { parseArguments, UsageError } from './arguments.ts';
+
+export const bootstrapUsage = 'bootstrap --email EMAIL --name NAME --workspace NAME';
 
 export interface FirstUser {
   readonly email: string;
@@ -15,9 +17,9 @@ export interface FirstUser {
 
 export async function bootstrap(args: string[]): Promise<void> {
   const text = { type: 'string' } as const;
-  const { email, name, workspace } = parseArgs({ args, options: { email: text, name: text, workspace: text } }).values;
-  if (!email || !name || !workspace)
-    throw new ConfigError('usage: plinth bootstrap --email EMAIL --name NAME --workspace NAME');
+  const options = { email: text, name: text, workspace: text };
+  const { email, name, workspace } = parseArguments(args, { usage: bootstrapUsage, options }).values;
+  if (!email || !name || !workspace) throw new UsageError(bootstrapUsage);
   const config = readConfig();
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {

@@ -1,6 +1,5 @@
 // Owns `plinth dev`: runs API, worker and sandbox on this machine with demo data. Creates keys, the database and the demo data
 // if they are missing.
-import { parseArgs } from 'node:util';
 import type { App } from '../app.ts';
 import { type Config, ConfigError, readConfig, setSettings, settingText } from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
@@ -9,6 +8,7 @@ import { openDatabase } from '../kit/db/database.ts';
 import { createLog } from '../kit/log.ts';
 import type { Tables } from '../tables.ts';
 import { serve } from './api.ts';
+import { parseArguments } from './arguments.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
 import { bannerText, loopback } from './dev/banner.ts';
@@ -23,7 +23,8 @@ export const devUsage = 'dev [--no-sandbox]';
 const tokenName = 'npm run dev';
 
 export async function dev(args: string[]): Promise<void> {
-  const wantsSandbox = readArgs(args);
+  const options = { 'no-sandbox': { type: 'boolean', default: false } } as const;
+  const wantsSandbox = !parseArguments(args, { usage: devUsage, options }).values['no-sandbox'];
   const added = addMissingKeys();
   if (added.length > 0) {
     console.log(`added keys to .env: ${added.join(', ')}`);
@@ -54,15 +55,6 @@ async function fillWithDemoData(app: App, config: Config, token: string, sandbox
     throw new ConfigError(
       `The demo data is incomplete: ${(error as Error).message}\nTo start over, drop the database: dropdb ${database}`,
     );
-  }
-}
-
-function readArgs(args: string[]): boolean {
-  try {
-    const options = { 'no-sandbox': { type: 'boolean', default: false } } as const;
-    return !parseArgs({ args, options }).values['no-sandbox'];
-  } catch {
-    throw new ConfigError(`usage: plinth ${devUsage}`);
   }
 }
 

@@ -1,6 +1,8 @@
 // Owns `plinth keys new`: prints new keys as lines for `.env`.
 import { randomBytes } from 'node:crypto';
-import { ConfigError } from '../config.ts';
+import { parseArguments, UsageError } from './arguments.ts';
+
+export const keysUsage = 'keys new';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 
@@ -14,7 +16,8 @@ export const formatKeys = (keys: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 
-export async function keys([action]: string[]): Promise<void> {
-  if (action !== 'new') throw new ConfigError('usage: plinth keys new');
+export async function keys(args: string[]): Promise<void> {
+  const [action] = parseArguments(args, { usage: keysUsage, maxWords: 1 }).words;
+  if (action !== 'new') throw new UsageError(keysUsage);
   process.stdout.write(formatKeys(newKeys()));
 }

@@ -1,17 +1,61 @@
 // Owns `plinth migrate`: applies pending migrations and grants the run role its rights. Safe to run repeatedly and from several
-// machines at once.
+// machines at once. With `--status` or `--dry-run` it changes nothing.
+import pg from 'pg';
 import { migrationsFolder } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { migrateWorkflows } from '../kit/background/workflows/engine.ts';
-import { migrate, readMigrations } from '../kit/db/migrate.ts';
+import { listPendingMigrations, migrate, readApplied, readMigrations } from '../kit/db/migrate.ts';
+import { parseArguments, UsageError } from './arguments.ts';
 import { grantRunRole } from './run-role.ts';
 
-export async function migrateDatabase(): Promise<void> {
+export const migrateUsage = 'migrate [--status | --dry-run]';
+const flag = { type: 'boolean' } as const;
+const options = { status: flag, 'dry-run': flag };
+
+export async function migrateDatabase(args: string[]): Promise<void> {
+  const { values } = parseArguments(args, { usage: migrateUsage, options });
+  if (values.status && values['dry-run']) throw new UsageError(migrateUsage);
   const config = readConfig();
-  const applied = await migrateAll(migrateUrl(config), config.DATABASE_URL).catch((error: Error) => {
-    throw isPermissionDenied(error) ? new ConfigError(`${error.message}. ${howToMigrate}`) : error;
-  });
-  console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'no pending migrations');
+  try {
+    if (values.status) await printStatus(migrateUrl(config));
+    else if (values['dry-run']) await printPending(migrateUrl(config));
+    else printNames('applied', await migrateAll(migrateUrl(config), config.DATABASE_URL));
+  } catch (error) {
+    throw isPermissionDenied(error as Error) ? new ConfigError(`${(error as Error).message}. ${howToMigrate}`) : error;
+  }
+}
+
+const printNames = (what: string, names: readonly string[]): void =>
+  console.log(names.length > 0 ? `${what} ${names.join(', ')}` : 'no pending migrations');
+
+/** One line per migration: when it was applied, `pending`, or that this release does not have it. */
+async function printStatus(url: string): Promise<void> {
+  const applied = await withClient(url, readApplied);
+  const known = new Set((await readMigrations(migrationsFolder)).map(({ name }) => name));
+  for (const name of [...new Set([...applied.keys(), ...known])].sort()) {
+    const state = applied.get(name)?.applied_at.toISOString() ?? 'pending';
+    console.log(`${state.padEnd(24)}  ${name}${known.has(name) ? '' : '  (of a newer release)'}`);
+  }
+}
+
+/** What `plinth migrate` would apply. Like it, refuses a migration that was edited after it was applied. */
+async function printPending(url: string): Promise<void> {
+  const migrations = await readMigrations(migrationsFolder);
+  const pending = await withClient(url, (client) => listPendingMigrations(client, migrations));
+  printNames(
+    'would apply',
+    pending.map(({ name }) => name),
+  );
+}
+
+async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
 /** The database as the role that owns its tables. */

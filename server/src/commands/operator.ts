@@ -6,7 +6,7 @@ import { requireActive, runForUser } from './run-for-user.ts';
 export const operator = (args: string[]) =>
   runForUser(args, {
     add: {
-      usage: 'plinth operator add --user EMAIL',
+      usage: 'operator add --user EMAIL',
       auditType: 'operator.added',
       async run(db, _config, user, now) {
         requireActive(user);
@@ -19,7 +19,7 @@ export const operator = (args: string[]) =>
       },
     },
     remove: {
-      usage: 'plinth operator remove --user EMAIL [--force]',
+      usage: 'operator remove --user EMAIL [--force]',
       auditType: 'operator.removed',
       async run(db, _config, user, now, { force }) {
         if (!user.is_operator) throw new ConfigError(`${user.email} is not an operator.`);

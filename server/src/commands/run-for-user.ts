@@ -1,11 +1,11 @@
 // Owns what the commands for one user share: finding the user by e-mail, one transaction, the audit entry, the output.
-import { parseArgs } from 'node:util';
 import type { Selectable } from 'kysely';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
 import { findUserByEmail } from '../core/identity/accounts.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
+import { parseArguments, UsageError } from './arguments.ts';
 
 interface UserCommand {
   readonly usage: string;
@@ -28,16 +28,14 @@ const options = { user: { type: 'string' }, 'read-only': { type: 'boolean' }, fo
  * reset`. The audit entry goes to the installation's own chain.
  */
 export async function runForUser(args: string[], verbs: Readonly<Record<string, UserCommand>>): Promise<void> {
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-  const verb = positionals[0] ?? '';
+  const usage = Object.values(verbs)
+    .map((each) => each.usage)
+    .join('\n       plinth ');
+  const { values, words } = parseArguments(args, { usage, options, maxWords: 1 });
+  const verb = words[0] ?? '';
   const command = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   const email = values.user?.trim().toLowerCase();
-  if (command === undefined || email === undefined)
-    throw new ConfigError(
-      `usage: ${Object.values(verbs)
-        .map(({ usage }) => usage)
-        .join('\n       ')}`,
-    );
+  if (command === undefined || email === undefined) throw new UsageError(usage);
   const config = readConfig();
   const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
   try {

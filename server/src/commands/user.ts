@@ -10,7 +10,7 @@ import { requireActive, runForUser } from './run-for-user.ts';
 export const user = (args: string[]) =>
   runForUser(args, {
     reset: {
-      usage: 'plinth user reset --user EMAIL',
+      usage: 'user reset --user EMAIL',
       auditType: 'auth.password_reset_printed',
       async run(db, config, user, now) {
         requireActive(user);
@@ -18,7 +18,7 @@ export const user = (args: string[]) =>
       },
     },
     deactivate: {
-      usage: 'plinth user deactivate --user EMAIL',
+      usage: 'user deactivate --user EMAIL',
       auditType: 'user.deactivated',
       async run(db, _config, user, now) {
         requireActive(user);
@@ -31,7 +31,7 @@ export const user = (args: string[]) =>
       },
     },
     reactivate: {
-      usage: 'plinth user reactivate --user EMAIL',
+      usage: 'user reactivate --user EMAIL',
       auditType: 'user.reactivated',
       async run(db, _config, user, now) {
         if (user.deactivated_at === null) throw new ConfigError(`${user.email} is not deactivated.`);

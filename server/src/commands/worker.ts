@@ -1,5 +1,6 @@
 // Owns `plinth worker`: runs background work in a worker slot. Workers beyond the number of slots wait for a free one.
 // A worker that loses its slot exits at once; the supervisor of the process restarts it.
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type App, createApp, migrationsFolder } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -9,21 +10,29 @@ import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, describeError, type Log } from '../kit/log.ts';
 import { isBearerToken } from '../kit/metrics.ts';
+import { explainFailure, explainListenFailure } from './failures.ts';
 
 export async function worker(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.LOG_LEVEL);
   const stop = stopSignal();
-  const slot = await acquireSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS }, stop);
+  const onUnreachable = (error: unknown) => log.warn(toReason(error), 'waiting for the database');
+  const slot = await acquireSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS, onUnreachable }, stop);
   if (slot === undefined) return;
   try {
     await runInSlot(slot, config, log, stop);
     process.exit(0);
   } catch (error) {
     // Exit, because a process that holds a slot without working in it blocks the slot for others.
-    log.fatal({ error: describeError(error) }, 'worker failed');
+    log.fatal(toReason(error), 'worker failed');
     process.exit(1);
   }
+}
+
+/** A sentence for what an operator can mend, the stack trace of anything else. */
+function toReason(error: unknown): object {
+  const reason = explainFailure(error);
+  return reason === undefined ? { error: describeError(error) } : { reason };
 }
 
 async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
@@ -49,7 +58,7 @@ async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: Abort
     onRun: app.metrics.countRun,
     onRecovered: (recovered) => log.info({ slot: recovered }, "released the claims of the slot's previous worker"),
   });
-  serveMetrics(app, config, log);
+  await serveMetrics(app, config, log);
   log.info({ slot: slot.slot, epoch: slot.epoch, jobs: app.background.jobs.map((job) => job.name) }, 'worker started');
   process.send?.('started'); // if `plinth dev` started this process
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
@@ -65,7 +74,7 @@ function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config, log: Log): void {
+async function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Config, log: Log): Promise<void> {
   if (WORKER_METRICS_PORT === undefined) return;
   const server = createServer(async (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
@@ -74,6 +83,9 @@ function serveMetrics(app: App, { WORKER_METRICS_PORT, METRICS_TOKEN, HOST }: Co
     else if (!isBearerToken(request.headers.authorization, METRICS_TOKEN)) response.writeHead(401).end();
     else response.end(await app.metrics.render());
   });
-  server.on('error', (error) => log.error({ error: describeError(error) }, 'metrics server failed'));
   server.listen(WORKER_METRICS_PORT, HOST);
+  await once(server, 'listening').catch((error) => {
+    throw explainListenFailure(error, HOST, WORKER_METRICS_PORT, 'WORKER_METRICS_PORT');
+  });
+  server.on('error', (error) => log.error({ error: describeError(error) }, 'metrics server failed'));
 }

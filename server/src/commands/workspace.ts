@@ -1,19 +1,25 @@
 // Owns `plinth workspace restore`: restores a deleted workspace before it is purged, 30 days after its deletion.
-import { parseArgs } from 'node:util';
 import { ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
-import { saveWorkspace } from '../core/identity/workspaces.ts';
+import { restoreWorkspace } from '../core/identity/workspaces.ts';
 import { openDatabase } from '../kit/db/database.ts';
+import { idOrNull } from '../kit/ids.ts';
 import type { Tables } from '../tables.ts';
+import { parseArguments, UsageError } from './arguments.ts';
+
+export const workspaceUsage = 'workspace restore --id ID';
 
 export async function workspace(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({ args, options: { id: { type: 'string' } }, allowPositionals: true });
-  if (positionals[0] !== 'restore' || values.id === undefined)
-    throw new ConfigError('usage: plinth workspace restore --id ID');
+  const options = { id: { type: 'string' } } as const;
+  const { values, words } = parseArguments(args, { usage: workspaceUsage, options, maxWords: 1 });
+  if (words[0] !== 'restore' || values.id === undefined) throw new UsageError(workspaceUsage);
   const { db, close } = openDatabase<Tables>({ url: readConfig().DATABASE_URL, poolSize: 1 });
   try {
     const now = new Date();
-    const { id, name } = await saveWorkspace(db, values.id, { deleted_date: null, updated_date: now });
+    const sent = idOrNull(values.id);
+    const restored = sent === null ? undefined : await restoreWorkspace(db, sent, now);
+    if (restored === undefined) throw new ConfigError('There is no workspace with this id.');
+    const { id, name } = restored;
     await auditService(db, id, { type: 'workspace.restored', target: { kind: 'workspace', id } }, now);
     console.log(`restored workspace ${name}`);
   } finally {

@@ -1,5 +1,6 @@
 // Owns the log: JSON lines, one per request and one per error. It never contains bodies, tokens or query values.
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { classifyFailure, isLockOrStatementTimeout } from './db/failures.ts';
 
 export type Log = Logger;
 
@@ -19,5 +20,7 @@ export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack } = error;
   const code = (error as { code?: unknown }).code;
-  return { name, message, ...(typeof code === 'string' && { code }), stack };
+  // That the database is unavailable says everything. Where it was needed does not matter.
+  const isUnavailable = classifyFailure(error) !== undefined && !isLockOrStatementTimeout(error);
+  return { name, message, ...(typeof code === 'string' && { code }), ...(!isUnavailable && { stack }) };
 }

@@ -9,6 +9,15 @@ const dayMs = 24 * 60 * 60 * 1000;
 export const getWorkspaceRow = (db: Db, access: WorkspaceAccess) =>
   db.selectFrom('workspaces').selectAll().where('id', '=', access.workspace_id).executeTakeFirstOrThrow();
 
+/** Ends the deletion of a workspace. Undefined if there is no such workspace. */
+export const restoreWorkspace = (db: Db, id: string, now: Date) =>
+  db
+    .updateTable('workspaces')
+    .set({ deleted_date: null, updated_date: now })
+    .where('id', '=', id)
+    .returning(['id', 'name'])
+    .executeTakeFirst();
+
 export const saveWorkspace = (db: Db, id: string, change: Updateable<Tables['workspaces']>) =>
   db.updateTable('workspaces').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 

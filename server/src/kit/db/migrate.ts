@@ -10,6 +10,9 @@ export interface Migration {
   readonly checksum: string;
 }
 
+/** Migrations can't be applied. The message says why. */
+export class MigrationError extends Error {}
+
 const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
 const lockId = 7_310_114_101; // any fixed number; makes concurrent `plinth migrate` runs wait for each other
 
@@ -18,10 +21,10 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   return Promise.all(
     files.map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8');
-      if (!fileName.test(name)) throw new Error(`migration ${name}: the name must be NNNN_words.sql`);
+      if (!fileName.test(name)) throw new MigrationError(`migration ${name}: the name must be NNNN_words.sql`);
       // Migrations before 0019 say `room`. They are not edited, because their checksums are stored.
       if (!/^-- (module|room): /.test(text))
-        throw new Error(`migration ${name}: the first line must be "-- module: …"`);
+        throw new MigrationError(`migration ${name}: the first line must be "-- module: …"`);
       return { name, text, checksum: createHash('sha256').update(text).digest('hex') };
     }),
   );
@@ -59,15 +62,33 @@ export async function listPendingMigrations(
   client: pg.ClientBase | pg.Pool,
   migrations: readonly Migration[],
 ): Promise<Migration[]> {
-  const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from migrations');
-  const applied = new Map(rows.map((row) => [row.name, row.checksum]));
+  const applied = await readApplied(client);
   return migrations.filter((migration) => {
-    const checksum = applied.get(migration.name);
-    if (checksum !== undefined && checksum !== migration.checksum) {
-      throw new Error(`migration ${migration.name} was edited after it was applied`);
-    }
-    return checksum === undefined;
+    const found = applied.get(migration.name);
+    if (found !== undefined && found.checksum !== migration.checksum)
+      throw new MigrationError(
+        `migration ${migration.name} was edited after it was applied. Restore the file of the release that applied it.`,
+      );
+    return found === undefined;
   });
+}
+
+interface AppliedMigration {
+  readonly checksum: string;
+  readonly applied_at: Date;
+}
+
+const noSuchTable = '42P01';
+
+/** By name. None in an empty database, which does not have the table yet. */
+export async function readApplied(client: pg.ClientBase | pg.Pool): Promise<ReadonlyMap<string, AppliedMigration>> {
+  const { rows } = await client
+    .query<AppliedMigration & { name: string }>('select name, checksum, applied_at from migrations order by name')
+    .catch((error: { code?: string }) => {
+      if (error.code === noSuchTable) return { rows: [] };
+      throw error;
+    });
+  return new Map(rows.map((row) => [row.name, row]));
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
@@ -80,6 +101,11 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     await client.query('commit');
   } catch (cause) {
     await client.query('rollback');
-    throw new Error(`migration ${migration.name} failed: ${(cause as Error).message}`, { cause });
+    throw new MigrationError(
+      `migration ${migration.name} failed: ${(cause as Error).message}. Nothing of it was applied.`,
+      {
+        cause,
+      },
+    );
   }
 }

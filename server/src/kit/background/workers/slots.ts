@@ -14,6 +14,8 @@ export interface SlotOptions {
   readonly leaseMs?: number;
   /** How often a spare checks for a free slot. */
   readonly pollMs?: number;
+  /** Called once if the database can't be reached at first. It is tried again until it can. */
+  readonly onUnreachable?: (error: unknown) => void;
 }
 
 export interface SlotEpoch {
@@ -46,7 +48,7 @@ const toSessionName = ({ slot, epoch }: SlotEpoch): string => `plinth worker ${s
 /** Waits for a free slot. Returns undefined if `stop` is aborted first. */
 export async function acquireSlot(options: SlotOptions, stop: AbortSignal): Promise<WorkerSlot | undefined> {
   const leaseMs = options.leaseMs ?? defaultLeaseMs;
-  const client = await connect(options.url, leaseMs, stop);
+  const client = await connect(options, leaseMs, stop);
   if (client === undefined) return undefined;
   try {
     const slot = await waitForSlot(client, options, leaseMs, stop);
@@ -79,7 +81,12 @@ async function waitForSlot(
 }
 
 /** Opens the connection that holds the lock. It must be neither pooled nor shared. */
-async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise<pg.Client | undefined> {
+async function connect(
+  { url, onUnreachable }: SlotOptions,
+  leaseMs: number,
+  stop: AbortSignal,
+): Promise<pg.Client | undefined> {
+  let report = onUnreachable;
   for (let waitMs = 100; !stop.aborted; waitMs = Math.min(waitMs * 2, 2_000)) {
     const client = new pg.Client({
       connectionString: url,
@@ -93,7 +100,9 @@ async function connect(url: string, leaseMs: number, stop: AbortSignal): Promise
     try {
       await client.connect();
       return client;
-    } catch {
+    } catch (error) {
+      report?.(error);
+      report = undefined;
       await client.end().catch(() => {});
       await sleep(waitMs, undefined, { signal: stop }).catch(() => {}); // the database may still be starting
     }
