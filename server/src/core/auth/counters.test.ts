@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
-import { startWorld } from '../../../test/support/world.ts';
+import { startSecondApp, startWorld } from '../../../test/support/world.ts';
 
 const port = await freePort();
 let redis = await startRedis();
@@ -107,4 +107,13 @@ it('Redis lost and regained is logged once each, and gauged', async () => {
     expect(count('Redis lost')).toBe(before.lost + 1);
     expect(count('Redis regained')).toBe(before.regained + 1);
   }
+});
+
+it('a Redis that can not be reached at first is logged once too', async () => {
+  const alone = await startSecondApp(world, { environment: { REDIS_URL: `redis://127.0.0.1:${await freePort()}` } });
+  const lines = () => alone.logLines.filter((line) => line.includes('Redis'));
+  await expect.poll(lines).toHaveLength(1);
+  await sleep(1_500); // several attempts to connect
+  expect(lines()).toEqual([expect.stringContaining('Redis lost')]);
+  expect(await alone.app.metrics.render()).toMatch(/^plinth_redis_connected 0$/m);
 });
