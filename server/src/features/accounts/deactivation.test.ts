@@ -190,12 +190,13 @@ describe('a deactivated account', () => {
     expect((await world.call('POST', '/api/workspace/invitations/invite', { headers, body })).status).toBe(200);
     const sent = () => mail.inbox.find((each) => each.to.includes(person.email));
     await expect.poll(sent).toBeDefined();
-    const link = new URL(/http\S+\/invitations\/\S+/.exec(sent()?.text ?? '')?.[0] ?? '').pathname;
+    const invitation_token = /\/invitations#(\S+)/.exec(sent()?.text ?? '')?.[1];
     const session = await world.session(person);
     await deactivate(person);
-    const accept = (more: object) => world.call('POST', `/api${link}/accept`, { body: {}, ...more });
-    for (const more of [{ headers: session }, { body: { full_name: 'New', password } }]) {
-      expect(await accept(more)).toMatchObject({ status: 403, body: { code: 'invitation_email_mismatch' } });
+    const accept = (input: object, headers?: { cookie: string }) =>
+      world.call('POST', '/api/invitations/accept', { body: { invitation_token, ...input }, headers });
+    for (const got of [await accept({}, session), await accept({ full_name: 'New', password })]) {
+      expect(got).toMatchObject({ status: 403, body: { code: 'invitation_email_mismatch' } });
     }
   });
 
