@@ -188,6 +188,8 @@ export interface Tables {
     parent_id: string | null;
     created_by: string | null;
     app_user_id: string | null;
+    address: string | null;
+    browser: string | null;
   };
   credit_ledger: {
     workspace_id: string;
@@ -470,6 +472,22 @@ export interface Tables {
     user_id: string;
     address_hash: Buffer;
     used_at: Date;
+    browser: Generated<string>;
+  };
+  sign_in_mails: {
+    id: string;
+    user_id: string;
+    address: string;
+    browser: string;
+    created_date: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
   };
   storage_changes: {
     workspace_id: string;
@@ -492,6 +510,7 @@ export interface Tables {
     updated_date: Date;
     deactivated_at: Date | null;
     email_verified_at: Date | null;
+    first_sign_in_at: Date | null;
   };
   webhook_bodies: {
     workspace_id: string;

@@ -56,6 +56,7 @@ describe('while the shares of its workspace are taken', () => {
 
 /** Lists that are never long, because there is a maximum of what they list, or that only operators read, page by page. */
 const shortLists = [
+  'listBrowserSessions',
   'listTokens',
   'listApiKeys',
   'listWorkspaceKeys',

@@ -79,6 +79,34 @@ describe('the start page', () => {
     });
   });
 
+  it('shows the sessions of a person, and ends them', async () => {
+    const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
+    const body = { email, password };
+    const signInElsewhere = () =>
+      call(url, 'POST', '/api/auth/sign-in', { body, headers: { 'user-agent': userAgent } });
+    // One attempt per five seconds is allowed.
+    await expect.poll(async () => (await signInElsewhere()).status, { interval: 1_000 }).toBe(200);
+    await visit(`${url}/#sessions`, async (page) => {
+      await page.waitForTimeout(5_100); // one attempt per five seconds is allowed
+      await enter(page, 'E-mail address', email);
+      await enter(page, 'Password', password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Your sessions' }).waitFor();
+      await expectGoodPage(page, 'start-sessions');
+      const items = page.locator('#session-list li');
+      expect(await items.allInnerTexts()).toEqual([
+        expect.stringMatching(/^Chrome on Linux\n+127\.0\.0\.1, since .*\n+this one$/),
+        expect.stringMatching(/^Firefox on Linux\n+127\.0\.0\.1, since .*\n+End$/),
+        expect.stringMatching(/^Chrome on Linux\n/), // of the set-up
+      ]);
+      await page.getByRole('button', { name: 'End the session of Firefox on Linux' }).click();
+      await expect.poll(() => items.count()).toBe(2);
+      await page.getByRole('button', { name: 'End all other sessions' }).click();
+      await expect.poll(() => items.count()).toBe(1);
+      expect(await page.getByRole('button', { name: 'End all other sessions' }).isVisible()).toBe(false);
+    });
+  });
+
   it('says that it needs JavaScript if scripts are off', async () => {
     await visit(
       url,
@@ -110,7 +138,7 @@ describe('the reset page', () => {
       await page.getByRole('button', { name: 'Send the link' }).click();
       await page.getByRole('heading', { name: 'Look into your inbox' }).waitFor();
       await expectGoodPage(page, 'start-link-sent');
-      const findLink = () => /http\S+#\S+/.exec(mail.inbox.find(({ to }) => to.includes(email))?.text ?? '')?.[0];
+      const findLink = () => mail.inbox.map(({ text }) => /http\S+\/reset-password#\S+/.exec(text)?.[0]).find(Boolean);
       await expect.poll(findLink).toBeDefined();
       const link = findLink() as string;
       await page.goto(link);

@@ -94,7 +94,7 @@ export const isExpired = (lookup: LookupResult, now: Date): boolean =>
   (lookup.expires_at !== null && new Date(lookup.expires_at) <= now) ||
   (lookup.kind === 'session' && isIdle(lookup, now));
 
-const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
+export const sessionIdleMs = 7 * 24 * 60 * 60 * 1000;
 
 const isIdle = ({ last_used_at }: LookupResult, now: Date): boolean =>
   last_used_at !== null && now.getTime() - Date.parse(last_used_at) > sessionIdleMs;

@@ -41,6 +41,8 @@ export interface Visitor {
   readonly [proof]: 'anyone';
   readonly request_id: string;
   readonly ip: string;
+  /** What the browser says that it is. */
+  readonly user_agent: string | undefined;
 }
 
 /** Access to an open route, with the person who is signed in, if anybody is. */

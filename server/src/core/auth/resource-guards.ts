@@ -86,7 +86,7 @@ export const anyone: Guard<Visitor> = {
   choosesWorkspace: false,
   refusals: [],
   lookUp: async () => undefined,
-  decide: (_lookup, exchange) => issueProof<Visitor>({ request_id: exchange.requestId, ip: exchange.address }),
+  decide: (_lookup, exchange) => issueProof<Visitor>(toVisitor(exchange)),
 };
 
 /** No credential needed. If a browser session was sent, the proof says whose it is. */
@@ -98,11 +98,16 @@ export const anyoneWithSession: Guard<OptionalUserAccess> = {
   lookUp: (db, hash) => lookUpWorkspace(db, hash, null),
   decide: (session, exchange) =>
     issueProof<OptionalUserAccess>({
-      request_id: exchange.requestId,
-      ip: exchange.address,
+      ...toVisitor(exchange),
       person: session?.user_id && session.email ? { id: session.user_id, email: session.email } : null,
     }),
 };
+
+const toVisitor = (exchange: Exchange) => ({
+  request_id: exchange.requestId,
+  ip: exchange.address,
+  user_agent: exchange.header('user-agent'),
+});
 
 // ---- people
 

@@ -2,11 +2,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { takeAdvisoryLock } from '../../kit/db/database.ts';
+import { nameClient } from '../../kit/http/client-address.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { Caller, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
 import type { CredentialKind, Pepper } from '../auth/tokens.ts';
-import { rememberAddress } from './sign-in-addresses.ts';
+import { describeBrowser } from './browsers.ts';
+import { rememberPlace } from './sign-in-addresses.ts';
 import { insertCredential, type TokenKeys } from './users.ts';
 
 const sessionDays = 30;
@@ -39,18 +41,27 @@ export async function createSession(
   db: Db,
   keys: TokenKeys,
   user_id: string,
-  { ip }: Pick<Visitor, 'ip'>,
+  { ip, user_agent }: Pick<Visitor, 'ip' | 'user_agent'>,
   now: Date,
 ): Promise<string> {
+  const browser = describeBrowser(user_agent);
   const expires_at = new Date(now.getTime() + sessionDays * 24 * 60 * 60 * 1000);
   const { id, token } = await insertCredential(
     db,
     keys,
-    { kind: 'session', user_id, workspace_id: null, permission: 'full_access', expires_at },
+    {
+      kind: 'session',
+      user_id,
+      workspace_id: null,
+      permission: 'full_access',
+      expires_at,
+      address: nameClient(ip),
+      browser,
+    },
     now,
   );
   await db.updateTable('credentials').set({ last_used_at: now }).where('id', '=', id).execute();
-  await rememberAddress(db, user_id, ip, keys.peppers, now);
+  await rememberPlace(db, user_id, { ip, browser }, keys.peppers, now);
   return token;
 }
 
@@ -61,19 +72,18 @@ export function sessionCookie(token: string, secure: boolean): Record<string, st
   return { 'set-cookie': cookie };
 }
 
-/** Removes a user's sessions: all of them, or all except one. */
-export async function endSessions(db: Db, user_id: string, exceptId: string | null): Promise<void> {
-  let sessions = db.deleteFrom('credentials').where('user_id', '=', user_id).where('kind', '=', 'session');
+const sessionsOf = (db: Db, user_id: string) =>
+  db.deleteFrom('credentials').where('user_id', '=', user_id).where('kind', '=', 'session');
+
+/** Removes a user's sessions: all of them, or all except one. Returns the ids of those that were removed. */
+export async function endSessions(db: Db, user_id: string, exceptId: string | null): Promise<string[]> {
+  let sessions = sessionsOf(db, user_id);
   if (exceptId !== null) sessions = sessions.where('id', '<>', exceptId);
-  await sessions.execute();
+  return (await sessions.returning('id').execute()).map(({ id }) => id);
 }
 
-export async function endSession(db: Db, access: SelfAccess): Promise<void> {
-  await db
-    .deleteFrom('credentials')
-    .where('id', '=', access.caller.credential_id)
-    .where('kind', '=', 'session')
-    .execute();
+export async function endSession(db: Db, user_id: string, id: string): Promise<void> {
+  await sessionsOf(db, user_id).where('id', '=', id).execute();
 }
 
 /** The workspaces of a user; for a token, only the one that it is bound to. */

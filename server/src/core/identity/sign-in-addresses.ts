@@ -1,5 +1,5 @@
-// Owns the addresses at which people have signed in. They are trusted as addresses, not for one account: at a known address
-// every account is treated alike, so nobody there can find out who has one.
+// Owns the places at which people have signed in: addresses, and the browsers there. Addresses are trusted as addresses, not
+// for one account: at a known address every account is treated alike, so nobody there can find out who has one.
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { nameClient } from '../../kit/http/client-address.ts';
@@ -8,7 +8,12 @@ import type { Pepper, Peppers } from '../auth/tokens.ts';
 
 const keepDays = 90;
 /** So that one account can't make many addresses known. */
-const maxAddressesPerPerson = 10;
+const maxPlacesPerPerson = 10;
+
+export interface Place {
+  readonly ip: string;
+  readonly browser: string;
+}
 
 const hashAddress = (ip: string, pepper: Pepper): Buffer =>
   createHmac('sha256', pepper.key)
@@ -32,16 +37,56 @@ export async function isKnownAddress(db: Db, ip: string, peppers: Peppers, now: 
   return found !== undefined;
 }
 
-/** Keeps the latest addresses of the person. */
-export async function rememberAddress(db: Db, user_id: string, ip: string, peppers: Peppers, now: Date): Promise<void> {
+/**
+ * Whether the person has signed in before, and not with this browser at this address, as far as places are kept. Rows from
+ * before browsers were recorded stand for any browser.
+ */
+export async function isNewPlace(
+  db: Db,
+  user: { readonly id: string; readonly first_sign_in_at: Date | null },
+  { ip, browser }: Place,
+  peppers: Peppers,
+  now: Date,
+): Promise<boolean> {
+  if (user.first_sign_in_at === null) return false;
+  const known = await db
+    .selectFrom('sign_in_addresses')
+    .where('user_id', '=', user.id)
+    .where(
+      'address_hash',
+      'in',
+      peppers.map((pepper) => hashAddress(ip, pepper)),
+    )
+    .where('browser', 'in', [browser, ''])
+    .where('used_at', '>', keptSince(now))
+    .select('user_id')
+    .limit(1)
+    .executeTakeFirst();
+  return known === undefined;
+}
+
+/** Keeps the latest places of the person. */
+export async function rememberPlace(
+  db: Db,
+  user_id: string,
+  { ip, browser }: Place,
+  peppers: Peppers,
+  now: Date,
+): Promise<void> {
   await db
     .insertInto('sign_in_addresses')
-    .values({ user_id, address_hash: hashAddress(ip, peppers[0]), used_at: now })
-    .onConflict((conflict) => conflict.columns(['user_id', 'address_hash']).doUpdateSet({ used_at: now }))
+    .values({ user_id, address_hash: hashAddress(ip, peppers[0]), browser, used_at: now })
+    .onConflict((conflict) => conflict.columns(['user_id', 'address_hash', 'browser']).doUpdateSet({ used_at: now }))
     .execute();
-  await sql`delete from sign_in_addresses where user_id = ${user_id} and address_hash not in (
-    select address_hash from sign_in_addresses where user_id = ${user_id}
-    order by used_at desc limit ${maxAddressesPerPerson})`.execute(db);
+  await sql`delete from sign_in_addresses where user_id = ${user_id} and (address_hash, browser) not in (
+    select address_hash, browser from sign_in_addresses where user_id = ${user_id}
+    order by used_at desc limit ${maxPlacesPerPerson})`.execute(db);
+  await db
+    .updateTable('users')
+    .set({ first_sign_in_at: now })
+    .where('id', '=', user_id)
+    .where('first_sign_in_at', 'is', null)
+    .execute();
 }
 
 /** Returns how many. */

@@ -79,6 +79,9 @@ export interface NewCredential {
   readonly description?: string;
   readonly parent_id?: string | null;
   readonly created_by?: string | null;
+  /** Where a session was started. */
+  readonly address?: string;
+  readonly browser?: string;
 }
 
 /** Returns the text of the new credential, which is not stored. */

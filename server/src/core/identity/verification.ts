@@ -26,7 +26,10 @@ export async function markEmailVerified(db: Db, user_id: string, now: Date): Pro
  * somebody else may have created the account, so their sessions, tokens and keys end.
  */
 export async function claimAccount(db: Db, visitor: Visitor, account: Account, now: Date): Promise<void> {
-  if (account.email_verified_at !== null) return endSessions(db, account.id, null);
+  if (account.email_verified_at !== null) {
+    await endSessions(db, account.id, null);
+    return;
+  }
   await markEmailVerified(db, account.id, now);
   for (const { workspace_id, ids } of await endCredentials(db, account.id, now)) {
     const target = { kind: 'user', id: account.id };

@@ -48,6 +48,20 @@ export const Me = answer('Me', {
   workspaces: z.array(WorkspaceOfUser),
 });
 
+export const BrowserSession = answer('BrowserSession', {
+  id: z.string(),
+  current: z.boolean().meta({ description: 'Whether this is the session of the request.' }),
+  address: z.string().nullable().meta({
+    description:
+      'The IP address (IPv6: the /64) at which the person signed in. Null for sessions from before it was recorded.',
+  }),
+  browser: z.string().nullable().meta({ description: 'What the browser said that it is, such as `Firefox on Linux`.' }),
+  created_date: timestamp,
+  last_used_at: timestamp,
+  expires_at: timestamp,
+});
+export const EndedSessions = answer('EndedSessions', { ended: z.int() });
+
 export const MeChange = body({ full_name: optional(name(1, 200)) });
 export const PasswordChange = body({ current_password: text(1, 1024), new_password: NewPassword });
 export const PasswordResetRequest = body({ email });
@@ -152,6 +166,26 @@ export interface CredentialRow {
   expires_at: Date | null;
   last_used_at: Date | null;
 }
+
+export interface SessionRow {
+  id: string;
+  address: string | null;
+  browser: string | null;
+  created_date: Date;
+  last_used_at: Date | null;
+  expires_at: Date | null;
+}
+
+/** A session always has these times; the column is null for other credentials. */
+export const presentSession = (row: SessionRow, currentId: string): z.input<typeof BrowserSession> => ({
+  id: row.id,
+  current: row.id === currentId,
+  address: row.address,
+  browser: row.browser,
+  created_date: row.created_date.toISOString(),
+  last_used_at: (row.last_used_at ?? row.created_date).toISOString(),
+  expires_at: (row.expires_at ?? row.created_date).toISOString(),
+});
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 

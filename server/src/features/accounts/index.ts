@@ -2,16 +2,16 @@
 import { removeOldAddresses } from '../../core/identity/sign-in-addresses.ts';
 import { removeExpiredCredentials } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
-import { resetMailQueue } from './background.ts';
+import { resetMailQueue, signInMailQueue } from './background.ts';
 import { type AccountDeps, accountRoutes } from './routes.ts';
-import { removeOldResetMails } from './store.ts';
+import { removeOldMails } from './store.ts';
 
 export const accounts = (deps: AccountDeps) => ({
   routes: accountRoutes(deps),
-  queues: [resetMailQueue(deps)],
+  queues: [resetMailQueue(deps), signInMailQueue(deps)],
   jobs: [
     { name: 'remove expired credentials', everyMs: 10 * 60 * 1000, run: removeExpiredCredentials },
     { name: 'remove old sign-in addresses', everyMs: 60 * 60 * 1000, run: removeOldAddresses },
-    { name: 'remove old reset mails', everyMs: 10 * 60 * 1000, run: removeOldResetMails },
+    { name: 'remove old mails', everyMs: 10 * 60 * 1000, run: removeOldMails },
   ] satisfies Job[],
 });

@@ -1,5 +1,5 @@
-// Owns the routes of set-up, sign-in, passwords and the caller's profile. Those of tokens and keys are in token-routes.ts,
-// those of operators in operator-routes.ts.
+// Owns the routes of set-up, sign-in, passwords and the caller's profile. Those of sessions are in session-routes.ts,
+// those of tokens and keys in token-routes.ts, those of operators in operator-routes.ts.
 
 import { auditSelf } from '../../core/audit/audit.ts';
 import { open, readCredentials, sessionOnly, sessionOrToken } from '../../core/auth/credentials.ts';
@@ -31,6 +31,7 @@ import { operatorRoutes } from './operator-routes.ts';
 import { landingPage } from './pages/landing.ts';
 import { resetPasswordPage } from './pages/reset-password.ts';
 import { changePassword, forgotPassword, type PasswordDeps, resetPassword } from './password.ts';
+import { sessionRoutes } from './session-routes.ts';
 import { type SignInDeps, setUp, signIn, signOut } from './sign-in.ts';
 import { tokenRoutes } from './token-routes.ts';
 
@@ -40,6 +41,7 @@ export const accountRoutes = (deps: AccountDeps): Route[] => [
   ...signInRoutes(deps),
   ...pageRoutes,
   ...profileRoutes,
+  ...sessionRoutes,
   ...tokenRoutes(deps.tokenKeys),
   ...operatorRoutes(deps.cursors),
 ];

@@ -15,6 +15,7 @@ import {
   listWorkspacesOf,
   sessionCookie,
 } from '../../core/identity/accounts.ts';
+import { describeBrowser } from '../../core/identity/browsers.ts';
 import {
   findPassword,
   hashPassword,
@@ -23,15 +24,17 @@ import {
   savePassword,
 } from '../../core/identity/passwords.ts';
 import { presentUser } from '../../core/identity/shapes.ts';
-import { isKnownAddress } from '../../core/identity/sign-in-addresses.ts';
+import { isKnownAddress, isNewPlace } from '../../core/identity/sign-in-addresses.ts';
 import { insertUser, insertWorkspace, type TokenKeys } from '../../core/identity/users.ts';
-import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import type { Mail } from '../../gateways/mail/index.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
 import { nameClient } from '../../kit/http/client-address.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { SetupInput } from './contract.ts';
-import { findSetupToken, removeSetupTokens } from './store.ts';
+import type { SetupInput, UserRow } from './contract.ts';
+import { findSetupToken, insertSignInMail, removeSetupTokens } from './store.ts';
 
 export interface SignInDeps {
   readonly tokenKeys: TokenKeys;
@@ -39,6 +42,8 @@ export interface SignInDeps {
   /** From the environment. If undefined, the API prints one at startup and stores its hash in the database. */
   readonly setupToken: string | undefined;
   readonly defaultPlan: Plan;
+  readonly mail: Mail;
+  readonly wake: Pick<WakeUps, 'notify'>;
   /** True if BASE_URL is https: the session cookie is then `Secure`. */
   readonly secureCookie: boolean;
 }
@@ -130,6 +135,7 @@ export async function signIn(
     // If the password changed while it was being checked, the caller sent the old one.
     if (!(await lockPasswordIfUnchanged(db, stored.user_id, stored.hash))) throw wrongEmailOrPassword();
     const user = await getUser(db, stored.user_id);
+    await reportNewPlace(db, user, visitor, deps, now); // before the session makes the place known
     const token = await createSession(db, deps.tokenKeys, user.id, visitor, now);
     await auditVisitor(db, visitor, user, { type: 'auth.sign_in', target: { kind: 'user', id: user.id } }, now);
     const memberships = await listWorkspacesOf(db, { user_id: user.id, workspace_id: null });
@@ -150,15 +156,20 @@ async function refuseRepeatedTries(counters: Counters, failures: string, tries: 
   if (tried.count > 1) throw tooManyTries(1, secondsBetweenTries, tried.resetMs);
 }
 
+/** A mail tells the person, if their address is proven: otherwise it may be that of somebody else. */
+async function reportNewPlace(db: Db, user: UserRow, visitor: Visitor, deps: SignInDeps, now: Date): Promise<void> {
+  if (!deps.mail.configured || user.email_verified_at === null) return;
+  const browser = describeBrowser(visitor.user_agent);
+  if (!(await isNewPlace(db, user, { ip: visitor.ip, browser }, deps.tokenKeys.peppers, now))) return;
+  await insertSignInMail(db, user.id, { address: nameClient(visitor.ip), browser }, now);
+  afterCommit(db, () => deps.wake.notify('sign_in_mails'));
+}
+
 export async function signOut(db: Db, access: SelfAccess, now: Date) {
+  const { id } = getCallingUser(access);
   return transaction(db, async (db) => {
-    await endSession(db, access);
-    await auditSelf(
-      db,
-      access,
-      { type: 'auth.sign_out', target: { kind: 'user', id: getCallingUser(access).id } },
-      now,
-    );
+    await endSession(db, id, access.caller.credential_id);
+    await auditSelf(db, access, { type: 'auth.sign_out', target: { kind: 'user', id } }, now);
     return withNotes({ success: true } as const, {
       headers: { 'set-cookie': 'plinth_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0' },
     });

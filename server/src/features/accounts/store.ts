@@ -1,5 +1,6 @@
-// Owns the queries over credentials by user or workspace, set-up tokens, password resets and reset mails.
+// Owns the queries over credentials by user or workspace, set-up tokens, password resets and queued mails.
 import { sql } from 'kysely';
+import { sessionIdleMs } from '../../core/auth/credentials.ts';
 import type { SelfAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { CredentialKind } from '../../core/auth/tokens.ts';
 import type { Position } from '../../kit/http/cursor.ts';
@@ -32,6 +33,22 @@ const workspaceKeys = (db: Db, access: WorkspaceAccess, now: Date) =>
 
 const ownApiKeys = (db: Db, access: SelfAccess, now: Date) =>
   liveCredentials(db, 'personal_key', now).where('credentials.user_id', '=', access.caller.user_id);
+
+/** The sessions that can still be used. */
+const ownSessions = (db: Db, access: SelfAccess, now: Date) =>
+  liveCredentials(db, 'session', now)
+    .where('credentials.user_id', '=', access.caller.user_id)
+    .where((is) =>
+      is.or([
+        is('credentials.last_used_at', 'is', null),
+        is('credentials.last_used_at', '>=', new Date(now.getTime() - sessionIdleMs)),
+      ]),
+    );
+
+export const listSessions = (db: Db, access: SelfAccess, limit: number, now: Date) =>
+  ownSessions(db, access, now).limit(limit).execute();
+export const findSession = (db: Db, access: SelfAccess, id: string, now: Date) =>
+  ownSessions(db, access, now).where('credentials.id', '=', idOrNull(id)).executeTakeFirst();
 
 export const listTokens = (db: Db, access: WorkspaceAccess, now: Date) => ownTokens(db, access, now).execute();
 export const listWorkspaceTokens = (db: Db, access: WorkspaceAccess, now: Date) =>
@@ -143,14 +160,33 @@ export async function insertResetMail(db: Db, user_id: string, now: Date): Promi
     .execute();
 }
 
-const keepMs = 24 * 60 * 60 * 1000;
+const maxSignInMailsPerDay = 5;
+
+/** At most five a day: nobody reads more, and whoever has the password must not be able to fill an inbox. */
+export async function insertSignInMail(
+  db: Db,
+  user_id: string,
+  { address, browser }: { address: string; browser: string },
+  now: Date,
+): Promise<void> {
+  await sql`insert into sign_in_mails (id, user_id, address, browser, created_date, due_at)
+    select ${newId()}::uuid, ${user_id}::uuid, ${address}, ${browser}, ${now}::timestamptz, clock_timestamp()
+    where (select count(*) from sign_in_mails where user_id = ${user_id} and created_date > ${dayBefore(now)})
+      < ${maxSignInMailsPerDay}`.execute(db);
+}
+
+const dayBefore = (now: Date): Date => new Date(now.getTime() - 24 * 60 * 60 * 1000);
 
 /** Finished rows stay for a day, so that an operator can see why a mail was not sent. */
-export async function removeOldResetMails(db: Db, now: Date): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('reset_mails')
-    .where('due_at', 'is', null)
-    .where('created_date', '<', new Date(now.getTime() - keepMs))
-    .executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
+export async function removeOldMails(db: Db, now: Date): Promise<number> {
+  let removed = 0;
+  for (const table of ['reset_mails', 'sign_in_mails'] as const) {
+    const { numDeletedRows } = await db
+      .deleteFrom(table)
+      .where('due_at', 'is', null)
+      .where('created_date', '<', dayBefore(now))
+      .executeTakeFirstOrThrow();
+    removed += Number(numDeletedRows);
+  }
+  return removed;
 }

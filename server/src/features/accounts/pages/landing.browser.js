@@ -42,7 +42,7 @@ onSubmit('forgot-password', async (input) => {
 
 // ---- signed in
 
-function showHome({ user, workspaces }) {
+async function showHome({ user, workspaces }) {
   fill('name', user.full_name);
   fill('email', user.email);
   showExample('$TOKEN');
@@ -56,7 +56,9 @@ function showHome({ user, workspaces }) {
   find('token_workspace').replaceChildren(
     ...workspaces.map(({ id, name }) => create('option', { value: id, textContent: name })),
   );
+  await showSessions();
   show('home');
+  if (location.hash === '#sessions') find('sessions').scrollIntoView();
 }
 
 const showExample = (token) => {
@@ -79,6 +81,35 @@ find('copy-token').addEventListener('click', async () => {
   await navigator.clipboard.writeText(find('token-text').textContent);
   find('copy-token').textContent = 'Copied';
 });
+
+async function showSessions() {
+  const { body, error } = await request('GET', '/api/auth/sessions');
+  if (error !== undefined) throw new Error(error);
+  find('session-list').replaceChildren(...body.map(createSessionItem));
+  find('end-others').hidden = body.length < 2;
+}
+
+function createSessionItem({ id, current, browser, address, created_date }) {
+  const since = new Date(created_date).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  const place = create('div', {}, browser ?? 'unknown browser');
+  place.append(
+    create('div', { className: 'quiet', textContent: [address, `since ${since}`].filter(Boolean).join(', ') }),
+  );
+  if (current)
+    return create('li', { className: 'row' }, place, create('span', { className: 'quiet', textContent: 'this one' }));
+  const button = create('button', { className: 'small', type: 'button', textContent: 'End' });
+  button.setAttribute('aria-label', `End the session of ${browser ?? 'unknown browser'} since ${since}`);
+  button.addEventListener('click', () => endSessions(`/api/auth/sessions/${id}`));
+  return create('li', { className: 'row' }, place, button);
+}
+
+async function endSessions(path) {
+  const { error } = await request('DELETE', path);
+  find('sessions-error').textContent = error ?? '';
+  await showSessions();
+}
+
+find('end-others').addEventListener('click', () => endSessions('/api/auth/sessions'));
 
 find('sign-out').addEventListener('click', async () => {
   await request('POST', '/api/auth/sign-out');

@@ -106,6 +106,13 @@ const signedIn = `
           <p>The <a href="#next-heading">first call</a> above uses it.</p>
         </div>
       </section>
+      <section id="sessions" aria-labelledby="sessions-heading">
+        <h2 id="sessions-heading">Your sessions</h2>
+        <p class="quiet">The browsers in which you are signed in.</p>
+        <ul id="session-list"></ul>
+        <button id="end-others" class="small" type="button">End all other sessions</button>
+        <p id="sessions-error" class="error" role="alert"></p>
+      </section>
     </section>`;
 
 export const landingPage = renderPage({
