@@ -8,7 +8,7 @@ import type { CredentialKind } from './tokens.ts';
  * Which requests share a counter:
  *
  *   caller     a person's sessions; a person's tokens and keys; one workspace key; all tokens of one app user
- *   workspace  a person's sessions; all personal tokens and keys of the workspace together
+ *   workspace  a person's sessions in the workspace; all personal tokens and keys of the workspace together
  *   user       everything one person sends, with any credential
  *   app        everything sent to one app
  *   address    everything sent from one client address (IPv6: from one /64)
@@ -99,8 +99,8 @@ export interface CountedCaller {
 }
 
 /**
- * The name of the counter that a request adds to. Examples: `listApps:u:<user>`, `runtime:e:<app user>`,
- * `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`.
+ * The name of the counter that a request adds to. Examples: `listApps:u:<user>`, `listMembers:s:<user>:<workspace>`,
+ * `runtime:e:<app user>`, `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`.
  */
 export function nameCounter(
   limit: Limit,
@@ -120,8 +120,10 @@ function nameOwner(per: string, caller: CountedCaller | undefined, client: strin
   if (caller.kind === 'app_user_token') return `e:${caller.app_user_id}`;
   if (caller.kind === 'workspace_key') return `k:${caller.credential_id}`;
   if (per === 'user') return `p:${caller.user_id}`;
-  if (caller.kind === 'session') return `s:${caller.user_id}`;
-  return per === 'workspace' && caller.workspace_id !== null ? `w:${caller.workspace_id}` : `u:${caller.user_id}`;
+  const isPerWorkspace = per === 'workspace' && caller.workspace_id !== null;
+  if (caller.kind === 'session')
+    return isPerWorkspace ? `s:${caller.user_id}:${caller.workspace_id}` : `s:${caller.user_id}`;
+  return isPerWorkspace ? `w:${caller.workspace_id}` : `u:${caller.user_id}`;
 }
 
 /** `override` is the workspace's own factor. */
