@@ -100,7 +100,7 @@ function change(database: Database<Tables>, { app, ...access }: AppAccess, audit
     await update.where('workspace_id', '=', app.workspace_id).where('id', '=', app.id).execute();
     if (!audited) return;
     const entry = {
-      type: 'app.updated',
+      type: 'app.updated' as const,
       target: { kind: 'app', id: app.id },
       app_id: app.id,
       before: { user_description: '' },
@@ -146,7 +146,7 @@ async function keepUp(
   for (let tick = 0; tick < seconds * 20; tick += 1) {
     const now = new Date();
     const entry = {
-      type: 'app.updated',
+      type: 'app.updated' as const,
       target: { kind: 'app', id: app?.app.id ?? '' },
       before: null,
       after: { tick },

@@ -10,6 +10,7 @@ import { buildOpenApi } from '../src/openapi.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeConfiguration, describeEnvironmentExample } from './configuration.ts';
 import { describeErrors } from './errors.ts';
+import { collectMessages, describeMessages } from './messages.ts';
 import { listRoutes } from './routes.ts';
 import { describeTables } from './tables.ts';
 
@@ -22,6 +23,7 @@ const files: Record<string, string> = {
   'docs/generated/openapi.json': `${JSON.stringify(buildOpenApi(routes, '{base_url}'), null, 2)}\n`,
   'docs/generated/catalogue.md': describeCatalogue(routes),
   'docs/generated/errors.md': describeErrors(routes),
+  'docs/generated/messages.md': describeMessages(collectMessages(routes)),
   'docs/generated/configuration.md': describeConfiguration(listSettings()),
   '.env.example': describeEnvironmentExample(listSettings()),
 };

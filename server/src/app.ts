@@ -206,7 +206,8 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
 
   const tokenKeys = { peppers: config.TOKEN_PEPPERS, cellCode: config.CELL_CODE };
-  const auditFeature = audit({ cursors, shares });
+  const isOperation = (name: string) => allRoutes.some((route) => route.name === name);
+  const auditFeature = audit({ cursors, shares, isOperation });
   const isHttps = config.BASE_URL.startsWith('https:');
   const webhookFeature = webhooks({
     cursors,

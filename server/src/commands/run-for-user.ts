@@ -2,6 +2,7 @@
 import type { Selectable } from 'kysely';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { auditService } from '../core/audit/audit.ts';
+import type { AuditType } from '../core/audit/types.ts';
 import { findUserByEmail } from '../core/identity/accounts.ts';
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
@@ -9,7 +10,7 @@ import { parseArguments, UsageError } from './arguments.ts';
 
 interface UserCommand {
   readonly usage: string;
-  readonly auditType: string;
+  readonly auditType: AuditType;
   /** Returns what the command prints. Nothing is changed if it throws. */
   run(db: Db, config: Config, user: UserRow, now: Date, flags: Flags): Promise<string>;
 }

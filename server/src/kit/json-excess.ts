@@ -49,7 +49,7 @@ export function findJsonExcess(
       depth += 1;
       if (depth > maxDepth) return { offset, problem: `is nested deeper than ${maxDepth} levels` };
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
-    if (values > maxValues) return { offset, problem: `has more than ${maxValues} values` };
+    if (values > maxValues) return { offset, problem: `must have at most ${maxValues} values` };
   }
   return undefined;
 }

@@ -65,8 +65,12 @@ export class Problem extends Error {
   }
 }
 
-/** 404 for what does not exist or what the caller can't see. `app_not_found` reads "App not found." */
-export const notFound = (code: string): Problem => new Problem('not_found', code, `${toTitle(code)}.`);
+/** 404 for what does not exist or what the caller can't see. `app_not_found` begins with "App not found." */
+export const notFound = (code: string): Problem => {
+  const noun = code.replace('_not_found', '').replaceAll('_', ' ');
+  const message = `${toTitle(code)}. There is no such ${noun}, or you can't see it. Check the id or name in the request.`;
+  return new Problem('not_found', code, message);
+};
 
 /** 409 for a count at its maximum. The code is the same for all resources; `resource` says which. */
 export const limitReached = (limit: number, resource: string, message: string): Problem =>

@@ -1,7 +1,9 @@
 // Owns the check that every operation which can change something declares its audit entries. Whether it writes them is
 // checked after every test file, for all changes that its tests made (see server/test/support/world.ts).
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { listRoutes } from '../../describe/routes.ts';
+import { auditTypes, workspaceAuditTypes } from '../../src/core/audit/types.ts';
 
 const routes = await listRoutes();
 
@@ -11,9 +13,21 @@ it.each(routes.filter((route) => route.method !== 'GET').map((route) => [route.n
     expect(route.audits, "list the entries in `audits`, or set it to 'nothing'").toBeDefined();
     const { audits } = route;
     const types = typeof audits === 'object' && 'sometimes' in audits ? audits.sometimes : audits;
-    if (typeof types === 'object') for (const type of types) expect(type).toMatch(/^[a-z_]+(\.[a-z_]+)+$/);
+    if (typeof types === 'object')
+      expect(types.filter((type) => !auditTypes.some((known) => known === type))).toEqual([]);
   },
 );
+
+it('the reference lists the types of entries that a workspace may have', () => {
+  const page = readFileSync(new URL('../../../docs/api/audit-log.md', import.meta.url), 'utf8');
+  const rows = page
+    .slice(page.indexOf('\n## Types'), page.indexOf('\n## Record writes'))
+    .matchAll(/^\| `(\w+\.)` \| (.*) \|$/gm);
+  const listed = [...rows].flatMap(([, prefix, names = '']) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${prefix}${name}`),
+  );
+  expect(listed.sort()).toEqual([...workspaceAuditTypes].sort());
+});
 
 it.each(routes.filter((route) => route.method === 'GET').map((route) => [route.name, route] as const))(
   '%s is a GET and declares no audit entry',

@@ -1,9 +1,11 @@
 // Owns the record of the answers that the tests received. Run as a program after the tests, it fails if an operation
-// declares a status that no test observed, or answered with a status or code that it does not declare.
+// declares a status that no test observed, or answered with a status or code that it does not declare; and if a message
+// is not on the page of messages, or is in the words of the validation library.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
+import { collectMessages, type Messages, toPattern } from '../../describe/messages.ts';
 import type { Route } from '../../src/core/auth/route.ts';
 import { listRefusals } from '../../src/openapi.ts';
 
@@ -12,14 +14,49 @@ export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', 
 /** Appends each kind of answer of this server to a file. */
 export function recordAnswers(server: FastifyInstance): void {
   const seen = new Set<string>();
+  const record = (line: string): void => {
+    if (!seen.has(line)) appendFileSync(join(observedFolder, `${process.pid}.txt`), `${line}\n`);
+    seen.add(line);
+  };
   server.addHook('onSend', async (request, reply, payload) => {
     const operation = request.routeOptions.config.operation;
     const code = reply.statusCode >= 400 && reply.statusCode !== 422 ? readCode(payload) : '';
     // 499: the client disconnected while it sent its body, so nobody receives an answer.
     if (operation === undefined || code === 'guards_passed' || reply.statusCode === 499) return;
-    const line = `${operation} ${reply.statusCode} ${code}`;
-    if (!seen.has(line)) appendFileSync(join(observedFolder, `${process.pid}.txt`), `${line}\n`);
-    seen.add(line);
+    record(`${operation} ${reply.statusCode} ${code}`);
+    if (reply.statusCode >= 400 && Buffer.isBuffer(payload)) for (const line of listMessages(payload)) record(line);
+  });
+}
+
+const messagePrefix = 'message:';
+
+/** Lines such as `message:slug_taken Another app uses this slug.` and `message:422 must be an integer`. */
+function listMessages(payload: Buffer): string[] {
+  const { code, detail, errors = [] } = JSON.parse(payload.toString('utf8'));
+  const messages: [code: string, text: string][] = Array.isArray(detail)
+    ? detail.map(({ msg }) => ['422', msg])
+    : [
+        [code, detail],
+        ...errors.map((each: { error_code: string; message: string }) => [each.error_code, each.message]),
+      ];
+  return messages.map(([of, text]) => `${messagePrefix}${of} ${text.replaceAll('\n', ' ')}`);
+}
+
+/** How the validation library begins its own texts. */
+export const findForeignWording = (text: string): boolean =>
+  /invalid (input|option|key|element|string|type)|too (big|small):|expected .* to |expected (string|number|boolean|array|object|int|record)|unrecognized key|received /i.test(
+    text,
+  );
+
+function findMessageFaults(lines: readonly string[], { problems, faults }: Messages): string[] {
+  const patterns = new Map([...problems].map(([code, messages]) => [code, messages.map(toPattern)]));
+  patterns.set('422', faults.map(toPattern));
+  return lines.flatMap((line) => {
+    const [, code = '', text = ''] = /^(\w+) (.*)$/.exec(line.slice(messagePrefix.length)) ?? [];
+    if (findForeignWording(text)) return [`a message in the words of the validation library: ${code} ${text}`];
+    return patterns.get(code)?.some((pattern) => pattern.test(text))
+      ? []
+      : [`a message that docs/generated/messages.md does not list: ${code} ${text}`];
   });
 }
 
@@ -90,8 +127,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     readFileSync(join(observedFolder, file), 'utf8').trim().split('\n'),
   );
   const routes = await listRoutes();
-  const faults = findFaults(routes, new Set(lines));
+  const messages = [...new Set(lines.filter((line) => line.startsWith(messagePrefix)))];
+  const faults = [...findFaults(routes, new Set(lines)), ...findMessageFaults(messages, collectMessages(routes))];
   for (const fault of faults) console.error(fault);
-  console.log(`${routes.length} operations, ${new Set(lines).size} kinds of answers observed, ${faults.length} faults`);
+  const kinds = new Set(lines).size - messages.length;
+  console.log(
+    `${routes.length} operations, ${kinds} kinds of answers and ${messages.length} messages observed, ${faults.length} faults`,
+  );
   process.exitCode = faults.length > 0 ? 1 : 0;
 }

@@ -4,10 +4,10 @@ import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
 import type { AnyCaller, DataAccess, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
+import type { AuditType } from './types.ts';
 
 export interface AuditedChange {
-  /** For example `folder.created` or `token.revoked`. */
-  readonly type: string;
+  readonly type: AuditType;
   readonly target: { readonly kind: string; readonly id: string };
   readonly app_id?: string | null;
   /** The changed fields before and after. Never a secret or the contents of a record. */

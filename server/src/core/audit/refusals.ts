@@ -23,6 +23,6 @@ export async function recordRefusal(db: Db, counters: Counters, exchange: Exchan
     kind: pathParam?.replace(/_id$/, '') ?? 'workspace',
     id: (pathParam && exchange.params[pathParam]) ?? actor.workspaceId ?? '',
   };
-  const change = { type: `${operation.name}.refused`, target, after: { code: refusal } };
+  const change = { type: `${operation.name}.refused` as const, target, after: { code: refusal } };
   await auditRefusal(db, caller, actor.workspaceId, change, exchange.now);
 }

@@ -55,11 +55,11 @@ const probes: Route[] = [
     limit: perMinute(200, 'caller+app'),
     idempotency: 'optional',
     body: body({ note: optional(z.string()) }),
-    audits: ['trace.left'],
+    audits: ['record.purged'],
     answers: { 200: z.unknown() },
     handle: async ({ db, access, now }) => {
       handledCount += 1;
-      await audit(db, access, { type: 'trace.left', target: { kind: 'app', id: access.app.id } }, now);
+      await audit(db, access, { type: 'record.purged', target: { kind: 'app', id: access.app.id } }, now);
       return { handled: handledCount };
     },
   }),
@@ -424,7 +424,7 @@ it('the audit log names app users, and anonymous callers as such', async () => {
   await callWrite(app, { as: token, headers: { 'x-request-id': 'by-ann' } });
   await callWrite(openApp, { headers: { 'x-request-id': 'by-nobody' } });
   const { items } = (
-    await world.call('GET', '/api/workspace/audit-log?type=trace.left', { as: await world.token(owner, workspace) })
+    await world.call('GET', '/api/workspace/audit-log?type=record.purged', { as: await world.token(owner, workspace) })
   ).body;
   const of = (id: string) => items.find((entry: { request_id: string }) => entry.request_id === id);
   expect(of('by-ann').actor).toEqual({ kind: 'app_user', id: user.id, email: user.email });

@@ -104,12 +104,12 @@ export function findKindRefusal(
   accepted: AcceptedCredentials,
   { kind, permission, scopes }: Pick<LookupResult, 'kind' | 'permission' | 'scopes'>,
 ): Problem | undefined {
-  if (kind === 'workspace_key') return findWorkspaceKeyRefusal(accepted.workspaceKey, scopes ?? []);
+  if (kind === 'workspace_key') return findWorkspaceKeyRefusal(accepted, scopes ?? []);
   if (permission === 'read_only' && (accepted.token !== 'read_only' || (kind === 'personal_key' && !accepted.key))) {
     return new Problem(
       'forbidden',
       'read_only_credential_route_not_allowed',
-      "A read-only credential can't call this operation. Use one with full access.",
+      `A read-only credential can't call this operation. Use ${listAcceptedKinds(accepted)}.`,
     );
   }
   const isAccepted = {
@@ -122,16 +122,38 @@ export function findKindRefusal(
   return new Problem(
     'forbidden',
     'credential_kind_not_allowed',
-    `This kind of credential can't call this operation. Use ${accepted.token ? 'another kind, such as a personal access token' : 'a browser session'}.`,
+    `You sent ${kindNames[kind]}, which this operation doesn't accept. Use ${listAcceptedKinds(accepted)}.`,
   );
 }
 
-function findWorkspaceKeyRefusal(scope: KeyScope | undefined, scopes: readonly string[]): Problem | undefined {
+const kindNames: Readonly<Record<CredentialKind, string>> = {
+  session: 'a browser session',
+  personal_token: 'a personal access token',
+  personal_key: 'a personal API key',
+  workspace_key: 'a workspace key',
+  app_user_token: "an app user's token",
+};
+
+/** `a browser session, a personal access token or a workspace key with the scope apps:read` */
+function listAcceptedKinds({ session, token, key, workspaceKey, appUser }: AcceptedCredentials): string {
+  const permission = token === 'read_only' ? '' : ' with full access';
+  const names = [
+    session && kindNames.session,
+    token && kindNames.personal_token + permission,
+    key && kindNames.personal_key + permission,
+    workspaceKey && `${kindNames.workspace_key} with the scope ${workspaceKey}`,
+    appUser && kindNames.app_user_token,
+  ].filter((name) => name !== undefined);
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names);
+}
+
+function findWorkspaceKeyRefusal(accepted: AcceptedCredentials, scopes: readonly string[]): Problem | undefined {
+  const { workspaceKey: scope } = accepted;
   if (scope === undefined) {
     return new Problem(
       'forbidden',
       'workspace_key_not_allowed',
-      "A workspace key can't call this operation, because it does not act for a person. Use a personal access token.",
+      `A workspace key can't call this operation, because it doesn't act for a person. Use ${listAcceptedKinds(accepted)}.`,
     );
   }
   if (scopes.includes(scope)) return undefined;
@@ -154,17 +176,23 @@ export function requireSameOrigin(exchange: Exchange, baseOrigin: string): void 
   throw new Problem(
     'forbidden',
     'origin_not_allowed',
-    'A request with a session cookie must come from a page of this installation.',
+    'A request with a session cookie must come from a page of this installation. From elsewhere, send a token instead.',
   );
 }
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);
 
 export const credentialsMissing = () =>
-  unauthenticated('credentials_missing', 'Send a personal access token as "Authorization: Bearer <token>".');
+  unauthenticated(
+    'credentials_missing',
+    'The request has no credential. Send a personal access token as `Authorization: Bearer TOKEN`.',
+  );
 
 export const credentialsExpired = () =>
-  unauthenticated('credentials_expired', 'This credential has expired. Create a new one.');
+  unauthenticated('credentials_expired', 'The credential has expired. Create a new one, or sign in again.');
 
 export const credentialsInvalid = () =>
-  unauthenticated('credentials_invalid', 'The credential is unknown, malformed or revoked. Use a valid one.');
+  unauthenticated(
+    'credentials_invalid',
+    'The credential is unknown, malformed or revoked. Check it, or create a new one.',
+  );

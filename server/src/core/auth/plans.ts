@@ -52,7 +52,7 @@ export function findPlanRefusal(plan: Plan, feature: GatedFeature): Problem | un
   return new Problem(
     'payment_required',
     'plan_required',
-    `This requires the ${required_plan} plan or a higher one. Upgrade the workspace's plan.`,
+    `This requires the ${required_plan} plan or a higher one. Ask the operator to change the workspace's plan.`,
     {
       members: { required_plan },
     },

@@ -354,6 +354,11 @@ const addRow = <Proof, Noun extends string, Row>(proof: Proof, noun: Noun, row: 
   ({ ...proof, [noun]: row }) as WithRow<Proof, Noun, Row>;
 
 export const roleRequired = (required: string) =>
-  new Problem('forbidden', 'role_required', `This requires the role ${required} or a higher one.`, {
-    members: { required_role: required },
-  });
+  new Problem(
+    'forbidden',
+    'role_required',
+    `This requires the role ${required} or a higher one. Ask somebody who has it.`,
+    {
+      members: { required_role: required },
+    },
+  );

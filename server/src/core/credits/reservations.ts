@@ -59,7 +59,11 @@ function roundCredits(credits: number): number {
 }
 
 const creditsExhausted = () =>
-  new Problem('payment_required', 'credits_exhausted', "The workspace doesn't have enough credits left this month.");
+  new Problem(
+    'payment_required',
+    'credits_exhausted',
+    "The workspace doesn't have enough credits left this month. Ask the operator for more, or wait for the next month.",
+  );
 
 const memberLimitReached = () =>
   new Problem(

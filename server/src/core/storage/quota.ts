@@ -70,7 +70,7 @@ function quotaExceeded({ caller }: StorageAccess, { quota_bytes, used_bytes }: S
   return new Problem(
     'payment_required',
     'storage_quota_exceeded',
-    "This would exceed the workspace's storage quota. Delete records or files, or upgrade the workspace's plan.",
+    "This would exceed the workspace's storage quota. Delete records or files, or ask the operator for a higher quota.",
     { members: isOutsider(caller) ? {} : { quota_bytes, used_bytes } },
   );
 }

@@ -105,7 +105,10 @@ describe('signIn', () => {
       const { request_id: _, ...body } = got.body;
       expect([got.status, body]).toEqual([
         401,
-        expect.objectContaining({ code: 'sign_in_failed', detail: 'The e-mail address or password is wrong.' }),
+        expect.objectContaining({
+          code: 'sign_in_failed',
+          detail: 'The e-mail address or password is wrong. Check both, or reset the password.',
+        }),
       ]);
     }
   });

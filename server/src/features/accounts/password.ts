@@ -16,6 +16,7 @@ import { claimAccount } from '../../core/identity/verification.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
+import { withNotes } from '../../kit/http/answer.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { insertResetMail, isRedeemable, redeemReset } from './store.ts';
@@ -42,7 +43,11 @@ export async function changePassword(
   const { id: user_id, email } = getCallingUser(access);
   const stored = await findPassword(db, email);
   if (!(await isMatchingPassword(input.current_password, stored?.hash, access.caller.ip))) {
-    throw new Problem('unauthenticated', 'sign_in_failed', 'The current password is wrong.');
+    throw new Problem(
+      'unauthenticated',
+      'sign_in_failed',
+      'The current password is wrong. Check it, or sign out and reset it.',
+    );
   }
   const hash = await hashPassword(input.new_password, access.caller.ip);
   return transaction(db, async (db) => {
@@ -70,8 +75,10 @@ export async function forgotPassword(db: Db, visitor: Visitor, email: string, de
   );
   // Limits the mails per address, so that nobody can flood a user's inbox.
   const requests = await deps.counters.add(`forgot:${email}`, 60 * 60);
+  // Says nothing about the address: it is the same for all.
+  if (!deps.mail.configured) return withNotes(done, { warnings: ['reset_mail_off'] });
   const isActive = user !== undefined && user.deactivated_at === null;
-  if (!isActive || !deps.mail.configured || requests.count > maxMailsPerHour) return done;
+  if (!isActive || requests.count > maxMailsPerHour) return done;
   await insertResetMail(db, user.id, now);
   afterCommit(db, () => deps.wake.notify('reset_mails'));
   return done;

@@ -111,7 +111,8 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
     method: 'POST',
     path: '/api/auth/password/forgot',
     summary: 'Request a password reset mail',
-    description: 'The response is the same whether or not the address has an account.',
+    description:
+      'The response is the same whether or not the address has an account. Without a mail server no mail is sent, and the response has `X-Warning: reset_mail_off`.',
     needsWorker: true,
     credentials: open,
     access: anyone,

@@ -65,7 +65,7 @@ export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: S
     );
     await removeSetupTokens(db);
     const change = {
-      type: 'workspace.created',
+      type: 'workspace.created' as const,
       target: { kind: 'workspace', id: workspace_id },
       after: { name: input.workspace_name },
     };
@@ -91,7 +91,7 @@ async function refuseSetUp(db: Db, { setup_token }: SetupInput, deps: SignInDeps
   if (!(await isSetupToken(db, setup_token, deps)))
     throw unauthenticated(
       'credentials_invalid',
-      'The set-up token is wrong. The API prints one to its log at startup.',
+      'The set-up token is wrong. Use PLINTH_SETUP_TOKEN, or the one that the API printed to its log at startup.',
     );
 }
 
@@ -180,11 +180,17 @@ function answerWithSession<Body>(body: Body, token: string, { secureCookie }: Si
   return withNotes(body, { headers: sessionCookie(token, secureCookie) });
 }
 
-const wrongEmailOrPassword = () => unauthenticated('sign_in_failed', 'The e-mail address or password is wrong.');
+const wrongEmailOrPassword = () =>
+  unauthenticated('sign_in_failed', 'The e-mail address or password is wrong. Check both, or reset the password.');
 
 const tooManyTries = (limit: number, windowSeconds: number, resetMs: number) => {
   const seconds = toWholeSeconds(resetMs);
-  return rateLimited(`Too many attempts. Retry after ${seconds} seconds.`, limit, windowSeconds, seconds);
+  return rateLimited(
+    `Too many attempts to sign in with this e-mail address. Retry in ${seconds} seconds.`,
+    limit,
+    windowSeconds,
+    seconds,
+  );
 };
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);

@@ -45,7 +45,11 @@ export async function createToken(db: Db, access: WorkspaceAccess, input: NewTok
   return transaction(db, async (db) => {
     await requireLiveCaller(db, access);
     if ((await listTokens(db, access, now)).length >= maxTokens)
-      throw limitReached(maxTokens, 'tokens', tooManyMessage(maxTokens));
+      throw limitReached(
+        maxTokens,
+        'tokens',
+        `You can have at most ${maxTokens} tokens in a workspace. Revoke one first.`,
+      );
     await requireApps(db, access, rights.app_ids);
     const { id, token } = await insertCredential(
       db,
@@ -101,7 +105,7 @@ function refuseWiderThanParent(parent: Caller | null, rights: CredentialRights):
   throw new Problem(
     'forbidden',
     'token_wider_than_parent',
-    "A token or key created with a token can't have more apps, a higher permission or a later expiry than that token.",
+    "A token or key created with a token can't have more apps, a higher permission or a later expiry than that token. Request less, or create it in a browser session.",
   );
 }
 
@@ -115,7 +119,7 @@ export async function renameToken(db: Db, access: WorkspaceAccess & { token: Cre
   return transaction(db, async (db) => {
     const row = await saveCredential(db, access, access.token.id, { name });
     const change = {
-      type: 'token.renamed',
+      type: 'token.renamed' as const,
       target: { kind: 'token', id: row.id },
       before: { name: access.token.name },
       after: { name },
@@ -172,7 +176,11 @@ export async function createWorkspaceKey(
   return transaction(db, async (db) => {
     await requireLiveCaller(db, access);
     if ((await listWorkspaceKeys(db, access, now)).length >= maxWorkspaceKeys)
-      throw limitReached(maxWorkspaceKeys, 'workspace_keys', tooManyMessage(maxWorkspaceKeys));
+      throw limitReached(
+        maxWorkspaceKeys,
+        'workspace_keys',
+        `A workspace can have at most ${maxWorkspaceKeys} keys. Revoke one first.`,
+      );
     await requireApps(db, access, rights.app_ids);
     const { id, token } = await insertCredential(
       db,
@@ -236,5 +244,3 @@ export async function revokeWorkspaceKey(db: Db, access: WorkspaceKeyAccess, now
     return { success: true } as const;
   });
 }
-
-const tooManyMessage = (limit: number): string => `The limit of ${limit} is reached. Revoke one first.`;

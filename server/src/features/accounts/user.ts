@@ -1,5 +1,6 @@
 // Owns deactivating and reactivating accounts by an operator (docs/api/accounts.md#deactivated-accounts).
 import { auditOperator } from '../../core/audit/audit.ts';
+import type { AuditType } from '../../core/audit/types.ts';
 import type { SelfAccess } from '../../core/auth/proofs.ts';
 import { getUser } from '../../core/identity/accounts.ts';
 import { deactivateUser, reactivateUser, revocationEntry } from '../../core/identity/deactivation.ts';
@@ -37,7 +38,7 @@ export function reactivate(db: Db, access: UserAccess, now: Date) {
   });
 }
 
-const auditAccount = (db: Db, access: UserAccess, type: string, now: Date): Promise<void> => {
+const auditAccount = (db: Db, access: UserAccess, type: AuditType, now: Date): Promise<void> => {
   const { id, email } = access.user;
   return auditOperator(db, access, null, { type, target: { kind: 'user', id }, after: { email } }, now);
 };

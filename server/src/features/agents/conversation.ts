@@ -148,7 +148,7 @@ export const modelUnavailable = (retrySafe: boolean) =>
   new Problem(
     'unavailable',
     'model_unavailable',
-    'The language model is unavailable or did not complete the reply. Try again later.',
+    'The language model is unavailable or did not complete the reply. Retry in a few seconds.',
     {
       retrySafe,
       headers: { 'retry-after': '5' },
@@ -164,7 +164,8 @@ const modelNotConfigured = () =>
     { retrySafe: false },
   );
 
-export const messageDeleted = () => new Problem('not_found', 'message_not_found', 'The message was deleted.');
+export const messageDeleted = () =>
+  new Problem('not_found', 'message_not_found', 'The message or its reply was deleted. Send a new message.');
 
 // ---- the event of a message
 

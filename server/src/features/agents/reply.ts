@@ -185,7 +185,7 @@ const replyTimeout = ({ conversation_id }: TurnRow, retrySafe: boolean) =>
   new Problem(
     'timeout',
     'reply_timeout',
-    'The request timed out, but the reply is still being generated. It will appear in the conversation.',
+    'The reply takes longer than a request may wait, and is still being generated. Read the conversation later, or repeat the request with the same Idempotency-Key.',
     {
       retrySafe,
       members: { conversation_id },
@@ -196,7 +196,7 @@ const serverRestarting = (retrySafe: boolean) =>
   new Problem(
     'unavailable',
     'service_unavailable',
-    'The server is restarting. The reply is still being generated. Retry to resume.',
+    'The server is restarting. The reply is still being generated. Retry with the same Idempotency-Key to resume.',
     {
       retrySafe,
       headers: { 'retry-after': '1' },

@@ -118,6 +118,11 @@ const concealData = ({ data, ...fields }: Partial<AppUserRow>) => ({
 const auditTarget = ({ id, app_id }: AppUserRow) => ({ target: { kind: 'app_user', id }, app_id });
 
 const emailTaken = () =>
-  new Problem('conflict', 'unique_conflict', 'Another user of this app already has this e-mail address.', {
-    members: { fields: ['email'] },
-  });
+  new Problem(
+    'conflict',
+    'unique_conflict',
+    'Another user of this app already has this e-mail address. Use another one, or update that user.',
+    {
+      members: { fields: ['email'] },
+    },
+  );

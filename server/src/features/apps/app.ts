@@ -42,7 +42,7 @@ export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fie
 /** Only the app's owner may transfer it, to a member of the workspace who may create apps. */
 async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ id: string; email: string }> {
   if (access.app_role !== 'owner') {
-    throw new Problem('forbidden', 'role_required', "Only the app's owner can transfer it.", {
+    throw new Problem('forbidden', 'role_required', "Only the app's owner can transfer it. Ask the owner.", {
       members: { required_role: 'owner' },
     });
   }

@@ -114,7 +114,7 @@ async function enforceFileLimits(db: Db, access: AppAccess): Promise<void> {
   const { count, bytes } = await sumFileSizes(db, access);
   if (bytes > maxAppBytes) throw tooLarge(maxAppBytes);
   if (count > maxFiles) {
-    throw limitReached(maxFiles, 'files', `An app can have at most ${maxFiles} files.`);
+    throw limitReached(maxFiles, 'files', `An app can have at most ${maxFiles} files. Delete some first.`);
   }
 }
 
@@ -161,7 +161,7 @@ const tooLarge = (limit: number) =>
   new Problem(
     'too_large',
     'payload_too_large',
-    'The file, or all files of the app together, would exceed the size limit.',
+    'The file, or all files of the app together, would exceed the size limit. Send smaller or fewer files.',
     {
       members: { limit_bytes: limit },
     },

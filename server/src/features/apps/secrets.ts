@@ -26,7 +26,7 @@ export async function putAppSecret(
     await takeAdvisoryLock(db, `secrets of ${app.id}`);
     const before = await findSecret(db, access, name);
     if (before === undefined && (await countSecrets(db, access)) >= maxSecrets) {
-      throw limitReached(maxSecrets, 'secrets', `An app can have at most ${maxSecrets} secrets.`);
+      throw limitReached(maxSecrets, 'secrets', `An app can have at most ${maxSecrets} secrets. Delete one first.`);
     }
     const last4 = value.length < minLengthForLast4 ? null : value.slice(-4);
     await saveSecret(db, access, { name, sealed: secrets.seal(value, secretLocation(app.id, name)), last4 }, now);

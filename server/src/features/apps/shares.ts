@@ -97,7 +97,11 @@ export const deleteAppShare = (db: Db, access: AppAccess, email: string, guests:
       ? (await findShare(db, access, member.id))?.role
       : await guests.withdrawInvitation(db, access, email, now);
     if (removedRole === undefined)
-      throw new Problem('not_found', 'share_not_found', 'The app is not shared with this person.');
+      throw new Problem(
+        'not_found',
+        'share_not_found',
+        'The app is not shared with this person. Check the e-mail address.',
+      );
     await auditShare(db, access, email, removedRole, null, now);
     if (member === undefined) return { success: true } as const;
     const hasMore = await removeShare(db, access, member);

@@ -8,7 +8,7 @@ import { oneOf, text } from '../../kit/http/shapes.ts';
 import { type ChainPosition, findFirstBroken, firstPrevHash, type SealedEntry } from './chain.ts';
 import { AuditEntry } from './contract.ts';
 
-const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits');
+const hash = z.string().refine((value) => /^[0-9a-f]{64}$/.test(value), 'must be 64 hexadecimal digits');
 const sequence = z.int().min(0).max(1e12);
 
 interface ChainRow {

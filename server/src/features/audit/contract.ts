@@ -1,6 +1,17 @@
 // Owns the schemas of the audit log (docs/api/audit-log.md).
 import { z } from 'zod';
-import { answer, count, pageQuery, query, queryInteger, queryTime, text, timestamp } from '../../kit/http/shapes.ts';
+import { workspaceAuditTypes } from '../../core/audit/types.ts';
+import {
+  answer,
+  count,
+  pageQuery,
+  queryInteger,
+  queryTime,
+  queryWordsOf,
+  strictQuery,
+  text,
+  timestamp,
+} from '../../kit/http/shapes.ts';
 import type { EntryContent } from './chain.ts';
 
 export const AuditEntry = answer('AuditEntry', {
@@ -28,26 +39,35 @@ export const AuditEntry = answer('AuditEntry', {
   hash: z.string().nullable(),
 });
 
-export const AuditQuery = query({
-  ...pageQuery,
-  type: text(0, 1000)
-    .optional()
-    .meta({ description: 'Comma-separated types. `app.*` matches all types that start with `app.`.' }),
-  actor_email: text(0, 320).optional(),
-  app_id: text(0, 64).optional(),
-  outcome: z.enum(['done', 'refused']).optional(),
-  from: queryTime.optional(),
-  to: queryTime.optional(),
-  after_sequence: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
-});
-export type AuditQuery = z.output<typeof AuditQuery>;
+/** Strict, because a filter without effect would show entries that were not asked for. */
+export const auditQuery = (isOperation: (name: string) => boolean) =>
+  strictQuery({
+    ...pageQuery,
+    type: queryWordsOf((word): word is string => isTypeFilter(word, isOperation), expectedTypes).optional(),
+    actor_email: text(0, 320).optional(),
+    app_id: text(0, 64).optional(),
+    outcome: z.enum(['done', 'refused']).optional(),
+    from: queryTime.optional(),
+    to: queryTime.optional(),
+    after_sequence: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
+  });
+export type AuditQuery = z.output<ReturnType<typeof auditQuery>>;
 
-export const ExportQuery = query({
+const expectedTypes = `${workspaceAuditTypes.join(', ')}; the name of an operation and \`.refused\`, such as deleteApp.refused; or a prefix and \`*\`, such as app.*`;
+
+/** `app.created`, `app.*` or `deleteApp.refused`. */
+function isTypeFilter(word: string, isOperation: (name: string) => boolean): boolean {
+  if (word.endsWith('.*')) return workspaceAuditTypes.some((type) => type.startsWith(word.slice(0, -1)));
+  if (word.endsWith('.refused')) return isOperation(word.slice(0, -'.refused'.length));
+  return workspaceAuditTypes.some((type) => type === word);
+}
+
+export const ExportQuery = strictQuery({
   from_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional(),
   to_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional(),
 });
 
-export const VerifyQuery = query({ from_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional() });
+export const VerifyQuery = strictQuery({ from_sequence: queryInteger(1, Number.MAX_SAFE_INTEGER).optional() });
 
 export const Verification = answer('VerifiedAuditLog', {
   valid: z.boolean(),

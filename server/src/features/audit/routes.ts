@@ -10,7 +10,7 @@ import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
 import type { Db } from '../../tables.ts';
-import { AuditEntry, AuditQuery, ExportQuery, presentEntry, Verification, VerifyQuery } from './contract.ts';
+import { AuditEntry, auditQuery, ExportQuery, presentEntry, Verification, VerifyQuery } from './contract.ts';
 import { listEntries, listSealed } from './store.ts';
 import { verifyChain } from './verify.ts';
 
@@ -20,9 +20,10 @@ const exportBatchSize = 100; // writing more at once would delay other requests
 export interface AuditDeps {
   readonly cursors: Cursors;
   readonly shares: Shares;
+  isOperation(name: string): boolean;
 }
 
-export const auditRoutes = ({ cursors, shares }: AuditDeps): Route[] => [
+export const auditRoutes = ({ cursors, shares, isOperation }: AuditDeps): Route[] => [
   route({
     name: 'listAuditLog',
     method: 'GET',
@@ -32,7 +33,7 @@ export const auditRoutes = ({ cursors, shares }: AuditDeps): Route[] => [
     access: unlimitedToken(workspaceAs('admin')),
     limit: perMinute(100, 'workspace'),
     work: 'slow',
-    query: AuditQuery,
+    query: auditQuery(isOperation),
     answers: { 200: items(AuditEntry) },
     refusals: [cursorRefusal],
     handle: async ({ db, access, query, now }) => {

@@ -130,14 +130,11 @@ function buildConditions(query: AuditQuery, after: Position | undefined): RawBui
 }
 
 /** `app.*,token.created` becomes `app.%` and `token.created`. */
-const likePatternsFor = (types: string): string[] =>
-  types
-    .split(',')
-    .filter(Boolean)
-    .map((type) => {
-      const escaped = type.replace(/[\\%_]/g, '\\$&');
-      return type.endsWith('.*') ? `${escaped.slice(0, -1)}%` : escaped;
-    });
+const likePatternsFor = (types: readonly string[]): string[] =>
+  types.map((type) => {
+    const escaped = type.replace(/[\\%_]/g, '\\$&');
+    return type.endsWith('.*') ? `${escaped.slice(0, -1)}%` : escaped;
+  });
 
 /** Sealed entries from one sequence to another, ascending. */
 export async function listSealed(

@@ -105,12 +105,18 @@ describe('createFolder', () => {
     });
     expect(status).toBe(422);
     expect(body.detail.map(({ loc, type }: { loc: string[]; type: string }) => [loc.join('.'), type])).toEqual([
+      ['body.name', 'missing'],
       ['body.color', 'string_pattern_mismatch'],
       ['body.position', 'int_from_float'],
       ['body.icon', 'string_too_long'],
       ['body.scope', 'enum'],
-      ['body.name', 'missing'],
     ]);
+  });
+
+  it('says that the name is required, and names the misspelt field beside it', async () => {
+    const got = await create(ownerToken, { nmae: 'X' });
+    expect(got.body).toEqual({ detail: [{ loc: ['body', 'name'], msg: 'is required', type: 'missing' }] });
+    expect(got.headers['x-ignored-fields']).toBe('nmae');
   });
 
   it('ignores unknown fields and names them in X-Ignored-Fields', async () => {

@@ -1,4 +1,5 @@
 // Tests health checks, metrics, the OpenAPI document, security headers, and answers to unknown paths.
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -247,6 +248,14 @@ describe('the OpenAPI document', () => {
       beta: true,
       features: { ads: false, model: false, git: false, browser: false, mail: false },
     });
+  });
+
+  it('has a version of its own, which the conventions explain beside that of the product', async () => {
+    const { version, api_version } = (await world.call('GET', '/api/info')).body;
+    expect((await world.call('GET', '/openapi.json')).body.info.version).toBe(api_version);
+    const page = readFileSync(new URL('../../../../docs/api/conventions.md', import.meta.url), 'utf8');
+    expect(page).toContain(`| of the API, ${api_version} |`);
+    expect(page).toContain(`| of the product, ${version} |`);
   });
 
   it('is shown on a reference page without inline scripts', async () => {

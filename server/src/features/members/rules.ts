@@ -56,7 +56,7 @@ export function checkCreditLimit(
     return new Problem(
       'bad_request',
       'viewer_cannot_have_limit',
-      "Viewers and guests can't have a credit limit, because they can't spend credits.",
+      "Viewers and guests can't have a credit limit, because they can't spend credits. Change the member's role first.",
     );
   }
   return checkLimitWithinPool(credit_limit, pool);

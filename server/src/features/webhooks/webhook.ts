@@ -1,6 +1,7 @@
 // Owns the operations on webhooks: create, change, turn on and off, test, delete (docs/api/webhooks.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit, redacted } from '../../core/audit/audit.ts';
+import type { AuditType } from '../../core/audit/types.ts';
 import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
@@ -48,15 +49,15 @@ export async function checkTarget(rules: TargetRules, target_url: string | undef
   if (target_url === undefined) return;
   const verdict = await rules.outbound.vet(target_url);
   if ('ok' in verdict) return;
-  const hint = rules.isDevelopment && isAboutThePlace(verdict.reason) ? developmentHint : '';
-  const msg = `must be a public https URL${hint}`;
-  throw new ValidationError([{ loc: ['body', 'target_url'], msg, type: urlFaults[verdict.reason] }]);
+  const { type, msg } = urlFaults[verdict.reason];
+  const isAllowable = rules.isDevelopment && isAboutThePlace(verdict.reason);
+  throw new ValidationError([{ loc: ['body', 'target_url'], msg: isAllowable ? addHint(msg) : msg, type }]);
 }
 
 /** `OUTBOUND_ALLOW` can lift these refusals. The others are about the form of the URL. */
 const isAboutThePlace = (reason: UrlReason): boolean => ['scheme', 'host', 'port', 'address'].includes(reason);
-const developmentHint =
-  '. To allow a private receiver in development, set OUTBOUND_ALLOW=http://HOST:PORT in .env and restart; `npm run dev` allows this machine by itself. See docs/guides/receiving-webhooks.md#testing-locally';
+const addHint = (msg: string): string =>
+  `${msg}. To allow a private receiver in development, set OUTBOUND_ALLOW=http://HOST:PORT in .env and restart; \`npm run dev\` allows this machine by itself. See docs/guides/receiving-webhooks.md#testing-locally`;
 
 export const maxWebhooks = 20;
 
@@ -68,7 +69,7 @@ export function createWebhook(db: Db, access: AppAccess, scope: Scope, input: Ne
       throw limitReached(
         maxWebhooks,
         'webhooks',
-        `At most ${maxWebhooks} webhooks are possible here. Delete one first.`,
+        `An app or agent can have at most ${maxWebhooks} webhooks. Delete one first.`,
       );
     const id = newId();
     const secret = input.generate_secret === false ? undefined : newSecret();
@@ -146,13 +147,12 @@ const countWaiting = async (db: Db, webhook: WebhookRow, now: Date) => ({
 });
 
 /** Turning on, turning off and rotating have audit types of their own; other changes are `webhook.updated`. */
-function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): string[] {
+function auditTypes({ enabled, signing }: WebhookChange, before: WebhookRow): AuditType[] {
   const isOff = before.disabled_at !== null;
-  const types = [
-    ...(signing === 'rotate' ? ['webhook.secret_rotated'] : []),
-    ...(enabled === true && isOff ? ['webhook.turned_on'] : []),
-    ...(enabled === false && !isOff ? ['webhook.turned_off'] : []),
-  ];
+  const types: AuditType[] = [];
+  if (signing === 'rotate') types.push('webhook.secret_rotated');
+  if (enabled === true && isOff) types.push('webhook.turned_on');
+  if (enabled === false && !isOff) types.push('webhook.turned_off');
   return types.length > 0 ? types : ['webhook.updated'];
 }
 
@@ -256,7 +256,7 @@ export const deleteWebhook = (db: Db, access: WebhookAccess, now: Date) =>
     const { webhook } = access;
     await removeWebhook(db, webhook);
     const target = { kind: 'webhook', id: webhook.id };
-    const entry = { type: 'webhook.deleted', target, app_id: webhook.app_id, before: auditedFields(webhook) };
+    const entry = { type: 'webhook.deleted' as const, target, app_id: webhook.app_id, before: auditedFields(webhook) };
     await audit(db, access, entry, now);
     return { success: true } as const;
   });

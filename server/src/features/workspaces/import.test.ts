@@ -208,13 +208,13 @@ describe('a row that no operation could have written', () => {
     ['a name that is too long', set('apps', { name: 'x'.repeat(101) }), 'must have at most 100 characters'],
     ['a slug that is none', set('apps', { slug: 'A B' }), 'slug'],
     ['an origin that is none', set('apps', { public_origins: ['javascript:alert(1)'] }), 'public_origins.0'],
-    ['a logo without https', set('apps', { logo_url: 'http://example.com/x' }), 'must be an https URL'],
+    ['a logo without https', set('apps', { logo_url: 'http://example.com/x' }), 'must have the scheme https'],
     ['a time that is none', set('apps', { created_date: '-infinity' }), 'must be a time'],
     ['a time beyond year 9999', set('apps', { created_date: '10000-01-01T00:00:00+00:00' }), 'must be a time'],
     ['an id that is none', set('entity_records', { id: '../x' }), 'must be an id'],
     ['a counter that is about to overflow', set('entity_records', { version: 2 ** 31 - 1 }), 'version'],
 
-    ['a schema with an unknown keyword', setDocument({ extra: 1 }), 'document.extra is not a known keyword'],
+    ['a schema with an unknown keyword', setDocument({ extra: 1 }), 'document.extra is not a keyword here'],
     ['a schema with an unknown operator', setDocument({ rls: { read: { $where: 'x' } } }), 'document.rls.read'],
     [
       'a rule that is too expensive to be saved',
@@ -254,7 +254,7 @@ describe('a row that no operation could have written', () => {
     ['a record that is no object', set('entity_records', { data: [] }), 'data'],
     ['an entity name that is none', set('entity_records', { entity_name: 'a b' }), 'entity_name'],
 
-    ['a webhook without a URL', set('webhooks', { target_url: 'nonsense' }), 'target_url: must be a URL'],
+    ['a webhook without a URL', set('webhooks', { target_url: 'nonsense' }), 'target_url must be a URL'],
     [
       'a webhook with a long URL',
       set('webhooks', { target_url: `https://example.com/${'x'.repeat(3000)}` }),
@@ -448,6 +448,17 @@ describe('the audit log of an archive', () => {
     expect(verified).toMatchObject({ valid: true, first_sequence: 3, checked: count - 2 });
   });
 
+  it('is imported unchanged, with one entry after it that says what was imported', async () => {
+    writeArchive(file, copy());
+    const { workspace_id } = await importFile();
+    const token = await world.token(owner, workspace_id);
+    await seal?.run(world.app.database.db, new Date());
+    const [imported, last] = (await world.call('GET', '/api/workspace/audit-log', { as: token })).body.items;
+    const from = firstOf(exported, 'workspaces').id;
+    expect(imported).toMatchObject({ type: 'workspace.imported', sequence: count + 1, after: { from } });
+    expect(last).toMatchObject({ sequence: count, hash: imported.prev_hash, id: entriesOf(exported).at(-1)?.entry.id });
+  });
+
   it('can be left out, which the new audit log says', async () => {
     const archive = copy();
     entriesOf(archive).splice(2, 1);
@@ -614,7 +625,7 @@ describe('an archive', () => {
     [
       'with a line of too many values',
       () => withLine(`{"id":[${'0,'.repeat(150_000)}0]}`),
-      'line 1 has more than 150000 values',
+      'line 1 must have at most 150000 values',
     ],
     ['with a line that is not UTF-8', () => withLine(Buffer.from([0x7b, 0xff, 0x7d])), 'line 1 is not UTF-8'],
     [

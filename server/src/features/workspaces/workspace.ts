@@ -41,7 +41,7 @@ export async function createWorkspace(
     throw new Problem(
       'forbidden',
       'operator_required',
-      'Only operators can create workspaces on this installation, in a browser session.',
+      'Only operators can create workspaces on this installation, in a browser session. Ask an operator.',
     );
   }
   // Credits pay for the operator's language model, so only an operator gives them to a workspace.

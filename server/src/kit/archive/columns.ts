@@ -41,7 +41,7 @@ export interface ArchiveTable {
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-export const uuid = z.string().regex(uuidForm, 'must be an id');
+export const uuid = z.string().refine((value) => uuidForm.test(value), 'must be an id');
 
 export const owner: IdColumn = { value: uuid, id: { becomes: 'owner' } };
 export const newRowId: IdColumn = { value: uuid, id: { becomes: 'new', known: true } };

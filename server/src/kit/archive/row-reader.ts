@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { hexToId, newId } from '../ids.ts';
+import { describeIssue } from '../issues.ts';
 import { ArchiveError } from './archive-error.ts';
 import type { ArchiveTable, Column, IdColumn } from './columns.ts';
 import type { Row, RowBatch } from './read-archive.ts';
@@ -127,7 +128,7 @@ function createRowCheck(name: string, { columns, atMost, complete }: ArchiveTabl
   const tallies = new Map<unknown, { rows: number; sum: number }>();
   return (row) => {
     const parsed = shape.safeParse(row);
-    if (!parsed.success) throw new ArchiveError(describeIssue(parsed.error.issues[0]));
+    if (!parsed.success) throw new ArchiveError(describeFirst(parsed.error.issues, row));
     if (atMost !== undefined) {
       const { rows, per, sumOf, sum = Number.POSITIVE_INFINITY } = atMost;
       const owner = per === undefined ? '' : row[per];
@@ -143,8 +144,9 @@ function createRowCheck(name: string, { columns, atMost, complete }: ArchiveTabl
 }
 
 /** Names the column, never its value. */
-function describeIssue(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'unrecognized_keys')
-    return `has a column that no export contains: ${issue.keys[0]?.slice(0, 64)}`;
-  return `${issue?.path.join('.')}: ${issue?.message}`;
+function describeFirst([issue]: readonly z.core.$ZodIssue[], row: Row): string {
+  if (issue === undefined) return 'is not as an export writes it';
+  if (issue.code === 'unrecognized_keys') return `has a column that no export contains: ${issue.keys[0]?.slice(0, 64)}`;
+  const value = issue.path.reduce<unknown>((inner, key) => (inner as Row | null | undefined)?.[String(key)], row);
+  return `${issue.path.join('.')} ${describeIssue(issue, value).msg}`;
 }

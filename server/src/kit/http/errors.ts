@@ -5,11 +5,13 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { classifyFailure } from '../db/failures.ts';
 import { Problem } from '../problem.ts';
+import { toHeaders } from './answer.ts';
 import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
 import { pageHeaders, renderErrorPage } from './page.ts';
 import { ClientDisconnected, malformedRequest } from './receive.ts';
+import { hasHonouredKey } from './run-operation.ts';
 import type { Header } from './security-headers.ts';
 
 export type OnError = (error: unknown, exchange: Exchange | undefined) => void;
@@ -27,6 +29,7 @@ export function sendError(
   if (exchange?.warnings.length) reply.header('x-warning', exchange.warnings.join(','));
   if (exchange?.partial.length) reply.header('x-partial-result', exchange.partial.join(','));
   if (error instanceof ValidationError) {
+    reply.headers(toHeaders({ ignored: error.ignored }));
     return reply
       .code(422)
       .type('application/json')
@@ -66,7 +69,11 @@ function sendErrorPage(problem: Problem, requestId: string, reply: FastifyReply)
 function toProblem(error: unknown, request: FastifyRequest): Problem {
   const code = (error as { code?: string }).code;
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_INVALID_CONTENT_TYPE') {
-    return new Problem('unsupported_media', 'unsupported_media_type', 'The Content-Type header is malformed.');
+    return new Problem(
+      'unsupported_media',
+      'unsupported_media_type',
+      'The Content-Type header is malformed. Send `application/json`.',
+    );
   }
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return routeNotFound();
   const failure = classifyFailure(error);
@@ -88,7 +95,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   return new Problem(
     'internal',
     'internal_error',
-    'An internal error occurred. Include the request id when you report it.',
+    'An internal error occurred. Report it with the request id. Send the request again only if retry_safe is true.',
     {
       retrySafe: isRepeatSafe(request),
       cause: error,
@@ -96,10 +103,16 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
   );
 }
 
-const isRepeatSafe = (request: FastifyRequest): boolean =>
-  ['GET', 'HEAD', 'DELETE', 'PUT'].includes(request.method) || request.headers['idempotency-key'] !== undefined;
+/** A key makes a request repeatable only if the operation honours it, which it never does for anonymous callers. */
+const isRepeatSafe = ({ method, exchange }: FastifyRequest): boolean =>
+  ['GET', 'HEAD', 'DELETE', 'PUT'].includes(method) || (exchange !== undefined && hasHonouredKey(exchange));
 
-export const routeNotFound = () => new Problem('not_found', 'route_not_found', 'Route not found.');
+export const routeNotFound = () =>
+  new Problem(
+    'not_found',
+    'route_not_found',
+    'No operation has this path. Check it: a trailing slash makes another path.',
+  );
 
 /** For a method and path that no operation has: 405 if the path exists with another method, or 404. */
 export function unmatchedProblem(operations: readonly Operation[], request: FastifyRequest): Problem {
@@ -132,8 +145,12 @@ function describeMalformedRequest(error: NodeJS.ErrnoException, headerLines: str
     return `HTTP/1.1 408 Request Timeout\r\n${headerLines}Content-Length: 0\r\nConnection: close\r\n\r\n`;
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
   const problem = tooLarge
-    ? new Problem('too_large', 'payload_too_large', 'The request headers are too large.')
-    : malformedRequest('The request is not valid HTTP.');
+    ? new Problem(
+        'too_large',
+        'payload_too_large',
+        'The request headers have more than 32 KiB. Send fewer or shorter ones.',
+      )
+    : malformedRequest('The request is not valid HTTP. Use a client that follows the HTTP specification.');
   const requestId = chooseRequestId(undefined);
   const body = JSON.stringify(problem.body(requestId));
   const status = tooLarge ? '413 Payload Too Large' : '400 Bad Request';

@@ -19,14 +19,14 @@ function listFaults(raw: unknown): { loc: string; type: string }[] {
 }
 
 describe('faults', () => {
-  it('come in the order of the body, missing fields last', () => {
+  it('begin in each object with what is missing, then follow the order of the body', () => {
     expect(listFaults({ zeta: 1, items: [{ m: 1 }, { n: 'x' }], alpha: 2 })).toEqual([
+      { loc: 'body.name', type: 'missing' },
       { loc: 'body.zeta', type: 'extra_forbidden' },
-      { loc: 'body.items.0.m', type: 'extra_forbidden' },
       { loc: 'body.items.0.n', type: 'missing' },
+      { loc: 'body.items.0.m', type: 'extra_forbidden' },
       { loc: 'body.items.1.n', type: 'float_type' },
       { loc: 'body.alpha', type: 'extra_forbidden' },
-      { loc: 'body.name', type: 'missing' },
     ]);
   });
 
@@ -52,7 +52,7 @@ describe('faults', () => {
     const raw = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`key${n}`, n]));
     const faults = listFaults(raw);
     expect(faults).toHaveLength(100);
-    expect(faults.at(-1)).toEqual({ loc: 'body.key99', type: 'extra_forbidden' });
+    expect(faults.at(-1)).toEqual({ loc: 'body.key98', type: 'extra_forbidden' });
   });
 
   // Ranking each fault by a search through its object took 14 s for 8,000 keys.

@@ -1,6 +1,7 @@
-// Owns the 422 answer: `{detail: [{loc, msg, type}]}`, with faults in the order of the body that was sent
-// (docs/api/conventions.md#validation-errors).
+// Owns the 422 answer: `{detail: [{loc, msg, type}]}`. In each object, first the fields that are missing, then the others
+// in the order of the body that was sent (docs/api/conventions.md#validation-errors).
 import type { z } from 'zod';
+import { describeIssue } from '../issues.ts';
 
 export interface Fault {
   readonly loc: readonly (string | number)[];
@@ -13,10 +14,13 @@ const maxFaults = 100;
 
 export class ValidationError extends Error {
   readonly faults: readonly Fault[];
+  /** Fields without effect. The answer names them too: what is missing may have been misspelt. */
+  readonly ignored: readonly string[];
 
-  constructor(faults: readonly Fault[]) {
+  constructor(faults: readonly Fault[], ignored: readonly string[] = []) {
     super('the request is not valid for this operation');
     this.faults = faults.slice(0, maxFaults);
+    this.ignored = ignored;
   }
 }
 
@@ -43,11 +47,8 @@ function toFaults(source: readonly string[], raw: unknown, issues: readonly z.co
   const faults: Fault[] = [];
   const visit = (node: IssueNode, value: unknown, path: readonly PathKey[]): void => {
     if (node.issue !== undefined) {
-      faults.push({
-        loc: [...source, ...path],
-        msg: toMessage(node.issue, value),
-        type: toFaultType(node.issue, value),
-      });
+      const { msg, type } = describeIssue(node.issue, value, source[0]);
+      faults.push({ loc: [...source, ...path], msg, type });
     }
     for (const key of listKeysInOrder(node, value)) {
       if (faults.length >= maxFaults) return;
@@ -83,96 +84,13 @@ function fileIssue(root: IssueNode, issue: z.core.$ZodIssue): void {
   else for (const key of issue.keys) getOrAddChild(node, key).issue ??= issue;
 }
 
-/** The keys of a node in the order in which they were sent, then those that are missing. */
+/** The keys that are missing, because a misspelt field is found by what it lacks; then the others in the order sent. */
 function listKeysInOrder({ children }: IssueNode, value: unknown): Iterable<PathKey> {
   if (children.size < 2 || typeof value !== 'object' || value === null) return children.keys();
   if (Array.isArray(value)) return [...children.keys()].sort((a, b) => Number(a) - Number(b));
-  const sent = Object.keys(value).filter((key) => children.has(key));
-  return [...sent, ...[...children.keys()].filter((key) => !Object.hasOwn(value, key))];
+  const missing = [...children.keys()].filter((key) => !Object.hasOwn(value, key));
+  return [...missing, ...Object.keys(value).filter((key) => children.has(key))];
 }
-
-function toFaultType(issue: z.core.$ZodIssue, value: unknown): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (value === undefined) return 'missing';
-      if (value === null) return 'none_not_allowed';
-      return toTypeFault(issue.expected, value);
-    case 'too_small':
-    case 'too_big':
-      return toBoundFault(issue.code, issue.origin);
-    case 'invalid_value':
-      return value === undefined ? 'missing' : value === null ? 'none_not_allowed' : 'enum';
-    case 'unrecognized_keys':
-      return 'extra_forbidden';
-    case 'invalid_format':
-      return 'string_pattern_mismatch';
-    case 'custom':
-      return (issue.params?.type as string | undefined) ?? 'value_error';
-    default:
-      return 'value_error';
-  }
-}
-
-function toTypeFault(expected: string, value: unknown): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'finite_number';
-  const names: Record<string, string> = {
-    string: 'string_type',
-    number: 'float_type',
-    boolean: 'bool_type',
-    array: 'list_type',
-    object: 'dict_type',
-    record: 'dict_type',
-  };
-  if (expected === 'int') return typeof value === 'number' ? 'int_from_float' : 'int_type';
-  return names[expected] ?? 'value_error';
-}
-
-function toBoundFault(code: 'too_small' | 'too_big', origin: string): string {
-  if (origin === 'int') return 'finite_number';
-  if (origin === 'array') return code === 'too_small' ? 'too_short' : 'too_long';
-  if (origin === 'string') return code === 'too_small' ? 'string_too_short' : 'string_too_long';
-  return code === 'too_small' ? 'greater_than_equal' : 'less_than_equal';
-}
-
-/** Says what was expected, never what was received: that may be a secret. */
-function toMessage(issue: z.core.$ZodIssue, value: unknown): string {
-  if (issue.code === 'custom') return issue.message;
-  if (issue.code === 'unrecognized_keys') return 'is not a field of this body';
-  if (value === undefined) return 'is required';
-  if (value === null) return 'must have a value';
-  switch (issue.code) {
-    case 'invalid_type':
-      return `must be ${typeTexts[issue.expected] ?? issue.expected}`;
-    case 'invalid_value':
-      return `must be one of ${issue.values.join(', ')}`;
-    case 'too_small':
-      return toBoundMessage('at least', issue.minimum, issue.origin);
-    case 'too_big':
-      return toBoundMessage('at most', issue.maximum, issue.origin);
-    default:
-      return 'is not valid';
-  }
-}
-
-/** `must be at least 3`; for lists and strings `must have at least 3 items`, `must have at least 1 character`. */
-function toBoundMessage(limit: 'at least' | 'at most', bound: number | bigint, origin: string): string {
-  const noun = countedNouns[origin];
-  if (noun === undefined) return `must be ${limit} ${bound}`;
-  return `must have ${limit} ${bound} ${noun}${Number(bound) === 1 ? '' : 's'}`;
-}
-
-/** What the bounds of a type count. */
-const countedNouns: Record<string, string> = { array: 'item', string: 'character' };
-
-const typeTexts: Record<string, string> = {
-  string: 'a string',
-  number: 'a number',
-  int: 'an integer',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-};
 
 function getMember(value: unknown, key: PathKey): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;

@@ -34,7 +34,7 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
   if (keyForm.test(header)) return header;
   const type = header.length > 200 ? 'string_too_long' : header === '' ? 'string_too_short' : 'string_pattern_mismatch';
   throw new ValidationError([
-    { loc: ['header', 'Idempotency-Key'], msg: 'must be 1 to 200 of A-Z a-z 0-9 _ . : -', type },
+    { loc: ['header', 'Idempotency-Key'], msg: 'must have 1 to 200 characters of A-Z a-z 0-9 _ . : -', type },
   ]);
 }
 

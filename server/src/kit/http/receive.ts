@@ -11,7 +11,8 @@ const anonymousBodyLimitBytes = 64 * 1024;
 /** 400, 413 and 415, as far as the headers show them: before the guard, and so before any query. */
 export function checkHeaders(exchange: Exchange): void {
   const { httpVersion, headers } = exchange.request.raw;
-  if (headers.host === undefined && httpVersion === '1.1') throw malformedRequest('The Host header is missing.');
+  if (headers.host === undefined && httpVersion === '1.1')
+    throw malformedRequest('The Host header is missing. Send it with every request.');
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     throw malformedRequest('The Expect header has an unknown value. Send `100-continue`, or no such header.');
   if (!hasBody(exchange.request.raw)) return;
@@ -120,12 +121,19 @@ function requireLength({ request }: Exchange, limitBytes: number): void {
 }
 
 const tooLarge = (limitBytes: number) =>
-  new Problem('too_large', 'payload_too_large', 'The request body is too large for this operation.', {
-    members: { limit_bytes: limitBytes },
-  });
+  new Problem(
+    'too_large',
+    'payload_too_large',
+    `The request body has more than the ${limitBytes} bytes that are accepted here. Send a smaller one.`,
+    { members: { limit_bytes: limitBytes } },
+  );
 
 function requireJson(exchange: Exchange): void {
   const type = exchange.header('content-type');
   if (type === undefined || /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return;
-  throw new Problem('unsupported_media', 'unsupported_media_type', 'The body must be JSON (application/json).');
+  throw new Problem(
+    'unsupported_media',
+    'unsupported_media_type',
+    'The body must be JSON. Send it with `Content-Type: application/json`.',
+  );
 }

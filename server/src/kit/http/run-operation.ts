@@ -21,10 +21,16 @@ export function runOperation(exchange: Exchange, access: unknown, input: Input, 
     : runIdempotent(exchange, access, input, request, db);
 }
 
-/** Undefined without a key. An anonymous caller's key is ignored: all anonymous callers would share it. */
+/** An anonymous caller's key is ignored: all anonymous callers would share it. */
+const honoursKey = ({ operation, actor }: Exchange): boolean => Boolean(actor?.id && operation.idempotency);
+
+export const hasHonouredKey = (exchange: Exchange): boolean =>
+  honoursKey(exchange) && exchange.header('idempotency-key') !== undefined;
+
+/** Undefined without a key, or if it is ignored. */
 function toIdempotentRequest(exchange: Exchange, input: Input): IdempotentRequest | undefined {
   const { operation, actor, now } = exchange;
-  if (!actor?.id || !operation.idempotency) return undefined;
+  if (!actor?.id || !honoursKey(exchange)) return undefined;
   const key = parseIdempotencyKey(exchange.header('idempotency-key'), operation.idempotency === 'required');
   if (key === undefined) return undefined;
   const path = exchange.request.url.split('?')[0] ?? '';

@@ -89,41 +89,40 @@ export const distinct = <S extends z.ZodType>(items: z.ZodArray<S>, keyOf: (item
     fault('duplicate_items', 'must not repeat an item'),
   );
 
+const urlFault = (reason: UrlReason) => fault(urlFaults[reason].type, urlFaults[reason].msg);
+
 const isUrl = (value: string, protocol: RegExp): boolean =>
   URL.canParse(value) && protocol.test(new URL(value).protocol);
 
 export const httpsUrl = z
   .string()
-  .refine((value) => value.length <= 2048, fault('url_too_long', 'must have at most 2048 characters'))
-  .refine((value) => URL.canParse(value) && isStorableText(value), fault('url_parsing', 'must be a URL'))
-  .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), fault('url_scheme', 'must be an https URL'))
+  .refine((value) => value.length <= 2048, urlFault('length'))
+  .refine((value) => URL.canParse(value) && isStorableText(value), urlFault('form'))
+  .refine((value) => !URL.canParse(value) || isUrl(value, /^https:$/), urlFault('scheme'))
   .meta({ format: 'uri', maxLength: 2048 });
 
 /** A URL, checked by the rules of the outbound client. `isDecidedHere` selects the rules that apply. */
-const vettedUrl = (message: string, isDecidedHere: (reason: UrlReason) => boolean) =>
+const vettedUrl = (isDecidedHere: (reason: UrlReason) => boolean) =>
   z
     .string()
     .superRefine((value, context) => {
       const verdict = vetUrl(value);
       const isRefused = 'reason' in verdict && isDecidedHere(verdict.reason);
       if (!isRefused && value.isWellFormed()) return;
-      const type = urlFaults[isRefused ? verdict.reason : 'form'];
-      context.addIssue({ code: 'custom', params: { type }, message });
+      const { type, msg } = urlFaults[isRefused ? verdict.reason : 'form'];
+      context.addIssue({ code: 'custom', params: { type }, message: msg });
     })
     .meta({ format: 'uri', maxLength: 2048 });
 
 /**
  * A URL that the server will call: https, a public host, no credentials in it (docs/internals/outbound-requests.md).
  */
-export const publicHttpsUrl = vettedUrl('must be a public https URL', () => true);
+export const publicHttpsUrl = vettedUrl(() => true);
 
 /**
  * A URL whose scheme, host and addresses the outbound client checks, because only it knows what the operator allows.
  */
-export const urlText = vettedUrl(
-  'must be a URL of at most 2048 characters',
-  (reason) => reason === 'form' || reason === 'length',
-);
+export const urlText = vettedUrl((reason) => reason === 'form' || reason === 'length');
 
 /** An object with any fields, up to `maxBytes` as JSON. */
 export const freeObject = (maxBytes: number) =>
@@ -147,7 +146,7 @@ export const freeObject = (maxBytes: number) =>
 export const openObject = describedAs(
   z.custom<Readonly<Record<string, unknown>>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    fault('dict_type', 'must be an object'),
+    { params: { type: 'dict_type', checksType: true }, error: 'must be an object' },
   ),
   { type: 'object' },
 );
@@ -202,6 +201,9 @@ export const query = <F extends z.ZodRawShape>(fields: F) => z.object(fields);
 /** A query with further parameters, which the operation checks itself. */
 export const openQuery = <F extends z.ZodRawShape>(fields: F) => z.looseObject(fields);
 
+/** A query that refuses unknown parameters: a filter without effect would show more than was asked for. */
+export const strictQuery = <F extends z.ZodRawShape>(fields: F) => z.strictObject(fields);
+
 export const queryInteger = (min: number, max: number) =>
   describedAs(
     z
@@ -224,22 +226,29 @@ export const queryFlag = describedAs(
 export const queryTime = describedAs(
   z
     .string()
-    .refine((value) => parseTime(value) !== undefined, fault('datetime_parsing', 'must be an ISO 8601 time'))
+    .refine(
+      (value) => parseTime(value) !== undefined,
+      fault('datetime_parsing', 'must be a time such as 2026-11-15T09:30:00Z'),
+    )
     .transform((value) => parseTime(value) as Date),
   { type: 'string', format: 'date-time' },
 );
 
 /** A comma-separated list of known words. */
 export const queryWords = <const V extends string>(...known: readonly V[]) =>
+  queryWordsOf((word): word is V => known.includes(word as V), known.join(', '));
+
+/** As queryWords, for words that can't be listed. `expected` names them after "comma-separated list of:". */
+export const queryWordsOf = <const V extends string>(isKnown: (word: string) => word is V, expected: string) =>
   describedAs(
     z
       .string()
       .refine(
-        (value) => splitWords(value).length > 0 && splitWords(value).every((word) => known.includes(word as V)),
-        fault('enum', `must be a comma-separated list of: ${known.join(', ')}`),
+        (value) => splitWords(value).length > 0 && splitWords(value).every(isKnown),
+        fault('enum', `must be a comma-separated list of: ${expected}`),
       )
-      .transform((value) => splitWords(value) as V[]),
-    { type: 'string', description: `Comma-separated list of: ${known.join(', ')}.` },
+      .transform((value) => splitWords(value).filter(isKnown)),
+    { type: 'string', description: `Comma-separated list of: ${expected}.` },
   );
 
 const splitWords = (value: string): string[] => value.split(',').filter(Boolean);

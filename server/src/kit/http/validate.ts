@@ -18,25 +18,32 @@ export interface Input {
 export function createValidator(operation: Operation, guardQuery: readonly string[]): (exchange: Exchange) => Input {
   const { query, body } = operation;
   const cleanBody = body && createCleaner(body);
-  const takesAnyQuery = query instanceof z.ZodObject && query.def.catchall !== undefined;
+  // An open query is checked by the operation, and a strict one refuses what it doesn't know.
+  const ignoresUnknownQuery = !(query instanceof z.ZodObject && query.def.catchall !== undefined);
   const knownQuery = new Set([...guardQuery, ...(query instanceof z.ZodObject ? Object.keys(query.shape) : [])]);
   return (exchange) => {
-    const ignored = takesAnyQuery ? [] : Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name));
+    const ignored = ignoresUnknownQuery ? Object.keys(exchange.rawQuery).filter((name) => !knownQuery.has(name)) : [];
     const rawBody = body && readBody(exchange, body);
     const [parsedQuery, parsedBody] = collectFaults(
-      () => query && parse(query, 'query', exchange.rawQuery),
+      () => query && parse(query, 'query', omit(exchange.rawQuery, guardQuery)),
       () => body && cleanBody && parse(body, 'body', cleanBody(rawBody, ignored, '')),
+      ignored,
     );
     return { query: parsedQuery, body: parsedBody, rawBody, ignored };
   };
 }
 
-/** Runs both, and throws the faults of both together. */
-function collectFaults<A, B>(first: () => A, second: () => B): readonly [A, B] {
+const omit = (query: Exchange['rawQuery'], names: readonly string[]): Exchange['rawQuery'] =>
+  names.some((name) => name in query)
+    ? Object.fromEntries(Object.entries(query).filter(([name]) => !names.includes(name)))
+    : query;
+
+/** Runs both, and throws the faults of both together, with the fields that were ignored meanwhile. */
+function collectFaults<A, B>(first: () => A, second: () => B, ignored: readonly string[]): readonly [A, B] {
   const a = attempt(first);
   const b = attempt(second);
   if ('faults' in a || 'faults' in b) {
-    throw new ValidationError([...('faults' in a ? a.faults : []), ...('faults' in b ? b.faults : [])]);
+    throw new ValidationError([...('faults' in a ? a.faults : []), ...('faults' in b ? b.faults : [])], ignored);
   }
   return [a.value, b.value];
 }

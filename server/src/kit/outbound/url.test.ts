@@ -73,8 +73,23 @@ describe('a URL', () => {
   });
 
   it("is refused with the contract's fault types", () => {
-    expect(new Set(Object.values(urlFaults))).toEqual(
+    expect(new Set(Object.values(urlFaults).map(({ type }) => type))).toEqual(
       new Set(['url_parsing', 'url_too_long', 'url_scheme', 'url_not_public']),
     );
+  });
+
+  it.each([
+    ['ftp://example.com/', 'scheme'],
+    ['http://example.com/', 'scheme'],
+    ['https://example.com:22/', 'port'],
+    ['https://ann@example.com/', 'user name'],
+    ['https://10.0.0.1/', 'address'],
+    ['https://intranet/', 'host name'],
+    ['https://example.com/#top', 'fragment'],
+    [`https://example.com/${'x'.repeat(2048)}`, '2048 characters'],
+    ['example.com', 'URL'],
+  ])('is refused with the part that is at fault: %s', (text, part) => {
+    const verdict = vetUrl(text);
+    expect('reason' in verdict && urlFaults[verdict.reason].msg).toContain(part);
   });
 });

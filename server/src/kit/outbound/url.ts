@@ -23,22 +23,28 @@ export interface UrlRules {
   readonly plainHttp?: boolean;
 }
 
-/** The 422 fault type of a refused URL (docs/api/conventions.md#validation-errors). */
-export const urlFaults: Readonly<Record<UrlReason, string>> = {
-  form: 'url_parsing',
-  length: 'url_too_long',
-  scheme: 'url_scheme',
-  credentials: 'url_not_public',
-  fragment: 'url_not_public',
-  host: 'url_not_public',
-  port: 'url_not_public',
-  address: 'url_not_public',
-};
-
 const maxLength = 2_048;
 const internalZones = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'onion'];
 // Ports of services that often run without a password: container and cluster control, databases, caches.
 const refusedPorts = [2375, 2376, 3306, 5432, 6379, 8500, 9200, 10250, 11211, 27017];
+/** The 422 fault of a refused URL (docs/api/conventions.md#validation-errors). It names the part that is at fault. */
+export const urlFaults: Readonly<Record<UrlReason, { readonly type: string; readonly msg: string }>> = {
+  form: { type: 'url_parsing', msg: 'must be a URL, such as https://example.com/path' },
+  length: { type: 'url_too_long', msg: `must have at most ${maxLength} characters` },
+  scheme: { type: 'url_scheme', msg: 'must have the scheme https' },
+  credentials: { type: 'url_not_public', msg: 'must not contain a user name or password before the host' },
+  fragment: { type: 'url_not_public', msg: 'must not have a fragment (# and what follows it)' },
+  host: {
+    type: 'url_not_public',
+    msg: 'must have a public host name with a dot, not an internal one and not that of this installation',
+  },
+  port: {
+    type: 'url_not_public',
+    msg: `must have no port, the port 443, or one from 1024 on that is not ${refusedPorts.join(', ')}`,
+  },
+  address: { type: 'url_not_public', msg: 'must lead to a public address, not to a private or reserved one' },
+};
+
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';
 const namePattern = new RegExp(`^(?:${label}\\.)+${label}$`);
 

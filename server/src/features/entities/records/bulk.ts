@@ -34,7 +34,7 @@ export function deleteRecords(
 ) {
   const filter = parseFilter(access, query, ['body', 'query']);
   if (Object.keys(query).length === 0 && !all) {
-    const msg = "can't be empty; to delete all records, send `all: true`";
+    const msg = 'must not be empty; to delete all records, send `all: true`';
     throw new ValidationError([{ loc: ['body', 'query'], msg, type: 'value_error' }]);
   }
   refuseIfNeverAllowed(access, 'delete');
@@ -110,7 +110,8 @@ export function upsertRecords(db: Db, deps: BulkDeps, access: RecordAccess, upse
         before: stored.get(digests[index] ?? ''),
       }));
       const existing = items.filter((item): item is typeof item & { before: StoredRecord } => !!item.before);
-      if (existing.some(({ before }) => !isAllowed(access, before, 'update'))) throw ruleDenied();
+      if (existing.some(({ before }) => !isAllowed(access, before, 'update')))
+        throw ruleDenied(access.entity, 'update');
       const missing = items.filter(({ before }) => before === undefined);
       const updated = await updateLockedRecords(db, deps, access, existing, now);
       const created =

@@ -22,7 +22,7 @@ export const maxRecordBytes = 256 * 1024;
 
 /** Refuses a principal to whom the rule allows no record at all, before their input is validated. */
 export function refuseIfNeverAllowed({ entity, checks }: RecordAccess, operation: 'create' | 'delete'): void {
-  if (checks.decide(entity.schema.rules[operation], operation) === false) throw ruleDenied();
+  if (checks.decide(entity.schema.rules[operation], operation) === false) throw ruleDenied(entity, operation);
 }
 
 /** The data of a new record: declared fields that were sent, and defaults. */
@@ -35,11 +35,13 @@ export function buildNewData(
   const { fields, required } = entity.schema;
   noteIgnored(entity.schema.fields, input, loc, validation);
   const data: Record<string, unknown> = {};
+  const isSent = (name: string) => Object.hasOwn(input, name) && input[name] !== null;
+  for (const name of required)
+    if (!isSent(name) && fields.get(name)?.default === undefined)
+      validation.faults.push({ loc: [...loc, name], msg: 'is required', type: 'missing' });
   for (const [name, field] of fields) {
-    const value = Object.hasOwn(input, name) ? input[name] : null;
-    if (value !== null) data[name] = validateValue(field, value, [...loc, name], validation);
+    if (isSent(name)) data[name] = validateValue(field, input[name], [...loc, name], validation);
     else if (field.default !== undefined) data[name] = field.default;
-    else if (required.has(name)) validation.faults.push({ loc: [...loc, name], msg: 'is required', type: 'missing' });
   }
   checkSize(data, loc, validation);
   return data;
@@ -60,7 +62,8 @@ export function buildNewRecord({ principal }: RecordAccess, data: DataRecord['da
 
 /** Evaluates the create rule on the record as it would be stored, and the field rules of the fields that were sent. */
 export function refuseCreate(access: RecordAccess, record: DataRecord, input: RecordInput): void {
-  if (!access.checks.allows(access.entity.schema.rules.create, 'create', record)) throw ruleDenied();
+  const { entity, checks } = access;
+  if (!checks.allows(entity.schema.rules.create, 'create', record)) throw ruleDenied(entity, 'create');
   refuseFields(access, 'create', record, input);
 }
 
@@ -95,7 +98,7 @@ export async function refuseIfNotAllowed(
   operation: RowOperation,
 ): Promise<void> {
   if (!(await mayKnowOf(db, access, record, operation))) throw recordNotFound();
-  if (!isAllowed(access, record, operation)) throw ruleDenied();
+  if (!isAllowed(access, record, operation)) throw ruleDenied(access.entity, operation);
 }
 
 /** The data after the update. Null removes a field; fields that were not sent keep their value. */
@@ -124,8 +127,10 @@ export function mergeData(
 /** Evaluates field rules on the stored record, and `update_check` on the record as it would be stored. */
 export function refuseUpdate(access: RecordAccess, before: DataRecord, after: DataRecord, input: RecordInput): void {
   refuseFields(access, 'update', before, input);
-  const { update_check } = access.entity.schema.rules;
-  if (update_check !== 'missing' && !access.checks.allows(update_check, 'update_check', after)) throw ruleDenied();
+  const { entity, checks } = access;
+  const { update_check } = entity.schema.rules;
+  if (update_check !== 'missing' && !checks.allows(update_check, 'update_check', after))
+    throw ruleDenied(entity, 'update_check');
 }
 
 /** Checks every declared field that was sent, even if its value is the same. One refused field refuses the write. */
@@ -135,7 +140,7 @@ function refuseFields(
   record: DataRecord,
   input: RecordInput,
 ): void {
-  const { schema } = access.entity;
+  const { schema, name: entityName } = access.entity;
   if (schema.fieldRules[operation].inner.size === 0) return;
   const refused = Object.keys(input).filter(
     (name) =>
@@ -148,7 +153,7 @@ function refuseFields(
   throw new Problem(
     'forbidden',
     'field_rule_denied',
-    "This entity's rules don't allow you to write these fields. Send the record without them.",
+    `The field rules of the entity ${entityName} don't allow you to ${operation} a record with the fields in \`fields\`. Send the record without them.`,
     {
       members: { fields: refused.map((name) => `data.${name}`) },
     },
@@ -180,8 +185,8 @@ export async function collectFaultsOfEach<Item, T>(
   return { results, ignored: validation.ignored };
 }
 
-function refuseFaults({ faults }: Validation): void {
-  if (faults.length > 0) throw new ValidationError(faults);
+function refuseFaults({ faults, ignored }: Validation): void {
+  if (faults.length > 0) throw new ValidationError(faults, ignored);
 }
 
 function noteIgnored(fields: ReadonlyMap<string, unknown>, input: RecordInput, loc: Loc, validation: Validation): void {
@@ -194,7 +199,12 @@ function checkSize(data: RecordInput, loc: Loc, validation: Validation): void {
   validation.faults.push({ loc, msg: `must be at most ${maxRecordBytes} bytes as JSON`, type: 'value_error' });
 }
 
-export const ruleDenied = () =>
-  new Problem('forbidden', 'rule_denied', "This entity's rules don't allow this operation.");
+/** Names the rule, so that whoever maintains the schema knows where to look. */
+export const ruleDenied = ({ name }: Entity, rule: 'create' | 'read' | 'update' | 'update_check' | 'delete') =>
+  new Problem(
+    'forbidden',
+    'rule_denied',
+    `The rule \`${rule}\` of the entity ${name} doesn't allow you this. Ask whoever maintains the app's rules.`,
+  );
 
 export const recordNotFound = () => notFound('record_not_found');

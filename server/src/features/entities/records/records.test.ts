@@ -42,6 +42,32 @@ await define('Task', {
   },
 });
 
+describe('a value that the schema refuses', () => {
+  it('is refused with what is missing first, the choices there are, and the names that had no effect', async () => {
+    const levels = Array.from({ length: 200 }, (_, n) => `level ${n}`);
+    await define('Choice', {
+      properties: {
+        size: { type: 'string', enum: ['small', 'large'] },
+        level: { type: 'string', enum: levels },
+        name: { type: 'string' },
+      },
+      required: ['name'],
+    });
+    const got = await call('POST', 'Choice', { nmae: 'x', size: 'huge', level: 'none' });
+    expect(got.body.detail).toMatchObject([
+      { loc: ['body', 'name'], msg: 'is required', type: 'missing' },
+      { loc: ['body', 'size'], msg: 'must be one of "small", "large"', type: 'enum' },
+      {
+        loc: ['body', 'level'],
+        msg: expect.stringMatching(/^must be one of "level 0", .* and \d+ more$/),
+        type: 'enum',
+      },
+    ]);
+    expect(got.body.detail[2].msg.length).toBeLessThan(600);
+    expect(got.headers['x-ignored-fields']).toBe('nmae');
+  });
+});
+
 describe('access without a rule', () => {
   it('is refused to app users and anonymous callers, exactly as by rules that are false', async () => {
     const rules = { create: false, read: false, update: false, delete: false };

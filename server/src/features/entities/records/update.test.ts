@@ -105,14 +105,18 @@ describe('the six guarantees of updateRecord', () => {
       body: { code: 'record_not_found' },
     });
     await put(ann, task.id, { state: 'open' });
-    expect(await put(bob, task.id, { title: 'Bob' })).toMatchObject({ status: 403, body: { code: 'rule_denied' } });
+    expect(await put(bob, task.id, { title: 'Bob' })).toMatchObject({
+      status: 403,
+      body: { code: 'rule_denied', detail: expect.stringContaining('The rule `update` of the entity Task') },
+    });
     expect(await read(task.id)).toMatchObject({ title: 'One', state: 'open' });
   });
 
   it('4: a refused field rule updates nothing, not even the fields that are allowed', async () => {
     const published = await listEventsOf(task.id);
     const got = await put(ann, task.id, { title: 'Two', cost: 5, note: 'new' });
-    expect(got).toMatchObject({ status: 403, body: { code: 'field_rule_denied', fields: ['data.cost'] } });
+    const detail = expect.stringContaining("The field rules of the entity Task don't allow you to update");
+    expect(got).toMatchObject({ status: 403, body: { code: 'field_rule_denied', fields: ['data.cost'], detail } });
     expect(await read(task.id)).toEqual(task);
     expect(await listEventsOf(task.id)).toEqual(published);
     expect(await put(token, task.id, { cost: 5 })).toMatchObject({ status: 200, body: { cost: 5 } });

@@ -126,7 +126,8 @@ export function updateRecords(
           throw recordAtIndexNotFound(index);
         updates.push({ before, input, loc: ['body', index] });
       }
-      if (!updates.every(({ before }) => isAllowed(access, before, 'update'))) throw ruleDenied();
+      if (!updates.every(({ before }) => isAllowed(access, before, 'update')))
+        throw ruleDenied(access.entity, 'update');
       const { presented, ignored } = await updateLockedRecords(db, deps, access, updates, now);
       return withNotes(presented, { ignored });
     }),
@@ -154,7 +155,11 @@ export async function lockManyRecords(
 }
 
 const recordAtIndexNotFound = (index: number) =>
-  new Problem('not_found', 'record_not_found', `The record at index ${index} of the list does not exist.`);
+  new Problem(
+    'not_found',
+    'record_not_found',
+    `The record at index ${index} of the list doesn't exist, or you have no access to it. Check its id. Nothing was changed.`,
+  );
 
 export interface RecordUpdate {
   readonly before: StoredRecord;

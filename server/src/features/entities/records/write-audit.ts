@@ -63,6 +63,6 @@ function auditCount(db: Db, count: WriteCount): Promise<void> {
   const { workspace_id, credential_id, app_id, entity_name, user_id, email, created, updated, deleted } = count;
   const person = user_id === null ? null : { id: user_id, email: email ?? '' };
   const after = { created, updated, deleted, first_at: count.first_at.toISOString() };
-  const change = { type: 'record.written', target: { kind: 'entity', id: entity_name }, app_id, after };
+  const change = { type: 'record.written' as const, target: { kind: 'entity', id: entity_name }, app_id, after };
   return auditAfterwards(db, { workspace_id, credential_id, person }, change, count.last_at);
 }

@@ -104,9 +104,10 @@ function parseEntry(state: ParseState, key: string, json: unknown, loc: Loc, sco
     return parts && { kind: combinator, parts };
   }
   if (key === 'user_condition' && dialect.operators.has(key)) return parseUserCondition(state, json, loc);
-  if (key.startsWith('$')) return addFault(state, loc, 'operator', 'is not a known operator');
+  if (key.startsWith('$'))
+    return addFault(state, loc, 'operator', `is not known here; use ${[...combinators.keys()].join(', ')}`);
   const path = dialect.parsePath(key, scope.inElement);
-  if (path === undefined) return addFault(state, loc, 'value', 'is not a valid field name');
+  if (path === undefined) return addFault(state, loc, 'value', 'must be the name of a field');
   if (path.column === undefined && findProperty(scope.properties, path.names) === undefined) {
     state.faults.push({ loc, msg: 'is not a field of the schema', type: 'unknown_field' });
     return undefined;
@@ -139,8 +140,10 @@ function parseTests(state: ParseState, json: Readonly<Record<string, unknown>>, 
 }
 
 function parseTest(state: ParseState, op: string, json: unknown, loc: Loc, path: Path, scope: Scope): ParsedCondition {
-  if (!op.startsWith('$')) return addFault(state, loc, 'value', 'must be an operator');
-  if (!state.dialect.operators.has(op)) return addFault(state, loc, 'operator', 'is not a known operator');
+  if (!op.startsWith('$')) return addFault(state, loc, 'value', 'must be an operator, such as $eq');
+  const { operators } = state.dialect;
+  if (!operators.has(op))
+    return addFault(state, loc, 'operator', `is not an operator; use ${[...operators].join(', ')}`);
   if (!countNode(state, loc)) return undefined;
   const toCondition = (test: Test): Condition => ({ kind: 'field', path, test });
   const comparator = comparators.get(op);

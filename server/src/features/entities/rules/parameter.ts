@@ -17,7 +17,7 @@ export function parseParameter(
   const property =
     path && (path.column === undefined ? findProperty(properties, path.names) : columnProperties[path.column]);
   if (path === undefined || property === undefined) return fault('unknown_field', 'is not a field of the schema');
-  if (!isStorableText(text)) return fault('value_error', "contains characters that can't be stored");
+  if (!isStorableText(text)) return fault('value_error', 'must be well-formed text without NUL characters');
   const converted = property === 'open' ? { value: text } : convert(text, property);
   if ('type' in converted) return fault(converted.type, converted.msg);
   return { query: { kind: 'field', path, test: { op: 'eq', operand: { kind: 'value', value: converted.value } } } };
@@ -66,6 +66,6 @@ function convertNumber(text: string, form: RegExp, otherwise: ConvertedValue): C
 function convertTimestamp(text: string): ConvertedValue {
   const time = parseTime(text);
   return time === undefined
-    ? { type: 'datetime_parsing', msg: 'must be a date and time' }
+    ? { type: 'datetime_parsing', msg: 'must be a time such as 2026-11-15T09:30:00Z' }
     : { value: time.toISOString() };
 }

@@ -67,7 +67,7 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
   checkKeywords(json, documentKeywords, loc, state);
   if (typeof json.name !== 'string' || !entityName.test(json.name))
     addFault(state, [...loc, 'name'], `must match ${entityName.source}`);
-  if (json.type !== undefined && json.type !== 'object') addFault(state, [...loc, 'type'], 'must be object');
+  if (json.type !== undefined && json.type !== 'object') addFault(state, [...loc, 'type'], 'must be "object"');
   checkTexts(json, loc, state);
   // Rules may name any field of the document. Faults of the fields themselves are recorded by parseFields.
   const properties = collectProperties(json.properties) ?? {};
@@ -113,7 +113,8 @@ function parseFields(json: JsonObject, loc: Loc, state: ParseState, depth: numbe
   else if (isObject(json.properties)) {
     for (const [name, property] of Object.entries(json.properties)) {
       state.propertyCount += 1;
-      if (state.propertyCount === maxProperties + 1) addFault(state, at, `has more than ${maxProperties} properties`);
+      if (state.propertyCount === maxProperties + 1)
+        addFault(state, at, `must have at most ${maxProperties} properties in total`);
       if (!fieldName.test(name)) addFault(state, [...at, name], `must have a name that matches ${fieldName.source}`);
       else if (reservedNames.has(name)) addFault(state, [...at, name], 'is a reserved name');
       else fields.set(name, parseField(property, [...at, name], state, depth));
@@ -188,9 +189,9 @@ function parseBounds(json: JsonObject, loc: Loc, state: ParseState) {
   const [minLength, maxLength] = [count('minLength'), count('maxLength')];
   const [minimum, maximum] = [bound('minimum'), bound('maximum')];
   if ((minLength ?? 0) > (maxLength ?? Number.POSITIVE_INFINITY))
-    addFault(state, [...loc, 'minLength'], 'is above maxLength');
+    addFault(state, [...loc, 'minLength'], 'must be at most maxLength');
   if ((minimum ?? Number.NEGATIVE_INFINITY) > (maximum ?? Number.POSITIVE_INFINITY))
-    addFault(state, [...loc, 'minimum'], 'is above maximum');
+    addFault(state, [...loc, 'minimum'], 'must be at most maximum');
   const pattern = parsePattern(json.pattern, [...loc, 'pattern'], state);
   const format = json.format as FormatName | undefined;
   if (format !== undefined && !(typeof format === 'string' && Object.hasOwn(formats, format)))
@@ -278,7 +279,8 @@ const isText = (value: unknown): boolean => typeof value === 'string' && isStora
 
 function checkKeywords(json: JsonObject, keywords: readonly string[], loc: Loc, state: ParseState): void {
   for (const keyword of Object.keys(json))
-    if (!keywords.includes(keyword)) addFault(state, [...loc, keyword], 'is not a known keyword here');
+    if (!keywords.includes(keyword))
+      addFault(state, [...loc, keyword], `is not a keyword here; use ${keywords.join(', ')}`);
 }
 
 function addFault(state: ParseState, loc: Loc, msg: string, type = 'schema_syntax'): undefined {

@@ -31,7 +31,7 @@ export function validateValue(field: Field, value: unknown, loc: Loc, validation
   const type = field.types.find((each) => isOfType(each, value));
   if (type === undefined) return addFault(validation, loc, ...describeTypeFault(field.types, value));
   if (field.enum !== undefined && !hasChoice(field.enum, value)) {
-    return addFault(validation, loc, 'enum', 'must be one of the listed values');
+    return addFault(validation, loc, 'enum', `must be one of ${field.enum.description}`);
   }
   if (type === 'string') return validateText(field, value as string, loc, validation);
   if (type === 'number' || type === 'integer') return validateNumber(field, value as number, loc, validation);
@@ -95,7 +95,7 @@ function validateText(field: Field, text: string, loc: Loc, validation: Validati
       validation,
       loc,
       'value_error',
-      'exceeds the amount of text that one request may match with patterns; send fewer or shorter values',
+      'must be shorter: the request has more text to match with patterns than one request may have; send fewer values',
     );
   if (format !== undefined && !formats[format].accepts(text))
     return addFault(validation, loc, formats[format].fault, `must be in the format ${format}`);
@@ -145,6 +145,10 @@ function validateItems(
 function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, validation: Validation, depth: number) {
   if (depth >= maxDepth) return addFault(validation, loc, 'value_error', `is nested deeper than ${maxDepth} levels`);
   if (shape === undefined) return validateUntyped(value, loc, validation, depth);
+  for (const name of shape.required) {
+    if (validation.faults.length >= maxFaults) break;
+    if (!Object.hasOwn(value, name)) addFault(validation, [...loc, name], 'missing', 'is required');
+  }
   const kept: [string, unknown][] = [];
   for (const [name, inner] of Object.entries(value)) {
     const field = shape.fields.get(name);
@@ -152,10 +156,6 @@ function validateObject(shape: Fields | undefined, value: JsonObject, loc: Loc, 
     else if (inner !== null) kept.push([name, validateValue(field, inner, [...loc, name], validation, depth + 1)]);
     else if (shape.required.has(name)) addFault(validation, [...loc, name], 'none_not_allowed', 'must have a value');
     else if (field.nullable) kept.push([name, null]);
-  }
-  for (const name of shape.required) {
-    if (validation.faults.length >= maxFaults) break;
-    if (!Object.hasOwn(value, name)) addFault(validation, [...loc, name], 'missing', 'is required');
   }
   return Object.fromEntries(kept);
 }
@@ -182,7 +182,7 @@ function checkUntyped(value: unknown, loc: (string | number)[], validation: Vali
     if (depth >= maxDepth) return refuse('value_error', `is nested deeper than ${maxDepth} levels`);
     for (const [name, inner] of isList ? value.entries() : Object.entries(value)) {
       if (typeof name === 'string' && !isStorableText(name))
-        refuse('string_pattern_mismatch', "contains a name that can't be stored");
+        refuse('string_pattern_mismatch', 'must have names of well-formed text without NUL characters');
       loc.push(name);
       checkUntyped(inner, loc, validation, depth + 1);
       loc.pop();

@@ -13,7 +13,7 @@ import { claimAccount, markEmailVerified } from '../../../core/identity/verifica
 import { takeAdvisoryLock } from '../../../kit/db/database.ts';
 import { unchanged, withNotes } from '../../../kit/http/answer.ts';
 import { ValidationError } from '../../../kit/http/faults.ts';
-import { notFound, Problem } from '../../../kit/problem.ts';
+import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Acceptance } from './contract.ts';
 import type { InvitationDeps } from './mail.ts';
@@ -76,7 +76,7 @@ export async function acceptByLink(
     if (current.mailed) await markEmailVerified(db, user_id, now);
     await acceptInvitation(db, current, user_id, now);
     const after = { email: current.email, role: current.role, new_account: isNew };
-    const change = { type: 'invitation.accepted', target: { kind: 'invitation', id: current.id }, after };
+    const change = { type: 'invitation.accepted' as const, target: { kind: 'invitation', id: current.id }, after };
     await auditVisitor(db, access, { id: user_id, email: current.email }, change, now, current.workspace_id);
     const body = await getAcceptedBody(db, current);
     if (!isNew) return body;
@@ -128,7 +128,12 @@ async function getAcceptedBody(db: Db, { workspace_id, workspace_name, plan, ema
   };
 }
 
-const invitationNotFound = () => notFound('invitation_not_found');
+const invitationNotFound = () =>
+  new Problem(
+    'not_found',
+    'invitation_not_found',
+    'Invitation not found. It was cancelled, or replaced by a newer one. Use the link in the newest mail, or ask for a new invitation.',
+  );
 
 const emailMismatch = () =>
   new Problem(

@@ -96,9 +96,14 @@ export async function resendInvitations(
 function findConflict(existing: MemberOrInvitation | undefined, now: Date): Problem | undefined {
   if (existing === undefined) return undefined;
   if (existing.joined)
-    return new Problem('conflict', 'member_exists', 'This person is already a member of the workspace.', {
-      retrySafe: false,
-    });
+    return new Problem(
+      'conflict',
+      'member_exists',
+      'This person is already a member of the workspace. Change the member instead.',
+      {
+        retrySafe: false,
+      },
+    );
   if (existing.expires_at <= now) return undefined;
   return new Problem(
     'conflict',

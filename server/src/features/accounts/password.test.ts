@@ -1,0 +1,14 @@
+// Password resets of an installation without a mail server. With one, see accounts.test.ts.
+import { expect, it } from 'vitest';
+import { startWorld } from '../../../test/support/world.ts';
+
+const world = await startWorld();
+
+it('forgotPassword says that no mail is sent, the same for known and unknown addresses', async () => {
+  const person = await world.person('known@example.com');
+  for (const email of [person.email, 'unknown@example.com']) {
+    const got = await world.call('POST', '/api/auth/password/forgot', { body: { email } });
+    expect(got).toMatchObject({ status: 200, body: { success: true }, headers: { 'x-warning': 'reset_mail_off' } });
+  }
+  expect(await world.db.selectFrom('reset_mails').selectAll().execute()).toEqual([]);
+});
