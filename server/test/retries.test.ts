@@ -1,0 +1,123 @@
+// Tests the guide for clients that retry, docs/guides/retries.md: its commands are run and print what it shows, and its
+// sample client meets refusals, lost answers and a key that is used twice.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer, request as sendRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+import { OutcomeUnknown, send } from '../../docs/guides/clients/send.ts';
+import { startWorld } from './support/world.ts';
+
+const world = await startWorld();
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner, 'free');
+const token = await world.token(owner, workspace);
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+
+describe('the commands of the guide', () => {
+  const guide = readFileSync(fileURLToPath(new URL('../../docs/guides/retries.md', import.meta.url)), 'utf8');
+  const examples = [...guide.matchAll(/```sh\n(curl .*?)```\n\n```http\n(.*?)```/gs)].map(
+    ([, command = '', printed = '']) => ({ command, printed }),
+  );
+
+  it('print what the guide shows', async () => {
+    expect(examples).toHaveLength(6);
+    const env = { ...process.env, PLINTH: world.url, TOKEN: token };
+    for (const { command, printed } of examples) {
+      const { stdout } = await promisify(execFile)('sh', ['-c', command], { env });
+      // An ellipsis in the guide stands for anything.
+      for (const line of printed.split('\n').filter(Boolean)) {
+        const [first = '', ...rest] = line.split('…').map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+        expect(stdout).toMatch(new RegExp([first, ...rest].join('.*'), 'i'));
+      }
+    }
+  });
+});
+
+/** What becomes of the next requests: `lost` ones are carried out, but their answers never arrive. */
+type Fate = 'pass' | 'lost' | { readonly status: number; readonly type: string };
+
+/** A proxy in front of Plinth. Requests beyond the list pass. */
+async function startProxy(fates: Fate[]): Promise<{ url: string; attempts: () => number }> {
+  let attempts = 0;
+  const proxy = createServer((incoming, outgoing) => {
+    attempts += 1;
+    const fate = fates.shift() ?? 'pass';
+    if (typeof fate === 'object') return void outgoing.writeHead(fate.status, { 'content-type': fate.type }).end('{}');
+    const { method, url, headers } = incoming;
+    const forwarded = sendRequest(world.url + url, { method, headers }, (answer) => {
+      if (fate === 'lost') return void incoming.socket.destroy();
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  afterAll(() => void proxy.close());
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, attempts: () => attempts };
+}
+
+const countFolders = async (name: string) => {
+  const { items } = (await world.call('GET', '/api/app-folders/tree', { as: token })).body;
+  return items.filter((folder: { name: string }) => folder.name === name).length;
+};
+
+describe('the client of the guide', () => {
+  const create = (url: string, name: string, options = {}) =>
+    send(`${url}/api/app-folders`, { method: 'POST', headers, body: JSON.stringify({ name }) }, options);
+
+  it('creates once although an answer was lost, and gets the stored answer', async () => {
+    const { url, attempts } = await startProxy(['lost']);
+    const response = await create(url, 'Once', { honoursKey: true });
+    expect(response.headers.get('idempotent-replayed')).toBe('true');
+    expect(attempts()).toBe(2);
+    expect(await countFolders('Once')).toBe(1);
+  });
+
+  it('does not repeat a POST without a key, but says that its outcome is unknown', async () => {
+    const { url, attempts } = await startProxy(['lost']);
+    await expect(create(url, 'Perhaps')).rejects.toThrow(OutcomeUnknown);
+    expect(attempts()).toBe(1);
+    expect(await countFolders('Perhaps')).toBe(1);
+  });
+
+  it('takes the page of a proxy for an unknown outcome', async () => {
+    const { url, attempts } = await startProxy([{ status: 502, type: 'text/html' }]);
+    const response = await send(`${url}/api/app-folders/tree`, { method: 'GET', headers });
+    expect([response.status, attempts()]).toEqual([200, 2]);
+  });
+
+  it('returns what repeating does not help at once', async () => {
+    const { url, attempts } = await startProxy([]);
+    const response = await create(url, '', { honoursKey: true });
+    expect([response.status, attempts()]).toEqual([422, 1]);
+  });
+
+  it('waits for as long as Plinth says while the first request with the key is running', async () => {
+    const { url, attempts } = await startProxy([]);
+    const keyed = { ...headers, 'idempotency-key': 'twice' };
+    const body = JSON.stringify({ name: 'Twice' });
+    const { first, second } = await world.db.transaction().execute(async (db) => {
+      await sql`lock table folders in access exclusive mode`.execute(db);
+      const first = world.call('POST', '/api/app-folders', { headers: keyed, body });
+      await expect.poll(countWaiting).toBe(1);
+      const second = send(`${url}/api/app-folders`, { method: 'POST', headers: keyed, body }, { honoursKey: true });
+      await expect.poll(attempts).toBe(1);
+      return { first, second };
+    });
+    const { id } = (await first).body;
+    expect(await (await second).json()).toMatchObject({ id });
+    expect(attempts()).toBe(2);
+  });
+
+  const countWaiting = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+      world.db,
+    );
+    return rows[0]?.count;
+  };
+});
