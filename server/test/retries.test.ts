@@ -1,14 +1,12 @@
 // Tests the guide for clients that retry, docs/guides/retries.md: its commands are run and print what it shows, and its
 // sample client meets refusals, lost answers and a key that is used twice.
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { OutcomeUnknown, send } from '../../docs/guides/clients/send.ts';
+import { Guide, readSteps } from './support/guide.ts';
 import { startWorld } from './support/world.ts';
 
 const world = await startWorld();
@@ -17,24 +15,18 @@ const workspace = await world.workspace(owner, 'free');
 const token = await world.token(owner, workspace);
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 
-describe('the commands of the guide', () => {
-  const guide = readFileSync(fileURLToPath(new URL('../../docs/guides/retries.md', import.meta.url)), 'utf8');
-  const examples = [...guide.matchAll(/```sh\n(curl .*?)```\n\n```http\n(.*?)```/gs)].map(
-    ([, command = '', printed = '']) => ({ command, printed }),
-  );
+describe('the guide', () => {
+  const steps = readSteps(readFileSync(new URL('../../docs/guides/retries.md', import.meta.url), 'utf8'));
+  const guide = new Guide('.');
+  guide.export('PLINTH', world.url);
+  guide.export('TOKEN', token);
 
-  it('print what the guide shows', async () => {
-    expect(examples).toHaveLength(6);
-    const env = { ...process.env, PLINTH: world.url, TOKEN: token };
-    for (const { command, printed } of examples) {
-      const { stdout } = await promisify(execFile)('sh', ['-c', command], { env });
-      // An ellipsis in the guide stands for anything.
-      for (const line of printed.split('\n').filter(Boolean)) {
-        const [first = '', ...rest] = line.split('…').map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-        expect(stdout).toMatch(new RegExp([first, ...rest].join('.*'), 'i'));
-      }
-    }
-  });
+  it('has commands', () => expect(steps).toHaveLength(6));
+
+  it.each(steps.map((step) => [step.line, step] as const))(
+    'line %i: the command prints what the guide says',
+    (_line, step) => guide.run(step),
+  );
 });
 
 /** What becomes of the next requests: `lost` ones are carried out, but their answers never arrive. */
