@@ -8,7 +8,11 @@ it('forgotPassword says that no mail is sent, the same for known and unknown add
   const person = await world.person('known@example.com');
   for (const email of [person.email, 'unknown@example.com']) {
     const got = await world.call('POST', '/api/auth/password/forgot', { body: { email } });
-    expect(got).toMatchObject({ status: 200, body: { success: true }, headers: { 'x-warning': 'reset_mail_off' } });
+    expect(got).toMatchObject({
+      status: 200,
+      body: { success: true },
+      headers: { 'x-warning': expect.stringMatching(/\breset_mail_off$/) },
+    });
   }
   expect(await world.db.selectFrom('reset_mails').selectAll().execute()).toEqual([]);
 });
