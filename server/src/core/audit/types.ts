@@ -74,6 +74,7 @@ const inInstallation = [
   'auth.password_reset_asked',
   'auth.password_reset_printed',
   'auth.profile_changed',
+  'auth.session_ended',
   'auth.sign_in',
   'auth.sign_in.failed',
   'auth.sign_out',
