@@ -45,7 +45,7 @@ async function linkIn(email: string): Promise<string> {
 
 const password = 'correct horse battery';
 
-describe('an invitation in a browser', () => {
+describe('an invitation in a browser', { timeout: 60_000 }, () => {
   it('leads a new person from the mail to their first signed-in page', async () => {
     await visit(await invite('nora@example.com'), async (page) => {
       await page.getByRole('heading', { name: 'Join Bright Ideas' }).waitFor();

@@ -28,10 +28,14 @@ async function request(method, path, input) {
   const json = input && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(input) };
   const response = await fetch(path, { method, ...json });
   const body = await response.json();
-  return { status: response.status, body, error: response.ok ? undefined : describeProblem(body) };
+  const warnings = response.headers.get('x-warning')?.split(',') ?? [];
+  return { status: response.status, body, warnings, error: response.ok ? undefined : describeProblem(body, path) };
 }
 
-function describeProblem({ detail }) {
+function describeProblem({ code, detail }, path) {
+  // The API's own text is for programs. The set-up has a token of its own.
+  if (/^credentials_/.test(code) && path !== '/api/setup')
+    return 'Your session has ended. Load the page again to sign in.';
   if (!Array.isArray(detail)) return detail;
   return detail.map(({ loc, msg }) => `The ${String(loc.at(-1)).replaceAll('_', ' ')} ${msg}.`).join(' ');
 }
@@ -43,25 +47,32 @@ async function getMe() {
   return error === undefined ? body : undefined;
 }
 
-/**
- * Runs `handle` when the form is submitted, with its fields. What it returns is shown as an error. The button is disabled
- * meanwhile, so that nothing is sent twice.
- */
+/** Runs `handle` when the form is submitted, with its fields. What it returns is shown as an error. */
 function onSubmit(id, handle) {
   const form = find(id);
   const button = form.querySelector('button');
   const error = form.appendChild(create('p', { className: 'error', role: 'alert' }));
-  form.addEventListener('submit', async (event) => {
+  form.addEventListener('submit', (event) => {
     event.preventDefault();
-    button.disabled = true;
-    error.textContent = '';
-    try {
-      error.textContent = (await handle(Object.fromEntries(new FormData(form)))) ?? '';
-    } catch (failure) {
-      error.textContent = describeFailure(failure);
-    }
-    button.disabled = false;
+    void runAction(button, error, () => handle(Object.fromEntries(new FormData(form))));
   });
+}
+
+/** Runs `handle` when the button is clicked. What it returns is shown as an error in the element `error`. */
+function onClick(button, error, handle) {
+  button.addEventListener('click', () => runAction(button, error, handle));
+}
+
+/** The button is disabled meanwhile, so that nothing is sent twice. */
+async function runAction(button, error, handle) {
+  button.disabled = true;
+  error.textContent = '';
+  try {
+    error.textContent = (await handle()) ?? '';
+  } catch (failure) {
+    error.textContent = describeFailure(failure);
+  }
+  button.disabled = false;
 }
 
 /** Starts the page. If it can't be shown, the section `failed` says why. */
@@ -81,4 +92,4 @@ const describeFailure = (failure) =>
 
 const withArticle = (noun) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 
-window.page = { find, show, fill, create, request, getMe, onSubmit, startPage, withArticle };
+window.page = { find, show, fill, create, request, getMe, onSubmit, onClick, startPage, withArticle };

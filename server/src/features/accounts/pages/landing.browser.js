@@ -1,5 +1,5 @@
 // The script of the page at `/`.
-const { create, fill, find, getMe, onSubmit, request, show, startPage } = window.page;
+const { create, fill, find, getMe, onClick, onSubmit, request, show, startPage } = window.page;
 
 async function start() {
   const me = await getMe();
@@ -34,9 +34,10 @@ onSubmit('sign-in', async (input) => {
 });
 
 onSubmit('forgot-password', async (input) => {
-  const { error } = await request('POST', '/api/auth/password/forgot', input);
+  const { warnings, error } = await request('POST', '/api/auth/password/forgot', input);
   if (error !== undefined) return error;
   fill('forgot-email', input.email);
+  find('mail-waits').hidden = !warnings.includes('no_worker_seen');
   show('link-sent');
 });
 
@@ -72,12 +73,13 @@ onSubmit('create-token', async ({ name, workspace, permission, days }) => {
   find('token-text').textContent = body.token;
   showExample(body.token);
   find('create-token').reset();
+  find('copy-token').textContent = 'Copy';
   find('new-token').hidden = false;
 });
 
 // Browsers allow copying only on pages that came by https, or from this machine.
 find('copy-token').hidden = navigator.clipboard === undefined;
-find('copy-token').addEventListener('click', async () => {
+onClick(find('copy-token'), find('copy-error'), async () => {
   await navigator.clipboard.writeText(find('token-text').textContent);
   find('copy-token').textContent = 'Copied';
 });
@@ -99,20 +101,21 @@ function createSessionItem({ id, current, browser, address, created_date }) {
     return create('li', { className: 'row' }, place, create('span', { className: 'quiet', textContent: 'this one' }));
   const button = create('button', { className: 'small', type: 'button', textContent: 'End' });
   button.setAttribute('aria-label', `End the session of ${browser ?? 'unknown browser'} since ${since}`);
-  button.addEventListener('click', () => endSessions(`/api/auth/sessions/${id}`));
+  onClick(button, find('sessions-error'), () => endSessions(`/api/auth/sessions/${id}`));
   return create('li', { className: 'row' }, place, button);
 }
 
 async function endSessions(path) {
   const { error } = await request('DELETE', path);
-  find('sessions-error').textContent = error ?? '';
   await showSessions();
+  return error;
 }
 
-find('end-others').addEventListener('click', () => endSessions('/api/auth/sessions'));
+onClick(find('end-others'), find('sessions-error'), () => endSessions('/api/auth/sessions'));
 
-find('sign-out').addEventListener('click', async () => {
-  await request('POST', '/api/auth/sign-out');
+onClick(find('sign-out'), find('sign-out-error'), async () => {
+  const { status, error } = await request('POST', '/api/auth/sign-out');
+  if (error !== undefined && status !== 401) return error; // 401: the session has ended already
   location.assign('/');
 });
 

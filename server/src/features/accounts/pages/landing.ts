@@ -38,6 +38,7 @@ const signedOut = `
     <section id="link-sent" data-section hidden>
       <h1>Look into your inbox</h1>
       <p>If <b data-fill="forgot-email"></b> has an account, a mail with a link will arrive there in a few minutes.</p>
+      <p id="mail-waits" hidden>No worker is running at the moment, so the mail waits until an operator starts one.</p>
       <p><a href="#">Back to sign-in</a></p>
     </section>
     <section id="no-mail" data-section hidden>
@@ -53,6 +54,7 @@ const signedIn = `
         <p class="quiet">You are signed in as <span data-fill="email"></span>.</p>
         <button id="sign-out" class="small" type="button">Sign out</button>
       </div>
+      <p id="sign-out-error" class="error" role="alert"></p>
       <section aria-labelledby="next-heading">
         <h2 id="next-heading">What to do next</h2>
         <ol>
@@ -104,6 +106,7 @@ const signedIn = `
           </div>
           <pre id="token-text"></pre>
           <p>The <a href="#next-heading">first call</a> above uses it.</p>
+          <p id="copy-error" class="error" role="alert"></p>
         </div>
       </section>
       <section id="sessions" aria-labelledby="sessions-heading">
