@@ -148,7 +148,7 @@ export const modelUnavailable = (retrySafe: boolean) =>
   new Problem(
     'unavailable',
     'model_unavailable',
-    'The language model is unavailable or did not complete the reply. Retry in a few seconds.',
+    'The language model is unavailable or did not complete the reply. Retry in a few seconds, with the same Idempotency-Key if you sent one.',
     {
       retrySafe,
       headers: { 'retry-after': '5' },

@@ -196,7 +196,7 @@ const serverRestarting = (retrySafe: boolean) =>
   new Problem(
     'unavailable',
     'service_unavailable',
-    'The server is restarting. The reply is still being generated. Retry with the same Idempotency-Key to resume.',
+    'The server is restarting. The reply is still being generated. Read the conversation later, or repeat the request with the same Idempotency-Key.',
     {
       retrySafe,
       headers: { 'retry-after': '1' },

@@ -106,7 +106,7 @@ const uniqueConflict = (fields: readonly string[]) =>
   new Problem(
     'conflict',
     'unique_conflict',
-    'Another record has the same values in fields that must be unique. Send other values.',
+    'Another record has the same values in the fields listed in `fields`, which must be unique. Send other values.',
     {
       members: { fields },
       retrySafe: false,
