@@ -5,7 +5,7 @@ const { join } = require('node:path');
 const tests = '\\.test\\.ts$';
 const modules = '^server/src/(kit|core|gateways|features)/';
 const stores = ['^server/src/features/.+/store\\.ts$', '^server/src/features/.+/store/'];
-const wiring = ['^server/src/(app|openapi)\\.ts$', '^server/src/commands/demo/'];
+const wiring = ['^server/src/(app\\.ts|openapi/)', '^server/src/commands/demo/'];
 const database = ['^server/src/kit/db/', '(^|/)node_modules/(kysely|pg)/'];
 
 // What Node still loads after it has stripped the types. dependency-cruiser's own `type-only` will not do: it also says

@@ -2,7 +2,8 @@
 import { open } from '../src/core/auth/credentials.ts';
 import { unlimited } from '../src/core/auth/limits.ts';
 import type { Route } from '../src/core/auth/route.ts';
-import { listCredentials, listRefusals } from '../src/openapi.ts';
+import { listRefusals } from '../src/openapi/errors.ts';
+import { listCredentials } from '../src/openapi/operations.ts';
 
 export function describeCatalogue(routes: readonly Route[]): string {
   const rows = [...routes].sort((a, b) => a.path.localeCompare(b.path) || a.method.localeCompare(b.method)).map(row);

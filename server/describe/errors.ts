@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Route } from '../src/core/auth/route.ts';
-import { listRefusals } from '../src/openapi.ts';
+import { listRefusals } from '../src/openapi/errors.ts';
 
 const ErrorCode = z.strictObject({
   status: z.int().min(400).max(599),

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { migrationsFolder } from '../src/app.ts';
 import { listSettings } from '../src/config.ts';
 import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
-import { buildOpenApi } from '../src/openapi.ts';
+import { buildOpenApi } from '../src/openapi/document.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeConfiguration, describeEnvironmentExample } from './configuration.ts';
 import { describeErrors } from './errors.ts';

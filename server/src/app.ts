@@ -59,7 +59,9 @@ import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
 import { portOf } from './kit/outbound/url.ts';
 import { shareRecent } from './kit/recent.ts';
 import { createSecrets } from './kit/secrets.ts';
-import { apiVersion, buildOpenApi } from './openapi.ts';
+import { apiVersion, buildOpenApi } from './openapi/document.ts';
+import { buildLlmsText } from './openapi/llms.ts';
+import { tags } from './openapi/tags.ts';
 import type { Db, Tables } from './tables.ts';
 
 /** For sign-in and health checks, beside the `DATABASE_POOL_SIZE` of everything else. */
@@ -178,7 +180,6 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
   const secrets = createSecrets(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0].id;
-  let openApiDocument: object | undefined;
   let draining = false;
   const shutdown = new AbortController();
 
@@ -278,7 +279,11 @@ export function createApp(config: Config, deps: AppDeps): App {
       checkReadiness,
       readMetrics: metrics.render,
       metricsToken: config.METRICS_TOKEN,
-      openApiDocument: () => (openApiDocument ??= buildOpenApi(allRoutes, config.BASE_URL)),
+      description: {
+        buildDocument: (feature) => buildOpenApi(allRoutes, config.BASE_URL, feature),
+        features: tags.map(({ name }) => name),
+        buildLlmsText: () => buildLlmsText(allRoutes, config.BASE_URL),
+      },
       describeServer: () => ({
         name: 'Plinth',
         version,

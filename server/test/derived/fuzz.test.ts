@@ -7,7 +7,7 @@ import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
 import { inlineRefs, type JsonSchema, toJsonSchema } from '../../src/kit/http/json-schema.ts';
 import { listParamNames } from '../../src/kit/http/operation.ts';
-import { listRefusals } from '../../src/openapi.ts';
+import { listRefusals } from '../../src/openapi/errors.ts';
 import type { CallOptions, CallResult } from '../support/client.ts';
 import { messageEvent, publish, recordEvent, startWebhookWorld } from '../support/webhook-receiver.ts';
 

@@ -7,7 +7,7 @@ import { type AcceptedCredentials, open } from '../../src/core/auth/credentials.
 import { unlimited } from '../../src/core/auth/limits.ts';
 import { findRequiredPlan } from '../../src/core/auth/plans.ts';
 import type { Route } from '../../src/core/auth/route.ts';
-import { listRefusals, pipelineRefusals } from '../../src/openapi.ts';
+import { listRefusals, pipelineRefusals } from '../../src/openapi/errors.ts';
 import { register } from './register.ts';
 
 const routes = await listRoutes();

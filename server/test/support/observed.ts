@@ -1,13 +1,15 @@
 // Owns the record of the answers that the tests received. Run as a program after the tests, it fails if an operation
-// declares a status that no test observed, or answered with a status or code that it does not declare; and if a message
-// is not on the page of messages, or is in the words of the validation library.
+// declares a status that no test observed, or answered with a status, code, header or member of an error that it does not
+// declare; and if a message is not on the page of messages, or is in the words of the validation library.
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { collectMessages, type Messages, toPattern } from '../../describe/messages.ts';
 import type { Route } from '../../src/core/auth/route.ts';
-import { listRefusals } from '../../src/openapi.ts';
+import { listRefusals } from '../../src/openapi/errors.ts';
+import { commonHeaders, listHeaders } from '../../src/openapi/headers.ts';
+import { membersOfCode, problemSchema } from '../../src/openapi/problems.ts';
 
 export const observedFolder = fileURLToPath(new URL('../../../.cache/observed', import.meta.url));
 
@@ -24,6 +26,8 @@ export function recordAnswers(server: FastifyInstance): void {
     // 499: the client disconnected while it sent its body, so nobody receives an answer.
     if (operation === undefined || code === 'guards_passed' || reply.statusCode === 499) return;
     record(`${operation} ${reply.statusCode} ${code}`);
+    for (const header of Object.keys(reply.getHeaders())) record(`header ${operation} ${reply.statusCode} ${header}`);
+    for (const member of code === '' ? [] : listMembers(payload)) record(`member ${code} ${member}`);
     if (reply.statusCode >= 400 && Buffer.isBuffer(payload)) for (const line of listMessages(payload)) record(line);
   });
 }
@@ -59,6 +63,10 @@ function findMessageFaults(lines: readonly string[], { problems, faults }: Messa
       : [`a message that docs/generated/messages.md does not list: ${code} ${text}`];
   });
 }
+
+/** The members of a problem, unless it is a page. */
+const listMembers = (payload: unknown): string[] =>
+  String(payload).startsWith('{') ? Object.keys(JSON.parse(String(payload)) as object) : [];
 
 export interface Change {
   readonly operation: string;
@@ -100,7 +108,16 @@ function findFaults(routes: readonly Route[], observed: ReadonlySet<string>): st
         !codes.has(`${status} ${code}`) &&
         !always.has(`${status} ${code}`),
     );
+    const headers = [...observed]
+      .map((line) => line.split(' '))
+      .filter(
+        ([kind, name, status, header]) =>
+          kind === 'header' && name === route.name && !isDeclared(route, status, header),
+      );
     return [
+      ...headers.map(
+        ([, , status, header]) => `${route.name} answered ${status} with ${header}, which it does not declare`,
+      ),
       ...unseen.map((status) => `${route.name} declares ${status}, which no test observed`),
       ...undeclared.map(([, status, code]) => `${route.name} answered ${status} ${code}, which it does not declare`),
       ...(statuses.has(422) && !declared.includes(422)
@@ -109,6 +126,22 @@ function findFaults(routes: readonly Route[], observed: ReadonlySet<string>): st
     ];
   });
 }
+
+function isDeclared(route: Route, status = '', header = ''): boolean {
+  return (
+    commonHeaders.includes(header) || listHeaders(route, Number(status)).some((name) => name.toLowerCase() === header)
+  );
+}
+
+/** Members of errors that the document does not describe. */
+const findUndeclaredMembers = (observed: ReadonlySet<string>): string[] =>
+  [...observed]
+    .map((line) => line.split(' '))
+    .filter(([kind, code = '', member = '']) => kind === 'member' && !isMember(code, member))
+    .map(([, code, member]) => `${code} has a member ${member}, which src/openapi/problems.ts does not describe`);
+
+const isMember = (code: string, member: string): boolean =>
+  member in (problemSchema.properties as object) || member in (membersOfCode[code] ?? {});
 
 // Any operation may answer these. They are not declared per operation.
 const always = new Set([
@@ -127,10 +160,15 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     readFileSync(join(observedFolder, file), 'utf8').trim().split('\n'),
   );
   const routes = await listRoutes();
-  const messages = [...new Set(lines.filter((line) => line.startsWith(messagePrefix)))];
-  const faults = [...findFaults(routes, new Set(lines)), ...findMessageFaults(messages, collectMessages(routes))];
+  const all = new Set(lines);
+  const messages = [...all].filter((line) => line.startsWith(messagePrefix));
+  const faults = [
+    ...findFaults(routes, all),
+    ...findUndeclaredMembers(all),
+    ...findMessageFaults(messages, collectMessages(routes)),
+  ];
   for (const fault of faults) console.error(fault);
-  const kinds = new Set(lines).size - messages.length;
+  const kinds = all.size - messages.length;
   console.log(
     `${routes.length} operations, ${kinds} kinds of answers and ${messages.length} messages observed, ${faults.length} faults`,
   );

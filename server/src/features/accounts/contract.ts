@@ -97,13 +97,13 @@ const tokenFields = {
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
 };
-const shownOnce = z
+const secretFields = z
   .string()
   .nullable()
   .meta({ description: 'The credential itself. Only this response contains it; in an idempotent replay it is null.' });
 
 export const Token = answer('Token', tokenFields);
-export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: shownOnce });
+export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: secretFields });
 export const WorkspaceToken = answer('WorkspaceToken', { ...tokenFields, owner_email: z.string() });
 
 export const NewToken = strictBody({
@@ -140,7 +140,7 @@ const keyFields = {
   last_used_at: timestamp.nullable(),
 };
 export const WorkspaceKey = answer('WorkspaceKey', keyFields);
-export const CreatedWorkspaceKey = answer('CreatedWorkspaceKey', { ...keyFields, token: shownOnce });
+export const CreatedWorkspaceKey = answer('CreatedWorkspaceKey', { ...keyFields, token: secretFields });
 export const NewWorkspaceKey = strictBody({
   name: name(1, 100),
   description: optional(text(0, 500)),

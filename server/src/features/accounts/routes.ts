@@ -60,6 +60,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
   }),
   route({
     name: 'setUp',
+    headers: ['Set-Cookie'],
     method: 'POST',
     path: '/api/setup',
     summary: 'Create the first user and workspace',
@@ -79,6 +80,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
   }),
   route({
     name: 'signIn',
+    headers: ['Set-Cookie'],
     method: 'POST',
     path: '/api/auth/sign-in',
     summary: 'Sign in with e-mail address and password; starts a browser session',
@@ -96,6 +98,7 @@ const signInRoutes = (deps: AccountDeps): Route[] => [
   }),
   route({
     name: 'signOut',
+    headers: ['Set-Cookie'],
     method: 'POST',
     path: '/api/auth/sign-out',
     summary: 'End this browser session',

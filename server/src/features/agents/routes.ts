@@ -8,6 +8,7 @@ import { getListPosition } from '../../core/identity/app-list.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { resumableAnswer } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { media } from '../../kit/http/operation.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
 import { changeAgent, createAgent, deleteAgent, getAgent } from './agent.ts';
 import {
@@ -69,6 +70,13 @@ const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel):
       model: !model.configured ? 'not_configured' : (await model.check()) ? 'available' : 'unavailable',
     };
   },
+});
+
+/** The events of a reply, as `data:` of each. A comment line is sent every 15 seconds to keep the connection open. */
+const replyStream = media('text/event-stream', 'The reply as it is written', {
+  type: 'string',
+  description:
+    'Server-sent events with an `id` for `Last-Event-ID`. `message.created` and `message.completed`: the message; `message.delta`: `{"text": "…"}`, to be appended; `tool_call`: a tool call; `message.reset`: discard the deltas so far; `error`: a problem.',
 });
 
 // The agent was deleted after the guard had found it.
@@ -216,6 +224,9 @@ function sendAgentMessage(deps: AgentDeps): Route {
   };
   return route({
     name: 'sendAgentMessage',
+    effect: 'spend',
+    heldSeconds: 300,
+    alsoAnswers: [replyStream],
     method: 'POST',
     path: '/api/agents/{agent_id}/conversations/{conversation_id}/messages',
     summary: 'Send a message to an agent and get its reply',

@@ -155,6 +155,7 @@ const shareRoutes = (guests: GuestInvitations): Route[] => [
   }),
   route({
     name: 'putAppShare',
+    headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/shares/{email}',
     summary: 'Share an app with a person; someone outside the workspace is invited as a guest',

@@ -53,7 +53,7 @@ export const auditRoutes = ({ cursors, shares, isOperation }: AuditDeps): Route[
     limit: perMinute(5, 'workspace'),
     work: 'slow',
     query: ExportQuery,
-    answers: { 200: media('application/x-ndjson', 'one entry per line') },
+    answers: { 200: media('application/x-ndjson', 'One entry per line', { $ref: '#/components/schemas/AuditEntry' }) },
     handle: ({ db, access, query }) =>
       Readable.from(streamEntries(db, access, shares, query.from_sequence ?? 1, query.to_sequence ?? null)),
   }),

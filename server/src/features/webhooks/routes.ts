@@ -150,7 +150,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     limit: writeLimit,
     work: 'outside',
     idempotency: 'optional',
-    shownOnce: ['secret'],
+    secretFields: ['secret'],
     body: variant.shapes.created,
     audits: ['webhook.created'],
     answers: { 200: variant.shapes.webhook },
@@ -171,6 +171,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
   }),
   route({
     name: `update${variant.noun}Webhook`,
+    headers: ['X-Webhook-Held', 'X-Webhook-Missed'],
     method: 'PATCH',
     path: `${variant.base}/{webhook_id}`,
     summary: 'Change a webhook; fields that are not sent keep their value',
@@ -181,7 +182,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     plan: variant.plan,
     limit: variant.updateLimit,
     work: 'outside',
-    shownOnce: ['secret'],
+    secretFields: ['secret'],
     body: variant.shapes.changed,
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: variant.shapes.webhook },
@@ -203,6 +204,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
   }),
   route({
     name: `test${variant.noun}Webhook`,
+    heldSeconds: 10,
     method: 'POST',
     path: `${variant.base}/{webhook_id}/test`,
     summary: 'Send a sample event now and return the response',

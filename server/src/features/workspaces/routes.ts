@@ -17,6 +17,7 @@ import { getWorkspaceRow } from '../../core/identity/workspaces.ts';
 import { readStorageUsage } from '../../core/storage/usage.ts';
 import { attachment } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
+import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
 import {
   CreditGrant,
@@ -145,6 +146,8 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'>): 
   }),
   route({
     name: 'getExport',
+    alsoAnswers: [media('application/gzip', 'The archive, with `download=true`', { type: 'string', format: 'binary' })],
+    headers: ['Content-Disposition'],
     method: 'GET',
     path: '/api/workspace/export/{export_id}',
     summary: 'Read the state of an export, or download its archive',

@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import type { Problem } from '../problem.ts';
 import type { Answer } from './answer.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -12,8 +13,14 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Media {
   readonly media: string;
   readonly description: string;
+  /** The shape of each line or event, for the API document. */
+  readonly schema?: JsonSchema;
 }
-export const media = (type: string, description: string): Media => ({ media: type, description });
+export const media = (type: string, description: string, schema?: JsonSchema): Media => ({
+  media: type,
+  description,
+  ...(schema && { schema }),
+});
 
 export type AnswerShape = z.ZodType | Media;
 export type Answers = Readonly<Record<number, AnswerShape>>;
@@ -82,8 +89,19 @@ export interface OperationSpec<
    */
   precheck?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): Promise<void>;
   /** Fields of the answer with a secret. They are never stored; a replay has null in their place. */
-  readonly shownOnce?: readonly string[];
+  readonly secretFields?: readonly string[];
   readonly answers: A;
+  /** Other forms of the same answer, for callers who ask for them. */
+  readonly alsoAnswers?: readonly Media[];
+  /** Headers of a success, besides those that follow from the rest of this description (src/openapi/headers.ts). */
+  readonly headers?: readonly string[];
+  /**
+   * What a call may do. By default, what its method says: GET reads, DELETE removes, others change. `spend`: uses credits or
+   * money.
+   */
+  readonly effect?: 'read' | 'change' | 'remove' | 'spend';
+  /** How long the connection may stay open until the answer is complete, if that is longer than a few seconds. */
+  readonly heldSeconds?: number;
   /** What the handler itself may refuse with. What the guard may refuse with is declared by the guard. */
   readonly refusals?: readonly Refusal[];
   handle(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): MaybePromise<Reply<A> | Answer<Reply<A>>>;

@@ -56,7 +56,7 @@ async function runIdempotent(
     await operation.precheck(toCall(exchange, access, input, db));
   const toStored = ({ status, body }: Answer<unknown>): StoredAnswer => ({
     status,
-    body: withoutSecrets(body, operation.shownOnce),
+    body: withoutSecrets(body, operation.secretFields),
   });
   const outcome = await runOnce(db, request, async (tx) => {
     const answer = await handle(exchange, access, input, tx);
@@ -81,7 +81,7 @@ async function replay(
     reply.headers(headers);
     return finish(exchange, await operation.resume(toCall(exchange, access, input, db), body), db);
   }
-  const warnings = hasWithheldSecret(body, operation.shownOnce) ? ['secret_withheld'] : [];
+  const warnings = hasWithheldSecret(body, operation.secretFields) ? ['secret_withheld'] : [];
   return new Answer(body, { headers, warnings }, status);
 }
 

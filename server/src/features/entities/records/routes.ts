@@ -78,6 +78,7 @@ export const recordRoutes = (deps: RecordDeps): Route[] => [
 const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
   route({
     name: 'listRecords',
+    headers: ['X-Warning'],
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'List the records of an entity that the caller may read, newest first',
@@ -94,6 +95,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
   }),
   route({
     name: 'countRecords',
+    headers: ['X-Warning'],
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}/count',
     summary: 'Count the records that the caller may read',
@@ -108,6 +110,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
   }),
   route({
     name: 'getRecord',
+    headers: ['X-Warning'],
     method: 'GET',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
     summary: 'Read one record',
@@ -123,6 +126,7 @@ const readRoutes = ({ cursors, findEntity }: RecordDeps): Route[] => [
 const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   route({
     name: 'createRecord',
+    headers: ['X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'Create a record',
@@ -138,6 +142,7 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'createRecords',
+    headers: ['X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
     summary: 'Create up to 500 records, all or nothing',
@@ -156,6 +161,7 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'updateRecord',
+    headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
     summary: 'Update a record by merging the sent fields into it',
@@ -173,6 +179,7 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'updateRecords',
+    headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entities/{entity_name}/bulk',
     summary: 'Update up to 500 records, all or nothing',
@@ -191,6 +198,7 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'upsertRecords',
+    headers: ['X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/upsert',
     summary: 'Update the records whose key exists and create the others, all or nothing',
@@ -221,6 +229,7 @@ const writeRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
 const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   route({
     name: 'deleteRecord',
+    headers: ['X-Warning'],
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}',
     summary: 'Move a record to the trash, from which builders can restore it for 30 days',
@@ -234,6 +243,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'deleteRecords',
+    headers: ['X-Truncated', 'X-Warning'],
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}',
     summary: 'Move the records that match a query to the trash, up to 5,000 and 64 MiB',
@@ -253,6 +263,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'restoreRecord',
+    headers: ['X-Warning'],
     method: 'POST',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/restore',
     summary: 'Restore a record from the trash; rules do not apply',
@@ -266,6 +277,7 @@ const removalRoutes = ({ findEntity, ...deps }: RecordDeps): Route[] => [
   }),
   route({
     name: 'purgeRecord',
+    headers: ['X-Warning'],
     method: 'DELETE',
     path: '/api/apps/{app_id}/entities/{entity_name}/{entity_id}/permanent',
     summary: 'Delete a record permanently; rules do not apply',

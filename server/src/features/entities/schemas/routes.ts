@@ -49,6 +49,7 @@ export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
   }),
   route({
     name: 'syncEntitySchemas',
+    headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entity-schemas',
     summary: 'Create or replace many schemas in one revision, all or nothing',
@@ -80,6 +81,7 @@ export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
   }),
   route({
     name: 'putEntitySchema',
+    headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
     summary: 'Create or replace a schema, and report the impact on existing records',

@@ -102,6 +102,7 @@ const singleRoutes = (deps: ChangeDeps): Route[] => [
   }),
   route({
     name: 'removeMember',
+    headers: ['X-Webhooks-Paused'],
     method: 'DELETE',
     path: '/api/workspace/members/{email}',
     summary: 'Remove a member or cancel an invitation',
@@ -152,6 +153,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
   }),
   route({
     name: 'removeMembers',
+    headers: ['X-Webhooks-Paused'],
     method: 'POST',
     path: '/api/workspace/members/bulk/remove',
     summary: 'Remove up to 200 members or invitations, all or none',

@@ -56,7 +56,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     access: admin,
     limit: invitationLimit,
     idempotency: 'optional',
-    shownOnce: ['accept_url'],
+    secretFields: ['accept_url'],
     body: NewInvitation,
     audits: ['invitation.created', 'invitation.resent'],
     answers: { 200: Invitation },
@@ -76,7 +76,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
     limit: invitationLimit,
     work: 'slow',
     idempotency: 'optional',
-    shownOnce: ['accept_url'],
+    secretFields: ['accept_url'],
     body: NewInvitations,
     audits: ['invitation.created', 'invitation.resent'],
     answers: { 200: Invited },
@@ -120,6 +120,7 @@ const acceptingRoutes = (deps: AcceptDeps): Route[] => [
   }),
   route({
     name: 'joinWorkspace',
+    headers: ['Set-Cookie'],
     method: 'POST',
     path: '/api/invitations/accept',
     summary: 'Accept an invitation and join its workspace',
@@ -169,6 +170,7 @@ const acceptingByPathRoutes = (deps: AcceptDeps): Route[] => {
     }),
     route({
       name: 'acceptInvitation',
+      headers: ['Set-Cookie'],
       method: 'POST',
       path: '/api/invitations/{invitation_token}/accept',
       summary: 'Accept an invitation and join the workspace',

@@ -1,0 +1,38 @@
+// Owns files that stay the same while the process runs: made at the first request, compressed once, and sent again only to
+// those who do not have them.
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { Answer } from './answer.ts';
+
+export interface FixedFile {
+  /** 200 with the file, or 304 for a client that has it. */
+  answer(headers: Readonly<Record<string, string | string[] | undefined>>): Promise<Answer<Buffer>>;
+}
+
+export function fixedFile(
+  type: string,
+  read: () => string | Buffer | Promise<string | Buffer>,
+  cacheControl = 'no-cache',
+): FixedFile {
+  let preparing: ReturnType<typeof prepare> | undefined;
+  return {
+    async answer(headers) {
+      preparing ??= prepare(read);
+      const { plain, compressed, etag } = await preparing;
+      const common = { etag, vary: 'Accept-Encoding', 'cache-control': cacheControl };
+      if (headers['if-none-match'] === etag) return new Answer(Buffer.alloc(0), { headers: common }, 304);
+      const isCompressed = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
+      return new Answer(isCompressed ? compressed : plain, {
+        headers: { ...common, 'content-type': type, ...(isCompressed && { 'content-encoding': 'gzip' }) },
+      });
+    },
+  };
+}
+
+async function prepare(read: () => string | Buffer | Promise<string | Buffer>) {
+  const plain = Buffer.from(await read());
+  // Weak: the compressed and the plain form have the same tag.
+  const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
+  return { plain, compressed: await promisify(gzip)(plain, { level: 9 }), etag };
+}

@@ -1,0 +1,99 @@
+// Owns the OpenAPI 3.1 document, built from the routes that the server runs.
+import type { Route } from '../core/auth/route.ts';
+import type { JsonSchema } from '../kit/http/json-schema.ts';
+import { eventSchemas, webhookSection } from './events.ts';
+import { createExamples } from './examples.ts';
+import { commonHeaders, headerComponents } from './headers.ts';
+import { describeOperation } from './operations.ts';
+import { problemSchema, validationSchema } from './problems.ts';
+import { createSchemas, withoutFieldExamples } from './schemas.ts';
+import { tagOf, tags } from './tags.ts';
+
+export const apiVersion = '1.0.0';
+
+/** With `tag`, only the operations of that feature, and what they refer to. */
+export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: string): JsonSchema {
+  const schemas = createSchemas({ Problem: problemSchema, ValidationError: validationSchema, ...eventSchemas });
+  const components = { schemas, parameters: {}, responses: {}, examples: createExamples(schemas.all) };
+  const paths: Record<string, JsonSchema> = {};
+  for (const route of routes) {
+    if (tag !== undefined && tagOf(route) !== tag) continue;
+    paths[route.path] ??= {};
+    (paths[route.path] as JsonSchema)[route.method.toLowerCase()] = describeOperation(route, components);
+  }
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Plinth',
+      version: apiVersion,
+      summary: 'The management API of an app-building platform',
+      description: introduction,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: tag === undefined ? tags : tags.filter(({ name }) => name === tag),
+    paths,
+    ...((tag === undefined || tag === 'webhooks') && { webhooks: webhookSection }),
+    components: {
+      schemas: withoutFieldExamples(sortKeys(schemas.all)),
+      parameters: sortKeys(components.parameters),
+      responses: sortKeys(components.responses),
+      examples: sortKeys(components.examples.all),
+      headers: headerComponents,
+      securitySchemes,
+    },
+  };
+  return tag === undefined ? document : withoutUnused(document);
+}
+
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A personal access token (plp_…), a workspace key, or a token of an app user.',
+  },
+  api_key: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'api_key',
+    description: 'A personal API key (deprecated; use a token) or a workspace key.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'plinth_session',
+    description: 'The session of a signed-in browser.',
+  },
+};
+
+const introduction = `Every error except 422 is a problem (application/problem+json) with a stable \`code\`. Additional facts about an
+answer are sent as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
+\`X-Changed: false\`, \`X-Warning\`. Each answer has an \`X-Request-Id\`. Beside the headers that operations declare, an answer
+may have those of HTTP, CORS and browser security: ${commonHeaders.map((name) => `\`${name}\``).join(', ')}. \`x-effect\` says
+what a call may do (read, change, remove, spend), \`x-secret-fields\` which fields are shown once, \`x-held-seconds\` how long
+the connection may stay open. The API is in beta.`;
+
+const sortKeys = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>
+  Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** Removes components to which nothing in the document leads. */
+function withoutUnused<Document extends { components: Record<string, object> }>(document: Document): Document {
+  const { components, ...rest } = document;
+  const used = new Set<string>();
+  const follow = (node: unknown): void => {
+    for (const [, kind, name] of JSON.stringify(node).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)) {
+      const at = `${kind}/${name}`;
+      if (used.has(at)) continue;
+      used.add(at);
+      follow((components[kind as string] as Record<string, unknown>)[name as string]);
+    }
+  };
+  follow(rest);
+  const kept = Object.entries(components).map(([kind, all]) => [
+    kind,
+    kind === 'securitySchemes'
+      ? all
+      : Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`${kind}/${name}`))),
+  ]);
+  return { ...document, components: Object.fromEntries(kept) };
+}

@@ -1,0 +1,146 @@
+// Owns what an operation may refuse with, and how the document describes it: one shared response for each set of codes.
+import { createHash } from 'node:crypto';
+import { type AcceptedCredentials, open } from '../core/auth/credentials.ts';
+import { unlimited } from '../core/auth/limits.ts';
+import type { Route } from '../core/auth/route.ts';
+import { idempotencyRefusals } from '../kit/http/idempotency.ts';
+import type { JsonSchema } from '../kit/http/json-schema.ts';
+import type { Refusal } from '../kit/http/operation.ts';
+import { errorHeaders } from './headers.ts';
+import { membersOfCode } from './problems.ts';
+
+/** What any operation may answer with, whatever it declares. */
+const always: readonly Refusal[] = [
+  { status: 500, code: 'internal_error' },
+  { status: 503, code: 'service_unavailable' },
+  { status: 503, code: 'busy' },
+];
+
+/** What is refused without an operation's own declaration: by any operation, or because none was reached. */
+export const pipelineRefusals: readonly Refusal[] = [
+  ...always,
+  { status: 400, code: 'malformed_request' },
+  { status: 404, code: 'route_not_found' },
+  { status: 405, code: 'method_not_allowed' },
+];
+
+/** Everything an operation may refuse with: declared by its credentials, guard, schemas and itself. */
+export function listRefusals(route: Route): Refusal[] {
+  return [
+    ...(route.credentials === open ? [] : listCredentialRefusals(route.credentials, route.method)),
+    ...(route.limit === unlimited ? [] : [{ status: 429, code: 'rate_limited' }]),
+    ...route.access.refusals,
+    ...(route.plan ? [{ status: 402, code: 'plan_required' }] : []),
+    ...(takesInput(route) ? [{ status: 422, code: 'validation' }] : []),
+    ...(route.idempotency ? idempotencyRefusals : []),
+    ...(route.body
+      ? [
+          { status: 413, code: 'payload_too_large' },
+          { status: 415, code: 'unsupported_media_type' },
+        ]
+      : []),
+    ...(route.refusals ?? []),
+  ];
+}
+
+const takesInput = (route: Route): boolean => Boolean(route.body || route.query || route.idempotency);
+
+function listCredentialRefusals(accepted: AcceptedCredentials, method: string): Refusal[] {
+  const forbidden = [
+    accepted.token !== 'read_only' && 'read_only_credential_route_not_allowed',
+    !(accepted.session && accepted.token && accepted.key && accepted.appUser) && 'credential_kind_not_allowed',
+    accepted.workspaceKey ? 'workspace_key_scope_missing' : 'workspace_key_not_allowed',
+    accepted.session && method !== 'GET' && 'origin_not_allowed',
+  ].filter((code): code is string => typeof code === 'string');
+  return [
+    ...['credentials_missing', 'credentials_invalid', 'credentials_expired'].map((code) => ({ status: 401, code })),
+    ...forbidden.map((code) => ({ status: 403, code })),
+  ];
+}
+
+/** By status, with references into `responses`, to which it adds what is not there yet. */
+export function describeErrors(route: Route, responses: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const byStatus = Map.groupBy([...listRefusals(route), ...always], ({ status }) => status);
+  const described: Record<string, JsonSchema> = {};
+  for (const [status, refusals] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const codes = [...new Set(refusals.map(({ code }) => code))].sort();
+    const name = nameResponse(status, codes);
+    responses[name] ??= status === 422 ? invalidInput : describeProblem(status, codes);
+    described[status] = { $ref: `#/components/responses/${name}` };
+  }
+  return described;
+}
+
+const statusNames: Readonly<Record<number, string>> = {
+  401: 'Unauthenticated',
+  402: 'PaymentRequired',
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'PayloadTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'RateLimited',
+  500: 'InternalError',
+  502: 'BadGateway',
+  503: 'Unavailable',
+  504: 'Timeout',
+};
+
+/** The codes that operations with this status have in common. A name lists the others. */
+const usualCodes: Readonly<Record<number, readonly string[]>> = {
+  401: ['credentials_missing', 'credentials_invalid', 'credentials_expired'],
+  413: ['payload_too_large'],
+  415: ['unsupported_media_type'],
+  422: ['validation'],
+  429: ['rate_limited'],
+  500: ['internal_error'],
+  503: ['service_unavailable', 'busy'],
+};
+
+/**
+ * Examples: `NotFound_app_not_found`, or `Forbidden_5f2c91` for a long list. The same codes have the same name in every
+ * version of the document.
+ */
+function nameResponse(status: number, codes: readonly string[]): string {
+  const base = statusNames[status] ?? `Status${status}`;
+  const usual = usualCodes[status] ?? [];
+  const others = codes.filter((code) => !usual.includes(code));
+  if (others.length === 0 && usual.length === codes.length) return base;
+  const [only] = others;
+  if (others.length === 1 && codes.length === usual.length + 1) return `${base}_${only}`;
+  return `${base}_${createHash('sha256').update(codes.join()).digest('hex').slice(0, 6)}`;
+}
+
+/** `PaymentRequired` reads "Payment required". */
+const describeStatus = (status: number): string =>
+  (statusNames[status] ?? `Status ${status}`).replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+const invalidInput: JsonSchema = {
+  description: 'A field or parameter is not valid. `detail` names each fault and where it is.',
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/ValidationError' },
+      example: { detail: [{ loc: ['body', 'name'], msg: 'is required', type: 'missing' }] },
+    },
+  },
+};
+
+function describeProblem(status: number, codes: readonly string[]): JsonSchema {
+  const members = Object.assign({}, ...codes.map((code) => membersOfCode[code] ?? {})) as JsonSchema;
+  return {
+    description: `${describeStatus(status)}.`,
+    ...errorHeaders(status),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { type: 'object', properties: { code: { type: 'string', enum: codes }, ...members } },
+          ],
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// Owns the examples of bodies and answers. They are put together from the examples of their fields, so that one change of a
+// field's example changes all of them.
+import type { JsonSchema } from '../kit/http/json-schema.ts';
+import { bodyExamples } from './body-examples.ts';
+
+export interface Examples {
+  readonly all: Record<string, JsonSchema>;
+  /** An example of a component of this document, as the `examples` of a body or an answer. */
+  refer(schema: JsonSchema): JsonSchema;
+}
+
+export function createExamples(schemas: Readonly<Record<string, JsonSchema>>): Examples {
+  const all: Record<string, JsonSchema> = {};
+  return {
+    all,
+    refer(schema) {
+      const name = nameOf(schema);
+      all[name] ??= { value: bodyExamples[name] ?? buildExample(schema, schemas) };
+      return { example: { $ref: `#/components/examples/${name}` } };
+    },
+  };
+}
+
+const nameOf = ({ $ref }: JsonSchema): string => String($ref).replace('#/components/schemas/', '');
+
+const formats: Readonly<Record<string, string>> = {
+  'date-time': '2026-11-15T09:30:00.000Z',
+  date: '2026-11-15',
+  email: 'ada@example.com',
+  uri: 'https://example.com/',
+  uuid: '0198c1f2-7d3a-7c41-9b1e-2f6a5d0c8e11',
+};
+
+/** The example that the schema has, or one that its type allows. */
+export function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
+  const { $ref, examples, const: only, enum: values, default: standard, anyOf, oneOf, allOf, format } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  if ($ref !== undefined) return buildExample(schemas[nameOf(schema)] ?? {}, schemas);
+  if (only !== undefined) return only;
+  if (Array.isArray(values)) return values[0];
+  if (standard !== undefined) return standard;
+  const [option] = (anyOf ?? oneOf ?? allOf ?? []) as JsonSchema[];
+  if (option !== undefined) return buildExample(option, schemas);
+  const [type] = [schema.type].flat();
+  if (type === 'object') return buildObject(schema, schemas);
+  if (type === 'array') return [buildExample((schema.items ?? {}) as JsonSchema, schemas)];
+  if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
+  if (type === 'boolean') return true;
+  if (type === 'null') return null;
+  return formats[String(format)] ?? 'text';
+}
+
+const buildObject = (schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): JsonSchema =>
+  Object.fromEntries(
+    Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).map(([key, property]) => [
+      key,
+      buildExample(property, schemas),
+    ]),
+  );

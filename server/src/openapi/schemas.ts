@@ -1,0 +1,81 @@
+// Owns the components of the document: named schemas, with a sentence and an example for each of their fields.
+import type { z } from 'zod';
+import { type JsonSchema, toJsonSchema } from '../kit/http/json-schema.ts';
+import { fields } from './fields.ts';
+
+export interface Schemas {
+  readonly all: Record<string, JsonSchema>;
+  /** Adds the shape and what it consists of. Returns a reference to it, under its own name or else this one. */
+  add(shape: z.ZodType, io: 'input' | 'output', name: string): JsonSchema;
+}
+
+export function createSchemas(initial: Record<string, JsonSchema>): Schemas {
+  const all: Record<string, JsonSchema> = { ...initial };
+  return {
+    all,
+    add(shape, io, name) {
+      const { $defs, ...schema } = toJsonSchema(shape, io);
+      for (const [defined, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
+        all[defined] = describeFields(pointToComponents(definition, io), defined);
+      const own = pointToComponents(schema, io);
+      if (typeof own.$ref === 'string') return own;
+      all[name] = describeFields(own, name);
+      return { $ref: `#/components/schemas/${name}` };
+    },
+  };
+}
+
+/** Answers may gain fields within 1.x, so their schemas are not closed. */
+function pointToComponents<Node>(node: Node, io: 'input' | 'output'): Node {
+  if (Array.isArray(node)) return node.map((item) => pointToComponents(item, io)) as Node;
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(
+        ([key, value]) =>
+          !(io === 'output' && key === 'additionalProperties' && value === false) &&
+          !(key === 'id' && typeof value === 'string'),
+      )
+      .map(([key, value]) => [
+        key,
+        key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : pointToComponents(value, io),
+      ]),
+  ) as Node;
+}
+
+/** The examples of fields are for building the examples of wholes. The document itself does not repeat them. */
+export const withoutFieldExamples = (schema: JsonSchema): JsonSchema =>
+  JSON.parse(JSON.stringify(schema, (key, value) => (key === 'examples' && Array.isArray(value) ? undefined : value)));
+
+/** Adds the texts of fields.ts, also to the fields of nested objects. */
+function describeFields(schema: JsonSchema, name: string): JsonSchema {
+  const described = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      key === 'properties'
+        ? describeProperties(value as Record<string, JsonSchema>, name)
+        : describeNested(value, name),
+    ]),
+  );
+  return described;
+}
+
+const describeNested = (node: unknown, name: string): unknown => {
+  if (Array.isArray(node)) return node.map((item) => describeNested(item, name));
+  return typeof node === 'object' && node !== null ? describeFields(node as JsonSchema, name) : node;
+};
+
+const describeProperties = (properties: Record<string, JsonSchema>, name: string): JsonSchema =>
+  Object.fromEntries(
+    Object.entries(properties).map(([key, property]) => {
+      const { text, example } = fields[`${name}.${key}`] ?? fields[key] ?? {};
+      return [
+        key,
+        {
+          ...describeFields(property, name),
+          ...(property.description === undefined && text !== undefined && { description: text }),
+          ...(example !== undefined && { examples: [example] }),
+        },
+      ];
+    }),
+  );

@@ -1,0 +1,35 @@
+// Owns the tags of the document: the features of the product, in its order.
+import type { Route } from '../core/auth/route.ts';
+
+export const tags: readonly { readonly name: string; readonly description: string }[] = [
+  { name: 'apps', description: 'Apps, their files, secrets, sharing and users.' },
+  { name: 'entities', description: "An app's data: schemas with row and field rules, and records." },
+  { name: 'agents', description: 'Agents, conversations and memories.' },
+  { name: 'webhooks', description: 'Webhooks of agents and apps, and their signed deliveries.' },
+  { name: 'folders', description: 'Folders of apps and agents.' },
+  { name: 'workspaces', description: 'Workspaces, their settings, exports and deletion.' },
+  { name: 'members', description: 'Members, their roles, limits and invitations.' },
+  { name: 'credits', description: 'Credits: balance, ledger and limits.' },
+  { name: 'audit', description: 'The audit log and its verification.' },
+  { name: 'accounts', description: 'Sign-in, sessions, tokens and keys.' },
+  { name: 'operator', description: 'What the operator of the installation may do.' },
+  { name: 'installation', description: 'Health, metrics and this document.' },
+];
+
+/** The first that matches, by what the path begins with or contains. */
+const rules: readonly (readonly [RegExp, string])[] = [
+  [/\/webhooks/, 'webhooks'],
+  [/^\/api\/apps\/\{app_id\}\/(entities|entity-schemas)/, 'entities'],
+  [/^\/api\/apps/, 'apps'],
+  [/^\/api\/agents/, 'agents'],
+  [/^\/api\/app-folders/, 'folders'],
+  [/^\/api\/workspace\/(members|invitations)|^\/(api\/)?invitations/, 'members'],
+  [/^\/api\/workspace\/credit/, 'credits'],
+  [/^\/api\/workspace\/audit/, 'audit'],
+  [/^\/api\/(auth|setup|me)|^\/api\/workspace\/(keys|tokens|api-keys)|^\/(setup|sign-in|reset)/, 'accounts'],
+  [/^\/api\/operator/, 'operator'],
+  [/^\/api\/(workspace|workspaces|plans)/, 'workspaces'],
+];
+
+export const tagOf = ({ path }: Route): string =>
+  rules.find(([expression]) => expression.test(path))?.[1] ?? 'installation';

@@ -1,0 +1,137 @@
+// The OpenAPI document is complete: everything is described, everything has a valid example, and nothing refers to what is
+// not there.
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { listRoutes } from '../../describe/routes.ts';
+import { buildOpenApi } from '../../src/openapi/document.ts';
+import { effectOf } from '../../src/openapi/operations.ts';
+import { tags } from '../../src/openapi/tags.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is data.
+type Json = any;
+
+const routes = await listRoutes();
+const document: Json = buildOpenApi(routes, 'https://plinth.example');
+const operations: readonly (readonly [string, Json])[] = Object.values(document.paths).flatMap((path) =>
+  Object.values(path as Json).map((operation: Json) => [operation.operationId, operation] as const),
+);
+const routeOf = (name: string) => routes.find((route) => route.name === name);
+const isSentence = (text: unknown): boolean => typeof text === 'string' && /^[A-Z`0-9].*[.…)]$/s.test(text);
+
+/** Every property of every schema, with where it is. */
+function listProperties(node: Json, at: string): [string, Json][] {
+  if (Array.isArray(node)) return node.flatMap((item, index) => listProperties(item, `${at}[${index}]`));
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === 'properties' && typeof value === 'object'
+      ? Object.entries(value as Json).flatMap(([name, property]) => [
+          [`${at}.${name}`, property] as [string, Json],
+          ...listProperties(property, `${at}.${name}`),
+        ])
+      : key === 'examples' || key === 'example'
+        ? []
+        : listProperties(value, at),
+  );
+}
+
+describe('the OpenAPI document', () => {
+  it('describes every operation, parameter, property, header and tag in a sentence', () => {
+    const undescribed = [
+      ...operations
+        .filter(([, { summary, description }]) => !/^[A-Z]/.test(summary) || (description && !isSentence(description)))
+        .map(([name]) => name),
+      ...operations.flatMap(([name, { parameters }]) =>
+        parameters
+          .map((each: Json) => (each.$ref ? document.components.parameters[each.$ref.split('/').at(-1)] : each))
+          .filter((each: Json) => !isSentence(each.description))
+          .map((each: Json) => `${name} ?${each.name}`),
+      ),
+      ...Object.entries(document.components.schemas)
+        .flatMap(([name, schema]) => listProperties(schema, name))
+        .filter(([, property]) => !isSentence(property.description))
+        .map(([at]) => at),
+      ...Object.entries<Json>(document.components.headers)
+        .filter(([, header]) => !isSentence(header.description))
+        .map(([name]) => name),
+    ];
+    expect(undescribed).toEqual([]);
+  });
+
+  it('has an example of every body and JSON answer, which the operation itself accepts', () => {
+    const faults = operations.flatMap(([name, { requestBody, responses }]) => {
+      const route = routeOf(name);
+      const parts = [
+        ...(route?.body ? [['body', route.body, requestBody] as const] : []),
+        ...Object.entries(route?.answers ?? {}).flatMap(([status, shape]) =>
+          'media' in shape ? [] : [[status, shape as z.ZodType, responses[status]] as const],
+        ),
+      ];
+      return parts.flatMap(([part, shape, described]) => {
+        const { $ref } = described.content['application/json'].examples.example;
+        const { value } = document.components.examples[$ref.split('/').at(-1)];
+        const { error } = shape.safeParse(value);
+        return error
+          ? `${name} ${part}: ${error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)}`
+          : [];
+      });
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('refers only to components that it contains, and contains none in vain', () => {
+    const references = new Set(
+      [...JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)].map(
+        ([, kind, name]) => `${kind}/${name}`,
+      ),
+    );
+    const contained = Object.entries<Json>(document.components)
+      .filter(([kind]) => kind !== 'securitySchemes')
+      .flatMap(([kind, all]) => Object.keys(all).map((name) => `${kind}/${name}`));
+    expect([...references].filter((each) => !contained.includes(each))).toEqual([]);
+    expect(contained.filter((each) => !references.has(each))).toEqual([]);
+  });
+
+  it('names an effect for every operation: those open to read-only tokens read, and others do not', () => {
+    const wrong = routes.filter(
+      (route) =>
+        typeof route.credentials === 'object' &&
+        (route.credentials.token === 'read_only') !== (effectOf(route) === 'read') &&
+        route.method !== 'GET',
+    );
+    expect(wrong.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('gives every operation a tag of the product', () => {
+    const names = tags.map(({ name }) => name);
+    expect(
+      operations.filter(
+        ([
+          ,
+          {
+            tags: [tag],
+          },
+        ]) => !names.includes(tag),
+      ),
+    ).toEqual([]);
+    for (const tag of names)
+      expect(
+        operations.some(([, operation]) => operation.tags[0] === tag),
+        tag,
+      ).toBe(true);
+  });
+
+  it('has a document of each tag, complete in itself', () => {
+    for (const { name } of tags) {
+      const part: Json = buildOpenApi(routes, 'https://plinth.example', name);
+      for (const [, kind, component] of JSON.stringify(part).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g))
+        expect(part.components[kind as string]).toHaveProperty([component as string]);
+    }
+  });
+
+  it('is at most 3,000 bytes per operation, and 430 compressed', () => {
+    const text = JSON.stringify(document);
+    expect(text.length / operations.length).toBeLessThan(3_000);
+    expect(gzipSync(text).length / operations.length).toBeLessThan(430);
+  });
+});
