@@ -5,18 +5,23 @@ import { bodyExamples } from './body-examples.ts';
 
 export interface Examples {
   readonly all: Record<string, JsonSchema>;
-  /** An example of a component of this document, as the `examples` of a body or an answer. */
-  refer(schema: JsonSchema): JsonSchema;
+  /** The part of a body's or answer's description that has an example: a reference to it, or a short one itself. */
+  describe(schema: JsonSchema): JsonSchema;
 }
+
+/** About the length of a reference. */
+const shortLength = 80;
 
 export function createExamples(schemas: Readonly<Record<string, JsonSchema>>): Examples {
   const all: Record<string, JsonSchema> = {};
   return {
     all,
-    refer(schema) {
+    describe(schema) {
       const name = nameOf(schema);
-      all[name] ??= { value: bodyExamples[name] ?? buildExample(schema, schemas) };
-      return { example: { $ref: `#/components/examples/${name}` } };
+      const value = bodyExamples[name] ?? buildExample(schema, schemas);
+      if (JSON.stringify(value).length <= shortLength) return { example: value };
+      all[name] ??= { value };
+      return { examples: { example: { $ref: `#/components/examples/${name}` } } };
     },
   };
 }
@@ -32,7 +37,7 @@ const formats: Readonly<Record<string, string>> = {
 };
 
 /** The example that the schema has, or one that its type allows. */
-export function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
+function buildExample(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): unknown {
   const { $ref, examples, const: only, enum: values, default: standard, anyOf, oneOf, allOf, format } = schema;
   if (Array.isArray(examples)) return examples[0];
   if ($ref !== undefined) return buildExample(schemas[nameOf(schema)] ?? {}, schemas);

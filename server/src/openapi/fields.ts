@@ -1411,6 +1411,10 @@ export const parameters: Readonly<Record<string, FieldText>> = {
   invitation_token: { text: "The token of the invitation's link.", example: 'EXAMPLE-invitation-token' },
   key_id: { text: 'The workspace key, by its id.', example: '0198c1f5-2f6a-7198-a7c3-90d5e48b1f6e' },
   kind: { text: 'Only movements of this kind.' },
+  'Last-Event-ID': {
+    text: 'The `id` of the last event that was received: the stream goes on after it.',
+    example: '0198c1f2-9a44-7b02-8c11-5d3e7f6a9b20:1:12',
+  },
   limit: { text: 'How many items a page has at most.', example: 50 },
   'listAgentDeliveries.event_type': { text: 'Only deliveries of events of this type.', example: 'message.completed' },
   'listAgents.folder_id': { text: 'Only agents in this folder.', example: '0198c1fd-3076-7e89-b5d1-27c0f9a6e84b' },

@@ -102,7 +102,7 @@ function listAnswerHeaders(route: Route): string[] {
     ...(route.limit === unlimited ? [] : ['X-Partial-Result']), // the limit, while Redis can't be reached
     ...(route.body || route.query || route.access.choosesWorkspace ? ['X-Ignored-Fields'] : []),
     ...(route.idempotency ? ['Idempotent-Replayed'] : []),
-    ...(route.secretFields ? ['X-Warning'] : []),
+    ...(route.secretFields || route.needsWorker ? ['X-Warning'] : []),
     ...(route.method === 'GET' ? [] : ['X-Changed']),
     ...(route.headers ?? []),
   ];

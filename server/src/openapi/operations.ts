@@ -21,6 +21,7 @@ export interface Components {
 
 export function describeOperation(route: Route, components: Components): JsonSchema {
   const limit = route.limit === unlimited ? undefined : describeLimit(route.limit);
+  const listed = listParameters(route, components.parameters);
   return {
     operationId: route.name,
     summary: route.summary,
@@ -33,9 +34,10 @@ export function describeOperation(route: Route, components: Components): JsonSch
     ...(route.heldSeconds && { 'x-held-seconds': route.heldSeconds }),
     ...(route.plan && { 'x-plan': route.plan }),
     ...(limit && { 'x-rate-limit': limit }),
+    ...(route.needsWorker && { 'x-needs-worker': true }),
     ...(route.bytes && { 'x-byte-budget': route.bytes[0]?.group }),
     security: route.credentials === open ? [] : listSecurity(route.credentials),
-    parameters: listParameters(route, components.parameters),
+    ...(listed.length > 0 && { parameters: listed }),
     ...(route.body && { requestBody: describeBody(route, route.body, components) }),
     responses: {
       ...describeErrors(route, components.responses),
@@ -123,8 +125,8 @@ const toTypeName = (name: string): string => name.charAt(0).toUpperCase() + name
 function describeBody(route: Route, body: NonNullable<Route['body']>, { schemas, examples }: Components): JsonSchema {
   const schema = schemas.add(body, 'input', `${toTypeName(route.name)}Body`);
   return {
-    required: !body.safeParse({}).success,
-    content: { 'application/json': { schema, examples: examples.refer(schema) } },
+    ...(!body.safeParse({}).success && { required: true }),
+    content: { 'application/json': { schema, ...examples.describe(schema) } },
   };
 }
 
@@ -142,9 +144,9 @@ function describeAnswer(route: Route, shape: AnswerShape, { schemas, examples }:
     { schema: other.schema ?? { type: 'string' } },
   ]);
   return {
-    description: 'Success.',
+    description: 'OK.',
     headers,
-    content: { 'application/json': { schema, examples: examples.refer(schema) }, ...Object.fromEntries(others) },
+    content: { 'application/json': { schema, ...examples.describe(schema) }, ...Object.fromEntries(others) },
   };
 }
 

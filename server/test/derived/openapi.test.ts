@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
       ...operations
         .filter(([, { summary, description }]) => !/^[A-Z]/.test(summary) || (description && !isSentence(description)))
         .map(([name]) => name),
-      ...operations.flatMap(([name, { parameters }]) =>
+      ...operations.flatMap(([name, { parameters = [] }]) =>
         parameters
           .map((each: Json) => (each.$ref ? document.components.parameters[each.$ref.split('/').at(-1)] : each))
           .filter((each: Json) => !isSentence(each.description))
@@ -68,8 +68,8 @@ describe('the OpenAPI document', () => {
         ),
       ];
       return parts.flatMap(([part, shape, described]) => {
-        const { $ref } = described.content['application/json'].examples.example;
-        const { value } = document.components.examples[$ref.split('/').at(-1)];
+        const { example, examples } = described.content['application/json'];
+        const value = example ?? document.components.examples[examples.example.$ref.split('/').at(-1)].value;
         const { error } = shape.safeParse(value);
         return error
           ? `${name} ${part}: ${error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)}`

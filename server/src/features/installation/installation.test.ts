@@ -235,10 +235,29 @@ describe('the OpenAPI document', () => {
     expect(yaml.text).toContain('openapi: 3.1.0');
   });
 
-  it('refers only to components it contains', async () => {
-    const { text, body } = await world.call('GET', '/openapi.json');
-    for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
-      expect(body.components.schemas).toHaveProperty(name as string);
+  it('is sent compressed, and not again to a client that has it', async () => {
+    const paths = ['/openapi.json', '/openapi.yaml', '/openapi/webhooks.json', '/llms.txt', '/docs/assets/start.js'];
+    for (const path of paths) {
+      const first = await world.call('GET', path);
+      const etag = String(first.headers.etag);
+      expect(etag).toMatch(/^W\/"/);
+      expect((await world.call('GET', path, { headers: { 'if-none-match': etag } })).status).toBe(304);
+      const compressed = await fetch(world.url + path, { headers: { 'accept-encoding': 'gzip' } });
+      expect(compressed.headers.get('content-encoding')).toBe('gzip');
+      expect(await compressed.text()).toBe(first.text);
+    }
+  });
+
+  it('exists for each feature, and for language models', async () => {
+    const { body } = await world.call('GET', '/openapi/folders.json');
+    expect(Object.keys(body.paths)).toContain('/api/app-folders');
+    expect(Object.keys(body.paths)).not.toContain('/api/apps');
+    expect(await world.call('GET', '/openapi/nothing.json')).toMatchObject({
+      status: 404,
+      body: { code: 'route_not_found' },
+    });
+    const { text } = await world.call('GET', '/llms.txt');
+    for (const route of world.app.routes) expect(text).toContain(`\`${route.method} ${route.path}\` ${route.name} (`);
   });
 
   it('server info lists the configured features', async () => {
@@ -400,9 +419,8 @@ describe('security headers', () => {
     ];
     expect(answers.map(({ headers }) => headers['x-content-type-options'])).toEqual(answers.map(() => 'nosniff'));
     expect(answers.filter(({ headers }) => headers['strict-transport-security'])).toEqual([]);
-    const [cached] = answers.filter(({ headers }) => headers['cache-control'] !== 'no-store');
-    expect(cached?.headers['cache-control']).toBe('public, max-age=3600'); // a file of the reference page
-    expect(answers.filter(({ headers }) => headers['cache-control'] === 'no-store')).toHaveLength(answers.length - 1);
+    const caching = answers.map(({ headers }) => headers['cache-control']).filter((value) => value !== 'no-store');
+    expect(caching).toEqual(['no-cache', 'public, max-age=3600']); // the document, and a file of the reference page
     expect(await exchangeBytes('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*x-content-type-options: nosniff\r\n/s);
   });
 
