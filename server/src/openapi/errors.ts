@@ -72,6 +72,7 @@ export function describeErrors(route: Route, responses: Record<string, JsonSchem
 }
 
 const statusNames: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
   401: 'Unauthenticated',
   402: 'PaymentRequired',
   403: 'Forbidden',
