@@ -447,6 +447,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The e-mail addresses of the members or invitations to remove; none may be repeated.',
     example: ['grace@example.com'],
   },
+  ended: { text: 'How many sessions were ended.', example: 2 },
   enabled: {
     text: 'True turns the webhook on, resets `consecutive_failures` and sends held deliveries; false turns it off.',
   },
