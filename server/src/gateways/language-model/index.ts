@@ -69,6 +69,7 @@ export interface ModelSettings {
 
 const checkTimeoutMs = 2_000;
 const cacheMs = { reachable: 5_000, unreachable: 500 };
+const staleMs = 3_000;
 const maxSteps = 8;
 const maxOutputTokens = 8_192;
 const replyTimeout = { totalMs: 9 * 60_000, chunkMs: 60_000 };
@@ -110,18 +111,25 @@ async function isReachable(url: string, apiKey: string | undefined): Promise<boo
   }
 }
 
-/** Caches the result, and runs one check at a time for all callers. */
+/**
+ * Caches the result, and runs one check at a time for all callers. A check of a model that hangs takes 2 seconds: whoever
+ * asks again meanwhile gets the last result instead of waiting.
+ */
 function cache(check: () => Promise<boolean>): () => Promise<boolean> {
   let checking: Promise<boolean> | undefined;
-  let cached = { reachable: false, until: 0 };
+  let cached = { reachable: false, until: Number.NEGATIVE_INFINITY };
   return async () => {
     if (performance.now() < cached.until) return cached.reachable;
-    checking ??= check().finally(() => {
-      checking = undefined;
-    });
-    const reachable = await checking;
-    cached = { reachable, until: performance.now() + (reachable ? cacheMs.reachable : cacheMs.unreachable) };
-    return reachable;
+    checking ??= check()
+      .then((reachable) => {
+        cached = { reachable, until: performance.now() + (reachable ? cacheMs.reachable : cacheMs.unreachable) };
+        return reachable;
+      })
+      .finally(() => {
+        checking = undefined;
+      });
+    if (!cached.reachable && performance.now() < cached.until + staleMs) return false;
+    return checking;
   };
 }
 

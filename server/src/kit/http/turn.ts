@@ -25,9 +25,9 @@ const largeBodyBytes = 256 * 1024;
 export const createTurns = (shares: Shares): Turns => ({
   shares,
   processTime: createProcessTime(),
-  // As many lookups as the pool has connections by default. One address that sends thousands of requests at once waits
+  // Few, because whoever comes next waits for a step of each. One address that sends thousands of requests at once waits
   // for itself.
-  arrivals: createFairGate({ inAll: 16, perOwner: 8, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
+  arrivals: createFairGate({ inAll: 8, perOwner: 4, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
   // A large body takes many times its size in memory until it is answered.
   largeBodies: createFairGate({ inAll: 8, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
   pauseRefusal: createPause(),
