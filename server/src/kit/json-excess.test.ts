@@ -23,7 +23,7 @@ it('counts the values of any JSON, whatever its strings contain', () => {
       const source = JSON.stringify(value);
       const count = countValues(source);
       expect(findJsonExcess(Buffer.from(source), count)).toBeUndefined();
-      expect(findJsonExcess(Buffer.from(source), count - 1)?.problem).toBe(`has more than ${count - 1} values`);
+      expect(findJsonExcess(Buffer.from(source), count - 1)?.problem).toBe(`must have at most ${count - 1} values`);
     }),
     { numRuns: 500 },
   );

@@ -84,6 +84,7 @@ export const commonHeaders: readonly string[] = [
   'x-accel-buffering',
   'x-content-type-options',
   'x-frame-options',
+  'x-ignored-fields',
   'x-request-id',
 ];
 

@@ -11,9 +11,21 @@ const fields = { fields: texts('The fields at fault.') };
 
 /** By code. A test compares these with every error that the tests receive. */
 export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
-  conversation_busy: {},
-  field_not_allowed: fields,
-  files_too_large: limitBytes,
+  bulk_rejected: {
+    errors: {
+      type: 'array',
+      description: 'What is wrong with which item.',
+      items: {
+        type: 'object',
+        properties: {
+          email: text('The member.'),
+          error_code: text('As the operation for one member would answer.'),
+          message: text('What is wrong, for people.'),
+        },
+      },
+    },
+  },
+  field_rule_denied: fields,
   limit_reached: {
     limit: integer('The most that there may be.'),
     resource: text('What there is too much of.'),
@@ -25,12 +37,14 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     window_seconds: integer('The length of the window.'),
     retry_after: integer('After how many seconds to try again.'),
   },
+  reply_timeout: { conversation_id: text('The conversation in which the reply will appear.') },
   revision_conflict: revision,
   role_required: { required_role: text('The least role that is allowed to do this.') },
   rule_too_expensive: {
     entity_name: text('The entity whose rule takes too many steps.'),
     operation: text('The operation of the rule.'),
   },
+  schema_in_use: { entity_names: texts('The entities that have records.') },
   storage_quota_exceeded: {
     quota_bytes: integer("The workspace's quota."),
     used_bytes: integer('What the workspace stores now.'),

@@ -12,6 +12,7 @@ import { findSession } from './store.ts';
 export const sessionRoutes: Route[] = [
   route({
     name: 'listBrowserSessions',
+    headers: ['X-Truncated'],
     method: 'GET',
     path: '/api/auth/sessions',
     summary: "List the caller's browser sessions",
@@ -24,6 +25,7 @@ export const sessionRoutes: Route[] = [
   }),
   route({
     name: 'endBrowserSession',
+    headers: ['Set-Cookie'],
     method: 'DELETE',
     path: '/api/auth/sessions/{session_id}',
     summary: "End one of the caller's browser sessions",

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
-import { attachment } from './answer.ts';
+import { Answer } from './answer.ts';
 
 const working = { started: 0, ended: 0 };
 
@@ -19,7 +19,7 @@ const slowHandlers: Record<string, () => unknown> = {
   },
   openapi: () => {
     working.started += 1;
-    return attachment(Readable.from(endlessText()), 'text/plain', 'endless.txt');
+    return new Answer(Readable.from(endlessText()), {}, 200, 'text/plain');
   },
 };
 async function* endlessText(): AsyncGenerator<string> {
