@@ -16,6 +16,7 @@ import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cros
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
 import { listParamNames, type Operation } from './operation.ts';
+import { answerInOrder } from './pipelining.ts';
 import { reportUntrustedForwarding } from './proxies.ts';
 import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
@@ -89,6 +90,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
       prepare(request, reply, undefined, () => void sendError(error, request, reply, options.onError)),
   });
   limitConnections(server.server, options);
+  answerInOrder(server);
   if (options.onUntrustedForwarding)
     reportUntrustedForwarding(server, options.trustedProxies, options.onUntrustedForwarding);
   // `100 Continue` is sent when the body is wanted (receive.ts), not before the guard has run.
