@@ -1,5 +1,6 @@
 // Owns the OpenAPI 3.1 document, built from the routes that the server runs.
 import type { Route } from '../core/auth/route.ts';
+import { grammarSchemas } from '../features/entities/index.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import { eventSchemas, webhookSection } from './events.ts';
 import { createExamples } from './examples.ts';
@@ -13,7 +14,8 @@ export const apiVersion = '1.0.0';
 
 /** With `tag`, only the operations of that feature, and what they refer to. */
 export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: string): JsonSchema {
-  const schemas = createSchemas({ Problem: problemSchema, ValidationError: validationSchema, ...eventSchemas });
+  const written = { Problem: problemSchema, ValidationError: validationSchema, ...eventSchemas, ...grammarSchemas };
+  const schemas = createSchemas(written);
   const components = { schemas, parameters: {}, responses: {}, examples: createExamples(schemas.all) };
   const paths: Record<string, JsonSchema> = {};
   for (const route of routes) {
@@ -35,7 +37,7 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
     paths,
     ...((tag === undefined || tag === 'webhooks') && { webhooks: webhookSection }),
     components: {
-      schemas: withoutFieldExamples(sortKeys(schemas.all)),
+      schemas: sortKeys({ ...withoutFieldExamples(schemas.all), ...written }),
       parameters: sortKeys(components.parameters),
       responses: sortKeys(components.responses),
       examples: sortKeys(components.examples.all),

@@ -1476,7 +1476,7 @@ export const parameters: Readonly<Record<string, FieldText>> = {
     text: 'The e-mail address of the person with whom the app is shared, percent-encoded.',
     example: 'grace@example.com',
   },
-  q: { text: 'A filter in the query language of records, as JSON.', example: '{"state":"open","total":{"$gte":5}}' },
+  q: { text: 'A filter in the query language of records, as JSON.', example: { state: 'open', total: { $gte: 5 } } },
   'reactivateUser.user_id': {
     text: 'The user whose account is meant.',
     example: '0198c20b-13e4-7f52-a9d6-7b08c4e1f392',

@@ -25,6 +25,7 @@ export function describeOperation(route: Route, components: Components): JsonSch
   return {
     operationId: route.name,
     summary: route.summary,
+    ...(route.deprecated && { deprecated: true }),
     ...(route.description && { description: route.description }),
     tags: [tagOf(route)],
     'x-credentials': route.credentials === open ? ['open'] : listCredentials(route.credentials),
@@ -90,7 +91,13 @@ function listParameters(route: Route, shared: Record<string, JsonSchema>): JsonS
     const own = parameters[`${route.name}.${name}`];
     const { text, example } = own ?? parameters[name] ?? {};
     const { description = text, ...rest } = schema;
-    const parameter = { name, ...more, description, schema: rest, ...(example !== undefined && { example }) };
+    const value = { schema: rest.contentSchema ?? rest, ...(example !== undefined && { example }) };
+    const parameter = {
+      name,
+      ...more,
+      description,
+      ...(rest.contentSchema === undefined ? value : { content: { 'application/json': value } }),
+    };
     const key = more.required && more.in === 'header' ? `${name}_required` : name;
     if (own !== undefined || !isDeepStrictEqual(shared[key] ?? parameter, parameter)) return parameter;
     shared[key] = parameter;
@@ -125,10 +132,14 @@ const toTypeName = (name: string): string => name.charAt(0).toUpperCase() + name
 function describeBody(route: Route, body: NonNullable<Route['body']>, { schemas, examples }: Components): JsonSchema {
   const schema = schemas.add(body, 'input', `${toTypeName(route.name)}Body`);
   return {
-    ...(!body.safeParse({}).success && { required: true }),
+    ...((!body.safeParse({}).success || hasRequiredFields(schema, schemas)) && { required: true }),
     content: { 'application/json': { schema, ...examples.describe(schema) } },
   };
 }
+
+/** A body that the operation parses itself has required fields only in its description. */
+const hasRequiredFields = ({ $ref }: JsonSchema, { all }: Schemas): boolean =>
+  all[String($ref).replace('#/components/schemas/', '')]?.required !== undefined;
 
 function describeAnswer(route: Route, shape: AnswerShape, { schemas, examples }: Components): JsonSchema {
   const headers = answerHeaders(route);

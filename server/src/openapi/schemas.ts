@@ -29,6 +29,8 @@ export function createSchemas(initial: Record<string, JsonSchema>): Schemas {
 function pointToComponents<Node>(node: Node, io: 'input' | 'output'): Node {
   if (Array.isArray(node)) return node.map((item) => pointToComponents(item, io)) as Node;
   if (typeof node !== 'object' || node === null) return node;
+  // What a shape says beside such a reference is for the serialisers.
+  if ('$ref' in node && String(node.$ref).startsWith('#/components/')) return { $ref: node.$ref } as Node;
   return Object.fromEntries(
     Object.entries(node)
       .filter(
@@ -44,8 +46,8 @@ function pointToComponents<Node>(node: Node, io: 'input' | 'output'): Node {
 }
 
 /** The examples of fields are for building the examples of wholes. The document itself does not repeat them. */
-export const withoutFieldExamples = (schema: JsonSchema): JsonSchema =>
-  JSON.parse(JSON.stringify(schema, (key, value) => (key === 'examples' && Array.isArray(value) ? undefined : value)));
+export const withoutFieldExamples = (schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> =>
+  JSON.parse(JSON.stringify(schemas, (key, value) => (key === 'examples' && Array.isArray(value) ? undefined : value)));
 
 /** Adds the texts of fields.ts, also to the fields of nested objects. */
 function describeFields(schema: JsonSchema, name: string): JsonSchema {

@@ -111,6 +111,7 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
   }),
   route({
     name: 'listApiKeys',
+    deprecated: true,
     method: 'GET',
     path: '/api/auth/api-keys',
     summary: "List the caller's personal API keys",
@@ -122,6 +123,7 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
   }),
   route({
     name: 'createApiKey',
+    deprecated: true,
     method: 'POST',
     path: '/api/auth/api-keys',
     summary: 'Create a personal API key (retired); create a personal access token instead',
@@ -141,6 +143,7 @@ const personalRoutes = (tokenKeys: TokenKeys): Route[] => [
   }),
   route({
     name: 'revokeApiKey',
+    deprecated: true,
     method: 'DELETE',
     path: '/api/auth/api-keys/{key_id}',
     summary: "Revoke one of the caller's personal API keys",

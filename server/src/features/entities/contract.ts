@@ -6,6 +6,7 @@ import {
   count,
   distinct,
   list,
+  objectOf,
   openObject,
   openQuery,
   optional,
@@ -13,13 +14,15 @@ import {
   query,
   queryFlag,
   queryInteger,
+  queryJson,
+  storedObjectOf,
   strictBody,
   timestamp,
 } from '../../kit/http/shapes.ts';
 import { rowOperations } from './rules/grammar.ts';
 import { entityName } from './schemas/document.ts';
 
-const document = z.record(z.string(), z.unknown());
+const document = storedObjectOf('EntitySchemaDocument');
 
 export const EntityName = pattern(entityName, 64);
 
@@ -35,7 +38,7 @@ export const Schema = answer('EntitySchema', {
   updated_date: timestamp,
 });
 
-export const SchemaDocument = openObject;
+export const SchemaDocument = objectOf('EntitySchemaDocument');
 
 export const PutSchemaQuery = query({
   dry_run: queryFlag.optional(),
@@ -62,7 +65,7 @@ export const SchemaSaved = answer('EntitySchemaSaved', {
 });
 
 export const SchemaSync = strictBody({
-  schemas: list(openObject, 0, 100),
+  schemas: list(SchemaDocument, 0, 100),
   delete_missing: optional(z.boolean()),
   dry_run: optional(z.boolean()),
 });
@@ -91,7 +94,7 @@ export const RecordBody = openObject;
 export const NewRecords = list(openObject, 0, 500);
 export const RecordChanges = list(openObject, 1, 500);
 
-const filterParameters = { q: z.string().optional() };
+const filterParameters = { q: queryJson('RecordQuery').optional() };
 export const ListRecordsQuery = openQuery({
   ...filterParameters,
   sort: z.string().optional(),
@@ -102,7 +105,7 @@ export const ListRecordsQuery = openQuery({
 export const CountRecordsQuery = openQuery(filterParameters);
 export const RecordCount = answer('RecordCount', { count });
 
-export const DeleteRecordsBody = body({ query: optional(openObject), all: optional(z.boolean()) });
+export const DeleteRecordsBody = body({ query: optional(objectOf('RecordQuery')), all: optional(z.boolean()) });
 export const RecordsDeleted = answer('RecordsDeleted', { success: z.literal(true), deleted: count });
 
 export const UpsertBody = body({

@@ -11,6 +11,7 @@ import { schemaRoutes } from './schemas/routes.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 
 export { entityArchiveTables } from './archive-rows.ts';
+export { grammarSchemas } from './grammar-schemas.ts';
 
 export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: Cursors }) {
   const findEntity = createSchemaCache();

@@ -65,6 +65,8 @@ export interface OperationSpec<
   readonly path: Path;
   readonly summary: string;
   readonly description?: string;
+  /** Callers should use another operation. */
+  readonly deprecated?: true;
   readonly query?: Query;
   readonly body?: Body;
   readonly bodyLimitBytes?: number;

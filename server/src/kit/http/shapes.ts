@@ -142,14 +142,24 @@ export const freeObject = (maxBytes: number) =>
       fault('finite_number', 'must contain only finite numbers'), // JSON would store Infinity as null
     );
 
-/** Any object, unchanged. The operation checks it itself. */
-export const openObject = describedAs(
+/** The reference to a component of the API document that is written by hand. */
+const referTo = (component: string) => ({ $ref: `#/components/schemas/${component}` });
+
+const anyObject = () =>
   z.custom<Readonly<Record<string, unknown>>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     { params: { type: 'dict_type', checksType: true }, error: 'must be an object' },
-  ),
-  { type: 'object' },
-);
+  );
+
+/** Any object, unchanged. The operation checks it itself. */
+export const openObject = describedAs(anyObject(), { type: 'object' });
+
+/** As openObject, described by a component of the API document. */
+export const objectOf = (component: string) => describedAs(anyObject(), { type: 'object', ...referTo(component) });
+
+/** An object in an answer, sent as it is, and described by a component of the API document. */
+export const storedObjectOf = (component: string) =>
+  describedAs(z.record(z.string(), z.unknown()), { type: 'object', additionalProperties: true, ...referTo(component) });
 
 function isEachValue(value: object, satisfies: (key: string, inner: unknown) => boolean): boolean {
   let all = true;
@@ -233,6 +243,10 @@ export const queryTime = describedAs(
     .transform((value) => parseTime(value) as Date),
   { type: 'string', format: 'date-time' },
 );
+
+/** JSON as text, described by a component of the API document. The operation parses it itself. */
+export const queryJson = (component: string) =>
+  describedAs(z.string(), { type: 'string', contentMediaType: 'application/json', contentSchema: referTo(component) });
 
 /** A comma-separated list of known words. */
 export const queryWords = <const V extends string>(...known: readonly V[]) =>

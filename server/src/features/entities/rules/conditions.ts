@@ -37,7 +37,8 @@ export interface Dialect {
   isLiteral(json: object): boolean;
 }
 
-const maxCombined = 20;
+/** Conditions of a combinator, or attributes of `user_condition`. */
+export const maxCombined = 20;
 const combinators = new Map<string, 'and' | 'or' | 'nor'>([
   ['$and', 'and'],
   ['$or', 'or'],

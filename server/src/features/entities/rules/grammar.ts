@@ -7,7 +7,7 @@ import { isObject } from './values.ts';
 
 const syntaxFault = 'rule_syntax';
 
-const ruleDialect: Dialect = {
+export const ruleDialect: Dialect = {
   maxDepth: 5,
   maxNodes: 200,
   entries: [1, 20],

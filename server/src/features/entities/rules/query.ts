@@ -15,7 +15,7 @@ import type { SqlParameters } from './text-sql.ts';
 
 const maxNodes = 100;
 
-const queryDialect: Dialect = {
+export const queryDialect: Dialect = {
   maxDepth: 5,
   maxNodes,
   entries: [0, maxNodes],

@@ -125,6 +125,11 @@ describe('a schema document', () => {
     ],
     ['names for no choices', withProperty({ enumNames: ['a'] }), [['properties.a.enumNames', 'schema_syntax']]],
     ['required of an undeclared field', { name: 'T', required: ['a'] }, [['required.0', 'schema_syntax']]],
+    [
+      'required of an object without properties',
+      withProperty({ type: 'object', required: ['b'] }),
+      [['properties.a.required.0', 'schema_syntax']],
+    ],
     ['unique of an undeclared field', { name: 'T', unique: [['a']] }, [['unique.0', 'schema_syntax']]],
     [
       'unique of a list',

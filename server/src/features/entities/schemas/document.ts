@@ -18,7 +18,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export const entityName = /^[A-Za-z]\w{0,63}$/;
 const fieldName = /^[A-Za-z_]\w{0,63}$/;
 // Many JSON libraries treat `__proto__` specially.
-const reservedNames = new Set<string>([
+export const reservedNames = new Set<string>([
   ...automaticFieldNames,
   'is_deleted',
   'deleted_date',
@@ -28,11 +28,11 @@ const reservedNames = new Set<string>([
 ]);
 
 const maxBytes = 128 * 1024;
-const maxProperties = 200;
+export const maxProperties = 200;
 const maxDepth = 5;
-const maxEnum = 200;
-const maxUnique = 5;
-const maxUniqueFields = 3;
+export const maxEnum = 200;
+export const maxUnique = 5;
+export const maxUniqueFields = 3;
 const maxPatternCost = 5_000;
 
 /** Returns the parsed schema, or all faults of the document. The documents of one request share a pattern budget. */
@@ -57,7 +57,7 @@ interface ParseState {
 
 type PatternBudget = Pick<Validation, 'steps'>;
 
-const documentKeywords = ['name', 'type', 'title', 'description', 'properties', 'required', 'unique', 'rls'];
+export const documentKeywords = ['name', 'type', 'title', 'description', 'properties', 'required', 'unique', 'rls'];
 
 function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema | undefined {
   if (!isObject(json)) return addFault(state, loc, 'must be an object');
@@ -134,7 +134,7 @@ function parseRequired(json: unknown, fields: ReadonlyMap<string, Field>, loc: L
   return new Set(names as string[]);
 }
 
-const keywordsByType: Record<FieldType, readonly string[]> = {
+export const keywordsByType: Record<FieldType, readonly string[]> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
   number: ['minimum', 'maximum'],
   integer: ['minimum', 'maximum'],
@@ -153,6 +153,9 @@ function parseField(json: unknown, loc: Loc, state: ParseState, depth: number): 
   checkTexts(json, loc, state);
   const items = json.items === undefined ? undefined : parseItems(json.items, [...loc, 'items'], state, depth + 1);
   const properties = json.properties === undefined ? undefined : parseFields(json, loc, state, depth + 1);
+  // Nothing enforces `required` without `properties`. Stored documents may have it, from before it was refused.
+  if (properties === undefined && state.origin === 'new')
+    parseRequired(json.required, new Map(), [...loc, 'required'], state);
   const plain: Field = {
     types,
     nullable,

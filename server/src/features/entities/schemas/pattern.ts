@@ -10,13 +10,13 @@ export interface Pattern {
   matches(text: string): boolean;
 }
 
-const maxLength = 200;
+export const maxPatternLength = 200;
 const maxCost = 1_000;
 
 /** Returns undefined if RE2 does not accept the pattern, or if it is too large. */
 export function compilePattern(source: string): Pattern | undefined {
   // Compile time grows with the size of the program, so the size is estimated before compiling.
-  if (source.length > maxLength || !isStorableText(source) || countAtoms(source) > maxCost) return undefined;
+  if (source.length > maxPatternLength || !isStorableText(source) || countAtoms(source) > maxCost) return undefined;
   try {
     const compiled = RE2JS.compile(source);
     const cost = compiled.programSize();
@@ -29,7 +29,7 @@ export function compilePattern(source: string): Pattern | undefined {
 
 /** The cost of compiling a pattern, in steps of matching. */
 export const estimateCompileSteps = (source: string): number =>
-  source.length > maxLength ? 0 : 500 * (source.length + Math.min(countAtoms(source), maxCost));
+  source.length > maxPatternLength ? 0 : 500 * (source.length + Math.min(countAtoms(source), maxCost));
 
 const tokens = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
 
