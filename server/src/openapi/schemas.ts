@@ -16,13 +16,47 @@ export function createSchemas(initial: Record<string, JsonSchema>): Schemas {
     add(shape, io, name) {
       const { $defs, ...schema } = toJsonSchema(shape, io);
       for (const [defined, definition] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>))
-        all[defined] = describeFields(pointToComponents(definition, io), defined);
-      const own = pointToComponents(schema, io);
+        all[defined] = describeFields(toComponent(definition, io), defined);
+      const own = toComponent(schema, io);
       if (typeof own.$ref === 'string') return own;
       all[name] = describeFields(own, name);
       return { $ref: `#/components/schemas/${name}` };
     },
   };
+}
+
+const toComponent = (schema: JsonSchema, io: 'input' | 'output'): JsonSchema => {
+  const component = pointToComponents(schema, io);
+  return io === 'input' ? withNulls(component) : component;
+};
+
+/** In a body, null means the same as not sent, wherever `createCleaner` of kit/http/body.ts goes: objects and lists. */
+function withNulls(schema: JsonSchema): JsonSchema {
+  const { properties, items, required = [] } = schema;
+  return {
+    ...schema,
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) => [
+          name,
+          (required as string[]).includes(name) ? withNulls(property) : allowNull(withNulls(property)),
+        ]),
+      ),
+    }),
+    ...(items !== undefined && { items: withNulls(items as JsonSchema) }),
+  };
+}
+
+function allowNull(schema: JsonSchema): JsonSchema {
+  const { $ref, anyOf, type, const: only, enum: values = only === undefined ? undefined : [only], ...rest } = schema;
+  if ($ref !== undefined) return { anyOf: [schema, { type: 'null' }] };
+  if (Array.isArray(anyOf)) {
+    return anyOf.some((option: JsonSchema) => option.type === 'null')
+      ? schema
+      : { ...schema, anyOf: [...anyOf, { type: 'null' }] };
+  }
+  if (type === undefined || [type].flat().includes('null')) return schema;
+  return { ...rest, type: [type, 'null'].flat(), ...(Array.isArray(values) && { enum: [...values, null] }) };
 }
 
 /** Answers may gain fields within 1.x, so their schemas are not closed. */
