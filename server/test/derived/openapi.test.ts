@@ -103,6 +103,30 @@ describe('the OpenAPI document', () => {
     expect(wrong.map(({ name }) => name)).toEqual([]);
   });
 
+  // In strict mode the server checks the form of every id that it answers with, so all tests prove it.
+  it('gives the ids of answers the format uuid, except those that may be something else', () => {
+    const plain = Object.entries<Json>(document.components.schemas)
+      .filter(([name]) => !name.endsWith('Body'))
+      .flatMap(([name, { properties = {} }]) =>
+        Object.entries<Json>(properties).map(([key, value]) => ({ name, key, value })),
+      )
+      .filter(({ key, value }) => /^(.*_)?ids?$/.test(key) && (value.items ?? value).format !== 'uuid')
+      .map(({ name, key }) => `${name}.${key}`);
+    expect(plain).toEqual([
+      'AddedFolderItems.ignored_app_ids', // as they were sent
+      'AgentToolCall.id', // chosen by the model
+      'AuditActor.id', // in the JSON of an entry, whose form the database does not check
+      'AuditEntry.credential_id', // likewise
+      'AuditEntry.request_id',
+      'AuditTarget.id', // a name, for entities and secrets
+      'CreditLedgerRow.reference_id', // any text
+      'EntityRecord.created_by_id', // empty for anonymous authors
+      'Problem.request_id',
+      'RemovedFolderItem.app_id', // as it was sent
+      'WorkspaceMember.user_id', // empty for invitations
+    ]);
+  });
+
   it('marks the operations on personal API keys as deprecated, and no others', () => {
     const deprecated = operations.filter(([, operation]) => operation.deprecated).map(([name]) => name);
     expect(deprecated.sort()).toEqual(['createApiKey', 'listApiKeys', 'revokeApiKey']);

@@ -1,6 +1,6 @@
 // Owns the rows of the credit ledger: their kinds, and their shape in the API (docs/api/credits.md).
 import { z } from 'zod';
-import { answer, timestamp } from '../../kit/http/shapes.ts';
+import { answer, id, timestamp } from '../../kit/http/shapes.ts';
 
 export const ledgerKinds = ['use', 'reserve', 'release', 'refund', 'grant', 'reset'] as const;
 export type LedgerKind = (typeof ledgerKinds)[number];
@@ -19,12 +19,12 @@ export interface LedgerRow {
 }
 
 export const LedgerEntry = answer('CreditLedgerRow', {
-  id: z.string(),
+  id,
   created_date: timestamp,
   kind: z.enum(ledgerKinds),
   amount: z.number().meta({ description: '`use` and `reserve` reduce the balance; the other kinds increase it.' }),
-  user_id: z.string().nullable(),
-  app_id: z.string().nullable(),
+  user_id: id.nullable(),
+  app_id: id.nullable(),
   operation: z.string(),
   reference_id: z.string().nullable(),
   balance_after: z.number().nullable().meta({ description: 'Null if the workspace has no monthly limit.' }),

@@ -1,6 +1,6 @@
 // Owns the shape of an app and the query of a list of apps, as several features use them (docs/api/apps.md).
 import { z } from 'zod';
-import { answer, count, oneOf, pageQuery, queryFlag, text, timestamp } from '../../kit/http/shapes.ts';
+import { answer, count, id, oneOf, pageQuery, queryFlag, text, timestamp } from '../../kit/http/shapes.ts';
 import type { AppRow } from '../auth/proofs.ts';
 
 export const publicSettings = oneOf(
@@ -11,12 +11,12 @@ export const publicSettings = oneOf(
 );
 
 export const appFields = {
-  id: z.string(),
+  id,
   name: z.string(),
   slug: z.string(),
   app_type: oneOf('user_app', 'user_agent', 'imported_app'),
-  workspace_id: z.string(),
-  owner_id: z.string(),
+  workspace_id: id,
+  owner_id: id,
   owner_email: z.string(),
   user_description: z.string(),
   logo_url: z.string().nullable(),

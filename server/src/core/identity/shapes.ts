@@ -1,11 +1,11 @@
 // Owns the shapes of a user and of their workspaces, as several features use them (docs/api/accounts.md).
 import { z } from 'zod';
-import { answer } from '../../kit/http/shapes.ts';
+import { answer, id } from '../../kit/http/shapes.ts';
 import { plans } from '../auth/plans.ts';
 import { workspaceRoles } from '../auth/roles.ts';
 
 export const User = answer('User', {
-  id: z.string(),
+  id,
   email: z.string(),
   full_name: z.string(),
   is_operator: z.boolean(),
@@ -13,7 +13,7 @@ export const User = answer('User', {
 });
 
 export const WorkspaceOfUser = answer('WorkspaceOfUser', {
-  id: z.string(),
+  id,
   name: z.string(),
   role: z.enum(workspaceRoles),
   plan: z.enum(plans),

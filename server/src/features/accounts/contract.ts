@@ -9,6 +9,7 @@ import {
   body,
   clearable,
   email,
+  id,
   integer,
   list,
   name,
@@ -39,17 +40,17 @@ export const Me = answer('Me', {
   user: User,
   credential: answer('CredentialInUse', {
     kind: z.enum(['session', 'personal_token', 'personal_key', 'workspace_key']),
-    id: z.string(),
+    id,
     permission: z.enum(['read_only', 'full_access']),
-    app_ids: z.array(z.string()).nullable(),
-    workspace_id: z.string().nullable(),
+    app_ids: z.array(id).nullable(),
+    workspace_id: id.nullable(),
     expires_at: timestamp.nullable(),
   }),
   workspaces: z.array(WorkspaceOfUser),
 });
 
 export const BrowserSession = answer('BrowserSession', {
-  id: z.string(),
+  id,
   current: z.boolean().meta({ description: 'Whether this is the session of the request.' }),
   address: z.string().nullable().meta({
     description:
@@ -68,7 +69,7 @@ export const PasswordResetRequest = body({ email });
 export const PasswordReset = body({ reset_token: text(1, 256), new_password: NewPassword });
 
 export const OperatorUser = answer('OperatedUser', {
-  id: z.string(),
+  id,
   email: z.string(),
   full_name: z.string(),
   is_operator: z.boolean(),
@@ -87,11 +88,11 @@ export const presentOperatorUser = (user: UserRow): z.input<typeof OperatorUser>
 });
 
 const tokenFields = {
-  id: z.string(),
+  id,
   name: z.string(),
   permission: z.enum(['read_only', 'full_access']),
-  app_ids: z.array(z.string()).nullable(),
-  workspace_id: z.string(),
+  app_ids: z.array(id).nullable(),
+  workspace_id: id,
   last4: z.string(),
   created_date: timestamp,
   expires_at: timestamp.nullable(),
@@ -116,7 +117,7 @@ export type NewToken = z.output<typeof NewToken>;
 export const TokenChange = body({ name: name(1, 100) });
 
 export const ApiKey = answer('ApiKey', {
-  id: z.string(),
+  id,
   name: z.string(),
   permission: z.enum(['read_only', 'full_access']),
   last4: z.string(),
@@ -125,14 +126,14 @@ export const ApiKey = answer('ApiKey', {
 });
 
 const keyFields = {
-  id: z.string(),
+  id,
   name: z.string(),
   description: z.string(),
   scopes: z.array(z.enum(keyScopes)),
-  app_ids: z.array(z.string()).nullable(),
+  app_ids: z.array(id).nullable(),
   last4: z.string(),
   created_by: z.string().nullable(),
-  parent_id: z.string().nullable().meta({
+  parent_id: id.nullable().meta({
     description: 'The token that created the key: the key ends with it. Null if it was created in a session.',
   }),
   created_date: timestamp,

@@ -10,6 +10,7 @@ import {
   count,
   freeObject,
   httpsUrl,
+  id,
   list,
   name,
   oneOf,
@@ -74,8 +75,8 @@ export const ToolCall = answer('AgentToolCall', {
 });
 
 export const Message = answer('AgentMessage', {
-  id: z.string(),
-  conversation_id: z.string(),
+  id,
+  conversation_id: id,
   role: oneOf('user', 'assistant', 'system'),
   content: z.string(),
   file_urls: z.array(z.string()),
@@ -109,9 +110,9 @@ export function presentMessage(row: MessageRow): Message {
 }
 
 const conversationFields = {
-  id: z.string(),
-  agent_id: z.string(),
-  user_id: z.string(),
+  id,
+  agent_id: id,
+  user_id: id,
   metadata: z.record(z.string(), z.unknown()),
   created_date: timestamp,
   updated_date: timestamp,
@@ -141,7 +142,7 @@ export const presentConversation = (
 ): z.input<typeof Conversation> => ({ ...presentListedConversation(row), messages: messages.map(presentMessage) });
 
 export const Memory = answer('AgentMemory', {
-  id: z.string(),
+  id,
   kind: oneOf('user', 'global'),
   content: z.string(),
   created_date: timestamp,

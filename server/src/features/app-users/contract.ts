@@ -6,6 +6,7 @@ import {
   body,
   email,
   freeObject,
+  id,
   integer,
   items,
   name,
@@ -24,7 +25,7 @@ export type UserData = Readonly<Record<string, unknown>>;
 export const appUserRole = oneOf('admin', 'user');
 
 export const AppUser = answer('AppUser', {
-  id: z.string(),
+  id,
   email: z.string(),
   full_name: z.string(),
   role: appUserRole,

@@ -4,6 +4,7 @@ import { workspaceAuditTypes } from '../../core/audit/types.ts';
 import {
   answer,
   count,
+  id,
   pageQuery,
   queryInteger,
   queryTime,
@@ -15,7 +16,7 @@ import {
 import type { EntryContent } from './chain.ts';
 
 export const AuditEntry = answer('AuditEntry', {
-  id: z.string(),
+  id,
   sequence: count.nullable().meta({
     description:
       "The place in the workspace's chain, without gaps. Null until the entry is sealed, usually within 2 seconds.",
@@ -30,7 +31,7 @@ export const AuditEntry = answer('AuditEntry', {
   credential_id: z.string().nullable(),
   request_id: z.string(),
   ip: z.string().nullable(),
-  app_id: z.string().nullable(),
+  app_id: id.nullable(),
   target: answer('AuditTarget', { kind: z.string(), id: z.string() }),
   before: z.unknown(),
   after: z.unknown(),

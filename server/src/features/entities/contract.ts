@@ -5,6 +5,7 @@ import {
   body,
   count,
   distinct,
+  id,
   list,
   objectOf,
   openObject,
@@ -58,7 +59,7 @@ export const SchemaSaved = answer('EntitySchemaSaved', {
     newly_open: z.array(
       answer('NewlyOpen', {
         operation: z.string(),
-        example: answer('NewlyOpenExample', { id: z.string(), principal: z.string() }),
+        example: answer('NewlyOpenExample', { id, principal: z.string() }),
       }),
     ),
   }),
@@ -81,7 +82,7 @@ export const DeleteSchemaQuery = query({ delete_records: queryFlag.optional() })
 /** The automatic fields, and those that the entity's schema declares. */
 export const EntityRecord = z
   .looseObject({
-    id: z.string(),
+    id,
     created_date: timestamp.optional(),
     updated_date: timestamp.optional(),
     created_by: z.string().optional(),

@@ -5,6 +5,7 @@ import {
   body,
   clearable,
   count,
+  id,
   integer,
   list,
   name,
@@ -18,10 +19,10 @@ import {
 } from '../../kit/http/shapes.ts';
 
 export const Folder = answer('Folder', {
-  id: z.string(),
+  id,
   name: z.string(),
   scope: oneOf('workspace', 'personal'),
-  parent_folder_id: z.string().nullable(),
+  parent_folder_id: id.nullable(),
   position: count,
   color: z.string().nullable(),
   icon: z.string().nullable(),
@@ -59,17 +60,17 @@ export const NewItems = body({ app_ids: list(z.string(), 1, 500) });
 export const AddedItems = answer('AddedFolderItems', {
   linked: count,
   moved: count,
-  folder_id: z.string(),
+  folder_id: id,
   ignored_app_ids: z.array(z.string()),
 });
 
 export const RemovedItem = answer('RemovedFolderItem', {
   unlinked: z.literal(true),
-  folder_id: z.string(),
-  app_id: z.string(),
+  folder_id: id,
+  app_id: z.string(), // as it was sent
 });
 
-export const DeletedFolder = answer('DeletedFolder', { deleted: z.literal(true), folder_id: z.string() });
+export const DeletedFolder = answer('DeletedFolder', { deleted: z.literal(true), folder_id: id });
 
 export interface FolderRow {
   id: string;

@@ -5,6 +5,7 @@ import {
   body,
   clearable,
   count,
+  id,
   integer,
   list,
   oneOf,
@@ -50,14 +51,14 @@ const commonFields = {
 };
 
 export const Webhook = answer('Webhook', {
-  id: z.string(),
+  id,
   target_url: z.string(),
   events: z.array(oneOf(...webhookEvents.agent)),
   ...commonFields,
 });
 
 export const AppWebhook = answer('AppWebhook', {
-  id: z.string(),
+  id,
   target_url: z.string(),
   events: z.array(oneOf(...webhookEvents.app)),
   entity_names: z
@@ -143,7 +144,7 @@ export const presentWebhook = (webhook: WebhookRow, secret?: string): z.input<ty
 
 export const MemberWebhook = answer('MemberWebhook', {
   scope: oneOf('agent', 'app').meta({ description: 'Whether the webhook receives events of an agent or of an app.' }),
-  app_id: z.string().meta({ description: 'The agent or app.' }),
+  app_id: id.meta({ description: 'The agent or app.' }),
   app_name: z.string(),
   webhook: z.union([Webhook, AppWebhook]),
 });
@@ -159,7 +160,7 @@ export const MemberWebhookQuery = query({ ...pageQuery });
 
 export const WebhookTest = answer('WebhookTest', {
   ok: z.boolean(),
-  delivery_id: z.string(),
+  delivery_id: id,
   status_code: count.nullable(),
   error_type: z.string().nullable(),
   response_body: z.string().nullable(),
@@ -172,9 +173,9 @@ export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failed',
 const attemptKinds = ['scheduled', 'manual', 'replay'] as const;
 
 const deliveryFields = {
-  id: z.string(),
-  webhook_id: z.string(),
-  event_id: z.string(),
+  id,
+  webhook_id: id,
+  event_id: id,
   event_type: z.string(),
   sequence: count,
   status: oneOf(...deliveryStatuses),
@@ -217,7 +218,7 @@ export const DeliveryQuery = query({
 });
 export type DeliveryQuery = z.output<typeof DeliveryQuery>;
 
-export const Redelivered = answer('Redelivered', { delivery_id: z.string(), queued: z.literal(true) });
+export const Redelivered = answer('Redelivered', { delivery_id: id, queued: z.literal(true) });
 
 const sequenceBound = optional(integer(0, Number.MAX_SAFE_INTEGER));
 

@@ -8,6 +8,7 @@ import {
   clearable,
   count,
   decimal,
+  id,
   name,
   optional,
   pageQuery,
@@ -28,7 +29,7 @@ export const Features = z.strictObject({
 });
 
 const fields = {
-  id: z.string(),
+  id,
   name: z.string(),
   plan: z.enum(plans),
   role: z
@@ -101,9 +102,9 @@ export const CreditGrant = strictBody({
   note: text(1, 500),
 });
 
-export const StartedExport = answer('StartedExport', { export_id: z.string(), state: z.literal('queued') });
+export const StartedExport = answer('StartedExport', { export_id: id, state: z.literal('queued') });
 export const Export = answer('Export', {
-  export_id: z.string(),
+  export_id: id,
   state: z.enum(['queued', 'running', 'ready', 'failed']),
   url: z.string().nullable().meta({ description: 'URL of the archive; null unless `state` is `ready`.' }),
   expires_at: timestamp.nullable(),

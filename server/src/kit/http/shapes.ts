@@ -1,6 +1,7 @@
 // Owns the building blocks of request and answer schemas, with bounds and fault types (docs/api/conventions.md#values
 // and #validation-errors). A check that is not built into zod names its fault type in `params.type`.
 import { z } from 'zod';
+import { idOrNull } from '../ids.ts';
 import { type UrlReason, urlFaults, vetUrl } from '../outbound/url.ts';
 import { isStorableText, parseTime } from '../text.ts';
 
@@ -194,6 +195,12 @@ export const strictBody = <F extends z.ZodRawShape>(fields: F) => z.strictObject
 
 /** An object in an answer: exactly these fields, named in the API document. */
 export const answer = <F extends z.ZodRawShape>(id: string, fields: F) => z.strictObject(fields).meta({ id });
+
+/** An id in an answer that is always one of ours. The check runs in tests only, as that of every answer. */
+export const id = z
+  .string()
+  .refine((value) => idOrNull(value) !== null)
+  .meta({ format: 'uuid' });
 
 /** A time in an answer: ISO 8601, UTC, milliseconds, `Z`. */
 export const timestamp = z.string().meta({ format: 'date-time' });

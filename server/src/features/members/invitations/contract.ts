@@ -8,6 +8,7 @@ import {
   body,
   distinct,
   email,
+  id,
   list,
   name,
   oneOf,
@@ -30,7 +31,7 @@ export const Resend = body({ emails: distinct(list(email, 1, maxItems), (one) =>
 export type MailOutcome = 'sent' | 'failed' | 'off';
 
 export const Invitation = answer('Invitation', {
-  id: z.string(),
+  id,
   email: z.string(),
   role: oneOf('admin', 'editor', 'viewer', 'guest'),
   expires_at: timestamp,
