@@ -1,5 +1,29 @@
-// Owns the examples of bodies that can't be put together from their fields: because some fields exclude each other, or
-// because a whole says more than its parts.
+// Owns the examples of bodies that can't be put together from their fields: because the fields are the caller's own,
+// because some exclude each other, or because a whole says more than its parts.
+
+/** The owner of an order alone may change or delete it; everybody may read it. */
+export const orderSchema = {
+  name: 'Order',
+  properties: {
+    number: { type: 'integer' },
+    customer: { type: 'string' },
+    total: { type: 'number', minimum: 0 },
+    state: { type: 'string', enum: ['open', 'done'], default: 'open' },
+  },
+  required: ['number'],
+  rls: { read: true, write: { created_by_id: '{{user.id}}' } },
+};
+
+const order = { number: 1042, customer: 'Grace Hopper', total: 18.5, state: 'open' };
+const recordId = '0198c208-5a92-7d1c-8f6e-b40e29a7c5d3';
 
 /** By the name of the schema. */
-export const bodyExamples: Readonly<Record<string, unknown>> = {};
+export const bodyExamples: Readonly<Record<string, unknown>> = {
+  EntitySchemaDocument: orderSchema,
+  SyncEntitySchemasBody: { schemas: [orderSchema] },
+  CreateRecordBody: order,
+  UpdateRecordBody: { state: 'done' },
+  CreateRecordsBody: [order, { ...order, number: 1043, total: 7.2 }],
+  UpdateRecordsBody: [{ id: recordId, state: 'done' }],
+  DeleteRecordsBody: { query: { state: 'done', total: { $lt: 5 } } },
+};

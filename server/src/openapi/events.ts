@@ -88,6 +88,7 @@ const describeEvent = (type: string, schema: string, summary: string): JsonSchem
     summary,
     description: `${summary}. Sent at least once, in any order; answer any 2xx within 10 seconds.`,
     tags: ['webhooks'],
+    security: [], // a delivery proves itself by its signature
     parameters: deliveryHeaders,
     requestBody: {
       required: true,

@@ -1,6 +1,7 @@
 // Owns the texts of the OpenAPI document: what each field and parameter means, in one sentence, and an example of its value.
 // `Schema.field` overrules `field`, and `operation.parameter` overrules `parameter`. A field's own `description` in its
 // contract overrules both.
+import { orderSchema } from './body-examples.ts';
 
 export interface FieldText {
   readonly text: string;
@@ -959,24 +960,11 @@ export const fields: Readonly<Record<string, FieldText>> = {
   roles: { text: 'Only members with one of these roles; an empty list means all.', example: ['admin', 'editor'] },
   schema: {
     text: 'The schema document as it was sent.',
-    example: {
-      name: 'Order',
-      properties: { number: { type: 'integer' }, customer: { type: 'string' }, total: { type: 'number' } },
-      required: ['number'],
-      rls: { read: true, write: { created_by_id: '{{user.id}}' } },
-    },
+    example: orderSchema,
   },
   'SchemaImpact.records': { text: 'How many records the entity has, without those in the trash.', example: 42 },
   schemas: {
     text: 'The schema documents to create or replace, at most 100.',
-    example: [
-      {
-        name: 'Order',
-        properties: { number: { type: 'integer' }, customer: { type: 'string' }, total: { type: 'number' } },
-        required: ['number'],
-        rls: { read: true, write: { created_by_id: '{{user.id}}' } },
-      },
-    ],
   },
   scope: {
     text: "Whether all members from viewer up see the folder, or only the person who created it; it can't be changed.",
