@@ -41,7 +41,7 @@ export const sessionRoutes: Route[] = [
     name: 'endOtherBrowserSessions',
     method: 'DELETE',
     path: '/api/auth/sessions',
-    summary: "End the caller's browser sessions, except for the one of the request",
+    summary: "Sign out everywhere else: end the caller's browser sessions, except for the one of the request",
     credentials: sessionOnly,
     access: self,
     limit: perMinute(60, 'caller'),

@@ -204,7 +204,7 @@ const workspaceCredentialRoutes = (tokenKeys: TokenKeys): Route[] => [
     name: 'createWorkspaceKey',
     method: 'POST',
     path: '/api/workspace/api-keys',
-    summary: 'Create a workspace key',
+    summary: 'Create a workspace key, for a program that acts for the workspace',
     description:
       "The key acts for the workspace within its scopes, not for a user. If it is created in a session, it stays valid when its creator leaves. If it is created with a token, it can't outlive the token. Only this response contains the key.",
     credentials: sessionOrToken,

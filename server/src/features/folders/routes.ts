@@ -57,7 +57,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     name: 'createFolder',
     method: 'POST',
     path: '/api/app-folders',
-    summary: 'Create a folder',
+    summary: 'Create a folder for apps or agents',
     description: 'Personal folders require the role viewer, workspace folders the role editor.',
     credentials: writeCredentials,
     access: { ...workspaceAs('viewer'), needs: rolePerScope },
@@ -99,7 +99,7 @@ export const folderRoutes = (cursors: Cursors): Route[] => [
     name: 'addFolderItems',
     method: 'POST',
     path: '/api/app-folders/{folder_id}/items',
-    summary: 'Add apps to a folder',
+    summary: 'Add apps to a folder, or move them there',
     description:
       "An app is in at most one workspace folder and, per person, in one personal folder, so adding it moves it. Apps that the caller can't reach are listed in `ignored_app_ids`.",
     credentials: writeCredentials,

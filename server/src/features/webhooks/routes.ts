@@ -57,6 +57,7 @@ interface Variant {
   readonly scope: Scope;
   readonly noun: 'Agent' | 'App';
   readonly owner: string;
+  readonly change: string;
   readonly base: '/api/agents/{agent_id}/webhooks' | '/api/apps/{app_id}/webhooks';
   readonly guard: Guard<AppAccess>;
   readonly plan?: GatedFeature;
@@ -72,6 +73,7 @@ const agentVariant: Variant = {
   scope: 'agent',
   noun: 'Agent',
   owner: 'an agent',
+  change: 'a message is added or completed',
   base: '/api/agents/{agent_id}/webhooks',
   guard: agentAs('editor'),
   plan: 'agent_webhooks',
@@ -83,6 +85,7 @@ const appVariant: Variant = {
   scope: 'app',
   noun: 'App',
   owner: 'an app',
+  change: 'a record changes',
   base: '/api/apps/{app_id}/webhooks',
   guard: appAs('editor'),
   updateLimit: perMinute(100, 'caller'),
@@ -141,7 +144,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `create${variant.noun}Webhook`,
     method: 'POST',
     path: variant.base,
-    summary: `Create a webhook on ${variant.owner}`,
+    summary: `Create a webhook on ${variant.owner}, to be told when ${variant.change}`,
     description:
       'Deliveries are signed unless `generate_secret` is false. The response contains the `secret`, which is never shown again.',
     credentials: writeCredentials,
@@ -162,7 +165,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `get${variant.noun}Webhook`,
     method: 'GET',
     path: `${variant.base}/{webhook_id}`,
-    summary: 'Read one webhook',
+    summary: `Read one webhook of ${variant.owner}`,
     credentials: writeCredentials,
     access: webhookGuard(variant),
     limit: perMinute(100, 'caller'),
@@ -174,7 +177,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     headers: ['X-Webhook-Held', 'X-Webhook-Missed'],
     method: 'PATCH',
     path: `${variant.base}/{webhook_id}`,
-    summary: 'Change a webhook; fields that are not sent keep their value',
+    summary: `Change a webhook of ${variant.owner}; fields that are not sent keep their value`,
     description:
       '`enabled: true` turns the webhook on, resets `consecutive_failures` and sends held deliveries. The header `X-Webhook-Held` is the number of held deliveries that are sent, `X-Webhook-Missed` the number of missed ones; a replay sends those. `signing: rotate` creates a new secret, shown once in `secret`; the previous one still signs for 24 hours. The whole body is applied, or nothing.',
     credentials: writeCredentials,
@@ -194,7 +197,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `delete${variant.noun}Webhook`,
     method: 'DELETE',
     path: `${variant.base}/{webhook_id}`,
-    summary: 'Delete a webhook and its delivery log; deliveries stop at once',
+    summary: `Delete a webhook of ${variant.owner} and its delivery log; deliveries stop at once`,
     credentials: writeCredentials,
     access: webhookGuard(variant),
     limit: writeLimit,
@@ -207,7 +210,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     heldSeconds: 10,
     method: 'POST',
     path: `${variant.base}/{webhook_id}/test`,
-    summary: 'Send a sample event now and return the response',
+    summary: `Test a webhook of ${variant.owner}: send a sample event now and return the response`,
     description: 'Works while the webhook is off, uses no sequence number, and changes nothing on the webhook.',
     credentials: writeCredentials,
     access: webhookGuard(variant),
@@ -225,8 +228,9 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `list${variant.noun}Deliveries`,
     method: 'GET',
     path: `${variant.base}/{webhook_id}/deliveries`,
-    summary: 'List the deliveries of a webhook',
-    description: 'Ordered by sequence number, newest first; oldest first if `after_seq` is sent. Kept for 30 days.',
+    summary: `List or find deliveries of a webhook of ${variant.owner}, by status, event and time`,
+    description:
+      'Those that failed have `status=failed`. Ordered by sequence number, newest first; oldest first if `after_seq` is sent. Kept for 30 days.',
     credentials: writeCredentials,
     access: webhookGuard(variant),
     limit: perMinute(100, 'caller'),
@@ -245,7 +249,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `get${variant.noun}Delivery`,
     method: 'GET',
     path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}`,
-    summary: 'Read one delivery, with its payload and its attempts',
+    summary: `Read one delivery of a webhook of ${variant.owner}, with its payload and its attempts`,
     credentials: writeCredentials,
     access: nestedResource(webhookGuard(variant), 'delivery', findDelivery),
     limit: perMinute(100, 'caller'),
@@ -260,7 +264,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `redeliver${variant.noun}Delivery`,
     method: 'POST',
     path: `${variant.base}/{webhook_id}/deliveries/{delivery_id}/redeliver`,
-    summary: 'Attempt a delivery again at once, outside its schedule',
+    summary: `Send one delivery of a webhook of ${variant.owner} again at once, outside its schedule`,
     description: 'The delivery id, sequence number and body stay the same.',
     needsWorker: true,
     credentials: writeCredentials,
@@ -277,7 +281,7 @@ const deliveryRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     name: `replay${variant.noun}Webhook`,
     method: 'POST',
     path: `${variant.base}/{webhook_id}/replay`,
-    summary: 'Send failed and missed deliveries again, in sequence order',
+    summary: `Send failed and missed deliveries of a webhook of ${variant.owner} again, in sequence order`,
     description:
       'At most ten per second. Delivery ids, sequence numbers and bodies stay the same; each delivery starts a new retry schedule. `statuses` may also contain `delivered` and `expired`.',
     needsWorker: true,

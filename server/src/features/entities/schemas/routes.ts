@@ -84,9 +84,9 @@ export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
     headers: ['X-Warning'],
     method: 'PUT',
     path: '/api/apps/{app_id}/entity-schemas/{entity_name}',
-    summary: 'Create or replace a schema, and report the impact on existing records',
+    summary: 'Create or replace an entity: its schema with fields and rules; reports the impact on existing records',
     description:
-      'Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` and `impact.newly_open` cover the newest 1,000 records; `X-Partial-Result` is sent if there are more. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `closed_operations` lists the operations that are closed to users of the app and anonymous callers for want of a rule; `X-Warning: rule_missing:<ops>` lists those without a rule, joined by `+`.',
+      'Rules say who may read, create, change and delete records, for example the owner alone. Existing records that violate the new schema stay readable and are validated when they are next written. `impact.violating_records` and `impact.newly_open` cover the newest 1,000 records; `X-Partial-Result` is sent if there are more. `expected_revision` is the revision of the stored schema, or 0 if it must not exist yet. `closed_operations` lists the operations that are closed to users of the app and anonymous callers for want of a rule; `X-Warning: rule_missing:<ops>` lists those without a rule, joined by `+`.',
     credentials: schemaWriteCredentials,
     access: appAs('editor'),
     limit: perMinute(60, 'caller'),

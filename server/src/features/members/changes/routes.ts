@@ -156,7 +156,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
     headers: ['X-Webhooks-Paused'],
     method: 'POST',
     path: '/api/workspace/members/bulk/remove',
-    summary: 'Remove up to 200 members or invitations, all or none',
+    summary: 'Remove several members or invitations, up to 200, all or none',
     description:
       'With `pause_webhooks: true` the webhooks that these members created are turned off; `X-Webhooks-Paused` says how many.',
     credentials: writeCredentials,
