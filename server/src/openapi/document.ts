@@ -29,11 +29,11 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
       title: 'Plinth',
       version: apiVersion,
       summary: 'The management API of an app-building platform',
-      description: introduction,
+      description: introduce(baseUrl),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
-    tags: tag === undefined ? tags : tags.filter(({ name }) => name === tag),
+    tags: tags.filter(({ name }) => tag === undefined || name === tag).map(withTitle),
     paths,
     ...((tag === undefined || tag === 'webhooks') && { webhooks: webhookSection }),
     components: {
@@ -68,12 +68,49 @@ const securitySchemes = {
   },
 };
 
-const introduction = `Every error except 422 is a problem (application/problem+json) with a stable \`code\`. Additional facts about an
-answer are sent as headers: \`X-Partial-Result\` (a part could not be read), \`X-Truncated\`, \`X-Ignored-Fields\`,
-\`X-Changed: false\`, \`X-Warning\`. Each answer has an \`X-Request-Id\`. Beside the headers that operations declare, an answer
-may have those of HTTP, CORS and browser security: ${commonHeaders.map((name) => `\`${name}\``).join(', ')}. \`x-effect\` says
-what a call may do (read, change, remove, spend), \`x-secret-fields\` which fields are shown once, \`x-held-seconds\` how long
-the connection may stay open. The API is in beta.`;
+const introduce = (
+  baseUrl: string,
+): string => `Manage what an app builder is made of: workspaces and members, apps with data under rules, agents, webhooks, credits and an
+audit log. The API is in beta.
+
+## First request
+
+Create a token on the [start page](${baseUrl}/), and send it as a bearer token:
+
+\`\`\`sh
+curl ${baseUrl}/api/auth/me \\
+  -H "Authorization: Bearer $TOKEN"
+\`\`\`
+
+## Errors
+
+Every error except 422 is a problem (\`application/problem+json\`) with a stable \`code\`, a \`detail\` that says what to do next,
+and \`retry_safe\` where it matters. A 422 names each faulty field.
+
+## What a response adds in headers
+
+- \`X-Request-Id\`: names the request in logs and in the audit log
+- \`X-Changed: false\`: everything was already as requested
+- \`X-Ignored-Fields\`: fields and parameters that had no effect
+- \`X-Partial-Result\`: a part could not be read
+- \`X-Truncated\`: the list was cut at its maximum
+- \`X-Warning\`: what else you should know
+
+Beside the headers that operations declare, a response may have those of HTTP, CORS and browser security:
+${commonHeaders.map((name) => `\`${name}\``).join(', ')}.
+
+## What an operation says about itself
+
+- \`x-effect\`: what a call may do (read, change, remove, spend)
+- \`x-secret-fields\`: which fields are shown once
+- \`x-held-seconds\`: how long the connection may stay open
+`;
+
+/** The name that readers see, in the reference page for example. */
+const withTitle = (tag: { name: string }) => ({
+  ...tag,
+  'x-displayName': tag.name.charAt(0).toUpperCase() + tag.name.slice(1),
+});
 
 const sortKeys = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>
   Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -40,7 +40,9 @@ describe('the OpenAPI document', () => {
   it('describes every operation, parameter, property, header and tag in a sentence', () => {
     const undescribed = [
       ...operations
-        .filter(([, { summary, description }]) => !/^[A-Z]/.test(summary) || (description && !isSentence(description)))
+        .filter(
+          ([, { summary, description }]) => !/^[A-Z][^`]*$/.test(summary) || (description && !isSentence(description)),
+        )
         .map(([name]) => name),
       ...operations.flatMap(([name, { parameters = [] }]) =>
         parameters

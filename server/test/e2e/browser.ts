@@ -5,8 +5,8 @@ import type axe from 'axe-core';
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
 
-const phone = { width: 390, height: 844 };
-const desktop = { width: 1440, height: 900 };
+export const phone = { width: 390, height: 844 };
+export const desktop = { width: 1440, height: 900 };
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 

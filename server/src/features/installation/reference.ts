@@ -106,17 +106,25 @@ function findFile(files: ReadonlyMap<string, FixedFile>, name: string): FixedFil
 const script = 'text/javascript; charset=utf-8';
 const anHour = 'public, max-age=3600';
 
-/** Nothing is loaded from elsewhere, and nothing is reported to anybody. */
-const startScript = `Scalar.createApiReference('#reference', {
-  url: '/openapi.json',
-  withDefaultFonts: false,
-  telemetry: false,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  hideClientButton: true,
-  authentication: { preferredSecurityScheme: 'bearer' },
-  defaultOpenAllTags: false,
-});
+/**
+ * Nothing is loaded from elsewhere, and nothing is reported to anybody: Scalar's developer tools, which would offer to upload
+ * the document, are off. Its copy of zod would try whether it may compile code, which the content security policy reports.
+ */
+const startScript = `globalThis.__zod_globalConfig = { jitless: true };
+addEventListener('DOMContentLoaded', () =>
+  Scalar.createApiReference('#reference', {
+    url: '/openapi.json',
+    withDefaultFonts: false,
+    telemetry: false,
+    showDeveloperTools: 'never',
+    agent: { disabled: true },
+    mcp: { disabled: true },
+    hideClientButton: true,
+    authentication: { preferredSecurityScheme: 'bearer' },
+    defaultOpenFirstTag: false,
+    defaultOpenAllTags: false,
+  }),
+);
 `;
 
 /** Scalar and the lines that start it, which are a file because the content security policy forbids inline scripts. */
@@ -138,8 +146,8 @@ const referencePage = {
 <body>
   <div id="reference"></div>
   <noscript><p>This page needs JavaScript. Without it, read <a href="/openapi.json">the OpenAPI document</a>.</p></noscript>
-  <script src="/docs/assets/scalar.js"></script>
   <script src="/docs/assets/start.js"></script>
+  <script src="/docs/assets/scalar.js"></script>
 </body>
 </html>
 `,

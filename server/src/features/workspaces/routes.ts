@@ -129,7 +129,7 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'>): 
     name: 'startExport',
     method: 'POST',
     path: '/api/workspace/export',
-    summary: 'Start an export of everything in the workspace, to download with `getExport`',
+    summary: 'Start an export of everything in the workspace, to download',
     needsWorker: true,
     credentials: writeCredentials,
     access: unlimitedToken(workspaceAs('owner')),
