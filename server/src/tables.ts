@@ -300,6 +300,7 @@ export interface Tables {
     crash_count: Generated<number>;
     event_id: string | null;
     event_crash_count: Generated<number>;
+    started_after: Generated<string>;
   };
   events: {
     id: string;

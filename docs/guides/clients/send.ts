@@ -40,6 +40,6 @@ async function judge(response: Response | undefined): Promise<'final' | 'repeat'
 
 /** What the server asks for, or 0.5, 1, 2 … seconds; and up to half as much again, so that clients don't return at once. */
 function waitMs(response: Response | undefined, attempt: number): number {
-  const askedMs = Number(response?.headers.get('retry-after') ?? 0) * 1000;
+  const askedMs = (Number(response?.headers.get('retry-after')) || 0) * 1000; // a proxy may send a date instead
   return Math.max(askedMs, 250 * 2 ** attempt) * (1 + Math.random() / 2);
 }

@@ -119,17 +119,14 @@ describe('a long list', () => {
   it('is mapped in slices, and others run in between', async () => {
     vi.useRealTimers();
     const order: (number | string)[] = [];
-    const other = setInterval(() => order.push('other'), 0);
+    setImmediate(() => order.push('other'));
     const results = await mapInSlices([1, 2, 3, 4, 5, 6], (n) => {
       useProcessorFor(2);
       order.push(n);
       return n * 10;
     });
-    clearInterval(other);
     expect(results).toEqual([10, 20, 30, 40, 50, 60]);
-    expect(order.filter((entry) => entry !== 'other')).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(order.slice(0, 3)).toEqual([1, 2, 3]); // 5 ms are over
-    expect(order.slice(3, -3)).not.toEqual([]);
+    expect(order).toEqual([1, 2, 3, 'other', 4, 5, 6]); // after 3, 5 ms are over
   });
 
   it('counts for the owner of the request, slice by slice', async () => {

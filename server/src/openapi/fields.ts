@@ -212,6 +212,16 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: null,
   },
   browser: { text: 'Always false.' },
+  'BrowserSession.address': { text: 'The address from which the person signed in.', example: '192.0.2.17' },
+  'BrowserSession.browser': {
+    text: 'The browser and system, as far as they can be told.',
+    example: 'Firefox on Linux',
+  },
+  'BrowserSession.expires_at': {
+    text: 'When the session ends if it is not used.',
+    example: '2026-12-15T09:30:00.000Z',
+  },
+  'BrowserSession.last_used_at': { text: 'When the session was last used.', example: '2026-11-15T09:30:00.000Z' },
   checked: { text: 'How many entries were checked and are intact, at most 100,000 per request.', example: 42 },
   checks: { text: 'The result of each check; `database`, `migrations` and `draining` decide the status.' },
   closed_operations: {

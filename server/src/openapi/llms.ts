@@ -33,7 +33,7 @@ const introduction = [
   '`retry_safe`. A 422 names each fault in `detail[].loc` and `detail[].msg`. Repeat a request that creates something only',
   'with the same `Idempotency-Key`. After 429 and 503 wait `Retry-After` seconds. `X-Ignored-Fields` names what had no',
   'effect; `X-Partial-Result` names what could not be read. Ids are UUIDs, times ISO 8601 in UTC. Each operation below is',
-  'followed by what it does: read, change, remove (hard to undo) or spend (uses credits).',
+  'followed by what it does: read, change, remove (takes something away) or spend (uses credits).',
 ];
 
 const listOperations = (routes: readonly Route[], tag: string): string[] =>

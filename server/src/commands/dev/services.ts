@@ -32,7 +32,7 @@ export async function requireServices(config: Config): Promise<void> {
   }
   if (config.PORT !== 0 && (await isListening({ host: config.HOST, port: config.PORT })))
     problems.push(
-      `Port ${config.PORT} is in use. Is \`npm run dev\` running already?\n  Use another: PORT=8090 BASE_URL=http://127.0.0.1:8090 npm run dev`,
+      `Port ${config.PORT} is in use. Is \`npm run dev\` running already?\n  Use another: PORT=8090 npm run dev`,
     );
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
 }

@@ -98,13 +98,13 @@ const tokenFields = {
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
 };
-const secretFields = z
+const secretText = z
   .string()
   .nullable()
   .meta({ description: 'The credential itself. Only this response contains it; in an idempotent replay it is null.' });
 
 export const Token = answer('Token', tokenFields);
-export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: secretFields });
+export const CreatedToken = answer('CreatedToken', { ...tokenFields, token: secretText });
 export const WorkspaceToken = answer('WorkspaceToken', { ...tokenFields, owner_email: z.string() });
 
 export const NewToken = strictBody({
@@ -141,7 +141,7 @@ const keyFields = {
   last_used_at: timestamp.nullable(),
 };
 export const WorkspaceKey = answer('WorkspaceKey', keyFields);
-export const CreatedWorkspaceKey = answer('CreatedWorkspaceKey', { ...keyFields, token: secretFields });
+export const CreatedWorkspaceKey = answer('CreatedWorkspaceKey', { ...keyFields, token: secretText });
 export const NewWorkspaceKey = strictBody({
   name: name(1, 100),
   description: optional(text(0, 500)),

@@ -94,6 +94,7 @@ export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
   }),
   route({
     name: 'createAppUserToken',
+    secretFields: ['token'],
     method: 'POST',
     path: '/api/apps/{app_id}/users/{user_id}/tokens',
     summary: 'Create a token with which a user of an app calls its data operations',

@@ -64,7 +64,6 @@ const Info = answer('ServerInfo', {
 const shared = { method: 'GET', credentials: open, access: anyone } as const;
 
 export function installationRoutes(deps: InstallationDeps): Route[] {
-  // Cached: the document can't change while the process runs.
   return [
     route({
       ...shared,

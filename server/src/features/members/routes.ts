@@ -9,6 +9,7 @@ import { listMembers, type MembersDeps } from './list.ts';
 export const memberRoutes = (deps: MembersDeps): Route[] => [
   route({
     name: 'listMembers',
+    effect: 'read',
     headers: ['X-Cursor', 'X-Data-As-Of'],
     method: 'POST',
     path: '/api/workspace/members/list',

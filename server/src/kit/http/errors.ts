@@ -10,6 +10,7 @@ import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
 import type { Operation } from './operation.ts';
 import { pageHeaders, renderErrorPage } from './page.ts';
+import { isAnswering } from './pipelining.ts';
 import { ClientDisconnected, malformedRequest } from './receive.ts';
 import { hasHonouredKey } from './run-operation.ts';
 import type { Header } from './security-headers.ts';
@@ -134,7 +135,8 @@ const pathExpression = (path: string): RegExp =>
 export const answerMalformedRequest = (headers: readonly Header[]) => {
   const headerLines = headers.map(({ name, value }) => `${name}: ${value}\r\n`).join('');
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // A text in the middle of another answer would garble it.
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) socket.destroy();
     else socket.end(describeMalformedRequest(error, headerLines));
   };
 };

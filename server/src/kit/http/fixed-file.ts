@@ -18,16 +18,28 @@ export function fixedFile(
   let preparing: ReturnType<typeof prepare> | undefined;
   return {
     async answer(headers) {
-      preparing ??= prepare(read);
+      preparing ??= prepare(read).catch((error) => {
+        preparing = undefined; // the next request tries again
+        throw error;
+      });
       const { plain, compressed, etag } = await preparing;
       const common = { etag, vary: 'Accept-Encoding', 'cache-control': cacheControl };
-      if (headers['if-none-match'] === etag) return new Answer(Buffer.alloc(0), { headers: common }, 304);
-      const isCompressed = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
+      if (hasTag(headers['if-none-match'], etag)) return new Answer(Buffer.alloc(0), { headers: common }, 304);
+      const isCompressed = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(String(headers['accept-encoding'] ?? ''));
       return new Answer(isCompressed ? compressed : plain, {
         headers: { ...common, 'content-type': type, ...(isCompressed && { 'content-encoding': 'gzip' }) },
       });
     },
   };
+}
+
+/** Whether `If-None-Match` lists the tag. `W/` makes no difference (RFC 9110, 13.1.2). */
+function hasTag(header: string | string[] | undefined, etag: string): boolean {
+  const withoutWeak = (tag: string) => tag.trim().replace(/^W\//, '');
+  const listed = String(header ?? '')
+    .split(',')
+    .map(withoutWeak);
+  return listed.includes('*') || listed.includes(withoutWeak(etag));
 }
 
 async function prepare(read: () => string | Buffer | Promise<string | Buffer>) {

@@ -22,6 +22,7 @@ afterEach(() => new Promise((resolve) => server.close(resolve)));
 function send(...paths: string[]) {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   let received = '';
+  socket.on('error', () => {});
   socket.on('data', (chunk) => {
     received += chunk;
   });
@@ -47,6 +48,28 @@ describe('requests that are sent at once', () => {
     const clients = [send('/1', '/2'), send('/a')];
     await expect.poll(() => [...started].sort()).toEqual(['/1', '/a']);
     for (const { socket } of clients) socket.destroy();
+  });
+
+  it('never start after an answer that closes the connection', async () => {
+    const client = send('/1', '/2');
+    await expect.poll(() => started).toEqual(['/1']);
+    open[0]?.setHeader('connection', 'close');
+    answer(0);
+    await expect.poll(client.received).toEqual(['/1']);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(started).toEqual(['/1']);
+  });
+
+  it('are at most a hundred behind the first; with more the connection is closed', async () => {
+    const paths = Array.from({ length: 102 }, (_, n) => `/${n}`);
+    const client = send(...paths);
+    await expect.poll(() => client.socket.destroyed).toBe(true);
+    expect(started.length).toBeLessThanOrEqual(1);
+    const patient = send(...paths.slice(0, 101));
+    await expect.poll(() => started.at(-1)).toBe('/0');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(patient.socket.destroyed).toBe(false);
+    patient.socket.destroy();
   });
 
   it('never start if the client has disconnected', async () => {

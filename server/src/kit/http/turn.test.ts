@@ -72,14 +72,12 @@ async function openFrom(from: string, token: string) {
 
 describe('an address that sends a thousand requests at once', () => {
   it('delays another address by a few of them only', async () => {
-    const [flood, other] = await Promise.all([
-      openFrom('127.0.0.1', hostile.token),
-      openFrom('127.0.0.2', quiet.token),
-    ]);
-    flood.send(1_000);
+    const flood = await Promise.all(Array.from({ length: 100 }, () => openFrom('127.0.0.1', hostile.token)));
+    const other = await openFrom('127.0.0.2', quiet.token);
+    for (const connection of flood) connection.send(10);
     await sleep(20);
     other.send(1);
     await expect.poll(() => other.answered, { interval: 1 }).toBe(1);
-    expect(flood.answered).toBeLessThan(500);
+    expect(flood.reduce((sum, { answered }) => sum + answered, 0)).toBeLessThan(500);
   }, 20_000);
 });

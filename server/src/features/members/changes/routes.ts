@@ -153,6 +153,7 @@ const bulkRoutes = (deps: ChangeDeps): Route[] => [
   }),
   route({
     name: 'removeMembers',
+    effect: 'remove',
     headers: ['X-Webhooks-Paused'],
     method: 'POST',
     path: '/api/workspace/members/bulk/remove',

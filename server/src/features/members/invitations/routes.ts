@@ -86,6 +86,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
   }),
   route({
     name: 'resendInvitation',
+    secretFields: ['accept_url'],
     method: 'POST',
     path: '/api/workspace/invitations/resend',
     summary: 'Send up to 50 invitations again, with new links',
@@ -104,6 +105,7 @@ const invitingRoutes = (deps: AcceptDeps): Route[] => [
 const acceptingRoutes = (deps: AcceptDeps): Route[] => [
   route({
     name: 'openInvitation',
+    effect: 'read',
     method: 'POST',
     path: '/api/invitations/open',
     summary: 'Read an invitation by the token of its link',

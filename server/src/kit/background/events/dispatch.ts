@@ -65,6 +65,8 @@ const maxCrashes = 3;
 export async function dispatch(deps: DispatchDeps): Promise<number> {
   const [state] = await findPending(deps.db);
   if (!state?.has_pending) return 0; // the usual case, and the cheapest query
+  // A worker crashed, or another one is at work. The batch that crashed is tried again, until the bad event is found.
+  if (state.in_progress) deps.turns.lastOwner = state.started_after;
   if (state.crash_count >= maxCrashes) return handleEach(deps);
   try {
     return await handleBatch(deps);
@@ -75,9 +77,12 @@ export async function dispatch(deps: DispatchDeps): Promise<number> {
   }
 }
 
-const findPending = prepared<{ has_pending: boolean; crash_count: number }, []>(
+const findPending = prepared<
+  { has_pending: boolean; crash_count: number; in_progress: boolean; started_after: string },
+  []
+>(
   'find pending events',
-  `/* service */ select crash_count, exists (select 1 from events where dispatched_at is null and retry_at is null)
+  `/* service */ select crash_count, in_progress, started_after, exists (select 1 from events where dispatched_at is null and retry_at is null)
      or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp()) as has_pending
    from event_dispatch_state`,
 );
@@ -93,8 +98,9 @@ const selectOwnerAfter = (previous: string) =>
   `select ${ownerSql} as owner from events where ${isWaiting} and ${ownerSql} > ${previous} order by ${ownerSql} limit 1`;
 
 // The next $2 events of each of the owners after $1, and those to retry. At least one event of each owner that fits.
+// `next_after` is where the next batch goes on: after the last owner, or at the beginning if there are no more.
 // `owners` jumps from one owner to the next in the index, so its cost does not depend on the length of their backlogs.
-const listPending = prepared<Event & { owner: string }, [lastOwner: string, eventsOfOwner: number]>(
+const listPending = prepared<Event & { next_after: string }, [lastOwner: string, eventsOfOwner: number]>(
   'list pending events',
   `/* service */ with recursive owners as (
      (select owner, 1 as step from (${selectOwnerAfter('$1')}) first)
@@ -113,18 +119,24 @@ const listPending = prepared<Event & { owner: string }, [lastOwner: string, even
    fitting as (
      select *, sum(${payloadBytes}) over (order by turn, id) - ${payloadBytes} as batch_bytes_before from in_turn
      where bytes_before < ${maxOfOwner.bytes})
-   select id, name, payload, occurred_at, owner from (
+   select id, name, payload, occurred_at,
+     coalesce((select max(owner) from owners having count(*) = ${maxBatch.owners}), '') as next_after from (
      select * from fitting where batch_bytes_before < ${maxBatch.bytes} order by turn, id limit ${maxBatch.events}) batch
    order by id`,
 );
 
+interface Batch {
+  readonly events: readonly Event[];
+  /** The owner after whom the batch after this one begins. */
+  readonly nextAfter: string;
+}
+
 /** Of the owners after the last one of the batch before, or of the first ones if there are none. */
-async function takeBatch(db: AnyDb, turns: DispatchTurns): Promise<Event[]> {
-  const startedAfter = turns.lastOwner;
-  const events = await listPending(db, startedAfter, turns.eventsOfOwner);
-  const owners = new Set(events.map((event) => event.owner));
-  turns.lastOwner = owners.size >= maxBatch.owners ? ([...owners].sort().at(-1) ?? beforeFirstOwner) : beforeFirstOwner;
-  return events.length === 0 && startedAfter !== beforeFirstOwner ? takeBatch(db, turns) : events;
+async function listBatch(db: AnyDb, { lastOwner, eventsOfOwner }: DispatchTurns): Promise<Batch> {
+  const events = await listPending(db, lastOwner, eventsOfOwner);
+  if (events.length === 0 && lastOwner !== beforeFirstOwner)
+    return listBatch(db, { lastOwner: beforeFirstOwner, eventsOfOwner });
+  return { events, nextAfter: events[0]?.next_after ?? beforeFirstOwner };
 }
 
 const markDispatched = prepared<object, [readonly string[]]>(
@@ -135,10 +147,10 @@ const markDispatched = prepared<object, [readonly string[]]>(
 // What is in progress is recorded outside the batch's transaction, so that the record survives a crash of the worker. If
 // `in_progress` is still set when the next batch starts, the worker crashed. Async commit: losing the record in a crash of
 // the database does no harm.
-const markBatchInProgress = prepared<object, []>(
+const markBatchInProgress = prepared<object, [startedAfter: string]>(
   'mark event batch in progress',
   `/* service */ with commit_mode as (select set_config('synchronous_commit', 'off', true))
-   update event_dispatch_state set in_progress = true, event_id = null,
+   update event_dispatch_state set in_progress = true, event_id = null, started_after = $1,
      crash_count = case when in_progress then crash_count + 1 else 0 end
    from commit_mode`,
 );
@@ -170,15 +182,16 @@ function handleTogether({ db: pool, listeners, now, turns }: DispatchDeps): Prom
   return transaction(pool, async (db) => {
     const [lock] = await tryLockDispatch(db);
     if (!lock?.is_locked) return 0;
-    const events = await takeBatch(db, turns);
+    const { events, nextAfter } = await listBatch(db, turns);
     if (events.length === 0) return 0;
-    await markBatchInProgress(pool);
+    await markBatchInProgress(pool, turns.lastOwner);
     await callListeners(db, listeners, events, now);
     await markDispatched(
       db,
       events.map((event) => event.id),
     );
     await markIdle(db, true);
+    turns.lastOwner = nextAfter; // if the batch fails, the same events are handled one at a time
     return events.length;
   });
 }
@@ -198,7 +211,8 @@ async function callListeners(
 
 async function handleEach(deps: DispatchDeps): Promise<number> {
   let handled = 0;
-  for (const event of await takeBatch(deps.db, deps.turns)) {
+  const { events, nextAfter } = await listBatch(deps.db, deps.turns);
+  for (const event of events) {
     try {
       handled += await handleOne(deps, event);
     } catch (error) {
@@ -208,6 +222,7 @@ async function handleEach(deps: DispatchDeps): Promise<number> {
     }
   }
   await markIdle(deps.db, true);
+  deps.turns.lastOwner = nextAfter;
   return handled;
 }
 

@@ -218,6 +218,25 @@ it('one listener of several names gets them in log order', async () => {
   expect(handled).toEqual(['thing.made 1', 'thing.gone 1', 'thing.made 2']);
 });
 
+it('a batch that fails is the one whose events are handled one at a time, however many workspaces wait', async () => {
+  const handled = new Set<number>();
+  const bus = busOf(
+    listenAfterCommit('thing.made', async (_db, events) => {
+      if (events.some((event) => event.payload.n === 3)) throw new Error('three is bad');
+      for (const event of events) handled.add(event.payload.n);
+    }),
+  );
+  const count = 700; // more workspaces than a batch has
+  for (let n = 0; n < count; n += 1) {
+    const workspace_id = String(n).padStart(4, '0');
+    await bus.publish(db, 'thing.made', { n, workspace_id } as { n: number }, now());
+  }
+  expect(await bus.dispatch(db, now())).toBe(499);
+  expect(handled.size).toBe(499);
+  expect(await bus.dispatch(db, now())).toBe(200);
+  expect([handled.size, handled.has(3)]).toEqual([count - 1, false]);
+});
+
 it('an event that crashes its worker is found, and retried later with its error', async () => {
   const crash = new Error('the process is gone');
   Object.assign(crash, { code: '57P01' }); // a lost connection: the event is not counted as failed
