@@ -313,7 +313,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     reservedDb: reserved.db,
     shares,
     clock,
-    guard: createGuard({
+    ...createGuard({
       db: database.db,
       counters,
       failedLookups,

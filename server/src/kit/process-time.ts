@@ -3,7 +3,7 @@
 // process for long waits before their next request runs, the longer the more they held it:
 //
 //   held      counts as   wait, if it happens again and again   share of the process's time
-//   2 ms      1 ms        8 ms                                  20 %, or any while nobody else is there
+//   2 ms      0.5 ms      3 ms                                  40 %, or any while nobody else is there
 //   10 ms     12 ms       0.1 s                                 8 %
 //   50 ms     100 ms      1 s                                   5 %
 //   250 ms    1,000 ms    10 s                                  3 %
@@ -16,8 +16,10 @@ import { setImmediate as afterOthers } from 'node:timers/promises';
 
 /** Well above what an ordinary request holds with a garbage collection in it. */
 const shortHoldMs = 10;
-/** So that short holds of one owner get a fifth of the time while others are there. */
-const shortHoldWeight = 0.5;
+/** So that short holds of one owner get two fifths of the time while others are there. */
+const shortHoldWeight = 0.25;
+/** Short holds make an owner wait for half a second at most. */
+const maxShortDebtMs = 50;
 /** How long an owner counts as being there after a request. */
 const presentMs = 1_000;
 const creditMs = 50;
@@ -115,8 +117,10 @@ export function createProcessTime(): ProcessTime {
     const account = accounts.get(owner) ?? newAccount();
     accounts.set(owner, account);
     earn(account);
-    const counted = isShort ? heldMs * shortHoldWeight : weigh(heldMs);
-    account.balanceMs = Math.max(-maxDebtMs, account.balanceMs - counted);
+    const { balanceMs } = account;
+    account.balanceMs = isShort
+      ? Math.max(Math.min(balanceMs, -maxShortDebtMs), balanceMs - heldMs * shortHoldWeight)
+      : Math.max(-maxDebtMs, balanceMs - weigh(heldMs));
   }
 
   return {

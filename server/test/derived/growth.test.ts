@@ -99,6 +99,7 @@ function serveWithoutHandler(operation: Operation) {
       exchange.actor = { id: 'caller', workspaceId: newId(), appId: null, isOutsider: false, appIds: '', lookup: {} };
     },
     looksUpCaller: () => true,
+    nameKnownCaller: () => undefined,
     isWorkerSeen: async () => true,
     guardQuery: () => [],
     isHttps: false,

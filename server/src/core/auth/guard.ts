@@ -56,16 +56,38 @@ export interface GuardOptions {
   readonly personalKeysUntil?: Date;
 }
 
-export function createGuard(options: GuardOptions): (exchange: Exchange) => Promise<unknown> {
+export interface Guards {
+  guard(exchange: Exchange): Promise<unknown>;
+  /** The workspace of a credential that was valid in the last ten minutes. Known without a query, and nothing is decided by it. */
+  nameKnownCaller(exchange: Exchange): string | undefined;
+}
+
+export function createGuard(options: GuardOptions): Guards {
   const known = new KnownCredentials();
-  return async (exchange) => {
-    const route = exchange.operation as Route; // the server is generic over operations; ours are all routes
-    if (route.credentials === open) return admitToOpenRoute(exchange, route, options);
-    const credential = readCredential(exchange, options.cellCode);
-    return credential === undefined
-      ? admitWithoutCredential(exchange, route, route.credentials, options)
-      : admitWithCredential(exchange, route, route.credentials, credential, known, options);
+  return {
+    async guard(exchange) {
+      const route = exchange.operation as Route; // the server is generic over operations; ours are all routes
+      if (route.credentials === open) return admitToOpenRoute(exchange, route, options);
+      const credential = readCredential(exchange, options.cellCode);
+      return credential === undefined
+        ? admitWithoutCredential(exchange, route, route.credentials, options)
+        : admitWithCredential(exchange, route, route.credentials, credential, known, options);
+    },
+    nameKnownCaller(exchange) {
+      const credential = readCredentialIfValid(exchange, options.cellCode);
+      const found = credential && known.find(hashToken(credential.text, options.peppers[0]));
+      return found && isRecent(found, exchange.now) ? found.owner : undefined;
+    },
   };
+}
+
+/** Undefined if it is malformed: the guard will refuse it. */
+function readCredentialIfValid(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
+  try {
+    return readCredential(exchange, cellCode);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

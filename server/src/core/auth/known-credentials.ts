@@ -4,6 +4,7 @@
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { LatestMap } from '../../kit/latest-map.ts';
+import { isOutsider } from './caller.ts';
 import type { Counters } from './counters.ts';
 import { type AcceptedCredentials, findKindRefusal } from './credentials.ts';
 import { countRequest, isInWorkspace, type LimitCount, limitsFor } from './limit-check.ts';
@@ -17,6 +18,8 @@ const recentMs = 10 * 60 * 1000;
 
 export interface KnownCredential {
   readonly credential_id: string;
+  /** Whose turn it takes while it is looked up: of its workspace, or of the users of an app. */
+  readonly owner: string;
   validAt: number;
   hint: CounterHint | undefined;
 }
@@ -39,7 +42,7 @@ export class KnownCredentials {
   /** `appId`: the app that the path names, if it is one of the workspace. */
   add(hash: Buffer, lookup: LookupResult, appId: string | null, now: Date): void {
     const key = hash.toString('latin1');
-    const known = this.#byHash.get(key) ?? { credential_id: lookup.credential_id, validAt: 0, hint: undefined };
+    const known = this.#byHash.get(key) ?? newKnown(lookup);
     this.#byHash.set(key, known);
     known.validAt = now.getTime();
     known.hint ??= toHint(lookup);
@@ -50,6 +53,13 @@ export class KnownCredentials {
     this.#byHash.delete(hash.toString('latin1'));
   }
 }
+
+const newKnown = (lookup: LookupResult): KnownCredential => ({
+  credential_id: lookup.credential_id,
+  owner: isOutsider(lookup) ? `users ${lookup.credential_workspace_id}` : (lookup.workspace_id ?? lookup.credential_id),
+  validAt: 0,
+  hint: undefined,
+});
 
 function addApp(apps: Set<string>, appId: string): void {
   if (apps.has(appId)) return;

@@ -22,7 +22,7 @@ import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive
 import { runOperation } from './run-operation.ts';
 import { type Header, listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
-import { createTurns, inTurnOfAddress, nameOwner, type Turns, waitToReceive, waitToRun } from './turn.ts';
+import { createTurns, inTurn, nameOwner, type Turns, waitToReceive, waitToRun } from './turn.ts';
 import { createValidator } from './validate.ts';
 
 export interface ServerOptions {
@@ -36,6 +36,8 @@ export interface ServerOptions {
   readonly guard: (exchange: Exchange) => Promise<unknown>;
   /** Whether the guard of the operation reads the database. The others never wait for those. */
   readonly looksUpCaller: (operation: Operation) => boolean;
+  /** The workspace of a credential that was valid of late, known without a query. Callers are looked up in turn by it. */
+  readonly nameKnownCaller: (exchange: Exchange) => string | undefined;
   /** Query parameters of an operation that the guard reads. */
   readonly guardQuery: (operation: Operation) => readonly string[];
   /** Whether a worker runs, for operations that need one. */
@@ -150,7 +152,7 @@ function createPipeline(operation: Operation, options: ServerOptions, turns: Tur
       checkHeaders(exchange);
       try {
         exchange.access = await (hasCaller
-          ? inTurnOfAddress(exchange, turns, () => options.guard(exchange))
+          ? inTurn(exchange, options.nameKnownCaller(exchange), turns, () => options.guard(exchange))
           : options.guard(exchange));
       } catch (refusal) {
         if (exchange.pausesRefusal) await turns.pauseRefusal(); // after its turn: others are looked up meanwhile

@@ -4,8 +4,10 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
+import { createShares } from '../db/shares.ts';
 import { usedMs } from '../process-time.ts';
-import { nameOwner } from './turn.ts';
+import type { Exchange } from './exchange.ts';
+import { createTurns, inTurn, nameOwner } from './turn.ts';
 
 const world = await startWorld({
   routes: (routes) => routes.map((route) => (route.name === 'getApp' ? { ...route, handle: useProcessor } : route)),
@@ -70,8 +72,23 @@ async function openFrom(from: string, token: string) {
   return opened;
 }
 
-describe('an address that sends a thousand requests at once', () => {
-  it('delays another address by a few of them only', async () => {
+describe('strangers at many addresses', () => {
+  it('do not make a caller wait whose credential was valid of late', async () => {
+    const turns = createTurns(createShares(16));
+    const at = (address: string) => ({ address }) as Exchange;
+    let started = 0;
+    const never = () => {
+      started += 1;
+      return new Promise<never>(() => {});
+    };
+    for (let n = 0; n < 100; n += 1) void inTurn(at(`198.51.100.${n}`), undefined, turns, never).catch(() => {});
+    expect(await inTurn(at('192.0.2.1'), 'a workspace', turns, async () => 'looked up')).toBe('looked up');
+    expect(started).toBe(8);
+  });
+});
+
+describe('a workspace that sends a thousand requests at once', () => {
+  it('delays another workspace by a few of them only', async () => {
     const flood = await Promise.all(Array.from({ length: 100 }, () => openFrom('127.0.0.1', hostile.token)));
     const other = await openFrom('127.0.0.2', quiet.token);
     for (const connection of flood) connection.send(10);

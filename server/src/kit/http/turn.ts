@@ -12,8 +12,10 @@ import { expectedLength, limitFor } from './receive.ts';
 export interface Turns {
   readonly shares: Shares;
   readonly processTime: ProcessTime;
-  /** By address: requests whose caller is being looked up. */
-  readonly arrivals: FairGate;
+  /** By workspace: requests with a credential that was valid of late, while it is looked up again. */
+  readonly knownCallers: FairGate;
+  /** By address: all other requests whose caller is being looked up. */
+  readonly strangers: FairGate;
   /** By workspace: large bodies that are received or worked on. */
   readonly largeBodies: FairGate;
   /** Before the refusal of a caller who fails again and again. */
@@ -25,9 +27,10 @@ const largeBodyBytes = 256 * 1024;
 export const createTurns = (shares: Shares): Turns => ({
   shares,
   processTime: createProcessTime(),
-  // Few, because whoever comes next waits for a step of each. One address that sends thousands of requests at once waits
-  // for itself.
-  arrivals: createFairGate({ inAll: 8, perOwner: 4, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
+  // Few, because whoever comes next waits for a step of each. Whoever sends thousands of requests at once waits for itself,
+  // and strangers, who have as many addresses as they like, do not make callers wait whom we know.
+  knownCallers: createFairGate({ inAll: 16, perOwner: 12, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
+  strangers: createFairGate({ inAll: 8, perOwner: 4, maxWaitingOfOwner: 2_000, maxWaitMs: 10_000 }),
   // A large body takes many times its size in memory until it is answered.
   largeBodies: createFairGate({ inAll: 8, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 15_000 }),
   pauseRefusal: createPause(),
@@ -47,13 +50,14 @@ function createPause(): () => Promise<void> {
   };
 }
 
-/** Looks the caller up when it is the turn of their address. */
-export async function inTurnOfAddress<Result>(
+/** Looks the caller up when it is the turn of their workspace, if `knownAs` names it, or of their address. */
+export async function inTurn<Result>(
   { address }: Exchange,
-  { arrivals }: Turns,
+  knownAs: string | undefined,
+  { knownCallers, strangers }: Turns,
   lookUp: () => Promise<Result>,
 ): Promise<Result> {
-  const place = arrivals.enter(nameClient(address));
+  const place = knownAs === undefined ? strangers.enter(nameClient(address)) : knownCallers.enter(knownAs);
   const leave = typeof place === 'function' ? place : await orBusy(() => place);
   try {
     return await lookUp();
