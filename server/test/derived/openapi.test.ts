@@ -132,6 +132,31 @@ describe('the OpenAPI document', () => {
     expect(deprecated.sort()).toEqual(['createApiKey', 'listApiKeys', 'revokeApiKey']);
   });
 
+  it('names every field of an answer that has a secret', () => {
+    const secret = /^(secret|token|accept_url|key)$/;
+    const resolve = (node: Json, seen: ReadonlySet<string>): string[] => {
+      if (Array.isArray(node)) return node.flatMap((item) => resolve(item, seen));
+      if (typeof node !== 'object' || node === null) return [];
+      const name =
+        String(node.$ref ?? '')
+          .split('/')
+          .at(-1) ?? '';
+      if (name !== '' && !seen.has(name)) return resolve(document.components.schemas[name], new Set([...seen, name]));
+      return Object.entries(node).flatMap(([key, value]) => [
+        ...(key === 'properties' ? Object.keys(value as Json).filter((field) => secret.test(field)) : []),
+        ...resolve(value, seen),
+      ]);
+    };
+    const missing = operations
+      .filter(([name]) => routeOf(name)?.method !== 'GET')
+      .flatMap(([name, { responses }]) =>
+        [...new Set(resolve(responses[200]?.content?.['application/json']?.schema, new Set()))]
+          .filter((field) => !routeOf(name)?.secretFields?.includes(field))
+          .map((field) => `${name}.${field}`),
+      );
+    expect(missing).toEqual([]);
+  });
+
   it('says `remove` of every operation that takes something away', () => {
     const removing = routes.filter(({ name }) => /^(remove|delete|revoke|purge|end)[A-Z]/.test(name));
     expect(removing.filter((route) => effectOf(route) !== 'remove').map(({ name }) => name)).toEqual([]);
