@@ -14,7 +14,7 @@ export function bannerText(
   const model =
     MODEL_URL === sandbox?.modelUrl ? sandbox && 'a stand-in that repeats what it is told' : hostOf(MODEL_URL);
   const rows = {
-    'sign in': `as ${email}, with a password from: npm run plinth -- user reset --user ${email}`,
+    'sign in': `as ${email}, with a link to set a password: npm run plinth -- user reset --user ${email}`,
     reference: `${BASE_URL}/docs`,
     mail: mail ?? 'off: set SMTP_URL',
     model: model ?? 'off: set MODEL_URL',
