@@ -1,5 +1,6 @@
 // Owns the error answers: every error except 422 is a Problem, sent as application/problem+json
 // (docs/api/conventions.md#errors).
+import { capitalize } from './text.ts';
 
 const statuses = {
   bad_request: 400,
@@ -76,7 +77,4 @@ export const notFound = (code: string): Problem => {
 export const limitReached = (limit: number, resource: string, message: string): Problem =>
   new Problem('conflict', 'limit_reached', message, { members: { limit, resource } });
 
-const toTitle = (code: string): string => {
-  const words = code.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
+const toTitle = (code: string): string => capitalize(code.replaceAll('_', ' '));

@@ -1,10 +1,12 @@
-// Owns checks of text values: what PostgreSQL can store, and what is a time.
+// Owns checks of text values: what PostgreSQL can store, and what is a time; and small changes of text.
 
 /** PostgreSQL refuses NUL characters and unpaired surrogates. */
 export const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
 /** The text without NUL characters, and with unpaired surrogates replaced. */
 export const toStorableText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
+
+export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;
 

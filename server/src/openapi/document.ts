@@ -2,6 +2,7 @@
 import type { Route } from '../core/auth/route.ts';
 import { grammarSchemas } from '../features/entities/index.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
+import { capitalize } from '../kit/text.ts';
 import { eventSchemas, webhookSection } from './events.ts';
 import { createExamples } from './examples.ts';
 import { commonHeaders, headerComponents } from './headers.ts';
@@ -109,7 +110,7 @@ ${commonHeaders.map((name) => `\`${name}\``).join(', ')}.
 /** The name that readers see, in the reference page for example. */
 const withTitle = (tag: { name: string }) => ({
   ...tag,
-  'x-displayName': tag.name.charAt(0).toUpperCase() + tag.name.slice(1),
+  'x-displayName': capitalize(tag.name),
 });
 
 const sortKeys = (components: Record<string, JsonSchema>): Record<string, JsonSchema> =>

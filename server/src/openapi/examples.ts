@@ -2,6 +2,7 @@
 // field's example changes all of them.
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import { bodyExamples } from './body-examples.ts';
+import { nameOf } from './schemas.ts';
 
 export interface Examples {
   readonly all: Record<string, JsonSchema>;
@@ -25,8 +26,6 @@ export function createExamples(schemas: Readonly<Record<string, JsonSchema>>): E
     },
   };
 }
-
-const nameOf = ({ $ref }: JsonSchema): string => String($ref).replace('#/components/schemas/', '');
 
 const formats: Readonly<Record<string, string>> = {
   'date-time': '2026-11-15T09:30:00.000Z',

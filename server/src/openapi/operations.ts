@@ -3,13 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { type AcceptedCredentials, open } from '../core/auth/credentials.ts';
 import { type Limit, unlimited } from '../core/auth/limits.ts';
 import type { Route } from '../core/auth/route.ts';
+import { idempotencyKeyForm } from '../kit/http/idempotency.ts';
 import { type JsonSchema, toJsonSchema } from '../kit/http/json-schema.ts';
 import { type AnswerShape, listParamNames } from '../kit/http/operation.ts';
+import { capitalize } from '../kit/text.ts';
 import { describeErrors } from './errors.ts';
 import type { Examples } from './examples.ts';
 import { parameters } from './fields.ts';
 import { answerHeaders } from './headers.ts';
-import type { Schemas } from './schemas.ts';
+import { nameOf, type Schemas } from './schemas.ts';
 import { tagOf } from './tags.ts';
 
 export interface Components {
@@ -50,7 +52,7 @@ export function describeOperation(route: Route, components: Components): JsonSch
 }
 
 /** What a call may do: `spend` uses credits or money. */
-export function effectOf({ effect, method }: Route): 'read' | 'change' | 'remove' | 'spend' {
+export function effectOf({ effect, method }: Route): NonNullable<Route['effect']> {
   if (effect !== undefined) return effect;
   if (method === 'GET') return 'read';
   return method === 'DELETE' ? 'remove' : 'change';
@@ -122,15 +124,13 @@ function listParameters(route: Route, shared: Record<string, JsonSchema>): JsonS
   ];
 }
 
-const idempotencyKey = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_.:-]+$' };
+const idempotencyKey = { type: 'string', minLength: 1, maxLength: 200, pattern: idempotencyKeyForm.source };
 
 const hasMedia = ({ alsoAnswers }: Route, type: string): boolean =>
   alsoAnswers?.some(({ media }) => media === type) ?? false;
 
-const toTypeName = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
-
 function describeBody(route: Route, body: NonNullable<Route['body']>, { schemas, examples }: Components): JsonSchema {
-  const schema = schemas.add(body, 'input', `${toTypeName(route.name)}Body`);
+  const schema = schemas.add(body, 'input', `${capitalize(route.name)}Body`);
   return {
     ...((!body.safeParse({}).success || hasRequiredFields(schema, schemas)) && { required: true }),
     content: { 'application/json': { schema, ...examples.describe(schema) } },
@@ -138,8 +138,8 @@ function describeBody(route: Route, body: NonNullable<Route['body']>, { schemas,
 }
 
 /** A body that the operation parses itself has required fields only in its description. */
-const hasRequiredFields = ({ $ref }: JsonSchema, { all }: Schemas): boolean =>
-  all[String($ref).replace('#/components/schemas/', '')]?.required !== undefined;
+const hasRequiredFields = (reference: JsonSchema, { all }: Schemas): boolean =>
+  all[nameOf(reference)]?.required !== undefined;
 
 function describeAnswer(route: Route, shape: AnswerShape, { schemas, examples }: Components): JsonSchema {
   const headers = answerHeaders(route);
@@ -149,7 +149,7 @@ function describeAnswer(route: Route, shape: AnswerShape, { schemas, examples }:
       headers,
       content: { [typeOf(shape.media)]: shape.schema ? { schema: shape.schema } : {} },
     };
-  const schema = schemas.add(shape, 'output', `${toTypeName(route.name)}Result`);
+  const schema = schemas.add(shape, 'output', `${capitalize(route.name)}Result`);
   const others = (route.alsoAnswers ?? []).map((other) => [
     typeOf(other.media),
     { schema: other.schema ?? { type: 'string' } },

@@ -3,6 +3,9 @@ import type { z } from 'zod';
 import { type JsonSchema, toJsonSchema } from '../kit/http/json-schema.ts';
 import { fields } from './fields.ts';
 
+/** The name of the component that a reference leads to. */
+export const nameOf = ({ $ref }: JsonSchema): string => String($ref).replace('#/components/schemas/', '');
+
 export interface Schemas {
   readonly all: Record<string, JsonSchema>;
   /** Adds the shape and what it consists of. Returns a reference to it, under its own name or else this one. */

@@ -64,27 +64,40 @@ export interface Guards {
 
 export function createGuard(options: GuardOptions): Guards {
   const known = new KnownCredentials();
+  /** Kept from `nameKnownCaller` until `guard`: reading and hashing once is enough. */
+  const presented = new WeakMap<Exchange, HashedCredential>();
   return {
     async guard(exchange) {
       const route = exchange.operation as Route; // the server is generic over operations; ours are all routes
       if (route.credentials === open) return admitToOpenRoute(exchange, route, options);
-      const credential = readCredential(exchange, options.cellCode);
+      const credential = presented.get(exchange) ?? readHashed(exchange, options);
       return credential === undefined
         ? admitWithoutCredential(exchange, route, route.credentials, options)
         : admitWithCredential(exchange, route, route.credentials, credential, known, options);
     },
     nameKnownCaller(exchange) {
-      const credential = readCredentialIfValid(exchange, options.cellCode);
-      const found = credential && known.find(hashToken(credential.text, options.peppers[0]));
+      const credential = readHashedIfValid(exchange, options);
+      if (credential === undefined) return undefined;
+      presented.set(exchange, credential);
+      const found = known.find(credential.hash);
       return found && isRecent(found, exchange.now) ? found.owner : undefined;
     },
   };
 }
 
+interface HashedCredential extends PresentedCredential {
+  readonly hash: Buffer;
+}
+
+function readHashed(exchange: Exchange, { cellCode, peppers }: GuardOptions): HashedCredential | undefined {
+  const credential = readCredential(exchange, cellCode);
+  return credential && { ...credential, hash: hashToken(credential.text, peppers[0]) };
+}
+
 /** Undefined if it is malformed: the guard will refuse it. */
-function readCredentialIfValid(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
+function readHashedIfValid(exchange: Exchange, options: GuardOptions): HashedCredential | undefined {
   try {
-    return readCredential(exchange, cellCode);
+    return readHashed(exchange, options);
   } catch {
     return undefined;
   }
@@ -99,12 +112,12 @@ async function admitWithCredential(
   exchange: Exchange,
   route: Route,
   accepted: AcceptedCredentials,
-  credential: PresentedCredential,
+  credential: HashedCredential,
   knownCredentials: KnownCredentials,
   options: GuardOptions,
 ): Promise<unknown> {
   const { counters } = options;
-  const hash = hashToken(credential.text, options.peppers[0]);
+  const { hash } = credential;
   const known = knownCredentials.find(hash);
   if (known !== undefined && isRecent(known, exchange.now))
     refuseRepeatedFailure(exchange, 'kinds', known.credential_id, options);

@@ -9,7 +9,7 @@ import { Problem } from '../problem.ts';
 import { ValidationError } from './faults.ts';
 
 const retentionMs = 24 * 60 * 60 * 1000;
-const keyForm = /^[A-Za-z0-9_.:-]{1,200}$/;
+export const idempotencyKeyForm = /^[A-Za-z0-9_.:-]{1,200}$/;
 
 export interface StoredAnswer {
   readonly status: number;
@@ -31,7 +31,7 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
       throw new ValidationError([{ loc: ['header', 'Idempotency-Key'], msg: 'is required', type: 'missing' }]);
     return undefined;
   }
-  if (keyForm.test(header)) return header;
+  if (idempotencyKeyForm.test(header)) return header;
   const type = header.length > 200 ? 'string_too_long' : header === '' ? 'string_too_short' : 'string_pattern_mismatch';
   throw new ValidationError([
     { loc: ['header', 'Idempotency-Key'], msg: 'must have 1 to 200 characters of A-Z a-z 0-9 _ . : -', type },
