@@ -1,6 +1,5 @@
 // Owns the composition of the service: creates the gateways and features from the configuration and wires them together.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
@@ -35,6 +34,7 @@ import {
 } from './features/workspaces/index.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
+import { openStorage, type StorageSettings } from './gateways/storage/index.ts';
 import type { Listener } from './kit/background/events/dispatch.ts';
 import { eventBus } from './kit/background/events/event-bus.ts';
 import { isWorkerSeen, queueHealth, queueMetrics } from './kit/background/metrics.ts';
@@ -155,6 +155,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   );
   const cursors = createCursors(config.SIGNING_KEY);
   const storage = createStorageQuota();
+  const objectStorage = openStorage(toStorageSettings(config));
   const mail = openMail(config.SMTP_URL, config.MAIL_FROM, (error) =>
     log.error({ error: describeError(error) }, 'mail not sent'),
   );
@@ -259,7 +260,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       defaultPlan: config.DEFAULT_PLAN,
       onlyOperatorsCreate: config.ALLOW_WORKSPACE_CREATION === 'operator',
       baseUrl: config.BASE_URL,
-      exportsFolder: join(config.STORAGE_FOLDER, 'exports'),
+      objectStorage,
       storage,
       reportStorageDrift: (drift) => log.warn(drift, 'storage usage differed from what is stored and was corrected'),
       sealChain: auditFeature.sealChain,
@@ -368,6 +369,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     counters.close();
     wake.close();
     mail.close();
+    objectStorage.close();
     await outbound.close();
     await engine.close();
     await waitAtMost(5_000, Promise.all([database.close(), reserved.close()]));
@@ -396,6 +398,22 @@ const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | unde
 export const version = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
+
+/** `readConfig` refuses a bucket without its keys. */
+const toStorageSettings = (config: Config): StorageSettings =>
+  config.STORAGE_S3_BUCKET === undefined
+    ? { folder: config.STORAGE_FOLDER }
+    : {
+        s3: {
+          bucket: config.STORAGE_S3_BUCKET,
+          endpoint: config.STORAGE_S3_ENDPOINT,
+          region: config.STORAGE_S3_REGION,
+          accessKeyId: config.STORAGE_S3_ACCESS_KEY_ID ?? '',
+          secretAccessKey: config.STORAGE_S3_SECRET_ACCESS_KEY ?? '',
+          checksums: config.STORAGE_S3_CHECKSUMS,
+          pathStyle: config.STORAGE_S3_PATH_STYLE,
+        },
+      };
 
 const isReachable = (database: Database<Tables>): Promise<boolean> =>
   database.pool.query('select 1').then(

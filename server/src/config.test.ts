@@ -15,6 +15,38 @@ describe('BASE_URL', () => {
   });
 });
 
+describe('object storage', () => {
+  const bucket = {
+    STORAGE_S3_BUCKET: 'files',
+    STORAGE_S3_ACCESS_KEY_ID: 'id',
+    STORAGE_S3_SECRET_ACCESS_KEY: 'secret',
+  };
+  const read = (settings: Record<string, string>) => () => readConfig({ ...newKeys(), ...settings });
+
+  it('is a folder, or a bucket with its keys', () => {
+    expect(read({})()).toMatchObject({ STORAGE_FOLDER: '.data' });
+    expect(read(bucket)()).toMatchObject({
+      STORAGE_S3_BUCKET: 'files',
+      STORAGE_S3_REGION: 'us-east-1',
+      STORAGE_S3_CHECKSUMS: 'when_required',
+      STORAGE_S3_PATH_STYLE: false,
+    });
+  });
+
+  it.each([
+    [{ ...bucket, STORAGE_S3_SECRET_ACCESS_KEY: '' }, 'STORAGE_S3_SECRET_ACCESS_KEY is missing'],
+    [{ ...bucket, STORAGE_S3_ACCESS_KEY_ID: '' }, 'STORAGE_S3_ACCESS_KEY_ID is missing'],
+    [{ ...bucket, STORAGE_FOLDER: '/data' }, 'STORAGE_FOLDER and STORAGE_S3_BUCKET are both set'],
+    [{ STORAGE_S3_ENDPOINT: 'https://s3.example.com' }, 'STORAGE_S3_ENDPOINT has no effect without STORAGE_S3_BUCKET'],
+    [{ ...bucket, STORAGE_S3_BUCKET: '' }, 'STORAGE_S3_SECRET_ACCESS_KEY has no effect without STORAGE_S3_BUCKET'],
+    [{ ...bucket, STORAGE_S3_ENDPOINT: 's3.example.com' }, 'STORAGE_S3_ENDPOINT must be a URL'],
+    [{ ...bucket, STORAGE_S3_CHECKSUMS: 'never' }, 'STORAGE_S3_CHECKSUMS must be one of'],
+    [{ ...bucket, STORAGE_S3_PATH_STYLE: 'yes' }, 'STORAGE_S3_PATH_STYLE must be true or false'],
+  ])('is refused if half of it is set, or both: %o', (settings, message) => {
+    expect(read(settings)).toThrow(message);
+  });
+});
+
 describe('a variable that is nearly a setting', () => {
   it.each([
     ['DATABSE_POOL_SIZE', 'DATABASE_POOL_SIZE'], // a letter is missing

@@ -57,6 +57,11 @@ function url(...protocols: string[]) {
   };
 }
 
+function flag(value: string): boolean {
+  if (value !== 'true' && value !== 'false') throw new Error('must be true or false');
+  return value === 'true';
+}
+
 function key(value: string): Buffer {
   const bytes = Buffer.from(value, 'base64');
   if (bytes.length < 32) throw new Error('must be at least 32 bytes in base64');
@@ -173,9 +178,30 @@ const settings = {
     (value) => commaList(value.toLowerCase()),
   ),
   STORAGE_FOLDER: setting(
-    'Folder for the archives of exports. Must be shared by all API and worker processes.',
+    'Folder for files, such as the archives of exports. Must be shared by all API and worker processes. Not used with `STORAGE_S3_BUCKET`.',
     '.data',
     text,
+  ),
+  STORAGE_S3_BUCKET: optional(
+    'Bucket for files, on any server with the S3 protocol, instead of `STORAGE_FOLDER`. Needs `STORAGE_S3_ACCESS_KEY_ID` and `STORAGE_S3_SECRET_ACCESS_KEY`: docs/operate/configure.md#object-storage.',
+    text,
+  ),
+  STORAGE_S3_ENDPOINT: optional(
+    "URL of the S3 server, such as `https://s3.example.com`. If unset, Amazon's own for `STORAGE_S3_REGION`.",
+    url('http:', 'https:'),
+  ),
+  STORAGE_S3_REGION: setting('Region of the bucket. Many servers accept any.', 'us-east-1', text),
+  STORAGE_S3_ACCESS_KEY_ID: optional('Access key id for the bucket.', text),
+  STORAGE_S3_SECRET_ACCESS_KEY: optional('Secret access key for the bucket.', text),
+  STORAGE_S3_CHECKSUMS: setting(
+    "Which requests carry a checksum beside the signature: `when_required` or `when_supported`. Servers other than Amazon's may refuse the latter.",
+    'when_required',
+    oneOf(['when_required', 'when_supported']),
+  ),
+  STORAGE_S3_PATH_STYLE: setting(
+    'If `true`, the bucket is part of the path (`https://s3.example.com/bucket`) instead of the host name. Most servers that you run yourself need it.',
+    'false',
+    flag,
   ),
   HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
@@ -242,12 +268,33 @@ export function readConfig(environment: Environment = process.env): Config {
       faults.push(`${name} ${(error as Error).message}`);
     }
   }
+  faults.push(...listStorageFaults(environment));
   if (faults.length > 0) {
     throw new ConfigError(
       `The configuration is incomplete or invalid:\n  ${faults.join('\n  ')}\nRun "plinth keys new" to create new keys.`,
     );
   }
   return config as Config;
+}
+
+/** Files are in a bucket or in a folder. Settings that leave open which, or that have no effect, are refused. */
+function listStorageFaults(environment: Environment): string[] {
+  const isSet = (name: keyof Settings) => Boolean(environment[name]);
+  if (isSet('STORAGE_S3_BUCKET')) {
+    const missing = (['STORAGE_S3_ACCESS_KEY_ID', 'STORAGE_S3_SECRET_ACCESS_KEY'] as const).filter(
+      (name) => !isSet(name),
+    );
+    return [
+      ...missing.map((name) => `${name} is missing: STORAGE_S3_BUCKET needs it.`),
+      ...(isSet('STORAGE_FOLDER')
+        ? ['STORAGE_FOLDER and STORAGE_S3_BUCKET are both set. Files are kept in one of them: remove the other.']
+        : []),
+    ];
+  }
+  return settingEntries
+    .map(([name]) => name as keyof Settings)
+    .filter((name) => name.startsWith('STORAGE_S3_') && isSet(name))
+    .map((name) => `${name} has no effect without STORAGE_S3_BUCKET. Set the bucket, or remove it.`);
 }
 
 /** The text of a setting in the environment. Undefined if it is not set there. */

@@ -1,7 +1,7 @@
 // Owns what tests of exports and imports share: writing an export, reading an archive as a whole, and writing one that no
 // export would.
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { createArchiveTables } from '../../src/app.ts';
 import { writeExport } from '../../src/features/workspaces/export.ts';
@@ -13,7 +13,7 @@ export { createArchiveTables, importWorkspace } from '../../src/app.ts';
 export { appendToChain, type EntryContent, type SealedEntry } from '../../src/features/audit/chain.ts';
 
 export const exportTo = (db: Db, workspaceId: string, file: string, now = new Date()) =>
-  writeExport(db, workspaceId, createArchiveTables(), file, now);
+  writeExport(db, workspaceId, createArchiveTables(), createWriteStream(file), now);
 
 export interface Archive {
   readonly manifest: Record<string, unknown>;

@@ -1,11 +1,13 @@
 // Owns exporting a workspace to an archive (docs/api/workspaces.md#export-and-import). The request only queues the export;
 // a worker writes the archive.
-import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { audit } from '../../core/audit/audit.ts';
 import type { WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
+import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import { type TableLines, writeArchive } from '../../kit/archive/write-archive.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -14,6 +16,7 @@ import type { Db } from '../../tables.ts';
 import { type ArchiveTables, describeTable, peopleTable } from './archive-rows.ts';
 import { omittedColumns, omittedTables, parts } from './parts.ts';
 import {
+  type ClaimedExport,
   claimExport,
   countLiveExports,
   countUnsealed,
@@ -32,21 +35,21 @@ const leaseMs = 30 * 60 * 1000;
 const maxAttempts = 3;
 const maxLiveExports = 3;
 
-export const archivePath = (folder: string, exportId: string): string => join(folder, `${exportId}.tar.gz`);
+const archiveKey = (exportId: string): string => `exports/${exportId}.tar.gz`;
 
 type CountBytes = (bytes: number) => Promise<Problem | undefined>;
 
 /**
- * Streams the archive. Throws 404 if this machine does not have the file, and 429 if the workspace's byte budget is used
- * up. What is left of the budget does not matter, so that an archive of any size can be downloaded.
+ * Streams the archive. Throws 404 if it was lost, and 429 if the workspace's byte budget is used up. What is left of the
+ * budget does not matter, so that an archive of any size can be downloaded.
  */
-export async function openArchive(file: string, countBytes: CountBytes): Promise<Readable> {
+export async function openArchive(objects: ObjectStorage, exportId: string, countBytes: CountBytes): Promise<Readable> {
   const refusal = await countBytes(0);
   if (refusal !== undefined) throw refusal;
-  const opened = await open(file).catch(() => undefined);
-  if (opened === undefined) throw exportNotFound();
-  void countBytes((await opened.stat()).size);
-  return opened.createReadStream();
+  const archive = await objects.get(archiveKey(exportId));
+  if (archive === undefined) throw exportNotFound();
+  void countBytes(archive.size);
+  return archive.content;
 }
 
 const exportNotFound = () =>
@@ -94,8 +97,8 @@ export async function getExport(db: Db, access: WorkspaceAccess, exportId: strin
 }
 
 export interface ExportDeps {
-  /** The folder of the archives. */
-  readonly exportsFolder: string;
+  /** Where the archives are kept. */
+  readonly objectStorage: ObjectStorage;
   /** Seals a workspace's audit log, so that an export contains every entry up to its start. */
   readonly sealChain: (db: Db, workspace_id: string) => Promise<number>;
   readonly archiveTables: ArchiveTables;
@@ -108,17 +111,15 @@ export interface ExportDeps {
  * export when its lease expires. After three attempts the export fails.
  */
 export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<number> {
-  const { exportsFolder: folder, sealChain, countExported, archiveTables } = deps;
+  const { sealChain, countExported } = deps;
   const claimed = await claimExport(db, now, new Date(now.getTime() + leaseMs));
   if (claimed === undefined) return 0;
   const expires_at = new Date(now.getTime() + keepMs);
   try {
     if (claimed.attempts > maxAttempts) throw new Error(`export ${claimed.id} failed ${maxAttempts} times`);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
     // A chain that can't be sealed is reported by the job that seals all of them. Whoever owns it can still leave.
     await sealChain(db, claimed.workspace_id).catch(() => 0);
-    const counts = await writeExport(db, claimed.workspace_id, archiveTables, archivePath(folder, claimed.id), now);
-    const { size } = await stat(archivePath(folder, claimed.id));
+    const { counts, size } = await storeArchive(db, deps, claimed, now);
     await finishExport(db, claimed, { state: 'ready', counts, expires_at, size_bytes: size });
     await countExported(claimed.workspace_id, size);
   } catch (error) {
@@ -129,13 +130,36 @@ export async function runExport(db: Db, deps: ExportDeps, now: Date): Promise<nu
 }
 
 /** Removes archives that expired, seven days after they were written. */
-export async function removeExpiredExports(db: Db, folder: string, now: Date): Promise<number> {
+export async function removeExpiredExports(db: Db, objects: ObjectStorage, now: Date): Promise<number> {
   const expired = await listExpiredExports(db, now);
-  for (const row of expired) {
-    await rm(archivePath(folder, row.id), { force: true });
-    await removeExport(db, row);
-  }
+  await objects.remove(expired.map((row) => archiveKey(row.id)));
+  for (const row of expired) await removeExport(db, row);
   return expired.length;
+}
+
+/** Through a local file, because the transaction that reads the tables must not wait for the storage. */
+async function storeArchive(db: Db, deps: ExportDeps, claimed: ClaimedExport, now: Date) {
+  const { destination, archive } = await openTemporaryFile();
+  try {
+    const counts = await writeExport(db, claimed.workspace_id, deps.archiveTables, destination, now);
+    await deps.objectStorage.put(archiveKey(claimed.id), archive);
+    return { counts, size: destination.bytesWritten };
+  } finally {
+    destination.destroy();
+    archive.destroy();
+  }
+}
+
+/** The file has no name while it is used, so a crash leaves nothing of it behind. */
+async function openTemporaryFile() {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-export-'));
+  try {
+    const path = join(folder, 'archive');
+    const destination = (await open(path, 'wx', 0o600)).createWriteStream();
+    return { destination, archive: (await open(path)).createReadStream() };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** Reads all tables in one repeatable-read transaction, so that the archive is consistent. */
@@ -143,7 +167,7 @@ export function writeExport(
   db: Db,
   workspaceId: string,
   tables: ArchiveTables,
-  file: string,
+  destination: Writable,
   now: Date,
 ): Promise<Record<string, number>> {
   return db
@@ -158,7 +182,7 @@ export function writeExport(
         ...(unsealed > 0 ? [`audit entries that were not sealed when the export began: ${unsealed}`] : []),
       ];
       const about = { workspace_id: workspaceId, exported_at: now.toISOString(), secret_names, left_out };
-      return writeArchive(file, readAllParts(db, workspaceId, tables), about);
+      return writeArchive(destination, readAllParts(db, workspaceId, tables), about);
     });
 }
 

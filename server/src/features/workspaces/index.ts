@@ -21,7 +21,7 @@ export const workspaces = (deps: Deps) => ({
     {
       name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,
-      run: (db, now) => removeExpiredExports(db, deps.exportsFolder, now),
+      run: (db, now) => removeExpiredExports(db, deps.objectStorage, now),
     },
     { name: 'fold storage changes', everyMs: 5_000, run: foldStorageChanges },
     {

@@ -37,7 +37,7 @@ import {
   WorkspaceDeletion,
   WorkspaceWithStorage,
 } from './contract.ts';
-import { archivePath, type ExportDeps, getExport, openArchive, startExport } from './export.ts';
+import { type ExportDeps, getExport, openArchive, startExport } from './export.ts';
 import { findOperatorWorkspace, listOperatorWorkspaces } from './store.ts';
 import {
   changeWorkspace,
@@ -54,10 +54,10 @@ const operatorWorkspaceGuard = nestedResource(operator, 'workspace', findOperato
 const onePage = <Item>(all: Item[]) => ({ items: all, next_cursor: null, has_more: false });
 
 export const workspaceRoutes = (
-  deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'> & { cursors: Cursors },
+  deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'> & { cursors: Cursors },
 ): Route[] => [...memberRoutes(deps), ...operatorRoutes(deps.cursors)];
 
-const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'>): Route[] => [
+const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): Route[] => [
   route({
     name: 'listWorkspaces',
     method: 'GET',
@@ -163,7 +163,7 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'exportsFolder'>): 
     handle: async ({ db, access, params, query, now, countBytes }) => {
       const found = await getExport(db, access, params.export_id, deps.baseUrl, now);
       if (!query.download || found.state !== 'ready') return found;
-      const archive = await openArchive(archivePath(deps.exportsFolder, found.export_id), countBytes);
+      const archive = await openArchive(deps.objectStorage, found.export_id, countBytes);
       return attachment(archive, 'application/gzip', `plinth-${found.export_id}.tar.gz`);
     },
   }),

@@ -1,8 +1,7 @@
 // Owns writing an archive: a gzipped tar of JSON lines, a few files per table, and at its end a manifest with the row
 // counts and hashes of the files. The hashes detect damage, not manipulation: an import must check the contents.
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { type ArchiveFile, archiveFormat, type Manifest, manifestName, nameFile } from './manifest.ts';
@@ -18,13 +17,13 @@ const fileBytes = 1024 * 1024; // a file is ended by the line that exceeds this
 
 /** Holds one file of rows in memory at a time. Returns the number of rows per table. */
 export async function writeArchive(
-  file: string,
+  destination: Writable,
   rows: AsyncIterable<TableLines>,
   about: Readonly<Record<string, unknown>>,
 ): Promise<Record<string, number>> {
   const tables: Record<string, ArchiveFile[]> = {};
   const entries = Readable.from(packEntries(rows, tables, about), { objectMode: false });
-  await pipeline(entries, createGzip(), createWriteStream(file, { mode: 0o600 }));
+  await pipeline(entries, createGzip(), destination);
   return Object.fromEntries(
     Object.entries(tables).map(([table, files]) => [table, files.reduce((sum, each) => sum + each.rows, 0)]),
   );

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { classifyFailure } from '../db/failures.ts';
 import { Problem } from '../problem.ts';
+import { StorageUnavailable } from '../unavailable.ts';
 import { toHeaders } from './answer.ts';
 import { chooseRequestId, type Exchange } from './exchange.ts';
 import { ValidationError } from './faults.ts';
@@ -89,6 +90,18 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
       'The database is unavailable. Nothing was changed. Retry in a moment.',
       {
         headers: { 'retry-after': '1' },
+        cause: error,
+      },
+    );
+  }
+  // Objects are written before the change that refers to them is committed.
+  if (error instanceof StorageUnavailable && !request.exchange?.committed) {
+    return new Problem(
+      'unavailable',
+      'service_unavailable',
+      'The file storage is unavailable. Nothing was changed. Retry in a moment.',
+      {
+        headers: { 'retry-after': '5' },
         cause: error,
       },
     );

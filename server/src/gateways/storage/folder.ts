@@ -1,0 +1,97 @@
+// Owns objects as files in one folder, which all processes share. A file appears under its name only when it is complete
+// and on the disk.
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { StorageUnavailable } from '../../kit/unavailable.ts';
+import { type ByteRange, checkKey, type ObjectStorage, toPutError } from './object-storage.ts';
+
+/** Files that are being written. No key begins with a dot. */
+const unfinished = '.unfinished';
+const abandonedMs = 24 * 60 * 60 * 1000;
+const sweepEveryMs = 60 * 60 * 1000;
+
+export function openFolder(folder: string): ObjectStorage {
+  const toPath = (key: string): string => {
+    checkKey(key);
+    return join(folder, key);
+  };
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  return {
+    async put(key, content) {
+      const path = toPath(key);
+      const temporary = join(folder, unfinished, randomUUID());
+      try {
+        await createFolder(join(folder, unfinished), folder);
+        await writeFile(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
+        await moveInto(temporary, path, folder);
+      } catch (error) {
+        await rm(temporary, { force: true }).catch(() => {}); // removed later, with those of crashed processes
+        throw toPutError(content, error);
+      }
+      if (performance.now() - sweptAt < sweepEveryMs) return;
+      sweptAt = performance.now();
+      void removeAbandoned(join(folder, unfinished));
+    },
+    get: async (key, range) => readFile(toPath(key), range),
+    async remove(keys) {
+      for (const path of keys.map(toPath)) await rm(path, { force: true }).catch(unlessMissing);
+    },
+    close: () => {},
+  };
+}
+
+async function readFile(path: string, range: ByteRange | undefined) {
+  const file = await open(path).catch(unlessMissing);
+  if (file === undefined) return undefined;
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) {
+      await file.close();
+      return undefined;
+    }
+    if (range !== undefined && range.start >= found.size) throw new RangeError('the range begins behind the object');
+    return { size: found.size, content: file.createReadStream(range) };
+  } catch (error) {
+    await file.close();
+    throw error instanceof RangeError ? error : new StorageUnavailable(error);
+  }
+}
+
+/** A name in a folder is on the disk once the folder is, so both are flushed. */
+async function moveInto(from: string, path: string, root: string): Promise<void> {
+  const parent = dirname(path);
+  await rename(from, path).catch(async (error) => {
+    if (getCode(error) !== 'ENOENT') throw error;
+    await createFolder(parent, root);
+    await rename(from, path);
+  });
+  await flushFolder(parent);
+}
+
+async function createFolder(path: string, root: string): Promise<void> {
+  if ((await mkdir(path, { recursive: true, mode: 0o700 })) === undefined) return;
+  const names = relative(root, path).split(sep);
+  for (let depth = 0; depth < names.length; depth += 1) await flushFolder(join(root, ...names.slice(0, depth)));
+}
+
+async function flushFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  await folder.sync().finally(() => folder.close());
+}
+
+/** A process that crashed while it wrote leaves a file behind. One that still writes keeps changing its file. */
+async function removeAbandoned(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const path of names.map((name) => join(folder, name))) {
+    const { mtimeMs } = (await stat(path).catch(() => undefined)) ?? { mtimeMs: Number.POSITIVE_INFINITY };
+    if (Date.now() - mtimeMs > abandonedMs) await rm(path, { force: true }).catch(() => {});
+  }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (getCode(error) === 'ENOENT' || getCode(error) === 'ENOTDIR') return undefined;
+  throw new StorageUnavailable(error);
+}
+
+const getCode = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
