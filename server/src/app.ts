@@ -268,7 +268,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       archiveTables: createArchiveTables(),
     }),
     apps({ cursors, storage, secrets, masterKeyId, guests: memberFeature.guests }),
-    appUsers({ cursors, tokenKeys }),
+    appUsers({ cursors, tokenKeys, counters, mail, wake, appUrl: () => null }),
     entities({ cursors, events: bus, storage }),
     agents({ cursors, model, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
     webhookFeature,
@@ -326,7 +326,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     isHttps,
     looksUpCaller: (operation: Operation) => {
       const { credentials, access } = operation as Route;
-      return credentials !== open || access.readsSession === true;
+      return credentials !== open || access.readsSession === true || access.lookUpAnonymous !== undefined;
     },
     // If it can't be read, nothing is claimed: the request itself fails or not.
     isWorkerSeen: () => checkWorkers().catch(() => true),

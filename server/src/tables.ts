@@ -72,6 +72,13 @@ export interface Tables {
     instructions: string;
     model: string | null;
   };
+  app_auth_settings: {
+    app_id: string;
+    sign_up: 'closed' | 'invited' | 'open';
+    password_enabled: boolean;
+    link_enabled: boolean;
+    updated_date: Date;
+  };
   app_counts_of_directory: {
     workspace_id: string | null;
     id: string | null;
@@ -103,6 +110,38 @@ export interface Tables {
     workspace_id: string;
     role: 'editor' | 'viewer';
     created_date: Date;
+  };
+  app_user_addresses: {
+    app_user_id: string;
+    app_id: string;
+    address_hash: Buffer;
+    used_at: Date;
+  };
+  app_user_links: {
+    id: string;
+    app_id: string;
+    email: string;
+    purpose: 'sign_in' | 'sign_up';
+    full_name: Generated<string>;
+    password_hash: string | null;
+    address_hash: Buffer | null;
+    hash: Buffer | null;
+    expires_at: Date | null;
+    created_date: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
+  app_user_passwords: {
+    app_user_id: string;
+    app_id: string;
+    hash: string;
+    updated_date: Date;
   };
   app_users: {
     id: string;
@@ -190,6 +229,7 @@ export interface Tables {
     app_user_id: string | null;
     address: string | null;
     browser: string | null;
+    sign_in_ends_at: Date | null;
   };
   credit_ledger: {
     workspace_id: string;

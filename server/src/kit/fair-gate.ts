@@ -1,5 +1,5 @@
 // Owns a gate that lets so many in at a time, and so many of each owner. The others wait; whoever leaves lets in the next,
-// and owners take turns, so that the queue of one does not delay another.
+// and owners take turns, so that the queue of one does not delay another. In a grouped gate, groups of owners take turns too.
 
 /** Lets the next one in. A second call does nothing. */
 export type Leave = () => void;
@@ -81,4 +81,48 @@ export function createFairGate({ inAll, perOwner, maxWaitingOfOwner, maxWaitMs }
   }
 
   return { enter: (owner) => (hasPlace(owner) ? letIn(owner) : wait(owner)) };
+}
+
+export interface GroupedGate {
+  enter(group: string, owner: string): Promise<Leave>;
+}
+
+/**
+ * Groups take turns, and within a group its owners do: a group of many owners waits no less than one of a single owner. One of
+ * each group is inside at a time.
+ */
+export function createGroupedGate(limits: GateLimits): GroupedGate {
+  const groups = createFairGate({ ...limits, perOwner: 1 });
+  const gates = new Map<string, { readonly owners: FairGate; present: number }>();
+
+  function come(group: string): FairGate {
+    const gate = gates.get(group) ?? { owners: createFairGate({ ...limits, inAll: 1 }), present: 0 };
+    gates.set(group, gate);
+    gate.present += 1;
+    return gate.owners;
+  }
+
+  function go(group: string): void {
+    const gate = gates.get(group);
+    if (gate === undefined) return;
+    gate.present -= 1;
+    if (gate.present === 0) gates.delete(group);
+  }
+
+  return {
+    async enter(group, owner) {
+      const leaves: Leave[] = [() => go(group)];
+      const leave = () => {
+        for (const each of leaves.splice(0).reverse()) each();
+      };
+      try {
+        leaves.push(await come(group).enter(owner));
+        leaves.push(await groups.enter(group));
+        return leave;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+  };
 }

@@ -110,6 +110,21 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: ['src/Old.tsx'],
   },
   'AppFilesSynced.updated': { text: 'The paths of the files whose content changed.', example: ['src/index.css'] },
+  'AppAuthMethods.link': {
+    text: 'Whether a link that is sent by mail signs in by itself; if not, it only sets a password.',
+  },
+  'AppAuthMethods.password': { text: 'Whether users can sign in with a password.' },
+  'AppAuthSettings.link_origin': {
+    text: 'Where links lead: the address of the app, or else its first public origin; null if there is none, and then no mail is sent.',
+    example: 'https://orders.example.com',
+  },
+  'AppAuthSettings.methods': { text: 'The ways in which users can sign in.' },
+  'AppAuthSettings.sign_up': {
+    text: 'Who can sign up: nobody (`closed`), people whom `createAppUser` has created (`invited`), or everybody (`open`).',
+  },
+  'AppAuthSettings.sign_up_in_effect': {
+    text: 'As `sign_up`; but `invited` instead of `open` unless `public_settings` of the app is `public_with_login` or `public_without_login`.',
+  },
   apps_owned: { text: 'How many apps the member owns, without those in the trash.', example: 3 },
   apps_shared: { text: 'How many apps others have shared with the member, or with the invitation.', example: 1 },
   'AppSecret.last4': {
@@ -134,6 +149,19 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: '0198c1f7-b8e1-7f34-9a02-d6c5731e4fb8',
   },
   'AppUser.role': { text: 'The role of the user, which has a meaning only in the rules of the app.' },
+  'AppUserSelf.email': { text: 'The e-mail address of the user.', example: 'grace@example.com' },
+  'AppUserSelf.full_name': { text: 'The name of the user; empty by default.', example: 'Grace Hopper' },
+  'AppUserSelf.id': {
+    text: 'The id of the user, which rules compare with `created_by_id` of records.',
+    example: '0198c1f7-b8e1-7f34-9a02-d6c5731e4fb8',
+  },
+  'AppUserSelf.role': { text: 'The role of the user, which has a meaning only in the rules of the app.' },
+  'AppUserSignedIn.expires_at': {
+    text: 'When the token expires, an hour after its creation unless requested otherwise.',
+    example: '2026-11-15T10:30:00.000Z',
+  },
+  'AppUserSignedIn.token': { text: 'The token of the user; only this response contains it.', example: 'plu_EXAMPLE' },
+  'AppUserSignedIn.user': { text: 'The user who has signed in.' },
   'AppUserToken.expires_at': {
     text: 'When the token expires, an hour after its creation unless requested otherwise.',
     example: '2026-11-15T10:30:00.000Z',
@@ -1064,6 +1092,35 @@ export const fields: Readonly<Record<string, FieldText>> = {
   },
   'SignedIn.user': { text: 'The user who has signed in.' },
   'SignedIn.workspaces': { text: 'The workspaces of the user.' },
+  'SignInAppUserBody.email': { text: 'The e-mail address of the user.', example: 'grace@example.com' },
+  'SignInAppUserBody.password': { text: 'The password of the user.', example: 'EXAMPLE passphrase' },
+  'SignUpAppUserBody.email': {
+    text: 'The e-mail address of the user, to which the link is sent.',
+    example: 'grace@example.com',
+  },
+  'SignUpAppUserBody.full_name': { text: 'The name of the user; empty by default.', example: 'Grace Hopper' },
+  'SignUpAppUserBody.password': {
+    text: 'The password with which the user will sign in; it is stored when the link is used.',
+    example: 'EXAMPLE passphrase',
+  },
+  'RequestAppUserLinkBody.email': {
+    text: 'The e-mail address of the user, to which the link is sent.',
+    example: 'grace@example.com',
+  },
+  'SetAppAuthSettingsBody.methods': { text: 'The ways in which users can sign in; those not sent keep their value.' },
+  'AppAuthMethodsChange.link': { text: 'Whether a link that is sent by mail signs in by itself.' },
+  'AppAuthMethodsChange.password': { text: 'Whether users can sign in with a password.' },
+  'SetAppAuthSettingsBody.sign_up': {
+    text: 'Who can sign up: nobody, people whom `createAppUser` has created, or everybody.',
+  },
+  'UseAppUserLinkBody.link_token': {
+    text: 'The token of the link: the part after `#plinth_link=`.',
+    example: 'EXAMPLE-link-token',
+  },
+  'UseAppUserLinkBody.password': {
+    text: 'A new password for the user; required if links do not sign in by themselves.',
+    example: 'EXAMPLE passphrase',
+  },
   'SignInBody.email': { text: 'The e-mail address of the account.', example: 'ada@example.com' },
   'SignInBody.password': { text: 'The password of the account.', example: 'EXAMPLE passphrase' },
   signing: {

@@ -66,7 +66,7 @@ export function listCredentials(accepted: AcceptedCredentials): string[] {
     accepted.key && 'personal_key',
     accepted.workspaceKey && `workspace_key:${accepted.workspaceKey}`,
     accepted.appUser && 'app_user_token',
-    accepted.appUser && 'anonymous',
+    accepted.appUser === true && 'anonymous',
   ].filter((name): name is string => typeof name === 'string');
 }
 
@@ -74,7 +74,7 @@ const listSecurity = (accepted: AcceptedCredentials): JsonSchema[] => [
   ...(accepted.token || accepted.key || accepted.workspaceKey || accepted.appUser ? [{ bearer: [] }] : []),
   ...(accepted.key || accepted.workspaceKey ? [{ api_key: [] }] : []),
   ...(accepted.session ? [{ session: [] }] : []),
-  ...(accepted.appUser ? [{}] : []), // without credentials, if the app is open without login
+  ...(accepted.appUser === true ? [{}] : []), // without credentials, if the app is open without login
 ];
 
 const describeLimit = ({ quota, windowSeconds, per, group, scaledBy }: Limit): JsonSchema => ({

@@ -26,16 +26,22 @@ async function createBusyWorkspace(kind: WorkKind) {
   const token = await world.token(owner, workspace);
   const session = { kind: 'session', user_id: owner.id, workspace_id: workspace, permission: 'full_access' } as const;
   const cookie = `plinth_session=${(await world.credential(session)).token}`;
-  return async ({ name, method, path, credentials }: Route) => {
-    const app_id = name === 'restoreApp' ? trashed.id : app.id;
-    const headers = credentials !== 'open' && credentials.token === undefined ? { cookie } : undefined;
+  const appUserToken = await world.appUserToken(app, await world.appUser(app, 'user@customers.example'));
+  const credentialFor = ({ credentials }: Route) => {
+    if (credentials === 'open' || credentials.token) return { as: token };
+    return credentials.session ? { headers: { cookie } } : { as: appUserToken };
+  };
+  return async (route: Route) => {
+    const app_id = route.name === 'restoreApp' ? trashed.id : app.id;
     const ids = { app_id, agent_id: agent.id, folder_id, workspace_id: workspace };
-    const got = await world.call(method, fillPath(path, ids), headers ? { headers } : { as: token });
+    const got = await world.call(route.method, fillPath(route.path, ids), credentialFor(route));
     return `${got.status} ${got.body?.code ?? ''}`;
   };
 }
 
-const inWorkspace = world.app.routes.filter((route) => route.credentials !== 'open' && route.work !== 'outside');
+const isOfWorkspace = ({ credentials, access }: Route) =>
+  credentials !== 'open' || access.lookUpAnonymous !== undefined;
+const inWorkspace = world.app.routes.filter((route) => isOfWorkspace(route) && route.work !== 'outside');
 const isSlow = (route: Route) => route.work === 'slow';
 
 describe('while the shares of its workspace are taken', () => {

@@ -344,18 +344,22 @@ describe.each(guarded.map((row) => [row.name, row] as const))('%s', (_name, row)
   }
 
   if (row.appUser) {
-    it('lets in the users of an app at their own app, and anonymous callers where the app is open', async () => {
+    it('lets in the users of an app at their own app', async () => {
       expect(await callGuards(row, openPath(row, apps.open), bearer(appUserToken))).toBe(passed);
-      expect(await callGuards(row, openPath(row, appWithoutLogin), {})).toBe(passed);
       expect(await callGuards(row, openPath(row, apps.sharedToEdit), bearer(appUserToken))).toBe('404 app_not_found');
+      expect(await callGuards(row, openPath(row, apps.deleted), bearer(appUserToken))).toBe('404 app_not_found');
     });
   } else {
-    it('refuses the users of an app, and anonymous callers even where the app is open', async () => {
+    it('refuses the users of an app', async () => {
       const asUser = await callGuards(row, openPath(row, apps.open), bearer(appUserToken));
       expect(asUser).toBe('403 credential_kind_not_allowed');
-      expect(await callGuards(row, openPath(row, appWithoutLogin), {})).toBe('401 credentials_missing');
     });
   }
+
+  it(`${row.anonymous ? 'lets in' : 'refuses'} anonymous callers where the app is open`, async () => {
+    const expected = row.anonymous ? passed : '401 credentials_missing';
+    expect(await callGuards(row, openPath(row, appWithoutLogin), {})).toBe(expected);
+  });
 
   if (limitedParam === 'app_id' || limitedParam === 'agent_id') {
     it('limits a token of selected apps to these', async () => {

@@ -51,7 +51,8 @@ describe.each(routes.map((route) => [route.name, route] as const))('%s', (name, 
       readOnly: accepted.token === 'read_only',
       key: accepted.key === true,
       workspaceKey: accepted.workspaceKey ?? null,
-      appUser: accepted.appUser === true,
+      appUser: accepted.appUser !== undefined,
+      anonymous: accepted.appUser === true,
     });
   });
 

@@ -19,8 +19,10 @@ export interface Registered {
   readonly key: boolean;
   /** The scope that a workspace key needs, or null if workspace keys are refused. */
   readonly workspaceKey: string | null;
-  /** Users of the app, and anonymous callers if the app is open without login. */
+  /** Users of the app. */
   readonly appUser: boolean;
+  /** Callers without a credential, if the app is open without login. */
+  readonly anonymous: boolean;
   readonly role: string;
   readonly limit: string;
   /** The byte budget, or null if there is none. */
@@ -82,8 +84,8 @@ function registered(name: string, entry: z.infer<typeof Entry>) {
   const [method = '', path = ''] = route.split(' ');
   const accepted: readonly string[] = credentials === 'open' ? [] : credentials;
   const scope = accepted.find((one) => one.startsWith('workspace_key:'))?.slice('workspace_key:'.length);
-  if (accepted.includes('app_user') !== accepted.includes('anonymous')) {
-    throw new Error(`${name}: app_user and anonymous are accepted together or not at all`);
+  if (accepted.includes('anonymous') && !accepted.includes('app_user')) {
+    throw new Error(`${name}: anonymous is accepted only where app_user is`);
   }
   return {
     name,
@@ -96,6 +98,7 @@ function registered(name: string, entry: z.infer<typeof Entry>) {
     key: accepted.includes('personal_key'),
     workspaceKey: scope ?? null,
     appUser: accepted.includes('app_user'),
+    anonymous: accepted.includes('anonymous'),
     role,
     limit,
     bytes: bytes ?? null,

@@ -24,6 +24,7 @@ export async function createFullWorkspace(world: World) {
     email: 'ann@customers.example',
     data: { team: ['ü'] },
   });
+  await send('PATCH', `/api/apps/${app.id}/auth/settings`, { sign_up: 'invited', methods: { link: false } });
   await send('POST', `/api/apps/${app.id}/users/${user.id}/tokens`, {});
   const runtime = await send('POST', `/api/apps/${app.id}/users/${user.id}/tokens`, {});
   await send('PUT', `/api/apps/${app.id}/entity-schemas/Task`, {

@@ -3,7 +3,15 @@
 import { prepared } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { AnyCaller, DataAccess, SelfAccess, Visitor, WorkspaceAccess } from '../auth/proofs.ts';
+import type {
+  AnyCaller,
+  AppUserSelfAccess,
+  AppVisitor,
+  DataAccess,
+  SelfAccess,
+  Visitor,
+  WorkspaceAccess,
+} from '../auth/proofs.ts';
 import type { AuditType } from './types.ts';
 
 export interface AuditedChange {
@@ -19,7 +27,12 @@ export interface AuditedChange {
 export const redacted = { changed: true } as const;
 
 /** A change in a workspace, by the caller of the proof. */
-export const audit = (db: Db, access: WorkspaceAccess | DataAccess, change: AuditedChange, now: Date): Promise<void> =>
+export const audit = (
+  db: Db,
+  access: WorkspaceAccess | DataAccess | AppUserSelfAccess,
+  change: AuditedChange,
+  now: Date,
+): Promise<void> =>
   insertEntry(
     db,
     { ...describeCaller(access.caller), workspace_id: access.workspace_id, outcome: 'done' },
@@ -69,6 +82,28 @@ export const auditVisitor = (
       outcome: 'done',
     },
     change,
+    now,
+  );
+
+/** A sign-in of a user of an app, successful or not: in the chain of the app's workspace. */
+export const auditAppVisitor = (
+  db: Db,
+  visitor: AppVisitor,
+  user: { id: string; email: string } | null,
+  change: Omit<AuditedChange, 'app_id'>,
+  now: Date,
+): Promise<void> =>
+  insertEntry(
+    db,
+    {
+      actor: user === null ? anonymous : { kind: 'app_user', id: user.id, email: user.email },
+      credential_id: null,
+      request_id: visitor.request_id,
+      ip: visitor.ip,
+      workspace_id: visitor.workspace_id,
+      outcome: 'done',
+    },
+    { ...change, app_id: visitor.app.id },
     now,
   );
 

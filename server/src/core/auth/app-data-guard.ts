@@ -1,6 +1,6 @@
 // Owns who reaches an app's data, and the principal that the app's rules then see (docs/api/app-users.md, rules.md):
 // members by their role on the app, the app's own users, and anybody without credentials if the app is open without
-// login.
+// login. And who reaches an app's sign-in: everybody, and then its users themselves.
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { notFound } from '../../kit/problem.ts';
@@ -10,14 +10,15 @@ import {
   type AnonymousLookup,
   type AppDataLookup,
   type AppDataRowLookup,
+  lookUpAnyApp,
   lookUpAppData,
   lookUpOpenApp,
   prepareAppDataRowLookup,
   toAppRow,
 } from './lookup.ts';
 import type { Principal } from './principal.ts';
-import type { DataAccess } from './proofs.ts';
-import { appAs, type Guard } from './resource-guards.ts';
+import type { AppUserSelfAccess, AppVisitor, DataAccess } from './proofs.ts';
+import { appAs, type Guard, toVisitor } from './resource-guards.ts';
 import type { AppRole } from './roles.ts';
 
 const memberGuard = appAs('viewer');
@@ -99,3 +100,37 @@ function decideAnonymous(lookup: AnonymousLookup, exchange: Exchange): DataAcces
   const principal: Principal = { kind: 'anonymous', isManager: false };
   return issueProof<DataAccess>({ caller, workspace_id, plan, app, app_role: null, principal });
 }
+
+// ---- signing in
+
+const appNotFound = { status: 404, code: 'app_not_found' } as const;
+
+/** Everybody, at the app that the path names. For open routes. */
+export const appVisitor: Guard<AppVisitor> = {
+  needs: 'none',
+  choosesWorkspace: false,
+  pathParam: memberGuard.pathParam,
+  refusals: [appNotFound],
+  lookUp: async () => undefined,
+  lookUpAnonymous: (db, exchange) => lookUpAnyApp(db, idOrNull(exchange.params.app_id)),
+  decide: (lookup: AnonymousLookup | undefined, exchange) => {
+    const app = lookup && toAppRow(lookup);
+    if (app === undefined) throw notFound('app_not_found');
+    return issueProof<AppVisitor>({ ...toVisitor(exchange), workspace_id: app.workspace_id, app });
+  },
+};
+
+/** A user of the app that the path names, about themselves. */
+export const appUserSelf: Guard<AppUserSelfAccess> = {
+  needs: 'self',
+  choosesWorkspace: false,
+  pathParam: memberGuard.pathParam,
+  refusals: [appNotFound],
+  lookUp: (db, hash, exchange) => lookUpAppData(db, hash, idOrNull(exchange.params.app_id)),
+  decide: (lookup: AppDataLookup, exchange) => {
+    const { caller, workspace_id, app } = decideAppUser(lookup, exchange);
+    const { credential_id, app_user_id } = caller;
+    if (credential_id === null || app_user_id === null) throw new Error('the caller is not a user of an app');
+    return issueProof<AppUserSelfAccess>({ caller: { ...caller, credential_id, app_user_id }, workspace_id, app });
+  },
+};

@@ -1,5 +1,5 @@
-// Owns which web pages may call an app's data from a browser: those of the origins in the app's `public_origins`. All
-// other operations are closed to pages of other origins.
+// Owns which web pages may call an app's data and its sign-in from a browser: those of the origins in the app's
+// `public_origins`. All other operations are closed to pages of other origins.
 import { prepared } from '../../kit/db/database.ts';
 import { nameClient } from '../../kit/http/client-address.ts';
 import type { CrossOrigin } from '../../kit/http/cross-origin.ts';
@@ -41,8 +41,8 @@ export function createAppOrigins(db: Db, failedLookups: FailedLookups): CrossOri
 
   return {
     isAllowed: (operation) => {
-      const { credentials } = operation as Route;
-      return credentials !== open && credentials.appUser === true;
+      const { credentials, access } = operation as Route;
+      return credentials === open ? access.lookUpAnonymous !== undefined : credentials.appUser !== undefined;
     },
     isAllowedOrigin: async (origin, { params, address, lookup }) => {
       if (lookup !== undefined) return (lookup as AppLookup).app_public_origins?.includes(origin) ?? false;

@@ -25,8 +25,11 @@ export interface AcceptedCredentials {
   readonly key?: true;
   /** Workspace keys with this scope. */
   readonly workspaceKey?: KeyScope;
-  /** The app's own users; and anybody without credentials, if the app is open without login. */
-  readonly appUser?: true;
+  /**
+   * The app's own users; and, if true, anybody without credentials, if the app is open without login. `signed_in`: only users
+   * with a token.
+   */
+  readonly appUser?: true | 'signed_in';
 }
 
 /** No credential needed. */
@@ -35,6 +38,9 @@ export const open = 'open';
 /** The credentials of people: for operations that read, and for operations that change something. */
 export const readCredentials: AcceptedCredentials = { session: true, token: 'read_only', key: true };
 export const writeCredentials: AcceptedCredentials = { session: true, token: 'full_access', key: true };
+
+/** A user of an app, about themselves. */
+export const appUserOnly = { appUser: 'signed_in' } as const satisfies AcceptedCredentials;
 
 export const sessionOnly = { session: true } as const satisfies AcceptedCredentials;
 export const sessionOrToken = { session: true, token: 'full_access' } as const satisfies AcceptedCredentials;

@@ -37,7 +37,7 @@ import {
 import type { FailedLookups, FailureKind } from './failed-lookups.ts';
 import { isRecent, KnownCredentials, startCount } from './known-credentials.ts';
 import { countRequest, enforceLimits, limitsFor, toCountedApp, toCountedCaller } from './limit-check.ts';
-import type { AppLookup, LookupResult } from './lookup.ts';
+import type { AnonymousLookup, AppLookup, LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
 import { hashToken, type Peppers } from './tokens.ts';
@@ -170,12 +170,28 @@ async function admitWithoutCredential(
   accepted: AcceptedCredentials,
   options: GuardOptions,
 ): Promise<unknown> {
-  if (!accepted.appUser || route.access.lookUpAnonymous === undefined) throw credentialsMissing();
+  if (accepted.appUser !== true) throw credentialsMissing();
+  const lookup = await lookUpAnonymous(exchange, route, options);
+  if (lookup === undefined) throw credentialsMissing();
+  const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, lookup.app_id, options.counters);
+  await enforceLimits(exchange, counts, undefined);
+  const access = route.access.decide(lookup, exchange);
+  requirePlan(route, lookup);
+  if (route.bytes) await enforceByteBudget(exchange, route, route.bytes, lookup, options.counters);
+  return loadNested(exchange, route, access, options);
+}
+
+/** Reads what the path names, and counts a failed lookup if it is not open to the caller. */
+async function lookUpAnonymous(
+  exchange: Exchange,
+  { access }: Route,
+  options: GuardOptions,
+): Promise<AnonymousLookup | undefined> {
   refuseRepeatedFailure(exchange, 'apps', nameClient(exchange.address), options);
-  const lookup = await route.access.lookUpAnonymous(options.db, exchange);
+  const lookup = await access.lookUpAnonymous?.(options.db, exchange);
   if (lookup === undefined) {
     await countFailure(exchange, 'apps', options);
-    throw credentialsMissing();
+    return undefined;
   }
   exchange.actor = {
     id: null,
@@ -185,23 +201,24 @@ async function admitWithoutCredential(
     appIds: '',
     lookup,
   };
-  const counts = countRequest(exchange, limitsFor(route, 'anonymous'), undefined, lookup.app_id, options.counters);
-  await enforceLimits(exchange, counts, undefined);
-  const access = route.access.decide(lookup, exchange);
-  requirePlan(route, lookup);
-  if (route.bytes) await enforceByteBudget(exchange, route, route.bytes, lookup, options.counters);
-  return loadNested(exchange, route, access, options);
+  return lookup;
 }
 
 /**
  * No credential is required. Checks: rate limit, a session's origin (not for GET), access, nested. A session is looked up
- * only if the route wants to know who is signed in, if anybody is (`readsSession`).
+ * only if the route wants to know who is signed in, if anybody is (`readsSession`), and an app only if the route is one of
+ * an app (`lookUpAnonymous`).
  */
 async function admitToOpenRoute(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
   const counts = countRequest(exchange, limitsFor(route, undefined), undefined, null, options.counters);
   await enforceLimits(exchange, counts, undefined);
-  const session = route.access.readsSession ? await lookUpSession(exchange, route, options) : undefined;
-  return loadNested(exchange, route, route.access.decide(session, exchange), options);
+  const lookup = await lookUpOnOpenRoute(exchange, route, options);
+  return loadNested(exchange, route, route.access.decide(lookup, exchange), options);
+}
+
+async function lookUpOnOpenRoute(exchange: Exchange, route: Route, options: GuardOptions) {
+  if (route.access.lookUpAnonymous) return lookUpAnonymous(exchange, route, options);
+  return route.access.readsSession ? lookUpSession(exchange, route, options) : undefined;
 }
 
 /** 429 if there were too many failed lookups of this kind. */

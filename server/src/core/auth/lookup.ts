@@ -162,7 +162,7 @@ export const lookUpAppData = prepareLookup<AppDataLookup>(
   buildAppStatement('null', dataColumns, dataJoins),
 );
 
-/** A caller without credentials, at an app that is open without login. */
+/** A caller without credentials, at an app that lets them in. */
 export type AnonymousLookup = AppColumns & {
   kind: 'anonymous';
   credential_id: null;
@@ -173,20 +173,26 @@ export type AnonymousLookup = AppColumns & {
   plan: Plan;
 };
 
-const readOpenApp = prepared<{ found: AnonymousLookup }, [id: string]>(
-  'look up open app',
-  `/* lookup */
-  select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
-    null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}
-  from apps a
-  join users o on o.id = a.owner_id
-  join workspaces w on w.id = a.workspace_id and w.deleted_date is null
-  where a.id = $1::uuid and a.deleted_date is null and a.public_settings = 'public_without_login') x`,
-);
+function prepareAnonymousLookup(name: string, condition: string) {
+  const read = prepared<{ found: AnonymousLookup }, [id: string]>(
+    name,
+    `/* lookup */
+    select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
+      null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}
+    from apps a
+    join users o on o.id = a.owner_id
+    join workspaces w on w.id = a.workspace_id and w.deleted_date is null
+    where a.id = $1::uuid and a.deleted_date is null and ${condition}) x`,
+  );
+  return async (db: AnyDb, id: string | null): Promise<AnonymousLookup | undefined> =>
+    id === null ? undefined : (await read(db, id))[0]?.found;
+}
 
 /** Any other app reads as not found, so that a caller cannot distinguish a closed app from an unknown one. */
-export const lookUpOpenApp = async (db: AnyDb, id: string | null): Promise<AnonymousLookup | undefined> =>
-  id === null ? undefined : (await readOpenApp(db, id))[0]?.found;
+export const lookUpOpenApp = prepareAnonymousLookup('look up open app', "a.public_settings = 'public_without_login'");
+
+/** An app, whoever may use its data: everybody may try to sign in to it. */
+export const lookUpAnyApp = prepareAnonymousLookup('look up any app', 'true');
 
 export type AppDataRowLookup<Row> = AppDataLookup & { resource: Row | null };
 

@@ -50,6 +50,20 @@ export interface OptionalUserAccess extends Visitor {
   readonly person: { readonly id: string; readonly email: string } | null;
 }
 
+/** Access to an open route of an app, such as its sign-in. */
+export interface AppVisitor extends Visitor {
+  readonly workspace_id: string;
+  readonly app: AppRow;
+}
+
+/** A user of an app, about themselves. */
+export interface AppUserSelfAccess {
+  readonly [proof]: string;
+  readonly caller: AnyCaller & { readonly credential_id: string; readonly app_user_id: string };
+  readonly workspace_id: string;
+  readonly app: AppRow;
+}
+
 export interface SelfAccess {
   readonly [proof]: string;
   readonly caller: Caller;

@@ -67,7 +67,7 @@ export interface Guard<Proof> {
   readonly readsSession?: true;
   /** Reads the credential with this hash, and what the path names. Undefined: no such credential. */
   lookUp(db: AnyDb, hash: Buffer, exchange: Exchange): Promise<LookupResult | undefined>;
-  /** Reads what the path names for a caller without credentials. Undefined: it is not open to them. */
+  /** Reads what the path names for a caller without credentials, or on an open route. Undefined: it is not open to them. */
   lookUpAnonymous?(db: AnyDb, exchange: Exchange): Promise<AnonymousLookup | undefined>;
   /**
    * Returns the proof, or throws the refusal. A guard declares the type that its own `lookUp` returns. The lookup is
@@ -103,7 +103,7 @@ export const anyoneWithSession: Guard<OptionalUserAccess> = {
     }),
 };
 
-const toVisitor = (exchange: Exchange) => ({
+export const toVisitor = (exchange: Exchange) => ({
   request_id: exchange.requestId,
   ip: exchange.address,
   user_agent: exchange.header('user-agent'),

@@ -111,7 +111,7 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>
   saveApp(db, access, { deleted_date: now, updated_date: now });
 
-/** Takes an app out of the trash. The tokens of its app users, which are not valid in the trash, are removed. */
+/** Takes an app out of the trash. The tokens and links of its app users, which are not valid in the trash, are removed. */
 export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
   const { id, workspace_id } = access.app;
   await db
@@ -119,6 +119,7 @@ export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
     .where('workspace_id', '=', workspace_id)
     .where('app_user_id', 'in', (users) => users.selectFrom('app_users').where('app_id', '=', id).select('id'))
     .execute();
+  await db.deleteFrom('app_user_links').where('app_id', '=', id).execute();
   return saveApp(db, access, { deleted_date: null, updated_date: now });
 }
 

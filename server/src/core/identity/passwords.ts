@@ -3,7 +3,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { createFairGate, GateClosed, type Leave } from '../../kit/fair-gate.ts';
+import { createGroupedGate, GateClosed, type Leave } from '../../kit/fair-gate.ts';
 import { nameClient } from '../../kit/http/client-address.ts';
 import { newPassword } from '../../kit/http/shapes.ts';
 import { Problem } from '../../kit/problem.ts';
@@ -17,8 +17,13 @@ const commonPasswords = new Set(readFileSync(new URL('./common-passwords.txt', i
 
 export const NewPassword = newPassword(12, 256, (password) => commonPasswords.has(password.toLowerCase()));
 
-/** `client` is the address of who waits for it: addresses take turns. */
-export async function hashPassword(password: string, client: string): Promise<string> {
+/** Whom hashing keeps waiting: a client address, of the people of the installation or of the users of one app. */
+export interface HashingClient {
+  readonly ip: string;
+  readonly app_id?: string;
+}
+
+export async function hashPassword(password: string, client: HashingClient): Promise<string> {
   const salt = randomBytes(16);
   const tag = await deriveTag(password, salt, cost, client);
   return [
@@ -31,11 +36,16 @@ export async function hashPassword(password: string, client: string): Promise<st
   ].join('$');
 }
 
-// A hash occupies a core. Strangers who try passwords get one core of a process between them, and addresses take turns, so
-// that nobody waits for the queue of another address.
-const hashing = createFairGate({ inAll: 1, perOwner: 1, maxWaitingOfOwner: 60, maxWaitMs: 15_000 });
+// A hash occupies a core. Strangers who try passwords get one core of a process between them. Apps and the people of the
+// installation take turns, and within each of these addresses do, so that nobody waits for the queue of another address or app.
+const hashing = createGroupedGate({ inAll: 1, perOwner: 1, maxWaitingOfOwner: 60, maxWaitMs: 15_000 });
 
-async function deriveTag(password: string, nonce: Buffer, parameters: typeof cost, client: string): Promise<Buffer> {
+async function deriveTag(
+  password: string,
+  nonce: Buffer,
+  parameters: typeof cost,
+  client: HashingClient,
+): Promise<Buffer> {
   const message = password.normalize('NFKC');
   const leave = await enterHashing(client);
   try {
@@ -45,9 +55,9 @@ async function deriveTag(password: string, nonce: Buffer, parameters: typeof cos
   }
 }
 
-async function enterHashing(client: string): Promise<Leave> {
+async function enterHashing({ ip, app_id = 'people' }: HashingClient): Promise<Leave> {
   try {
-    return await hashing.enter(nameClient(client));
+    return await hashing.enter(app_id, nameClient(ip));
   } catch (error) {
     if (!(error instanceof GateClosed)) throw error;
     const message = 'Too many people sign in right now. Retry in a few seconds.';
@@ -61,7 +71,7 @@ const dummyHash = 'argon2id$19456$2$1$yx4DhFnXzWB_dGvybc8nSA$GfoX8bE0mbS7rgfhW5S
 export async function isMatchingPassword(
   password: string,
   stored: string | undefined,
-  client: string,
+  client: HashingClient,
 ): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', expected = ''] = (stored ?? dummyHash).split('$');
   const parameters = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };

@@ -8,19 +8,21 @@ import type { Pepper, Peppers } from '../auth/tokens.ts';
 
 const keepDays = 90;
 /** So that one account can't make many addresses known. */
-const maxPlacesPerPerson = 10;
+export const maxPlacesPerPerson = 10;
 
 export interface Place {
   readonly ip: string;
   readonly browser: string;
 }
 
-const hashAddress = (ip: string, pepper: Pepper): Buffer =>
+/** Keyed, so that the tables tell nobody where a person was. */
+export const hashAddress = (ip: string, pepper: Pepper): Buffer =>
   createHmac('sha256', pepper.key)
     .update(`address:${nameClient(ip)}`)
     .digest();
 
-const keptSince = (now: Date): Date => new Date(now.getTime() - keepDays * 24 * 60 * 60 * 1000);
+/** Places before it are forgotten. */
+export const keptSince = (now: Date): Date => new Date(now.getTime() - keepDays * 24 * 60 * 60 * 1000);
 
 export async function isKnownAddress(db: Db, ip: string, peppers: Peppers, now: Date): Promise<boolean> {
   const found = await db

@@ -82,6 +82,8 @@ export interface NewCredential {
   /** Where a session was started. */
   readonly address?: string;
   readonly browser?: string;
+  /** Of a token of an app user who signed in: no renewed token is valid for longer. */
+  readonly sign_in_ends_at?: Date | null;
 }
 
 /** Returns the text of the new credential, which is not stored. */

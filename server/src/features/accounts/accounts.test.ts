@@ -75,7 +75,7 @@ describe('setUp', () => {
 async function addPerson(email: string): Promise<{ id: string; email: string; workspace: string }> {
   const { hashPassword, savePassword } = await import('../../core/identity/passwords.ts');
   const person = await world.person(email);
-  await savePassword(world.db, person.id, await hashPassword(password, '127.0.0.1'), new Date());
+  await savePassword(world.db, person.id, await hashPassword(password, { ip: '127.0.0.1' }), new Date());
   return { ...person, workspace: await world.workspace(person, 'enterprise') };
 }
 

@@ -15,7 +15,7 @@ const other = await startSecondApp(world);
 const operator = await world.person('operator@example.com', { is_operator: true });
 const asOperator = { headers: await world.session(operator) };
 const password = 'a long enough password';
-const passwordHash = await hashPassword(password, '127.0.0.1');
+const passwordHash = await hashPassword(password, { ip: '127.0.0.1' });
 
 let address = 0;
 const post = (path: string, body: object) =>

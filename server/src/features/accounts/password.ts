@@ -42,14 +42,14 @@ export async function changePassword(
 ) {
   const { id: user_id, email } = getCallingUser(access);
   const stored = await findPassword(db, email);
-  if (!(await isMatchingPassword(input.current_password, stored?.hash, access.caller.ip))) {
+  if (!(await isMatchingPassword(input.current_password, stored?.hash, access.caller))) {
     throw new Problem(
       'unauthenticated',
       'sign_in_failed',
       'The current password is wrong. Check it, or sign out and reset it.',
     );
   }
-  const hash = await hashPassword(input.new_password, access.caller.ip);
+  const hash = await hashPassword(input.new_password, access.caller);
   return transaction(db, async (db) => {
     await savePassword(db, user_id, hash, now);
     await endSessions(db, user_id, access.caller.credential_id);
@@ -93,7 +93,7 @@ export async function resetPassword(
 ) {
   const token = hashOneTimeToken(input.reset_token, deps.pepper);
   if (!(await isRedeemable(db, token, now))) throw resetLinkExpired(); // hashing is costly: not for strangers
-  const hash = await hashPassword(input.new_password, visitor.ip);
+  const hash = await hashPassword(input.new_password, visitor);
   return transaction(db, async (db) => {
     const reset = await redeemReset(db, token, now);
     if (reset === undefined) throw resetLinkExpired();

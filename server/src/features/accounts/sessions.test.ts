@@ -14,7 +14,7 @@ const withoutMail = await startSecondApp(world, { environment: { SMTP_URL: '', T
 await world.startWorker();
 
 const password = 'a long enough password';
-const hash = await hashPassword(password, '127.0.0.1');
+const hash = await hashPassword(password, { ip: '127.0.0.1' });
 const dayMs = 24 * 60 * 60 * 1000;
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
 const safari = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.5 Safari/605.1.15';

@@ -1,8 +1,7 @@
-// Owns the first set-up, signing in and out, and the limits on failed sign-ins (docs/api/accounts.md#sign-in).
+// Owns the first set-up, signing in and out (docs/api/accounts.md#sign-in).
 import { timingSafeEqual } from 'node:crypto';
 import { auditSelf, auditVisitor } from '../../core/audit/audit.ts';
 import type { Counters } from '../../core/auth/counters.ts';
-import { rateLimited, toWholeSeconds } from '../../core/auth/limits.ts';
 import type { Plan } from '../../core/auth/plans.ts';
 import type { SelfAccess, Visitor } from '../../core/auth/proofs.ts';
 import {
@@ -25,6 +24,7 @@ import {
 } from '../../core/identity/passwords.ts';
 import { presentUser } from '../../core/identity/shapes.ts';
 import { isKnownAddress, isNewPlace } from '../../core/identity/sign-in-addresses.ts';
+import { countFailedTry, nameAccount, refuseRepeatedTries } from '../../core/identity/sign-in-tries.ts';
 import { insertUser, insertWorkspace, type TokenKeys } from '../../core/identity/users.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
@@ -50,7 +50,7 @@ export interface SignInDeps {
 
 export async function setUp(db: Db, visitor: Visitor, input: SetupInput, deps: SignInDeps, now: Date) {
   await refuseSetUp(db, input, deps); // hashing is costly: not for strangers
-  const password = await hashPassword(input.password, visitor.ip);
+  const password = await hashPassword(input.password, visitor);
   return transaction(db, async (db) => {
     await takeAdvisoryLock(db, 'first set-up');
     await refuseSetUp(db, input, deps);
@@ -102,10 +102,6 @@ async function isSetupToken(db: Db, text: string, { setupToken, tokenKeys }: Sig
   return (await findSetupToken(db, hash)) !== undefined;
 }
 
-const failureWindowSeconds = 15 * 60;
-const maxFailures = 5;
-const secondsBetweenTries = 5;
-
 /** Every failure answers the same and takes the same time, so that accounts can't be enumerated. */
 export async function signIn(
   db: Db,
@@ -115,18 +111,17 @@ export async function signIn(
   now: Date,
 ) {
   const email = input.email.trim().toLowerCase();
-  const place = `${email.slice(0, 254)}:${nameClient(visitor.ip)}`;
-  const failures = `sign-in:${place}`;
   const isKnown = await isKnownAddress(db, visitor.ip, deps.tokenKeys.peppers, now);
-  await refuseRepeatedTries(deps.counters, failures, `sign-in-try:${isKnown ? place : email.slice(0, 254)}`);
+  const tried = { email, ip: visitor.ip, isKnownAddress: isKnown };
+  await refuseRepeatedTries(deps.counters, tried);
   const stored = await findPassword(db, email);
-  if (!(await isMatchingPassword(input.password, stored?.hash, visitor.ip)) || stored === undefined) {
-    await deps.counters.add(failures, failureWindowSeconds);
+  if (!(await isMatchingPassword(input.password, stored?.hash, visitor)) || stored === undefined) {
+    await countFailedTry(deps.counters, tried);
     await auditVisitor(
       db,
       visitor,
       null,
-      { type: 'auth.sign_in.failed', target: { kind: 'user', id: email.slice(0, 254) } },
+      { type: 'auth.sign_in.failed', target: { kind: 'user', id: nameAccount(email) } },
       now,
     );
     throw wrongEmailOrPassword();
@@ -142,18 +137,6 @@ export async function signIn(
     const workspaces = memberships.map(({ id, name, role, plan }) => ({ id, name, role, plan }));
     return answerWithSession({ user: presentUser(user), workspaces }, token, deps);
   });
-}
-
-/**
- * Refuses after five failures for one account from one IP address within 15 minutes. Guesses from many addresses are slowed
- * down: one try per five seconds for each account (`tries`). An address at which somebody has signed in before has its own
- * count, so that strangers elsewhere can't use it up.
- */
-async function refuseRepeatedTries(counters: Counters, failures: string, tries: string): Promise<void> {
-  const failed = await counters.add(failures, failureWindowSeconds, 0);
-  if (failed.count >= maxFailures) throw tooManyTries(maxFailures, failureWindowSeconds, failed.resetMs);
-  const tried = await counters.add(tries, secondsBetweenTries);
-  if (tried.count > 1) throw tooManyTries(1, secondsBetweenTries, tried.resetMs);
 }
 
 /** A mail tells the person, if their address is proven: otherwise it may be that of somebody else. */
@@ -182,15 +165,5 @@ function answerWithSession<Body>(body: Body, token: string, { secureCookie }: Si
 
 const wrongEmailOrPassword = () =>
   unauthenticated('sign_in_failed', 'The e-mail address or password is wrong. Check both, or reset the password.');
-
-const tooManyTries = (limit: number, windowSeconds: number, resetMs: number) => {
-  const seconds = toWholeSeconds(resetMs);
-  return rateLimited(
-    `Too many attempts to sign in with this e-mail address. Retry in ${seconds} seconds.`,
-    limit,
-    windowSeconds,
-    seconds,
-  );
-};
 
 const unauthenticated = (code: string, message: string) => new Problem('unauthenticated', code, message);

@@ -17,7 +17,9 @@ import {
   presentAppUser,
   type UserData,
 } from './contract.ts';
-import { insertAppUser, lockAppUser, removeAppUser, saveAppUser } from './store.ts';
+import { removeLinks } from './store/links.ts';
+import { endSignIns, removePassword } from './store/sign-ins.ts';
+import { insertAppUser, lockAppUser, removeAppUser, saveAppUser } from './store/users.ts';
 
 export type AppUserAccess = AppAccess & { readonly app_user: AppUserRow };
 
@@ -52,6 +54,7 @@ export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }
       updated_date: now,
     });
     if (row === undefined) throw emailTaken();
+    if (changed.includes('email')) await endAccountOf(db, access, previous);
     const only = (user: AppUserRow) => concealData(Object.fromEntries(changed.map((field) => [field, user[field]])));
     await audit(
       db,
@@ -63,11 +66,19 @@ export function changeAppUser(db: Db, access: AppUserAccess, { data, ...fields }
   });
 }
 
+/** Ends what the owner of the previous e-mail address has: password, links and sign-ins. Nobody has proven the new one yet. */
+async function endAccountOf(db: Db, { app, workspace_id }: AppAccess, previous: AppUserRow): Promise<void> {
+  await removePassword(db, previous);
+  await removeLinks(db, app.id, previous.email);
+  await endSignIns(db, workspace_id, previous);
+}
+
 /** Their tokens stop working at once. Records they created stay. */
 export function deleteAppUser(db: Db, access: AppUserAccess, now: Date) {
   return transaction(db, async (db) => {
     const previous = await lockAccessedUser(db, access);
-    await removeAppUser(db, access, previous.id);
+    await removeAppUser(db, access, previous.id); // with their tokens and password
+    await removeLinks(db, access.app.id, previous.email);
     const before = { email: previous.email, full_name: previous.full_name, role: previous.role };
     await audit(db, access, { ...auditTarget(previous), type: 'app_user.deleted', before }, now);
     return { success: true } as const;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { startWorld } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
-import { removeExpiredTokens } from './store.ts';
+import { removeExpiredTokens } from './store/users.ts';
 
 const world = await startWorld();
 const owner = await world.person('owner@example.com');

@@ -1,7 +1,8 @@
-// Owns the description of app users in an archive.
+// Owns the description of app users and the settings of their sign-in in an archive.
+import { z } from 'zod';
 import { type ArchiveTable, newRowId, refersTo, time } from '../../kit/archive/columns.ts';
 import { email, text } from '../../kit/http/shapes.ts';
-import { AppUserData, appUserRole } from './contract.ts';
+import { AppUserData, appUserRole, signUpModes } from './contract.ts';
 
 export const appUserArchiveTables: Readonly<Record<string, ArchiveTable>> = {
   app_users: {
@@ -13,6 +14,15 @@ export const appUserArchiveTables: Readonly<Record<string, ArchiveTable>> = {
       role: appUserRole,
       data: AppUserData,
       created_date: time,
+      updated_date: time,
+    },
+  },
+  app_auth_settings: {
+    columns: {
+      app_id: refersTo('apps'),
+      sign_up: signUpModes,
+      password_enabled: z.boolean(),
+      link_enabled: z.boolean(),
       updated_date: time,
     },
   },

@@ -1,11 +1,21 @@
-// Entry point of app users: the people who use a built app, and their tokens.
+// Entry point of app users: the people who use a built app, their tokens, and how they sign in.
 import type { Job } from '../../kit/background/workers/schedule.ts';
+import { linkMailQueue } from './background.ts';
+import type { LinkDeps } from './links.ts';
 import { type AppUserDeps, appUserRoutes } from './routes.ts';
-import { removeExpiredTokens } from './store.ts';
+import { signInRoutes } from './sign-in-routes.ts';
+import { removeOldLinks } from './store/links.ts';
+import { removeOldAddresses } from './store/sign-ins.ts';
+import { removeExpiredTokens } from './store/users.ts';
 
 export { appUserArchiveTables } from './archive-rows.ts';
 
-export const appUsers = (deps: AppUserDeps) => ({
-  routes: appUserRoutes(deps),
-  jobs: [{ name: 'remove expired app user tokens', everyMs: 60_000, run: removeExpiredTokens }] satisfies Job[],
+export const appUsers = (deps: AppUserDeps & LinkDeps) => ({
+  routes: [...appUserRoutes(deps), ...signInRoutes(deps)],
+  queues: [linkMailQueue(deps)],
+  jobs: [
+    { name: 'remove expired app user tokens', everyMs: 60_000, run: removeExpiredTokens },
+    { name: 'remove old app user links', everyMs: 10 * 60 * 1000, run: removeOldLinks },
+    { name: 'remove old app user addresses', everyMs: 60 * 60 * 1000, run: removeOldAddresses },
+  ] satisfies Job[],
 });

@@ -1,4 +1,4 @@
-// Owns the routes of an app's users and their tokens.
+// Owns the routes of an app's users and their tokens. Those of their sign-in are in sign-in-routes.ts.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { appAs, nestedResource } from '../../core/auth/resource-guards.ts';
@@ -13,11 +13,12 @@ import {
   AppUserQuery,
   AppUsers,
   AppUserToken,
+  defaultTokenSeconds,
   NewAppUser,
   NewAppUserToken,
   presentAppUser,
 } from './contract.ts';
-import { findAppUser, listAppUsers } from './store.ts';
+import { findAppUser, listAppUsers } from './store/users.ts';
 
 export interface AppUserDeps {
   readonly cursors: Cursors;
@@ -28,7 +29,6 @@ const editorGuard = appAs('editor');
 const appUserGuard = nestedResource(editorGuard, 'app_user', findAppUser, 'user_id');
 const limit = perMinute(60, 'caller');
 const emailTaken = { status: 409, code: 'unique_conflict' } as const;
-const defaultTokenSeconds = 3_600;
 
 export const appUserRoutes = ({ cursors, tokenKeys }: AppUserDeps): Route[] => [
   route({

@@ -30,7 +30,12 @@ it('an import gives nothing to an account whose owner has not proven the address
     world.db.updateTable('users').set({ email_verified_at }).where('id', '=', member.id).execute();
 
   await setVerified(null);
-  await savePassword(world.db, member.id, await hashPassword('a long enough password', '127.0.0.1'), new Date());
+  await savePassword(
+    world.db,
+    member.id,
+    await hashPassword('a long enough password', { ip: '127.0.0.1' }),
+    new Date(),
+  );
   await expect(importIt()).rejects.toThrow('the account with this e-mail address is not proven to be theirs');
   // Without a password nobody has the account: an import created it.
   await world.db.deleteFrom('passwords').where('user_id', '=', member.id).execute();

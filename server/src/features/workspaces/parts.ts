@@ -18,6 +18,7 @@ export const parts: readonly ArchivePart[] = [
   { table: 'apps', owner: 'workspace_id', order: 'id' },
   { table: 'app_shares', owner: 'workspace_id', order: 'app_id, user_id' },
   { table: 'app_users', owner: 'app_id', order: 'id' },
+  { table: 'app_auth_settings', owner: 'app_id', order: 'app_id' },
   { table: 'app_files', owner: 'app_id', order: 'app_id, path' },
   { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
   { table: 'entity_records', owner: 'app_id', order: 'app_id, id' },
@@ -52,6 +53,9 @@ export const omittedColumns: Readonly<Record<string, string>> = {
 
 export const omittedTables: Readonly<Record<string, string>> = {
   credentials: 'tokens and keys: only their hashes are stored; create new ones after the import',
+  app_user_passwords: 'passwords of app users: only their hashes are stored; the users ask for a link and set new ones',
+  app_user_links: 'links to sign in that were sent to app users: only their hashes are stored',
+  app_user_addresses: 'keyed hashes of the addresses at which app users signed in',
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
   agent_turns: 'replies of agents in progress; finished messages are in the conversations',
   agent_deltas: 'parts of replies in progress',

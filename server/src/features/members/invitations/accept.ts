@@ -6,7 +6,7 @@ import type { OptionalUserAccess } from '../../../core/auth/proofs.ts';
 import { createSession, findUserByEmail, getUser, saveName, sessionCookie } from '../../../core/identity/accounts.ts';
 import { acceptInvitation, findInvitationByToken, type InvitationDetails } from '../../../core/identity/invitations.ts';
 import { findMember, withMembersLock } from '../../../core/identity/members.ts';
-import { hashPassword, savePassword } from '../../../core/identity/passwords.ts';
+import { type HashingClient, hashPassword, savePassword } from '../../../core/identity/passwords.ts';
 import { presentUser } from '../../../core/identity/shapes.ts';
 import { insertUser } from '../../../core/identity/users.ts';
 import { claimAccount, markEmailVerified } from '../../../core/identity/verification.ts';
@@ -64,7 +64,7 @@ export async function acceptByLink(
   const { person, invitation } = access;
   if (person !== null && person.email !== invitation.email) throw emailMismatch();
   if (person === null && invitation.user_id !== null) throw emailMismatch();
-  const account = person ?? (await prepareNewAccount(input, access.ip));
+  const account = person ?? (await prepareNewAccount(input, access));
   const isNew = 'password_hash' in account;
   return withMembersLock(db, invitation, async (db) => {
     const current = await getValidInvitation(db, token, deps, now);
@@ -91,7 +91,7 @@ interface NewAccount {
 }
 
 /** A person without an account must send a name and a password. */
-async function prepareNewAccount({ full_name, password }: Acceptance, client: string): Promise<NewAccount> {
+async function prepareNewAccount({ full_name, password }: Acceptance, client: HashingClient): Promise<NewAccount> {
   if (full_name !== undefined && password !== undefined)
     return { full_name, password_hash: await hashPassword(password, client) };
   const missing = Object.entries({ full_name, password }).filter(([, value]) => value === undefined);

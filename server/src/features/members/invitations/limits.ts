@@ -3,6 +3,7 @@
 import type { Counters } from '../../../core/auth/counters.ts';
 import { type Limit, rateLimited, scaleQuota, toWholeSeconds } from '../../../core/auth/limits.ts';
 import type { WorkspaceAccess } from '../../../core/auth/proofs.ts';
+import { nameMailbox } from '../../../core/identity/mailboxes.ts';
 import { getWorkspaceRow } from '../../../core/identity/workspaces.ts';
 import type { Db } from '../../../tables.ts';
 
@@ -35,7 +36,6 @@ export async function countInvitations(
 
 /** Counts a mail to this address, over all workspaces. False if the address got enough for today. */
 export async function countMail(email: string, counters: Counters): Promise<boolean> {
-  const mailbox = email.replace(/\+[^@]*/, ''); // ann+shop@example.com usually is ann@example.com
-  const { count } = await counters.add(`invitation-mail:${mailbox}`, daySeconds);
+  const { count } = await counters.add(`invitation-mail:${nameMailbox(email)}`, daySeconds);
   return count <= mailsPerRecipient;
 }

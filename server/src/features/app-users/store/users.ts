@@ -1,10 +1,10 @@
 // Owns the queries over an app's users, and the purge of their expired tokens.
 import { sql, type Updateable } from 'kysely';
-import type { AppAccess } from '../../core/auth/proofs.ts';
-import type { Position } from '../../kit/http/cursor.ts';
-import { idOrNull, newId } from '../../kit/ids.ts';
-import type { Db, Tables } from '../../tables.ts';
-import type { AppUserQuery, AppUserRow, UserData } from './contract.ts';
+import type { AppAccess, AppVisitor } from '../../../core/auth/proofs.ts';
+import type { Position } from '../../../kit/http/cursor.ts';
+import { idOrNull, newId } from '../../../kit/ids.ts';
+import type { Db, Tables } from '../../../tables.ts';
+import type { AppUserQuery, AppUserRow, UserData } from '../contract.ts';
 
 const users = (db: Db, { app }: AppAccess) => db.selectFrom('app_users').where('app_id', '=', app.id).selectAll();
 
@@ -37,7 +37,7 @@ interface AppUserFields {
 }
 
 /** Returns undefined if another user of the app has the e-mail address. */
-export const insertAppUser = (db: Db, { app }: AppAccess, { data, ...fields }: AppUserFields, now: Date) =>
+export const insertAppUser = (db: Db, { app }: AppAccess | AppVisitor, { data, ...fields }: AppUserFields, now: Date) =>
   db
     .insertInto('app_users')
     .values({

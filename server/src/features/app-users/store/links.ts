@@ -1,0 +1,85 @@
+// Owns the queries over links that sign app users in: those waiting to be mailed, and those that can be used.
+import { type Selectable, sql } from 'kysely';
+import type { AppRow } from '../../../core/auth/proofs.ts';
+import { newId } from '../../../kit/ids.ts';
+import type { Db, Tables } from '../../../tables.ts';
+
+export type LinkRow = Selectable<Tables['app_user_links']>;
+
+interface NewLink extends Pick<LinkRow, 'email' | 'purpose'> {
+  readonly full_name?: string;
+  readonly password_hash?: string;
+  readonly address_hash?: Buffer;
+  /** If false, the request is kept, but no mail is sent. */
+  readonly isDue: boolean;
+}
+
+export async function insertLink(db: Db, app_id: string, { isDue, ...link }: NewLink, now: Date): Promise<void> {
+  const due_at = isDue ? sql<Date>`clock_timestamp()` : null;
+  await db
+    .insertInto('app_user_links')
+    .values({ ...link, id: newId(), app_id, created_date: now, due_at })
+    .execute();
+}
+
+/** The app of a link, unless it was deleted since. */
+export const findMailingApp = (
+  db: Db,
+  app_id: string,
+): Promise<Pick<AppRow, 'id' | 'name' | 'slug' | 'public_settings' | 'public_origins'> | undefined> =>
+  db
+    .selectFrom('apps')
+    .innerJoin('workspaces', 'workspaces.id', 'apps.workspace_id')
+    .where('apps.id', '=', app_id)
+    .where('apps.deleted_date', 'is', null)
+    .where('workspaces.deleted_date', 'is', null)
+    .select(['apps.id', 'apps.name', 'apps.slug', 'apps.public_settings', 'apps.public_origins'])
+    .executeTakeFirst();
+
+/** From now on the link can be used. A link of an earlier attempt to send the mail can't any more. */
+export async function openLink(
+  db: Db,
+  { app_id, id }: Pick<LinkRow, 'app_id' | 'id'>,
+  link: { hash: Buffer; expires_at: Date },
+): Promise<void> {
+  await db.updateTable('app_user_links').set(link).where('app_id', '=', app_id).where('id', '=', id).execute();
+}
+
+const openLinks = (db: Db, app_id: string, hash: Buffer, now: Date) =>
+  db.selectFrom('app_user_links').where('app_id', '=', app_id).where('hash', '=', hash).where('expires_at', '>', now);
+
+export const findLink = (db: Db, app_id: string, hash: Buffer, now: Date): Promise<LinkRow | undefined> =>
+  openLinks(db, app_id, hash, now).selectAll().executeTakeFirst();
+
+/** Locks the link until the transaction ends; undefined if it was used meanwhile. */
+export const lockLink = (db: Db, app_id: string, hash: Buffer, now: Date): Promise<LinkRow | undefined> =>
+  openLinks(db, app_id, hash, now).selectAll().forUpdate().executeTakeFirst();
+
+/** Whether somebody elsewhere has signed up with this e-mail address too, as far as requests are kept. */
+export async function hasRivalSignUp(db: Db, { app_id, email, address_hash }: LinkRow): Promise<boolean> {
+  const other = await db
+    .selectFrom('app_user_links')
+    .where('app_id', '=', app_id)
+    .where('email', '=', email)
+    .where('purpose', '=', 'sign_up')
+    .where('address_hash', 'is distinct from', address_hash)
+    .select('id')
+    .limit(1)
+    .executeTakeFirst();
+  return other !== undefined;
+}
+
+/** Ends all links to this address, also those whose mail is not sent yet. */
+export async function removeLinks(db: Db, app_id: string, email: string): Promise<void> {
+  await db.deleteFrom('app_user_links').where('app_id', '=', app_id).where('email', '=', email).execute();
+}
+
+const keepMs = 2 * 60 * 60 * 1000; // longer than a link is valid and its mail is retried
+
+/** Removes links that can't be used any more, and requests for which no mail was sent. Returns how many. */
+export async function removeOldLinks(db: Db, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - keepMs);
+  const { numAffectedRows } =
+    await sql`/* service */ delete from app_user_links where due_at is null and created_date < ${before}`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
