@@ -12,6 +12,7 @@ import { createFailedLookups } from './core/auth/failed-lookups.ts';
 import { createGuard } from './core/auth/guard.ts';
 import { exportBytes } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
+import { createAppAddresses } from './core/identity/app-addresses.ts';
 import { createStorageQuota } from './core/storage/quota.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
@@ -24,6 +25,7 @@ import { entities, entityArchiveTables } from './features/entities/index.ts';
 import { folderArchiveTables, folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { memberArchiveTables, members } from './features/members/index.ts';
+import { publishing, publishingArchiveTables } from './features/publishing/index.ts';
 import { webhookArchiveTables, webhooks } from './features/webhooks/index.ts';
 import {
   type ArchiveTables,
@@ -98,6 +100,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...workspaceArchiveTables,
   ...memberArchiveTables,
   ...appArchiveTables,
+  ...publishingArchiveTables,
   ...appUserArchiveTables,
   ...entityArchiveTables,
   ...folderArchiveTables,
@@ -242,6 +245,25 @@ export function createApp(config: Config, deps: AppDeps): App {
     baseUrl: config.BASE_URL,
     secureCookie: isHttps,
   });
+  const addresses = createAppAddresses(config.BASE_URL, config.APPS_DOMAIN);
+  const appFeature = apps({ cursors, storage, secrets, masterKeyId, addresses, guests: memberFeature.guests });
+  const publishingFeature = publishing({
+    db: database.db,
+    cursors,
+    contents: appFeature.contents,
+    objectStorage,
+    storage,
+    shares,
+    addresses,
+    publish: bus.publish,
+    failedLookups,
+    appsDomain: config.APPS_DOMAIN,
+    isHttps,
+    trustedProxies: config.TRUSTED_PROXIES,
+    platformFiles: new Map(),
+    onServeError: (error, requestId) =>
+      log.error({ request_id: requestId, error: describeError(error) }, 'published file not served'),
+  });
   const features: Feature[] = [
     accounts({
       cursors,
@@ -267,10 +289,19 @@ export function createApp(config: Config, deps: AppDeps): App {
       countExported: (workspaceId, bytes) => countWorkspaceBytes(counters, exportBytes, workspaceId, bytes),
       archiveTables: createArchiveTables(),
     }),
-    apps({ cursors, storage, secrets, masterKeyId, guests: memberFeature.guests }),
-    appUsers({ cursors, tokenKeys, counters, mail, wake, appUrl: () => null }),
+    appFeature,
+    publishingFeature,
+    appUsers({
+      cursors,
+      tokenKeys,
+      counters,
+      mail,
+      wake,
+      appUrl: ({ slug, live_deployment_id }) =>
+        live_deployment_id === null || addresses.areSandboxed ? null : addresses.urlOf(slug),
+    }),
     entities({ cursors, events: bus, storage }),
-    agents({ cursors, model, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
+    agents({ cursors, model, addresses, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
     webhookFeature,
     memberFeature,
     folders({ cursors }),
@@ -322,7 +353,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       baseOrigin: new URL(config.BASE_URL).origin,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
-    crossOrigin: createAppOrigins(database.db, failedLookups),
+    crossOrigin: createAppOrigins(database.db, failedLookups, addresses.slugOf),
+    otherRequests: publishingFeature.server,
     isHttps,
     looksUpCaller: (operation: Operation) => {
       const { credentials, access } = operation as Route;

@@ -62,6 +62,15 @@ function flag(value: string): boolean {
   return value === 'true';
 }
 
+/** Labels of letters, digits and hyphens; short enough for a slug of 63 characters in front. */
+function domain(value: string): string {
+  const name = value.toLowerCase().replace(/\.$/, '');
+  const isName = name.split('.').every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label));
+  if (!isName || name.length > 189 || /(^|\.)\d+$/.test(name))
+    throw new Error('must be a domain name, such as apps.example, without scheme and port');
+  return name;
+}
+
 function key(value: string): Buffer {
   const bytes = Buffer.from(value, 'base64');
   if (bytes.length < 32) throw new Error('must be at least 32 bytes in base64');
@@ -210,6 +219,10 @@ const settings = {
     'http://127.0.0.1:8080',
     url('http:', 'https:'),
   ),
+  APPS_DOMAIN: optional(
+    'Domain of published apps: each is served at `{slug}.{APPS_DOMAIN}`, with the scheme and port of `BASE_URL`. Use a domain that is registered apart from that of `BASE_URL`, with a wildcard DNS record and certificate: docs/operate/install.md#a-domain-for-published-apps. If unset, apps are served below `{BASE_URL}/p/`, where browsers run them without modules, storage and data calls.',
+    domain,
+  ),
   TRUSTED_PROXIES: setting(
     'Comma-separated list of proxy addresses or ranges whose `X-Forwarded-For` is trusted. If empty, none.',
     '',
@@ -269,6 +282,7 @@ export function readConfig(environment: Environment = process.env): Config {
     }
   }
   faults.push(...listStorageFaults(environment));
+  faults.push(...listDomainFaults(config as Partial<Config>));
   if (faults.length > 0) {
     throw new ConfigError(
       `The configuration is incomplete or invalid:\n  ${faults.join('\n  ')}\nRun "plinth keys new" to create new keys.`,
@@ -296,6 +310,22 @@ function listStorageFaults(environment: Environment): string[] {
     .filter((name) => name.startsWith('STORAGE_S3_') && isSet(name))
     .map((name) => `${name} has no effect without STORAGE_S3_BUCKET. Set the bucket, or remove it.`);
 }
+
+/**
+ * Whoever builds an app decides what its pages do. On a host that is part of the other's domain, they could set cookies that
+ * the API receives. Browsers refuse cookies for a name without a dot, such as `localhost`.
+ */
+function listDomainFaults({ BASE_URL, APPS_DOMAIN }: Partial<Config>): string[] {
+  if (BASE_URL === undefined || APPS_DOMAIN === undefined) return [];
+  const host = new URL(BASE_URL).hostname.replace(/\.$/, '');
+  if (isAtOrUnder(host, APPS_DOMAIN))
+    return ['APPS_DOMAIN must not contain the host of BASE_URL: an app could take its place'];
+  if (host.includes('.') && isAtOrUnder(APPS_DOMAIN, host))
+    return ['APPS_DOMAIN must not be a part of the host of BASE_URL: apps could set cookies for it'];
+  return [];
+}
+
+const isAtOrUnder = (host: string, domain: string): boolean => host === domain || host.endsWith(`.${domain}`);
 
 /** The text of a setting in the environment. Undefined if it is not set there. */
 export const settingText = (name: keyof Settings): string | undefined => process.env[name] || undefined;

@@ -49,6 +49,13 @@ export interface Events {
   'entity.created': RecordEvent;
   'entity.updated': RecordEvent;
   'entity.deleted': RecordEvent;
+  /** Another snapshot of an app's files is live: a new one, or an earlier one again. */
+  'app.published': {
+    readonly workspace_id: string;
+    readonly app_id: string;
+    readonly deployment_id: string;
+    readonly revision: number;
+  };
   /** A member left the workspace or was removed. Their apps now belong to `owner_id`. */
   'member.removed': { readonly workspace_id: string; readonly user_id: string; readonly owner_id: string };
 }

@@ -79,6 +79,15 @@ export interface Tables {
     link_enabled: boolean;
     updated_date: Date;
   };
+  app_blobs: {
+    app_id: string;
+    sha256: string;
+    id: string;
+    size: number;
+    state: 'uploading' | 'stored';
+    names_localhost: Generated<boolean>;
+    last_used_at: Date;
+  };
   app_counts_of_directory: {
     workspace_id: string | null;
     id: string | null;
@@ -103,6 +112,16 @@ export interface Tables {
     last4: string | null;
     created_date: Date;
     updated_date: Date;
+  };
+  app_security_settings: {
+    app_id: string;
+    static_code_enabled: boolean;
+    csp: string | null;
+    hsts: string | null;
+    frame_options: string | null;
+    content_type_options: string | null;
+    referrer_policy: string | null;
+    permissions_policy: string | null;
   };
   app_shares: {
     app_id: string;
@@ -170,6 +189,10 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
     deleted_date: Date | null;
+    live_deployment_id: string | null;
+    published_revision: number | null;
+    published_at: Date | null;
+    published_by: string | null;
   };
   apps_holding_records: {
     app_id: string | null;
@@ -206,6 +229,10 @@ export interface Tables {
     id: string;
     workspace_id: string | null;
     entry: Json;
+  };
+  blob_sweeps: {
+    app_id: string;
+    due_at: Date;
   };
   credentials: {
     id: string;
@@ -281,6 +308,16 @@ export interface Tables {
     webhook_id: string;
     app_id: string;
     deleted_date: Generated<Date>;
+  };
+  deployments: {
+    workspace_id: string;
+    app_id: string;
+    id: string;
+    revision: number;
+    files: Json;
+    files_bytes: number;
+    created_date: Date;
+    created_by: string;
   };
   entity_key_states: {
     app_id: string;
@@ -461,6 +498,10 @@ export interface Tables {
     updated_date: Date;
     credit_limit: number | null;
     assigned_via: Generated<'direct' | 'app_share'>;
+  };
+  object_removals: {
+    key: string;
+    added_at: Date;
   };
   password_resets: {
     id: string;

@@ -12,6 +12,8 @@ const limitedTables = {
   'public.audit_entries': 'select, insert',
   // Where a chain starts is changed by remove_expired_audit_entries() only.
   'public.audit_chains': 'select, insert, update (last_sequence, last_hash)',
+  // A snapshot of an app's files is never changed.
+  'public.deployments': 'select, insert, delete',
   'dbos.dbos_migrations': 'select',
   'dbos.dbos_transaction_completion_migrations': 'select',
 };

@@ -266,6 +266,9 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'How many deliveries have failed since the last success; at 20 the webhook is switched off.',
     example: 0,
   },
+  content_type_options: {
+    text: '`X-Content-Type-Options`, which is always sent.',
+  },
   'Conversation.id': { text: 'The id of the conversation.', example: '0198c1fb-6e90-7c25-9f48-1a7be5d3094c' },
   'Conversation.updated_date': {
     text: 'When the last message was added, or the time of creation if there is none.',
@@ -434,6 +437,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'Credits used since the start of the month in UTC, less refunds; null for other people unless the caller is owner or admin.',
     example: 41.5,
   },
+  csp: {
+    text: '`Content-Security-Policy`; null if it is not sent.',
+    example: "default-src 'self'",
+  },
   current_password: { text: 'The password that the user has now.', example: 'EXAMPLE old passphrase' },
   cursor: {
     text: 'The `next_cursor` of the previous page; one that does not fit the body starts again at the first page.',
@@ -469,6 +476,26 @@ export const fields: Readonly<Record<string, FieldText>> = {
   dependency_scan: {
     text: 'Whether an operator has switched the scan of dependencies on; no operation depends on it yet.',
   },
+  'Deployed.changes': { text: 'How the files differ from those that were live before.' },
+  'Deployed.deployed_at': { text: 'When the deployment went live, this time.', example: '2026-11-15T09:30:00.000Z' },
+  'Deployed.deployment_id': {
+    text: 'The deployment that is live now.',
+    example: '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e',
+  },
+  'Deployed.revision': { text: 'The revision of the app whose files are live now.', example: 7 },
+  'Deployed.url': { text: 'The address of the published app.', example: 'https://orders.apps.example/' },
+  'Deployed.warnings': { text: 'What may break the app; it is published anyway.' },
+  'DeployedChanges.added': { text: 'How many files were not live before.', example: 2 },
+  'DeployedChanges.changed': { text: 'How many files have another content.', example: 1 },
+  'DeployedChanges.removed': { text: 'How many files are not live any more.', example: 0 },
+  'Deployment.deployed_at': { text: 'When the deployment was made.', example: '2026-11-15T09:30:00.000Z' },
+  'Deployment.deployed_by': {
+    text: 'Who made the deployment: an e-mail address, or the name of a workspace key.',
+    example: 'ada@example.com',
+  },
+  'Deployment.id': { text: 'The id of the deployment.', example: '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e' },
+  'Deployment.live': { text: 'Whether the deployment is what visitors see.' },
+  'Deployment.revision': { text: 'The revision of the app whose files the deployment has.', example: 7 },
   description: {
     text: 'A note about the webhook for people; null if there is none.',
     example: 'Sends new orders to the kitchen display',
@@ -566,7 +593,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The files to write; a path must not be repeated.',
     example: [{ path: 'src/App.tsx', content: 'export default 1;\n' }],
   },
-  files_bytes: { text: 'The bytes of the content of app files.', example: 12582912 },
+  files_bytes: {
+    text: 'The bytes of app files, and of those that are kept because they are or were published.',
+    example: 12582912,
+  },
   first_seq: {
     text: 'The sequence number of the first delivery that is sent again; null if there is none.',
     example: 118,
@@ -585,6 +615,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The e-mail address of the account; the response is the same whether or not an account has it.',
     example: 'ada@example.com',
   },
+  frame_options: { text: '`X-Frame-Options`; null if it is not sent.' },
   from: { text: 'Only deliveries created at or after this time.', example: '2026-11-14T00:00:00.000Z' },
   full_name: { text: 'The name of the person.', example: 'Grace Hopper' },
   generate_secret: { text: 'Whether to create a secret with which deliveries are signed; true by default.' },
@@ -614,6 +645,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
   },
   hidden: { text: 'Whether the message is not sent to the model.' },
   hide_authorship: { text: 'Whether records of the app leave out `created_by`.' },
+  hsts: { text: '`Strict-Transport-Security`; null if it is not sent.', example: 'max-age=31536000' },
   icon: {
     text: 'Any text of up to 40 characters that names the icon of the folder; null if it has none.',
     example: 'bread',
@@ -888,6 +920,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
   period_end: { text: 'The end of the month: the start of the next one, in UTC.', example: '2026-12-01T00:00:00.000Z' },
   period_start: { text: 'The start of the month, in UTC.', example: '2026-11-01T00:00:00.000Z' },
   permission: { text: 'What the credential may do; `read_only` allows only operations that list it.' },
+  permissions_policy: {
+    text: '`Permissions-Policy`; null if it is not sent.',
+    example: 'camera=(), microphone=()',
+  },
   plan: { text: 'The plan of the workspace.' },
   'Plan.features': {
     text: 'Whether the plan includes each of the features that not every plan has.',
@@ -929,11 +965,23 @@ export const fields: Readonly<Record<string, FieldText>> = {
   public_settings: {
     text: 'Who may use the app; only `public_without_login` allows calls of its data without a credential.',
   },
-  published: { text: 'What is published of the app; always null today.', example: null },
+  published: { text: 'What is published of the app; null if nothing is.' },
   'Published.revision': { text: 'The revision of the app that is published.', example: 7 },
-  'Published.url': { text: 'The address of the published app.', example: 'https://orders.example.com' },
-  published_at: { text: 'When the revision was published.', example: '2026-11-15T09:30:00.000Z' },
-  published_by: { text: 'The e-mail address of the person who published the revision.', example: 'ada@example.com' },
+  'Published.url': { text: 'The address of the published app.', example: 'https://orders.apps.example/' },
+  published_at: { text: 'When the revision went live.', example: '2026-11-15T09:30:00.000Z' },
+  published_by: {
+    text: 'Who published the revision: an e-mail address, or the name of a workspace key.',
+    example: 'ada@example.com',
+  },
+  'PublishWarning.code': { text: 'What the warning is about.' },
+  'PublishWarning.message': {
+    text: 'What may not work, and what to do about it.',
+    example: 'Set the secret.',
+  },
+  'PublishWarning.path': {
+    text: 'The file of the app that the warning is about, if it is about one.',
+    example: 'dist/assets/app.js',
+  },
   purge_at: {
     text: 'When the workspace is deleted for good; until then an operator can restore it.',
     example: '2026-12-15T09:30:00.000Z',
@@ -968,6 +1016,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
   reference_id: {
     text: 'What the movement is about: for a reply of an agent, the message that was answered; null if there is nothing.',
     example: '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6',
+  },
+  referrer_policy: {
+    text: '`Referrer-Policy`; null if it is not sent.',
+    example: 'strict-origin-when-cross-origin',
   },
   remaining: {
     text: 'What is left this month: `monthly_limit` + `granted` − `used` − `reserved`; null if unlimited.',
@@ -1023,6 +1075,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The signing secret, only in the response that creates it; null in an idempotent replay.',
     example: 'whsec_EXAMPLE',
   },
+  'SecuritySettings.headers': { text: 'The headers of published files.' },
   'SendAgentMessageBody.content': {
     text: 'The text of the message to the agent.',
     example: 'When does the bakery close?',
@@ -1075,6 +1128,9 @@ export const fields: Readonly<Record<string, FieldText>> = {
   'SetOperatorWorkspaceBody.storage_quota_bytes': {
     text: 'How many bytes the workspace may store; null means as many as the plan includes.',
     example: 20000000000,
+  },
+  'SetSecuritySettingsBody.headers': {
+    text: 'The headers to change; null stops sending one.',
   },
   setup_token: {
     text: 'The token that the API prints to its log at startup, or the setting `PLINTH_SETUP_TOKEN`.',
@@ -1136,6 +1192,9 @@ export const fields: Readonly<Record<string, FieldText>> = {
   'StartedExport.state': { text: 'Always `queued`: a worker writes the archive.' },
   static_code_default: {
     text: 'Whether an operator has switched analysis of source code on for new apps; no operation depends on it yet.',
+  },
+  static_code_enabled: {
+    text: 'Whether a security scan looks at the code; there is none yet.',
   },
   status_code: { text: 'The HTTP status of the response; null if there was none.', example: 500 },
   statuses: {

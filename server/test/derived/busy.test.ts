@@ -73,6 +73,7 @@ const shortLists = [
   'listAppShares',
   'listAppFiles',
   'listAppSecrets',
+  'listDeployments',
   'listConversations',
   'listMemories',
   'listAgentWebhooks',

@@ -12,6 +12,7 @@ export const guardsPassed = 'guards_passed';
 export const stubHandlers: AppDeps['routes'] = (routes) =>
   routes.map((route) => ({
     ...route,
+    precheck: undefined,
     handle: () => {
       throw new Problem('conflict', guardsPassed, 'The guards let this request through.');
     },

@@ -19,6 +19,7 @@ export async function createFullWorkspace(world: World) {
       { path: 'b.bin', content: Buffer.alloc(300, 7).toString('base64'), encoding: 'base64' },
     ],
   });
+  await send('PATCH', `/api/apps/${app.id}/security/settings`, { headers: { csp: "default-src 'self'" } });
   await send('PUT', `/api/apps/${app.id}/secrets/API_KEY`, { value: 'the secret that must stay behind' });
   const user = await send('POST', `/api/apps/${app.id}/users`, {
     email: 'ann@customers.example',

@@ -9,6 +9,8 @@ const inWorkspaces = [
   'app.unshared',
   'app.files_changed',
   'app.auth_settings_changed',
+  'app.published',
+  'app.unpublished',
   'app_secret.created',
   'app_secret.updated',
   'app_secret.deleted',

@@ -1,5 +1,5 @@
-// Owns which web pages may call an app's data and its sign-in from a browser: those of the origins in the app's
-// `public_origins`. All other operations are closed to pages of other origins.
+// Owns which web pages may call an app's data and its sign-in from a browser: its own ones, if it is published on a host of
+// its own, and those of the origins in its `public_origins`. All other operations are closed to pages of other origins.
 import { prepared } from '../../kit/db/database.ts';
 import { nameClient } from '../../kit/http/client-address.ts';
 import type { CrossOrigin } from '../../kit/http/cross-origin.ts';
@@ -11,9 +11,16 @@ import type { FailedLookups } from './failed-lookups.ts';
 import type { AppLookup } from './lookup.ts';
 import type { Route } from './route.ts';
 
-const readOrigins = prepared<{ public_origins: string[] }, [id: string]>(
+interface AppWithOrigins {
+  readonly slug: string;
+  readonly live_deployment_id: string | null;
+  readonly public_origins: readonly string[];
+}
+
+const readOrigins = prepared<AppWithOrigins, [id: string]>(
   'list origins of app',
-  '/* lookup */ select public_origins from apps where id = $1::uuid and deleted_date is null',
+  `/* lookup */ select slug, live_deployment_id, public_origins from apps
+   where id = $1::uuid and deleted_date is null`,
 );
 
 const maxKnownOrigins = 10_000;
@@ -25,19 +32,28 @@ const readAllOrigins = prepared<{ origin: string }, []>(
 
 /**
  * The lookup has read the origins already. Only a preflight, or a refusal before the lookup, needs a query of its own, and
- * none if no app lists the origin: the origins of all apps are kept, and read again at most once a second when an origin is
+ * none if no app can have the origin: the origins of all apps are kept, and read again at most once a second when an origin is
  * not among them.
  */
-export function createAppOrigins(db: Db, failedLookups: FailedLookups): CrossOrigin {
+export function createAppOrigins(
+  db: Db,
+  failedLookups: FailedLookups,
+  /** The slug of the app whose published pages would have this origin. */
+  slugOf: (origin: string) => string | undefined,
+): CrossOrigin {
   let known: ReadonlySet<string> = new Set();
   const readKnown = shareRecent(1_000, async () => {
     known = new Set((await readAllOrigins(db)).map(({ origin }) => origin));
   });
 
   async function isListedByAnyApp(origin: string): Promise<boolean> {
+    if (slugOf(origin) !== undefined) return true; // perhaps
     if (!known.has(origin)) await readKnown();
     return known.has(origin) || known.size > maxKnownOrigins;
   }
+
+  const isOriginOf = (origin: string, { slug, live_deployment_id, public_origins }: AppWithOrigins): boolean =>
+    public_origins.includes(origin) || (live_deployment_id !== null && slugOf(origin) === slug);
 
   return {
     isAllowed: (operation) => {
@@ -45,13 +61,18 @@ export function createAppOrigins(db: Db, failedLookups: FailedLookups): CrossOri
       return credentials === open ? access.lookUpAnonymous !== undefined : credentials.appUser !== undefined;
     },
     isAllowedOrigin: async (origin, { params, address, lookup }) => {
-      if (lookup !== undefined) return (lookup as AppLookup).app_public_origins?.includes(origin) ?? false;
+      if (lookup !== undefined) {
+        const { app_slug, app_live_deployment_id, app_public_origins } = lookup as AppLookup;
+        if (app_slug === null) return false;
+        const live_deployment_id = app_live_deployment_id;
+        return isOriginOf(origin, { slug: app_slug, live_deployment_id, public_origins: app_public_origins });
+      }
       const appId = idOrNull(params.app_id);
       const client = nameClient(address);
       const isRefused = appId === null || failedLookups.findRefusal('apps', client) !== undefined;
       if (isRefused || !(await isListedByAnyApp(origin))) return false;
       const [app] = await readOrigins(db, appId);
-      if (app?.public_origins.includes(origin)) return true;
+      if (app !== undefined && isOriginOf(origin, app)) return true;
       await failedLookups.count('apps', client);
       return false;
     },

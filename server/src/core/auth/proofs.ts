@@ -113,6 +113,11 @@ export interface AppRow {
   readonly public_origins: string[];
   readonly hide_authorship: boolean;
   readonly revision: number;
+  /** What is published of the app. All four are null if nothing is. */
+  readonly live_deployment_id: string | null;
+  readonly published_revision: number | null;
+  readonly published_at: Date | null;
+  readonly published_by: string | null;
   readonly created_date: Date;
   readonly updated_date: Date;
   readonly deleted_date: Date | null;

@@ -31,6 +31,7 @@ export const route = <
   A extends Answers,
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
+  Checked = unknown,
 >(
-  spec: OperationSpec<Tables, Proof, Path, Query, Body, A> & AccessOptions<Proof>,
+  spec: OperationSpec<Tables, Proof, Path, Query, Body, A, Checked> & AccessOptions<Proof>,
 ): Route => spec as unknown as Route;

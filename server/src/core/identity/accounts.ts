@@ -65,6 +65,18 @@ export async function createSession(
   return token;
 }
 
+/** Who calls, for people to read: an e-mail address, or the name of a workspace key. */
+export async function nameCaller(db: Db, { caller, workspace_id }: WorkspaceAccess): Promise<string> {
+  if (caller.email !== null) return caller.email;
+  const key = await db
+    .selectFrom('credentials')
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', caller.credential_id)
+    .select('name')
+    .executeTakeFirst();
+  return `workspace key ${key?.name ?? ''}`.trim();
+}
+
 /** The headers that set the session cookie. */
 export function sessionCookie(token: string, secure: boolean): Record<string, string> {
   const age = sessionDays * 24 * 60 * 60;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { answer, count, id, oneOf, pageQuery, queryFlag, text, timestamp } from '../../kit/http/shapes.ts';
 import type { AppRow } from '../auth/proofs.ts';
+import type { AppAddresses } from './app-addresses.ts';
 
 export const publicSettings = oneOf(
   'private_with_login',
@@ -54,14 +55,25 @@ export const appList = {
   deleted: queryFlag.optional(),
 };
 
-// There is no builder chat and no publishing, so an app has one state and is not published.
+// There is no builder chat, so an app has one state.
 const readyStatus = { state: 'ready', message: '', error_source: null } as const;
 
-export const presentApp = (app: AppRow): z.input<typeof App> => ({
-  ...app,
-  status: readyStatus,
-  published: null,
-  created_date: app.created_date.toISOString(),
-  updated_date: app.updated_date.toISOString(),
-  deleted_date: app.deleted_date?.toISOString() ?? null,
-});
+export function presentApp(row: AppRow, addresses: AppAddresses): z.input<typeof App> {
+  const { live_deployment_id: _, published_revision, published_at, published_by, ...app } = row;
+  return {
+    ...app,
+    status: readyStatus,
+    published:
+      published_revision === null || published_at === null || published_by === null
+        ? null
+        : {
+            revision: published_revision,
+            url: addresses.urlOf(app.slug),
+            published_at: published_at.toISOString(),
+            published_by,
+          },
+    created_date: app.created_date.toISOString(),
+    updated_date: app.updated_date.toISOString(),
+    deleted_date: app.deleted_date?.toISOString() ?? null,
+  };
+}

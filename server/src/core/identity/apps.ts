@@ -108,8 +108,17 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
   throw notFound('app_not_found');
 }
 
+/** Nothing of the app is published. */
+export const unpublished = {
+  live_deployment_id: null,
+  published_revision: null,
+  published_at: null,
+  published_by: null,
+} as const;
+
+/** An app in the trash is not published, and is restored unpublished. */
 export const trashApp = (db: Db, access: AppAccess, now: Date) =>
-  saveApp(db, access, { deleted_date: now, updated_date: now });
+  saveApp(db, access, { ...unpublished, deleted_date: now, updated_date: now });
 
 /** Takes an app out of the trash. The tokens and links of its app users, which are not valid in the trash, are removed. */
 export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
@@ -121,6 +130,20 @@ export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
     .execute();
   await db.deleteFrom('app_user_links').where('app_id', '=', id).execute();
   return saveApp(db, access, { deleted_date: null, updated_date: now });
+}
+
+/** Locks the app's row until the transaction ends. 404 if the app was deleted since the guard read it. */
+export async function lockApp(db: Db, { app }: AppAccess) {
+  const row = await db
+    .selectFrom('apps')
+    .where('workspace_id', '=', app.workspace_id)
+    .where('id', '=', app.id)
+    .where('deleted_date', 'is', null)
+    .selectAll()
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('app_not_found');
+  return row;
 }
 
 /** Counts a change of the app's contents. Locks the app's row until the transaction ends. */

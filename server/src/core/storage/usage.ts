@@ -1,6 +1,6 @@
-// Owns how many bytes a workspace stores: records with their trash, app files and export archives. Each change appends a row
-// to storage_changes in its own transaction, so that requests of a workspace never wait for each other; a job folds these
-// rows into storage_usage. The usage is the sum of both.
+// Owns how many bytes a workspace stores: records with their trash, app files, also published ones, and export archives. Each
+// change appends a row to storage_changes in its own transaction, so that requests of a workspace never wait for each other; a
+// job folds these rows into storage_usage. The usage is the sum of both.
 import { sql } from 'kysely';
 import { prepared } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';

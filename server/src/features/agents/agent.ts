@@ -1,6 +1,7 @@
 // Owns creating, reading, changing and deleting agents: apps with instructions and a model (docs/api/agents.md).
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { insertApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
@@ -9,7 +10,7 @@ import { findAgent, saveAgent } from './store/agents.ts';
 
 const defaultSettings: AgentSettings = { instructions: '', model: null };
 
-export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, now: Date) {
+export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, addresses: AppAddresses, now: Date) {
   const { instructions = '', model = null, description = '', ...fields } = input;
   return transaction(db, async (db) => {
     const kind = { app_type: 'user_agent', visibility: 'workspace', public_settings: 'public_with_login' } as const;
@@ -17,14 +18,14 @@ export function createAgent(db: Db, access: WorkspaceAccess, input: NewAgent, no
     await saveAgent(db, app, { instructions, model });
     const after = { name: app.name, app_type: app.app_type, visibility: app.visibility };
     await audit(db, access, { type: 'app.created', target: toAuditTarget(app), app_id: app.id, after }, now);
-    return presentAgent(app, { instructions, model });
+    return presentAgent(app, { instructions, model }, addresses);
   });
 }
 
-export const getAgent = async (db: Db, { app }: AppAccess) =>
-  presentAgent(app, (await findAgent(db, app)) ?? defaultSettings);
+export const getAgent = async (db: Db, { app }: AppAccess, addresses: AppAddresses) =>
+  presentAgent(app, (await findAgent(db, app)) ?? defaultSettings, addresses);
 
-export function changeAgent(db: Db, access: AppAccess, change: AgentChange, now: Date) {
+export function changeAgent(db: Db, access: AppAccess, change: AgentChange, addresses: AppAddresses, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
     const { description, instructions: newInstructions, model: newModel, ...fields } = change;
@@ -44,7 +45,7 @@ export function changeAgent(db: Db, access: AppAccess, change: AgentChange, now:
     const all: Record<string, unknown> = { ...app, ...previous };
     const before = Object.fromEntries(Object.keys(after).map((field) => [field, all[field]]));
     await audit(db, access, { type: 'app.updated', target: toAuditTarget(app), app_id: app.id, before, after }, now);
-    return presentAgent({ ...row, owner_email: app.owner_email }, { instructions, model });
+    return presentAgent({ ...row, owner_email: app.owner_email }, { instructions, model }, addresses);
   });
 }
 

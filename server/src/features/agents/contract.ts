@@ -2,6 +2,7 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { AppRow } from '../../core/auth/proofs.ts';
+import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { appFields, appList, presentApp } from '../../core/identity/app-shapes.ts';
 import {
   answer,
@@ -60,8 +61,12 @@ export interface AgentSettings {
   readonly model: string | null;
 }
 
-export const presentAgent = (app: AppRow, { instructions, model }: AgentSettings): z.input<typeof Agent> => ({
-  ...presentApp(app),
+export const presentAgent = (
+  app: AppRow,
+  { instructions, model }: AgentSettings,
+  addresses: AppAddresses,
+): z.input<typeof Agent> => ({
+  ...presentApp(app, addresses),
   instructions,
   model,
 });

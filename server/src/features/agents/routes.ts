@@ -4,6 +4,7 @@ import { readCredentials, writeCredentials } from '../../core/auth/credentials.t
 import { perMinute } from '../../core/auth/limits.ts';
 import { agentAs, type Guard, nestedResource, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
+import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { resumableAnswer } from '../../kit/http/answer.ts';
@@ -47,10 +48,11 @@ import type { TurnRow } from './store/turns.ts';
 export interface AgentDeps extends ReplyDeps {
   readonly cursors: Cursors;
   readonly model: LanguageModel;
+  readonly addresses: AppAddresses;
 }
 
 export const agentRoutes = (deps: AgentDeps): Route[] => [
-  ...crudRoutes(deps.cursors),
+  ...crudRoutes(deps),
   ...conversationRoutes(deps),
   ...memoryRoutes(deps.cursors),
 ];
@@ -82,7 +84,7 @@ const replyStream = media('text/event-stream', 'The reply as it is written', {
 // The agent was deleted after the guard had found it.
 const deletedSince = { status: 404, code: 'app_not_found' } as const;
 
-const crudRoutes = (cursors: Cursors): Route[] => [
+const crudRoutes = ({ cursors, addresses }: AgentDeps): Route[] => [
   route({
     name: 'listAgents',
     method: 'GET',
@@ -100,7 +102,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
       const binding = ['listAgents', access.workspace_id, access.caller.credential_id, filters];
       const rows = await listAgents(db, access, query, cursors.open(cursor, binding, now));
       const present = ({ sort_key: _, instructions, model, ...app }: (typeof rows)[number]) =>
-        presentAgent(app, { instructions, model });
+        presentAgent(app, { instructions, model }, addresses);
       return cursors.page(rows, limit, binding, now, present, getListPosition);
     },
   }),
@@ -116,7 +118,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     body: NewAgent,
     audits: ['app.created'],
     answers: { 200: Agent },
-    handle: ({ db, access, body, now }) => createAgent(db, access, body, now),
+    handle: ({ db, access, body, now }) => createAgent(db, access, body, addresses, now),
   }),
   route({
     name: 'getAgent',
@@ -127,7 +129,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     access: agentAs('viewer'),
     limit: perMinute(120, 'caller'),
     answers: { 200: Agent },
-    handle: ({ db, access }) => getAgent(db, access),
+    handle: ({ db, access }) => getAgent(db, access, addresses),
   }),
   route({
     name: 'updateAgent',
@@ -142,7 +144,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     audits: ['app.updated'],
     answers: { 200: Agent },
     refusals: [deletedSince],
-    handle: ({ db, access, body, now }) => changeAgent(db, access, body, now),
+    handle: ({ db, access, body, now }) => changeAgent(db, access, body, addresses, now),
   }),
   route({
     name: 'deleteAgent',

@@ -10,7 +10,7 @@ import { type AuthSettings, getSettings, lockSettings, saveSettings } from './st
 
 export interface LinkOriginDeps {
   /** The address of the app's own pages; null if it has none. */
-  readonly appUrl: (app: Pick<AppRow, 'slug'>) => string | null;
+  readonly appUrl: (app: Pick<AppRow, 'slug' | 'live_deployment_id'>) => string | null;
 }
 
 export const readSettings = async (db: Db, { app }: AppAccess, deps: LinkOriginDeps) =>
@@ -49,7 +49,10 @@ export const signUpInEffect = (
 ): AuthSettings['sign_up'] => (sign_up === 'open' && !public_settings.startsWith('public_') ? 'invited' : sign_up);
 
 /** Where links lead: to the app's own pages, else to the first origin that it lists. Null: there is no such place. */
-export const findLinkOrigin = (app: Pick<AppRow, 'slug' | 'public_origins'>, { appUrl }: LinkOriginDeps) => {
+export const findLinkOrigin = (
+  app: Pick<AppRow, 'slug' | 'live_deployment_id' | 'public_origins'>,
+  { appUrl }: LinkOriginDeps,
+) => {
   const url = appUrl(app) ?? app.public_origins[0];
   return url === undefined ? null : new URL(url).origin;
 };

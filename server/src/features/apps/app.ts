@@ -2,6 +2,7 @@
 
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { presentApp } from '../../core/identity/app-shapes.ts';
 import { insertApp, type NewApp, restoreTrashedApp, saveApp, trashApp } from '../../core/identity/apps.ts';
 import { findMember } from '../../core/identity/members.ts';
@@ -18,16 +19,28 @@ const defaults: NewApp = {
   public_settings: 'public_with_login',
 };
 
-export async function createApp(db: Db, access: WorkspaceAccess, input: Partial<NewApp>, now: Date) {
+export async function createApp(
+  db: Db,
+  access: WorkspaceAccess,
+  input: Partial<NewApp>,
+  addresses: AppAddresses,
+  now: Date,
+) {
   return transaction(db, async (db) => {
     const app = await insertApp(db, access, { ...defaults, ...input }, now);
     const after = { name: app.name, app_type: app.app_type, visibility: app.visibility };
     await audit(db, access, { type: 'app.created', target: targetOf(app), app_id: app.id, after }, now);
-    return presentApp(app);
+    return presentApp(app, addresses);
   });
 }
 
-export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fields }: AppChange, now: Date) {
+export async function changeApp(
+  db: Db,
+  access: AppAccess,
+  { owner_email, ...fields }: AppChange,
+  addresses: AppAddresses,
+  now: Date,
+) {
   const { app } = access;
   return transaction(db, async (db) => {
     const owner = owner_email === undefined ? undefined : await getNewOwner(db, access, owner_email);
@@ -35,7 +48,7 @@ export async function changeApp(db: Db, access: AppAccess, { owner_email, ...fie
     const row = await saveApp(db, access, { ...change, updated_date: now });
     const before = Object.fromEntries(Object.keys(change).map((field) => [field, app[field as keyof AppRow]]));
     await audit(db, access, { type: 'app.updated', target: targetOf(app), app_id: app.id, before, after: change }, now);
-    return presentApp({ ...row, owner_email: owner?.email ?? app.owner_email });
+    return presentApp({ ...row, owner_email: owner?.email ?? app.owner_email }, addresses);
   });
 }
 
@@ -58,7 +71,7 @@ async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ 
   return member;
 }
 
-/** Moves the app to the trash. It is hidden at once and purged after 30 days. */
+/** Moves the app to the trash. It is hidden and unpublished at once, and purged after 30 days. */
 export async function deleteApp(db: Db, access: AppAccess, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
@@ -73,7 +86,7 @@ export async function deleteApp(db: Db, access: AppAccess, now: Date) {
   });
 }
 
-export async function restoreApp(db: Db, access: AppAccess, now: Date) {
+export async function restoreApp(db: Db, access: AppAccess, addresses: AppAddresses, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
     const row = await restoreTrashedApp(db, access, now);
@@ -83,7 +96,7 @@ export async function restoreApp(db: Db, access: AppAccess, now: Date) {
       { type: 'app.restored', target: targetOf(app), app_id: app.id, after: { name: app.name } },
       now,
     );
-    return presentApp({ ...row, owner_email: app.owner_email });
+    return presentApp({ ...row, owner_email: app.owner_email }, addresses);
   });
 }
 

@@ -4,6 +4,7 @@ import { readCredentials, writeCredentials } from '../../core/auth/credentials.t
 import { fileBytes, perMinute } from '../../core/auth/limits.ts';
 import { appAs, trashedAppAs, workspaceAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
+import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
 import { App, presentApp } from '../../core/identity/app-shapes.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
@@ -40,16 +41,17 @@ export interface AppDeps {
   readonly storage: StorageQuota;
   readonly secrets: Secrets;
   readonly guests: GuestInvitations;
+  readonly addresses: AppAddresses;
 }
 
 export const appRoutes = (deps: AppDeps): Route[] => [
-  ...crudRoutes(deps.cursors),
+  ...crudRoutes(deps),
   ...shareRoutes(deps.guests),
   ...fileRoutes(deps),
   ...secretRoutes(deps),
 ];
 
-const crudRoutes = (cursors: Cursors): Route[] => [
+const crudRoutes = ({ cursors, addresses }: AppDeps): Route[] => [
   route({
     name: 'listApps',
     method: 'GET',
@@ -66,7 +68,8 @@ const crudRoutes = (cursors: Cursors): Route[] => [
       const { limit, cursor, ...filters } = query;
       const binding = ['listApps', access.workspace_id, access.caller.credential_id, filters];
       const rows = await listApps(db, access, query, cursors.open(cursor, binding, now));
-      return cursors.page(rows, limit, binding, now, ({ sort_key: _, ...app }) => presentApp(app), getListPosition);
+      const present = ({ sort_key: _, ...app }: (typeof rows)[number]) => presentApp(app, addresses);
+      return cursors.page(rows, limit, binding, now, present, getListPosition);
     },
   }),
   route({
@@ -81,7 +84,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     body: NewApp,
     audits: ['app.created'],
     answers: { 200: App },
-    handle: ({ db, access, body, now }) => createApp(db, access, body, now),
+    handle: ({ db, access, body, now }) => createApp(db, access, body, addresses, now),
   }),
   route({
     name: 'getApp',
@@ -92,7 +95,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     access: appAs('viewer'),
     limit: perMinute(300, 'workspace'),
     answers: { 200: App },
-    handle: ({ access }) => presentApp(access.app),
+    handle: ({ access }) => presentApp(access.app, addresses),
   }),
   route({
     name: 'updateApp',
@@ -111,7 +114,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
       { status: 404, code: 'member_not_found' },
       { status: 409, code: 'slug_taken' },
     ],
-    handle: ({ db, access, body, now }) => changeApp(db, access, body, now),
+    handle: ({ db, access, body, now }) => changeApp(db, access, body, addresses, now),
   }),
   route({
     name: 'deleteApp',
@@ -135,7 +138,7 @@ const crudRoutes = (cursors: Cursors): Route[] => [
     limit: perMinute(30, 'caller'),
     audits: ['app.restored'],
     answers: { 200: App },
-    handle: ({ db, access, now }) => restoreApp(db, access, now),
+    handle: ({ db, access, now }) => restoreApp(db, access, addresses, now),
   }),
 ];
 

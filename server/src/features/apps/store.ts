@@ -79,6 +79,20 @@ export const sumFileSizes = (db: Db, access: AppAccess) =>
     ])
     .executeTakeFirstOrThrow();
 
+/** The app's revision, and its files in these folders, both of the same moment. */
+export async function listFilesIn(db: Db, { app }: AppAccess, folders: readonly string[]) {
+  const { rows } = await sql<{ revision: number; path: string | null; sha256: string; size: number }>`
+    select a.revision, f.path, f.sha256, f.size from apps a
+    left join app_files f on f.app_id = a.id and f.path ^@ any(${folders.map((folder) => `${folder}/`)}::text[])
+    where a.workspace_id = ${app.workspace_id} and a.id = ${app.id}
+    order by f.path collate "C"`.execute(db);
+  const files = rows.flatMap(({ path, sha256, size }) => (path === null ? [] : [{ path, sha256, size }]));
+  return { revision: rows[0]?.revision ?? app.revision, files };
+}
+
+export const readFiles = (db: Db, access: AppAccess, paths: readonly string[]) =>
+  files(db, access).where('path', 'in', paths).select(['path', 'sha256', 'content']).execute();
+
 // ---- secrets
 
 const secrets = (db: Db, { app }: AppAccess) => db.selectFrom('app_secrets').where('app_id', '=', app.id);
@@ -90,6 +104,9 @@ export const listSecrets = (db: Db, access: AppAccess, limit: number, after: Pos
     .orderBy(sql`name collate "C"`)
     .limit(limit + 1)
     .execute();
+
+export const listSecretNames = async (db: Db, access: AppAccess): Promise<string[]> =>
+  (await secrets(db, access).select('name').execute()).map(({ name }) => name);
 
 export const findSecret = (db: Db, access: AppAccess, name: string) =>
   secrets(db, access).where('name', '=', name).select('name').executeTakeFirst();

@@ -20,6 +20,7 @@ export const parts: readonly ArchivePart[] = [
   { table: 'app_users', owner: 'app_id', order: 'id' },
   { table: 'app_auth_settings', owner: 'app_id', order: 'app_id' },
   { table: 'app_files', owner: 'app_id', order: 'app_id, path' },
+  { table: 'app_security_settings', owner: 'app_id', order: 'app_id' },
   { table: 'entity_schemas', owner: 'app_id', order: 'app_id, name' },
   { table: 'entity_records', owner: 'app_id', order: 'app_id, id' },
   { table: 'folders', owner: 'workspace_id', order: 'id' },
@@ -41,6 +42,10 @@ export const parts: readonly ArchivePart[] = [
 /** Columns of these tables that an archive does not contain, as `table.column`. */
 export const omittedColumns: Readonly<Record<string, string>> = {
   'workspaces.deleted_date': 'when the workspace was deleted',
+  'apps.live_deployment_id': 'what is published of an app: publish it again after the import',
+  'apps.published_revision': 'which revision of an app is published',
+  'apps.published_at': 'when it was published',
+  'apps.published_by': 'who published it',
   'entity_records.size_bytes': 'how many bytes a record takes: measured by the import',
   'entity_schemas.keys': 'the keys of an entity: derived from its schema',
   'webhooks.secret': "webhooks' secrets: encrypted with this installation's keys; set new ones after the import",
@@ -57,6 +62,9 @@ export const omittedTables: Readonly<Record<string, string>> = {
   app_user_links: 'links to sign in that were sent to app users: only their hashes are stored',
   app_user_addresses: 'keyed hashes of the addresses at which app users signed in',
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
+  deployments: 'snapshots of published files: publish the apps again after the import',
+  app_blobs: 'the contents of published files',
+  blob_sweeps: 'contents of published files that are to be checked',
   agent_turns: 'replies of agents in progress; finished messages are in the conversations',
   agent_deltas: 'parts of replies in progress',
   webhook_bodies: 'bodies of webhook deliveries of the last 30 days; sequence numbers continue',

@@ -1,6 +1,21 @@
-// Owns which addresses count as one client.
+// Owns the address of a client, and which addresses count as one client.
+import type { IncomingMessage } from 'node:http';
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { createProxyCheck } from './proxies.ts';
+
+/** Reads the client's address: the socket's peer, or what a trusted proxy says it is, as the router does for operations. */
+export function createAddressReader(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const isTrustedProxy = createProxyCheck(trustedProxies);
+  return ({ socket, headers }) => {
+    const peer = socket.remoteAddress ?? '';
+    const forwarded = headers['x-forwarded-for'];
+    if (trustedProxies.length === 0 || forwarded === undefined) return peer;
+    // Each proxy appends the address of its own peer.
+    const hops = [...String(forwarded).split(','), peer].map((hop) => hop.trim()).reverse();
+    return hops.find((hop) => !ipaddr.isValid(hop) || !isTrustedProxy(hop)) ?? peer;
+  };
+}
 
 /** An IPv4 address, or the /64 of an IPv6 address, because one client usually has a whole /64. Other text stays as it is. */
 export function nameClient(text: string): string {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Answer } from './answer.ts';
+import { hasTag, listEncodings } from './conditional.ts';
 
 export interface FixedFile {
   /** 200 with the file, or 304 for a client that has it. */
@@ -25,21 +26,12 @@ export function fixedFile(
       const { plain, compressed, etag } = await preparing;
       const common = { etag, vary: 'Accept-Encoding', 'cache-control': cacheControl };
       if (hasTag(headers['if-none-match'], etag)) return new Answer(Buffer.alloc(0), { headers: common }, 304);
-      const isCompressed = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(String(headers['accept-encoding'] ?? ''));
+      const isCompressed = listEncodings(headers['accept-encoding']).includes('gzip');
       return new Answer(isCompressed ? compressed : plain, {
         headers: { ...common, 'content-type': type, ...(isCompressed && { 'content-encoding': 'gzip' }) },
       });
     },
   };
-}
-
-/** Whether `If-None-Match` lists the tag. `W/` makes no difference (RFC 9110, 13.1.2). */
-function hasTag(header: string | string[] | undefined, etag: string): boolean {
-  const withoutWeak = (tag: string) => tag.trim().replace(/^W\//, '');
-  const listed = String(header ?? '')
-    .split(',')
-    .map(withoutWeak);
-  return listed.includes('*') || listed.includes(withoutWeak(etag));
 }
 
 async function prepare(read: () => string | Buffer | Promise<string | Buffer>) {

@@ -119,7 +119,7 @@ const idempotencyConflict = () =>
     },
   );
 
-const idempotencyInProgress = () =>
+export const idempotencyInProgress = () =>
   new Problem(
     'conflict',
     'idempotency_in_progress',

@@ -59,6 +59,7 @@ export interface OperationSpec<
   Query extends z.ZodType,
   Body extends z.ZodType,
   A extends Answers,
+  Checked = unknown,
 > {
   readonly name: string;
   readonly method: Method;
@@ -86,10 +87,11 @@ export interface OperationSpec<
    */
   resume?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>, begun: unknown): Promise<Answer<Reply<A>>>;
   /**
-   * Checks that need the network (does this host resolve to a public address? how many invitations were sent today?).
-   * Runs after validation and before any transaction. Throws to refuse.
+   * What needs the network before the change (does this host resolve to a public address? how many invitations were sent
+   * today? upload the files). Runs after validation and before any transaction. Throws to refuse. The handler receives what
+   * it returns.
    */
-  precheck?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): Promise<void>;
+  precheck?(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): Promise<Checked>;
   /** Fields of the answer with a secret. They are never stored; a replay has null in their place. */
   readonly secretFields?: readonly string[];
   readonly answers: A;
@@ -106,7 +108,10 @@ export interface OperationSpec<
   readonly heldSeconds?: number;
   /** What the handler itself may refuse with. What the guard may refuse with is declared by the guard. */
   readonly refusals?: readonly Refusal[];
-  handle(call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>): MaybePromise<Reply<A> | Answer<Reply<A>>>;
+  handle(
+    call: Call<Tables, Proof, Path, z.output<Query>, z.output<Body>>,
+    checked: Checked,
+  ): MaybePromise<Reply<A> | Answer<Reply<A>>>;
 }
 
 export interface Refusal {
@@ -117,7 +122,7 @@ export interface Refusal {
 type MaybePromise<T> = T | Promise<T>;
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations is heterogeneous; each is checked where it is written.
-export type Operation = OperationSpec<any, any, string, z.ZodType, z.ZodType, Answers>;
+export type Operation = OperationSpec<any, any, string, z.ZodType, z.ZodType, Answers, any>;
 
 export const listParamNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');

@@ -54,7 +54,20 @@ export function renderErrorPage({ status, code, message }: Problem, requestId: s
   return render(title, main, []);
 }
 
-const render = (title: string, main: string, scripts: readonly string[]): HtmlPage => ({
+/** A page that says one thing, and leads nowhere: for hosts that are not ours to link to. */
+export const renderNotice = (title: string, text: string): HtmlPage =>
+  render(title, `<h1>${title}</h1>\n    <p>${text}</p>`, [], { brand: '', footer: '' });
+
+const frameOfApi = {
+  brand: `<p class="brand">${mark(20)} Plinth</p>`,
+  footer: `<footer>
+    <a href="/">Start page</a>
+    <a href="/docs">API reference</a>
+    <a href="/openapi.json">OpenAPI document</a>
+  </footer>`,
+};
+
+const render = (title: string, main: string, scripts: readonly string[], frame = frameOfApi): HtmlPage => ({
   html: `<!doctype html>
 <html lang="en">
 <head>
@@ -67,14 +80,10 @@ const render = (title: string, main: string, scripts: readonly string[]): HtmlPa
 </head>
 <body>
   <main>
-    <p class="brand">${mark(20)} Plinth</p>
+    ${frame.brand}
     ${main}
   </main>
-  <footer>
-    <a href="/">Start page</a>
-    <a href="/docs">API reference</a>
-    <a href="/openapi.json">OpenAPI document</a>
-  </footer>
+  ${frame.footer}
 ${scripts.map((script) => `<script type="module">${script}</script>\n`).join('')}</body>
 </html>
 `,

@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts';
 import {
   hasStoredAnswer,
   type IdempotentRequest,
+  idempotencyInProgress,
   parseIdempotencyKey,
   replaceStoredAnswer,
   runOnce,
@@ -39,8 +40,8 @@ function toIdempotentRequest(exchange: Exchange, input: Input): IdempotentReques
 }
 
 async function runPlain(exchange: Exchange, access: unknown, input: Input, db: AnyDb): Promise<Answer<unknown>> {
-  await exchange.operation.precheck?.(toCall(exchange, access, input, db));
-  return finish(exchange, await handle(exchange, access, input, db), db);
+  const checked = await exchange.operation.precheck?.(toCall(exchange, access, input, db));
+  return finish(exchange, await handle(exchange, access, input, db, checked), db);
 }
 
 async function runIdempotent(
@@ -52,14 +53,15 @@ async function runIdempotent(
 ): Promise<Answer<unknown>> {
   const { operation } = exchange;
   // A repeated request gets its stored answer even if the check would fail by now.
-  if (operation.precheck && !(await hasStoredAnswer(db, request)))
-    await operation.precheck(toCall(exchange, access, input, db));
+  const isReplay = operation.precheck !== undefined && (await hasStoredAnswer(db, request));
+  const checked = isReplay ? undefined : await operation.precheck?.(toCall(exchange, access, input, db));
   const toStored = ({ status, body }: Answer<unknown>): StoredAnswer => ({
     status,
     body: withoutSecrets(body, operation.secretFields),
   });
   const outcome = await runOnce(db, request, async (tx) => {
-    const answer = await handle(exchange, access, input, tx);
+    if (isReplay) throw idempotencyInProgress(); // the stored answer has just expired
+    const answer = await handle(exchange, access, input, tx, checked);
     return { result: answer, store: toStored(answer) };
   });
   if ('replayed' in outcome) return replay(exchange, access, input, outcome.replayed, db);
@@ -93,8 +95,14 @@ function toCall(exchange: Exchange, access: unknown, { query, body }: Input, db:
 
 const withoutBudget = () => Promise.resolve(undefined);
 
-async function handle(exchange: Exchange, access: unknown, input: Input, db: AnyDb): Promise<Answer<unknown>> {
-  const result = await hold(() => exchange.operation.handle(toCall(exchange, access, input, db)));
+async function handle(
+  exchange: Exchange,
+  access: unknown,
+  input: Input,
+  db: AnyDb,
+  checked: unknown,
+): Promise<Answer<unknown>> {
+  const result = await hold(() => exchange.operation.handle(toCall(exchange, access, input, db), checked));
   return result instanceof Answer ? result : new Answer(result);
 }
 

@@ -5,7 +5,7 @@
 //
 // It knows nothing about callers, workspaces or apps: the guard is a parameter. See
 // docs/internals/request-life-cycle.md.
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { AnyDb } from '../db/database.ts';
@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly isWorkerSeen: () => Promise<boolean>;
   /** What web pages of other origins may call; without it, nothing. */
   readonly crossOrigin?: CrossOrigin;
+  /** Requests that are for no operation, told apart before routing, such as those of other hosts. */
+  readonly otherRequests?: OtherRequests<unknown>;
   /** True if people reach the server by https, behind a proxy. */
   readonly isHttps: boolean;
   readonly trustedProxies: readonly string[];
@@ -56,6 +58,15 @@ export interface ServerOptions {
   readonly strictAnswers: boolean;
   readonly onResponse?: (outcome: RequestOutcome) => void;
   readonly onError?: OnError;
+}
+
+/** Answers requests on its own. The limits of connections and of pipelining, and the timeouts, are those of the server. */
+export interface OtherRequests<Match> {
+  /** For the log and the metrics. */
+  readonly operation: string;
+  /** Undefined if the request is for an operation. */
+  match(request: IncomingMessage): Match | undefined;
+  answer(match: Match, request: IncomingMessage, response: ServerResponse, requestId: string): void;
 }
 
 export interface RequestOutcome {
@@ -92,6 +103,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
       prepare(request, reply, undefined, () => void sendError(error, request, reply, options.onError)),
   });
   limitConnections(server.server, options);
+  if (options.otherRequests) answerOthers(server, options.otherRequests, options.onResponse);
   answerInOrder(server);
   if (options.onUntrustedForwarding)
     reportUntrustedForwarding(server, options.trustedProxies, options.onUntrustedForwarding);
@@ -114,6 +126,31 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   for (const operation of operations) mountOperation(server, operation, options, turns);
   if (options.crossOrigin) mountPreflights(server, operations, options.crossOrigin, toRouterPath);
   return server;
+}
+
+function answerOthers(
+  { server }: FastifyInstance,
+  others: OtherRequests<unknown>,
+  onResponse: ServerOptions['onResponse'],
+): void {
+  const [toOperation] = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const match = others.match(request);
+    if (match === undefined) return toOperation?.(request, response);
+    const requestId = chooseRequestId(request.headers['x-request-id']);
+    const startedAt = performance.now();
+    response.once('close', () =>
+      onResponse?.({
+        operation: others.operation,
+        status: response.writableFinished ? response.statusCode : clientClosedRequest,
+        seconds: (performance.now() - startedAt) / 1000,
+        requestId,
+        exchange: undefined,
+      }),
+    );
+    others.answer(match, request, response, requestId);
+  });
 }
 
 const toRouterPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');

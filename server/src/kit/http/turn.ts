@@ -109,7 +109,8 @@ export async function waitToRun({ actor, operation }: Exchange, { shares, proces
   });
 }
 
-async function orBusy<Result>(wait: () => Promise<Result> | Result): Promise<Result> {
+/** 503 in place of an error that says that too much is at work already. */
+export async function orBusy<Result>(wait: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await wait();
   } catch (error) {

@@ -26,14 +26,23 @@ export async function insertLink(db: Db, app_id: string, { isDue, ...link }: New
 export const findMailingApp = (
   db: Db,
   app_id: string,
-): Promise<Pick<AppRow, 'id' | 'name' | 'slug' | 'public_settings' | 'public_origins'> | undefined> =>
+): Promise<
+  Pick<AppRow, 'id' | 'name' | 'slug' | 'live_deployment_id' | 'public_settings' | 'public_origins'> | undefined
+> =>
   db
     .selectFrom('apps')
     .innerJoin('workspaces', 'workspaces.id', 'apps.workspace_id')
     .where('apps.id', '=', app_id)
     .where('apps.deleted_date', 'is', null)
     .where('workspaces.deleted_date', 'is', null)
-    .select(['apps.id', 'apps.name', 'apps.slug', 'apps.public_settings', 'apps.public_origins'])
+    .select([
+      'apps.id',
+      'apps.name',
+      'apps.slug',
+      'apps.live_deployment_id',
+      'apps.public_settings',
+      'apps.public_origins',
+    ])
     .executeTakeFirst();
 
 /** From now on the link can be used. A link of an earlier attempt to send the mail can't any more. */

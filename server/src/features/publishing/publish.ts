@@ -1,0 +1,151 @@
+// Owns publishing, rolling back and unpublishing an app. Contents are uploaded first; then one transaction moves the pointer to
+// the live deployment. A crash at any point leaves the old version live.
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { nameCaller } from '../../core/identity/accounts.ts';
+import type { AppAddresses } from '../../core/identity/app-addresses.ts';
+import { lockApp, saveApp, unpublished } from '../../core/identity/apps.ts';
+import type { Publish } from '../../events.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { createFairGate, type FairGate } from '../../kit/fair-gate.ts';
+import { unchanged } from '../../kit/http/answer.ts';
+import { orBusy } from '../../kit/http/turn.ts';
+import { notFound } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import type { Manifest, PublishWarning } from './contract.ts';
+import { filesChanging, prepareSnapshot, type SnapshotDeps } from './snapshot.ts';
+import { findDeployment, getFiles, insertDeployment, lockStored, removeOldDeployments } from './store.ts';
+
+const keptDeployments = 50;
+
+export interface PublishDeps extends SnapshotDeps {
+  readonly addresses: AppAddresses;
+  readonly publish: Publish;
+}
+
+/** What is about to be made live: a new snapshot, or a deployment that exists. */
+export interface Prepared {
+  readonly deploymentId: string | undefined;
+  readonly revision: number;
+  readonly files: Manifest;
+  readonly warnings: PublishWarning[];
+}
+
+/** Each publish has up to 12 MiB in memory. So few run at once, and one of a workspace. */
+export const createPublishGate = (): FairGate =>
+  createFairGate({ inAll: 3, perOwner: 1, maxWaitingOfOwner: 20, maxWaitMs: 60_000 });
+
+/** Uploads the current files, or finds the deployment to roll back to. Nobody sees a change yet. */
+export async function preparePublish(
+  db: Db,
+  access: AppAccess,
+  deploymentId: string | undefined,
+  gate: FairGate,
+  deps: PublishDeps,
+  now: Date,
+): Promise<Prepared> {
+  if (deploymentId !== undefined) {
+    const { id, revision, files } = await getDeployment(db, access, deploymentId);
+    return { deploymentId: id, revision, files: files as Manifest, warnings: [] };
+  }
+  const leave = await orBusy(() => gate.enter(access.workspace_id));
+  try {
+    const snapshot = await prepareSnapshot(db, access, deps, now);
+    return { ...snapshot, deploymentId: undefined, warnings: [] };
+  } finally {
+    leave();
+  }
+}
+
+async function getDeployment(db: Db, access: AppAccess, id: string) {
+  const deployment = await findDeployment(db, access, id);
+  if (deployment === undefined) throw notFound('deployment_not_found');
+  return deployment;
+}
+
+export function publishApp(db: Db, access: AppAccess, prepared: Prepared, deps: PublishDeps, now: Date) {
+  return transaction(db, async (db) => {
+    const app = await lockApp(db, access);
+    const { live_deployment_id: liveId, published_revision, published_at } = app;
+    const before = await getFiles(db, access, liveId);
+    const present = (deployment_id: string, at: Date) => ({
+      app_id: app.id,
+      deployment_id,
+      revision: prepared.revision,
+      url: deps.addresses.urlOf(app.slug),
+      deployed_at: at.toISOString(),
+      changes: countChanges(before, prepared.files),
+      warnings: prepared.warnings,
+    });
+    const isLive =
+      prepared.deploymentId === undefined ? prepared.revision === published_revision : prepared.deploymentId === liveId;
+    if (isLive && liveId !== null && published_at !== null) return unchanged(present(liveId, published_at));
+
+    const published_by = await nameCaller(db, access);
+    const id = await getOrInsertDeployment(db, access, prepared, { published_revision, published_by }, deps, now);
+    const { revision } = prepared;
+    await saveApp(db, access, {
+      live_deployment_id: id,
+      published_revision: revision,
+      published_at: now,
+      published_by,
+      updated_date: now,
+    });
+    await removeOldDeployments(db, access, keptDeployments, id);
+    await audit(
+      db,
+      access,
+      {
+        type: 'app.published',
+        target: { kind: 'app', id: app.id },
+        app_id: app.id,
+        before: { deployment_id: liveId, revision: published_revision },
+        after: { deployment_id: id, revision },
+      },
+      now,
+    );
+    const { workspace_id } = app;
+    await deps.publish(db, 'app.published', { workspace_id, app_id: app.id, deployment_id: id, revision }, now);
+    return present(id, now);
+  });
+}
+
+/** 409 if another publish read the files later and was faster, or if contents were swept meanwhile. */
+async function getOrInsertDeployment(
+  db: Db,
+  access: AppAccess,
+  { deploymentId, revision, files }: Prepared,
+  { published_revision, published_by }: { published_revision: number | null; published_by: string },
+  { storage }: PublishDeps,
+  now: Date,
+): Promise<string> {
+  if (deploymentId !== undefined) return (await getDeployment(db, access, deploymentId)).id; // it may be removed by now
+  if (published_revision !== null && published_revision > revision) throw filesChanging(published_revision);
+  const blobs = new Set(Object.values(files).map(({ blob }) => blob));
+  if ((await lockStored(db, access, [...blobs])) < blobs.size) throw filesChanging(revision);
+  const json = JSON.stringify(files);
+  await storage.admit(db, access, Buffer.byteLength(json), now);
+  return insertDeployment(db, access, { revision, files: json, created_by: published_by }, now);
+}
+
+function countChanges(before: Manifest, after: Manifest) {
+  const paths = Object.keys(after);
+  const known = paths.filter((path) => Object.hasOwn(before, path));
+  return {
+    added: paths.length - known.length,
+    changed: known.filter((path) => before[path]?.sha256 !== after[path]?.sha256).length,
+    removed: Object.keys(before).filter((path) => !Object.hasOwn(after, path)).length,
+  };
+}
+
+/** The address answers 404 from now on. The deployments are kept. */
+export function unpublishApp(db: Db, access: AppAccess, now: Date) {
+  return transaction(db, async (db) => {
+    const { id, live_deployment_id, published_revision } = await lockApp(db, access);
+    if (live_deployment_id === null) return unchanged({ success: true } as const);
+    await saveApp(db, access, { ...unpublished, updated_date: now });
+    const before = { deployment_id: live_deployment_id, revision: published_revision };
+    await audit(db, access, { type: 'app.unpublished', target: { kind: 'app', id }, app_id: id, before }, now);
+    return { success: true } as const;
+  });
+}

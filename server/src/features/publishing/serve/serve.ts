@@ -1,0 +1,167 @@
+// Owns serving published apps. It answers beside the operations of the API: none of them is reached on the host of an app. It
+// sets no cookie and reads none.
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { FailedLookups } from '../../../core/auth/failed-lookups.ts';
+import type { ObjectStorage } from '../../../gateways/storage/index.ts';
+import { createByteCache } from '../../../kit/byte-cache.ts';
+import { GateClosed } from '../../../kit/fair-gate.ts';
+import { createAddressReader, nameClient } from '../../../kit/http/client-address.ts';
+import { pageHeaders, renderNotice } from '../../../kit/http/page.ts';
+import { hasUnreadBody } from '../../../kit/http/receive.ts';
+import { type Header, listSecurityHeaders } from '../../../kit/http/security-headers.ts';
+import type { OtherRequests } from '../../../kit/http/server.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import type { Manifest } from '../contract.ts';
+import { platformFolder } from '../snapshot.ts';
+import { findManifest } from '../store.ts';
+import { type AppTarget, createTargetFinder } from './address.ts';
+import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from './app-headers.ts';
+import { cacheControlOf } from './cache-control.ts';
+import { contentTypeOf } from './content-types.ts';
+import { type Content, createContents } from './contents.ts';
+import { createLiveApps, type LiveApp, LiveAppUnknown } from './live-apps.ts';
+import { type Files, parsePath, resolvePath } from './path.ts';
+import { end, respondWithFile } from './respond.ts';
+
+/** Files of the platform on the hosts of apps, by their name below `/_plinth/`: `client.js`. The extension says the type. */
+export type PlatformFiles = ReadonlyMap<string, (app: { readonly id: string; readonly slug: string }) => Buffer>;
+
+export interface ServeDeps {
+  readonly db: Db;
+  readonly objectStorage: ObjectStorage;
+  readonly failedLookups: FailedLookups;
+  /** Undefined: apps are served below /p/. */
+  readonly appsDomain: string | undefined;
+  readonly isHttps: boolean;
+  readonly trustedProxies: readonly string[];
+  readonly platformFiles: PlatformFiles;
+  onError(error: unknown, requestId: string): void;
+}
+
+/** One request, and the headers that every answer to it has. */
+interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly headers: OutgoingHttpHeaders;
+}
+
+const manifestCacheBytes = 16 * 1024 * 1024;
+/** About what an entry of a manifest takes in memory. */
+const bytesPerFile = 500;
+
+export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
+  const { db, failedLookups, appsDomain, platformFiles } = deps;
+  const always = listConstantHeaders(deps);
+  const readAddress = createAddressReader(deps.trustedProxies);
+  const liveApps = createLiveApps({
+    db,
+    toHeaders: appsDomain === undefined ? toSandboxedHeaders : toOwnHeaders,
+    findRefusal: (client) => failedLookups.findRefusal('apps', client),
+    onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}), // Redis counts again when it is back
+  });
+  const manifests = createByteCache<Files>(manifestCacheBytes, (files) => files.size * bytesPerFile);
+  const contents = createContents(deps.objectStorage);
+
+  async function answer({ slug, target }: AppTarget, visit: Visit): Promise<void> {
+    const { request } = visit;
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(visit, 405, { allow: 'GET, HEAD' });
+    if (slug === undefined) return refuse(visit, 404);
+    const found = liveApps.find(slug, () => nameClient(readAddress(request)));
+    const app = found instanceof Promise ? await found : found;
+    if (app === undefined) return refuse(visit, 404);
+    const headers = { ...visit.headers, ...app.headers, 'x-app-revision': app.revision };
+    return answerFor(app, target, { ...visit, headers });
+  }
+
+  async function answerFor(app: LiveApp, target: string, visit: Visit): Promise<void> {
+    const [path = ''] = target.split('?', 1);
+    const segments = parsePath(path);
+    if (path === '') return addSlash(visit);
+    if (segments === undefined) return refuse(visit, 404);
+    if (segments[0] === platformFolder) {
+      const name = segments.slice(1).join('/');
+      const bytes = platformFiles.get(name)?.(app);
+      return bytes === undefined ? refuse(visit, 404) : send(visit, name, contents.ofBytes(bytes));
+    }
+    const files = manifests.get(app.id, app.deployment_id, () => loadFiles(db, app));
+    const resolved = resolvePath(files instanceof Promise ? await files : files, segments);
+    if (resolved === 'add slash') return addSlash(visit);
+    if (resolved === undefined) return refuse(visit, 404);
+    return send(visit, resolved.path, contents.ofFile(app.id, resolved.file));
+  }
+
+  return {
+    operation: 'servePublishedFile',
+    match: createTargetFinder(appsDomain),
+    answer(target, request, response, requestId) {
+      if (hasUnreadBody(request)) response.shouldKeepAlive = false; // no body is read
+      const visit = { request, response, headers: { ...always, 'x-request-id': requestId } };
+      answer(target, visit).catch((error) => {
+        if (!(error instanceof GateClosed || error instanceof Problem)) deps.onError(error, requestId);
+        if (response.headersSent) response.destroy();
+        else if (error instanceof Problem) refuse(visit, error.status, error.headers);
+        else refuse(visit, 503, { 'retry-after': '1' });
+      });
+    },
+  };
+}
+
+/** On the host of the API, its own headers hold. On its own host, an app is kept apart from other apps of the domain. */
+function listConstantHeaders({ appsDomain, isHttps }: ServeDeps): OutgoingHttpHeaders {
+  const toEntry = ({ name, value }: Header): [string, string] => [name, value];
+  return appsDomain === undefined
+    ? { ...Object.fromEntries(listSecurityHeaders(isHttps).map(toEntry)), 'content-security-policy': sandboxPolicy }
+    : { ...Object.fromEntries(listSecurityHeaders(false).map(toEntry)), 'origin-agent-cluster': '?1' };
+}
+
+async function loadFiles(db: Db, app: LiveApp): Promise<Files> {
+  const manifest = await findManifest(db, app);
+  // Another deployment went live since, and this one is no longer kept.
+  if (manifest === undefined) throw new LiveAppUnknown('the deployment does not exist any more');
+  return new Map(Object.entries(manifest as Manifest));
+}
+
+const send = ({ request, response, headers }: Visit, path: string, content: Content): Promise<void> =>
+  respondWithFile(request, response, {
+    content,
+    type: contentTypeOf(path),
+    cacheControl: cacheControlOf(path),
+    headers,
+  });
+
+/** Relative, because a proxy may have put the address below a path of its own. */
+function addSlash({ request, response, headers }: Visit): void {
+  const [path = '', query] = (request.url ?? '').split('?', 2);
+  const location = `./${path.slice(path.lastIndexOf('/') + 1)}/${query === undefined ? '' : `?${query}`}`;
+  end(request, response, 307, { ...headers, 'cache-control': 'no-cache', location });
+}
+
+const notices: Readonly<Record<number, readonly [title: string, text: string]>> = {
+  404: ['Page not found', 'There is no page with this address. Check the link that you followed.'],
+  405: ['Method not allowed', 'Pages can be read here, and nothing else.'],
+  429: [
+    'Too many requests',
+    'Too many pages that do not exist were requested from your address. Try again in a minute.',
+  ],
+  503: ['Not available at the moment', 'The page could not be loaded. Try again in a moment.'],
+};
+
+function refuse({ request, response, headers }: Visit, status: number, more: OutgoingHttpHeaders = {}): void {
+  const [title = '', text = ''] = notices[status] ?? notices[503] ?? [];
+  const all = { ...headers, ...more, 'cache-control': 'no-store' };
+  if (!request.headers.accept?.includes('text/html')) {
+    const plain = { ...all, 'content-type': 'text/plain; charset=utf-8' };
+    end(request, response, status, plain, Buffer.from(`${title}\n`));
+    return;
+  }
+  const page = renderNotice(title, text);
+  const { 'content-security-policy': policy, ...others } = pageHeaders(page);
+  const described = {
+    ...all,
+    ...others,
+    'content-security-policy': joinPolicies(headers['content-security-policy'], policy),
+    'content-type': 'text/html; charset=utf-8',
+  };
+  end(request, response, status, described, Buffer.from(page.html));
+}

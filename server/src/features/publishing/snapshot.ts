@@ -1,0 +1,224 @@
+// Owns what is published of an app: the files in `dist`, or else those in `public`, by their address in the app. Their contents
+// are uploaded here, before the transaction that makes them live. A content is uploaded once per app.
+//
+//   file of the app         address
+//   dist/index.html         index.html
+//   dist/assets/app.js      assets/app.js
+//   dist/.env               left out: hidden files are not meant to be public
+//   src/main.ts             not published
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { StorageQuota } from '../../core/storage/quota.ts';
+import type { ObjectStorage } from '../../gateways/storage/index.ts';
+import { transaction } from '../../kit/db/database.ts';
+import type { Shares } from '../../kit/db/shares.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import type { Manifest, PublishedFile } from './contract.ts';
+import { type Blob, enterSweep, recordBlobs, saveStored } from './store.ts';
+
+export interface FileVersion {
+  readonly path: string;
+  readonly sha256: string;
+  readonly size: number;
+}
+
+/** The files and secrets of an app. */
+export interface AppContents {
+  /** The app's revision, and its files in these folders, both of the same moment. */
+  listFilesIn(
+    db: Db,
+    access: AppAccess,
+    folders: readonly string[],
+  ): Promise<{ readonly revision: number; readonly files: readonly FileVersion[] }>;
+  readFiles(
+    db: Db,
+    access: AppAccess,
+    paths: readonly string[],
+  ): Promise<readonly { readonly path: string; readonly sha256: string; readonly content: Buffer }[]>;
+  listSecretNames(db: Db, access: AppAccess): Promise<readonly string[]>;
+}
+
+export interface SnapshotDeps {
+  readonly contents: AppContents;
+  readonly objectStorage: ObjectStorage;
+  readonly storage: StorageQuota;
+  readonly shares: Shares;
+}
+
+/** Files that are ready to be made live: all contents are in the object storage. */
+export interface Snapshot {
+  readonly revision: number;
+  readonly files: Manifest;
+  /** Paths of files that can't be published. */
+  readonly leftOut: readonly string[];
+}
+
+export const objectKey = (appId: string, blobId: string): string => `apps/${appId}/${blobId}`;
+
+const maxAttempts = 3;
+export const sweepAfterMs = 24 * 60 * 60 * 1000;
+
+/** Throws 409 if there is nothing to publish, or if the files change faster than they can be read. */
+export async function prepareSnapshot(db: Db, access: AppAccess, deps: SnapshotDeps, now: Date): Promise<Snapshot> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { revision, files, leftOut } = await listPublishedFiles(db, access, deps);
+    const blobs = await recordContents(db, access, files, deps, now);
+    const missing = files.filter(({ sha256 }) => blobs.get(sha256)?.state === 'uploading');
+    if (await uploadAll(db, access, missing, blobs, deps)) {
+      return { revision, files: toManifest(files, blobs), leftOut };
+    }
+    if (attempt === maxAttempts) throw filesChanging(revision);
+  }
+}
+
+export const filesChanging = (revision: number) =>
+  new Problem(
+    'conflict',
+    'revision_conflict',
+    'The app changed while it was being published. Nothing was published. Publish it again.',
+    { members: { revision } },
+  );
+
+interface AddressedFile extends FileVersion {
+  /** The path without the folder that is published. */
+  readonly address: string;
+}
+
+const folders = ['dist', 'public'] as const;
+
+async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares }: SnapshotDeps) {
+  const { revision, files } = await inShare(access, shares, () => contents.listFilesIn(db, access, folders));
+  const folder = folders.find((name) => files.some(({ path }) => path.startsWith(`${name}/`)));
+  const inFolder = files.filter(({ path }) => path.startsWith(`${folder}/`)).map(toAddressedFile);
+  const published = inFolder.filter(({ address }) => mayBePublished(address));
+  if (published.length === 0) {
+    throw new Problem(
+      'conflict',
+      'nothing_to_publish',
+      'The app has no files to publish. Put them in the folder `dist`, or in `public`, and publish again.',
+    );
+  }
+  const leftOut = inFolder.filter((file) => !published.includes(file)).map(({ path }) => path);
+  return { revision, files: published, leftOut };
+}
+
+const toAddressedFile = (file: FileVersion): AddressedFile => ({
+  ...file,
+  address: file.path.slice(file.path.indexOf('/') + 1),
+});
+
+/** Where files of the platform itself are served. */
+export const platformFolder = '_plinth';
+
+/** Not hidden, except for `.well-known` at the top, and not where files of the platform are. */
+const mayBePublished = (address: string): boolean =>
+  !/(^|\/)\./.test(address.replace(/^\.well-known\//, '')) && !address.startsWith(`${platformFolder}/`);
+
+const toManifest = (files: readonly AddressedFile[], blobs: ReadonlyMap<string, Blob>): Manifest =>
+  Object.fromEntries(
+    files.map(({ address, sha256, size }): [string, PublishedFile] => [
+      address,
+      { blob: (blobs.get(sha256) as Blob).id, sha256, size },
+    ]),
+  );
+
+/** By hash. Refuses with 402 if the new contents exceed the storage quota. */
+function recordContents(
+  db: Db,
+  access: AppAccess,
+  files: readonly AddressedFile[],
+  { storage }: SnapshotDeps,
+  now: Date,
+): Promise<ReadonlyMap<string, Blob>> {
+  const contents = new Map(files.map((file) => [file.sha256, file]));
+  return transaction(db, async (db) => {
+    const blobs = await recordBlobs(db, access, [...contents.values()], now);
+    const added = blobs.filter(({ is_new }) => is_new).map(({ sha256 }) => contents.get(sha256)?.size ?? 0);
+    await storage.admit(
+      db,
+      access,
+      added.reduce((sum, size) => sum + size, 0),
+      now,
+    );
+    await enterSweep(db, access, new Date(now.getTime() + sweepAfterMs));
+    return new Map(blobs.map((blob) => [blob.sha256, blob]));
+  });
+}
+
+// A batch is read by one statement and uploaded at once. So at most 2 × (1 MiB + one file of up to 5 MiB) are in memory.
+const batchesAtOnce = 2;
+const batchFiles = 16;
+const batchBytes = 1024 * 1024;
+
+/** Returns false if a file has another content by now. */
+async function uploadAll(
+  db: Db,
+  access: AppAccess,
+  files: readonly AddressedFile[],
+  blobs: ReadonlyMap<string, Blob>,
+  deps: SnapshotDeps,
+): Promise<boolean> {
+  const batches = toBatches([...new Map(files.map((file) => [file.sha256, file])).values()]);
+  let isComplete = true;
+  const work = async () => {
+    for (let batch = batches.shift(); batch !== undefined && isComplete; batch = batches.shift())
+      isComplete = (await uploadBatch(db, access, batch, blobs, deps)) && isComplete;
+  };
+  const results = await Promise.allSettled(Array.from({ length: batchesAtOnce }, work));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return isComplete;
+}
+
+function toBatches(files: readonly AddressedFile[]): AddressedFile[][] {
+  const batches: AddressedFile[][] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const last = batches.at(-1);
+    if (last === undefined || last.length >= batchFiles || bytes >= batchBytes) {
+      batches.push([file]);
+      bytes = file.size;
+    } else {
+      last.push(file);
+      bytes += file.size;
+    }
+  }
+  return batches;
+}
+
+async function uploadBatch(
+  db: Db,
+  access: AppAccess,
+  batch: readonly AddressedFile[],
+  blobs: ReadonlyMap<string, Blob>,
+  { contents, objectStorage, shares }: SnapshotDeps,
+): Promise<boolean> {
+  const paths = batch.map(({ path }) => path);
+  const read = await inShare(access, shares, () => contents.readFiles(db, access, paths));
+  const byPath = new Map(read.map((file) => [file.path, file]));
+  if (!batch.every(({ path, sha256 }) => byPath.get(path)?.sha256 === sha256)) return false;
+  const stored = await Promise.all(
+    read.map(async ({ sha256, content }) => {
+      const { id } = blobs.get(sha256) as Blob;
+      await objectStorage.put(objectKey(access.app.id, id), content);
+      return { id, namesLocalhost: namesLocalhost(content) };
+    }),
+  );
+  await saveStored(db, access, stored);
+  return true;
+}
+
+/** The app may have many files, so reading them is slow work. It has no share while it uploads. */
+async function inShare<Result>(access: AppAccess, shares: Shares, read: () => Promise<Result>): Promise<Result> {
+  const release = await shares.take('slow', { owner: access.workspace_id, part: access.app.id }, { patient: true });
+  return read().finally(release);
+}
+
+const localhostForm = /(?:https?|wss?):\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d|\/)/i;
+
+/**
+ * Whether it contains an address such as `http://localhost:3000`. Libraries contain `http://localhost` without a port or a
+ * path, as a base for relative addresses; that is harmless.
+ */
+export const namesLocalhost = (content: Buffer): boolean =>
+  (content.includes('://localhost') || content.includes('://127.0.0.1') || content.includes('://[::1]')) &&
+  localhostForm.test(content.toString('latin1'));

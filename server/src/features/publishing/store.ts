@@ -1,0 +1,187 @@
+// Owns the queries over deployments, the contents of published files, and objects to be removed.
+import { sql } from 'kysely';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { prepared } from '../../kit/db/database.ts';
+import type { Position } from '../../kit/http/cursor.ts';
+import { idOrNull, newId } from '../../kit/ids.ts';
+import type { Db } from '../../tables.ts';
+import type { DeploymentRow, HeaderSettings, Manifest, SettingsRow } from './contract.ts';
+
+// ---- deployments
+
+const deployments = (db: Db, { app }: AppAccess) =>
+  db.selectFrom('deployments').where('workspace_id', '=', app.workspace_id).where('app_id', '=', app.id);
+
+const columns = ['id', 'revision', 'created_date', 'created_by'] as const;
+
+export const listDeployments = (
+  db: Db,
+  access: AppAccess,
+  limit: number,
+  after: Position | undefined,
+): Promise<DeploymentRow[]> => {
+  const found = deployments(db, access)
+    .select(columns)
+    .orderBy('id', 'desc')
+    .limit(limit + 1);
+  return (after ? found.where(sql<boolean>`id < ${after[0]}::uuid`) : found).execute();
+};
+
+export const findDeployment = (db: Db, access: AppAccess, id: string) =>
+  deployments(db, access).where('id', '=', idOrNull(id)).select(columns).select('files').executeTakeFirst();
+
+/** The files of a deployment; none if there is no such deployment. */
+export async function getFiles(db: Db, access: AppAccess, id: string | null): Promise<Manifest> {
+  const row = await deployments(db, access).where('id', '=', id).select('files').executeTakeFirst();
+  return (row?.files ?? {}) as Manifest;
+}
+
+export interface NewDeployment {
+  readonly revision: number;
+  /** The manifest as JSON. */
+  readonly files: string;
+  readonly created_by: string;
+}
+
+export async function insertDeployment(
+  db: Db,
+  { app }: AppAccess,
+  { files, ...row }: NewDeployment,
+  now: Date,
+): Promise<string> {
+  const id = newId();
+  const { workspace_id, id: app_id } = app;
+  await db
+    .insertInto('deployments')
+    .values({ ...row, workspace_id, app_id, id, files, files_bytes: Buffer.byteLength(files), created_date: now })
+    .execute();
+  return id;
+}
+
+/** Removes all but the newest deployments of the app, and the live one. */
+export async function removeOldDeployments(db: Db, { app }: AppAccess, kept: number, liveId: string): Promise<void> {
+  await sql`delete from deployments where app_id = ${app.id} and id <> ${liveId} and id in (
+    select id from deployments where app_id = ${app.id} order by id desc offset ${kept})`.execute(db);
+}
+
+// ---- contents
+
+export interface Blob {
+  readonly sha256: string;
+  readonly id: string;
+  readonly state: 'uploading' | 'stored';
+  /** Whether it was not known before. */
+  readonly is_new: boolean;
+}
+
+/**
+ * Enters contents that are about to be used. Those that are known already keep their id, and are not swept for another day.
+ * In the order of their hashes, so that two publishes of an app never wait for each other in a circle.
+ */
+export async function recordBlobs(
+  db: Db,
+  { app }: AppAccess,
+  contents: readonly { sha256: string; size: number }[],
+  now: Date,
+): Promise<Blob[]> {
+  const { rows } = await sql<Blob>`insert into app_blobs as b (app_id, sha256, id, size, state, last_used_at)
+    select ${app.id}, c.sha256, c.id, c.size, 'uploading', ${now}
+    from unnest(${contents.map(({ sha256 }) => sha256)}::text[], ${contents.map(() => newId())}::uuid[],
+      ${contents.map(({ size }) => size)}::integer[]) as c (sha256, id, size) order by c.sha256
+    on conflict (app_id, sha256) do update set last_used_at = excluded.last_used_at
+    returning b.sha256, b.id, b.state, b.xmax = 0 as is_new`.execute(db);
+  return rows;
+}
+
+export async function saveStored(
+  db: Db,
+  { app }: AppAccess,
+  stored: readonly { id: string; namesLocalhost: boolean }[],
+): Promise<void> {
+  await sql`update app_blobs b set state = 'stored', names_localhost = s.names_localhost
+    from unnest(${stored.map(({ id }) => id)}::uuid[], ${stored.map(({ namesLocalhost }) => namesLocalhost)}::boolean[])
+      as s (id, names_localhost)
+    where b.app_id = ${app.id} and b.id = s.id`.execute(db);
+}
+
+/** How many of these contents are stored. Keeps them from being swept until the transaction ends. */
+export async function lockStored(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (
+    select from app_blobs where app_id = ${app.id} and id = any(${ids}::uuid[]) and state = 'stored'
+    for key share) stored`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Those of these contents that contain an address of localhost. */
+export async function listNamingLocalhost(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`select id from app_blobs
+    where app_id = ${app.id} and id = any(${ids}::uuid[]) and names_localhost`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+// ---- what is no longer used
+
+/** Enters the app for a sweep, unless it is entered already. */
+export async function enterSweep(db: Db, { app }: AppAccess, dueAt: Date): Promise<void> {
+  await sql`insert into blob_sweeps (app_id, due_at) values (${app.id}, ${dueAt}) on conflict do nothing`.execute(db);
+}
+
+// ---- settings
+
+const settingColumns = [
+  'static_code_enabled',
+  'csp',
+  'hsts',
+  'frame_options',
+  'content_type_options',
+  'referrer_policy',
+  'permissions_policy',
+] as const;
+
+/** Undefined if they were never changed. */
+export const findSettings = async (db: Db, { app }: AppAccess): Promise<SettingsRow | undefined> =>
+  (await db
+    .selectFrom('app_security_settings')
+    .where('app_id', '=', app.id)
+    .select(settingColumns)
+    .executeTakeFirst()) as SettingsRow | undefined; // the columns are text, and hold only what was validated
+
+export async function saveSettings(db: Db, { app }: AppAccess, settings: SettingsRow): Promise<void> {
+  await db
+    .insertInto('app_security_settings')
+    .values({ ...settings, app_id: app.id })
+    .onConflict((conflict) => conflict.column('app_id').doUpdateSet(settings))
+    .execute();
+}
+
+// ---- serving
+
+export type LiveAppRow = HeaderSettings & {
+  readonly id: string;
+  readonly deployment_id: string;
+  readonly revision: number;
+};
+
+const selectLiveApp = prepared<LiveAppRow, [slug: string]>(
+  'find live app',
+  `/* lookup */ select a.id, a.live_deployment_id as deployment_id, a.published_revision as revision,
+     s.csp, s.hsts, s.frame_options, s.content_type_options, s.referrer_policy, s.permissions_policy
+   from apps a
+   join workspaces w on w.id = a.workspace_id and w.deleted_date is null
+   left join app_security_settings s on s.app_id = a.id
+   where a.slug = $1 and a.deleted_date is null and a.live_deployment_id is not null`,
+);
+
+/** The published app with this slug. */
+export const findLiveApp = async (db: Db, slug: string): Promise<LiveAppRow | undefined> =>
+  (await selectLiveApp(db, slug))[0];
+
+const selectManifest = prepared<{ files: Manifest }, [appId: string, id: string]>(
+  'find manifest',
+  'select files from deployments where app_id = $1 and id = $2',
+);
+
+export const findManifest = async (
+  db: Db,
+  { id, deployment_id }: { readonly id: string; readonly deployment_id: string },
+): Promise<Manifest | undefined> => (await selectManifest(db, id, deployment_id))[0]?.files;
