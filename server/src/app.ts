@@ -34,6 +34,7 @@ import {
   workspaceArchiveTables,
   workspaces,
 } from './features/workspaces/index.ts';
+import { openBrowser } from './gateways/browser/index.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { openStorage, type StorageSettings } from './gateways/storage/index.ts';
@@ -175,6 +176,12 @@ export function createApp(config: Config, deps: AppDeps): App {
       'Calls of the language model, by how they ended',
       [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
     ),
+  });
+  const browser = openBrowser({
+    executable: config.BROWSER_EXECUTABLE,
+    noSandbox: config.BROWSER_NO_SANDBOX,
+    onFailure: (outcome, why) =>
+      log.warn({ why }, outcome === 'crashed' ? 'browser crashed' : 'browser not started: check BROWSER_EXECUTABLE'),
   });
   const baseUrl = new URL(config.BASE_URL);
   const outbound = openOutbound({
@@ -321,7 +328,13 @@ export function createApp(config: Config, deps: AppDeps): App {
         version,
         api_version: apiVersion,
         beta: true,
-        features: { ads: false, model: model.configured, git: false, browser: false, mail: mail.configured },
+        features: {
+          ads: false,
+          model: model.configured,
+          git: false,
+          browser: browser.configured,
+          mail: mail.configured,
+        },
       }),
     }),
   ];
@@ -402,6 +415,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     wake.close();
     mail.close();
     objectStorage.close();
+    await browser.close();
     await outbound.close();
     await engine.close();
     await waitAtMost(5_000, Promise.all([database.close(), reserved.close()]));

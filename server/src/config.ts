@@ -212,6 +212,15 @@ const settings = {
     'false',
     flag,
   ),
+  BROWSER_EXECUTABLE: optional(
+    'Path of Chromium or Chrome, such as `/usr/bin/chromium`, with which workers look at the errors of pages. If unset, pages are not looked at: docs/operate/configure.md#browser.',
+    text,
+  ),
+  BROWSER_NO_SANDBOX: setting(
+    "If `true`, the browser runs without Chromium's own sandbox. Only for machines that do not allow it, such as some containers.",
+    'false',
+    flag,
+  ),
   HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
   BASE_URL: setting(

@@ -239,7 +239,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The sequence of the first entry that was changed, removed or moved; null if the chain is intact.',
     example: null,
   },
-  browser: { text: 'Always false.' },
+  browser: { text: 'Whether a browser that looks at the errors of pages is configured.', example: false },
   'BrowserSession.address': { text: 'The address from which the person signed in.', example: '192.0.2.17' },
   'BrowserSession.browser': {
     text: 'The browser and system, as far as they can be told.',

@@ -1,8 +1,9 @@
 // Owns objects as files in one folder, which all processes share. A file appears under its name only when it is complete
 // and on the disk.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { removeAbandoned } from '../../kit/abandoned.ts';
 import { StorageUnavailable } from '../../kit/unavailable.ts';
 import { type ByteRange, checkKey, type ObjectStorage, toPutError } from './object-storage.ts';
 
@@ -31,7 +32,7 @@ export function openFolder(folder: string): ObjectStorage {
       }
       if (performance.now() - sweptAt < sweepEveryMs) return;
       sweptAt = performance.now();
-      void removeAbandoned(join(folder, unfinished));
+      void removeAbandoned(join(folder, unfinished), { afterMs: abandonedMs });
     },
     get: async (key, range) => readFile(toPath(key), range),
     async remove(keys) {
@@ -78,15 +79,6 @@ async function createFolder(path: string, root: string): Promise<void> {
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path);
   await folder.sync().finally(() => folder.close());
-}
-
-/** A process that crashed while it wrote leaves a file behind. One that still writes keeps changing its file. */
-async function removeAbandoned(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
-  for (const path of names.map((name) => join(folder, name))) {
-    const { mtimeMs } = (await stat(path).catch(() => undefined)) ?? { mtimeMs: Number.POSITIVE_INFINITY };
-    if (Date.now() - mtimeMs > abandonedMs) await rm(path, { force: true }).catch(() => {});
-  }
 }
 
 function unlessMissing(error: unknown): undefined {

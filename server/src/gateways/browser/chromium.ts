@@ -1,0 +1,160 @@
+// Owns the process of a browser: how Chromium is started so that its page can do no harm, and that it is gone afterwards.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { removeAbandoned } from '../../kit/abandoned.ts';
+import { type Connection, connect } from './connection.ts';
+import type { PageServer } from './page-server.ts';
+
+export interface ChromiumSettings {
+  readonly executable: string;
+  /** Starts Chromium without its sandbox, for machines that do not allow it. */
+  readonly noSandbox: boolean;
+}
+
+export interface Chromium {
+  readonly connection: Connection;
+  /** Kills the browser with all its processes, and removes what it stored. */
+  stop(): Promise<void>;
+}
+
+/** Its message is for the operator. */
+export class NotStarted extends Error {}
+
+const startMs = 15_000;
+const lastWordsMs = 200;
+const maxErrorText = 2_000;
+const profilePrefix = 'plinth-browser-';
+const abandonedMs = 60 * 60 * 1000;
+const nobody = 65_534;
+/** Of each process. A page that fills its memory gets an error, or crashes alone. */
+const memoryBytes = 1024 ** 3;
+const fileBytes = 256 * 1024 ** 2;
+
+/** The browser exits when its pipe closes, so also if this process is killed. */
+export async function startChromium(
+  settings: ChromiumSettings,
+  server: PageServer,
+  signal: AbortSignal,
+): Promise<Chromium> {
+  const runAs = chooseUser(settings);
+  const profile = await createProfile(runAs);
+  const [file = '', ...args] = [...limitProcess(runAs), settings.executable, ...listFlags(settings, profile, server)];
+  const child = spawn(file, args, {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true, // a process group of its own, to be killed as a whole
+    cwd: profile,
+    // Not ours: it has the keys and passwords of the service.
+    env: { HOME: profile, TMPDIR: profile, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
+  });
+  const stop = async () => {
+    await kill(child);
+    await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => {}); // see removeAbandoned
+  };
+  try {
+    const connection = connect(child.stdio[3] as Writable, child.stdio[4] as Readable);
+    await waitUntilStarted(child, connection, signal);
+    return { connection, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+type User = 'ourselves' | 'nobody';
+
+/** Chromium's sandbox refuses to work as root. */
+function chooseUser({ noSandbox }: ChromiumSettings): User {
+  if (process.getuid?.() !== 0) return 'ourselves';
+  if (findTool('setpriv') !== undefined) return 'nobody';
+  if (noSandbox) return 'ourselves';
+  throw new NotStarted(
+    'Chromium does not start as root. Run Plinth as another user, install setpriv (util-linux), or set BROWSER_NO_SANDBOX=true',
+  );
+}
+
+async function createProfile(runAs: User): Promise<string> {
+  void removeAbandoned(tmpdir(), { prefix: profilePrefix, afterMs: abandonedMs });
+  const profile = await mkdtemp(join(tmpdir(), profilePrefix));
+  if (runAs === 'nobody') await chown(profile, nobody, nobody);
+  return profile;
+}
+
+/** The commands in front of Chromium, each of which starts the next. */
+function limitProcess(runAs: User): string[] {
+  const [setpriv, prlimit] = [findTool('setpriv'), findTool('prlimit')];
+  return [
+    ...(setpriv !== undefined && runAs === 'nobody'
+      ? [setpriv, `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--no-new-privs', '--']
+      : []),
+    ...(prlimit !== undefined ? [prlimit, `--data=${memoryBytes}`, `--fsize=${fileBytes}`, '--core=0', '--'] : []),
+  ];
+}
+
+const findTool = (name: string): string | undefined =>
+  ['/usr/bin', '/bin'].map((folder) => join(folder, name)).find(existsSync);
+
+const listFlags = ({ noSandbox }: ChromiumSettings, profile: string, { host, port }: PageServer): string[] => [
+  '--headless',
+  '--remote-debugging-pipe',
+  `--user-data-dir=${profile}`,
+  // All connections go through our proxy, those to loopback too, and WebRTC uses no others.
+  `--proxy-server=http://127.0.0.1:${port}`,
+  '--proxy-bypass-list=<-loopback>',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  // As a published page, which has https.
+  `--unsafely-treat-insecure-origin-as-secure=http://${host}`,
+  '--disable-features=HttpsUpgrades,OptimizationHints,MediaRouter,DialMediaRouteProvider,Translate',
+  '--renderer-process-limit=4',
+  '--block-new-web-contents',
+  // What a browser does for a person.
+  '--no-first-run',
+  '--no-default-browser-check',
+  '--no-pings',
+  '--disable-background-networking',
+  '--disable-breakpad',
+  '--disable-client-side-phishing-detection',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-dev-shm-usage',
+  '--disable-domain-reliability',
+  '--disable-extensions',
+  '--disable-gpu',
+  '--disable-sync',
+  '--metrics-recording-only',
+  '--mute-audio',
+  '--password-store=basic',
+  ...(noSandbox ? ['--no-sandbox'] : []),
+  'about:blank',
+];
+
+async function waitUntilStarted(child: ChildProcess, connection: Connection, signal: AbortSignal): Promise<void> {
+  let errorText = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errorText = (errorText + text).slice(0, maxErrorText);
+  });
+  const { promise: started, resolve, reject } = Promise.withResolvers<unknown>();
+  const fail = (reason: string) => reject(new NotStarted(`${reason}. ${errorText}`.trim()));
+  // Its last words may arrive after it has exited.
+  child.once('exit', (code, killedBy) => setTimeout(fail, lastWordsMs, `Chromium exited (${code ?? killedBy})`));
+  child.on('error', (error) => fail(`Chromium could not be run: ${error.message}`));
+  const timer = setTimeout(() => fail('Chromium did not answer'), startMs);
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  connection.send('Browser.getVersion').then(resolve, () => {}); // if it is gone, one of the above says why
+  await started.finally(() => clearTimeout(timer));
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined) return; // it was never started
+  const exited = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // The whole group has exited.
+  }
+  await exited;
+}

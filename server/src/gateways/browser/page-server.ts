@@ -1,0 +1,120 @@
+// Owns the only network that a checked page has: a proxy on loopback that serves the page's own files, and refuses every
+// other address.
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface PageFile {
+  readonly content: Buffer;
+  readonly contentType: string;
+}
+
+/** What the page's own origin serves at a path, such as `/` or `/assets/app.js`. */
+export type FindFile = (path: string) => Promise<PageFile | undefined>;
+
+export interface FailedRequest {
+  /** The path, with its query. */
+  readonly url: string;
+  /** The status: `404`. */
+  readonly reason: string;
+}
+
+export interface PageServer {
+  readonly port: number;
+  /** Nobody else on this machine can guess it, so nobody else gets the files. Texts of the page name it `app.invalid`. */
+  readonly host: string;
+  readonly failedRequests: readonly FailedRequest[];
+  /** When the last request arrived or was answered, as of `performance.now()`. */
+  readonly lastActivityMs: number;
+  /** Rejects with an error of `files`. */
+  readonly failed: Promise<never>;
+  close(): void;
+}
+
+const maxRequests = 1_000;
+const maxConnections = 64;
+const maxFailedRequests = 20;
+const maxUrlLength = 300;
+const refusal = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+
+export async function startPageServer(files: FindFile): Promise<PageServer> {
+  const host = `app-${randomBytes(8).toString('hex')}.invalid`;
+  const failedRequests: FailedRequest[] = [];
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  failed.catch(() => {}); // it may fail after the check has ended
+  let [requests, lastActivityMs] = [0, performance.now()];
+
+  const server = createServer(async (request, response) => {
+    // A page that asks in a loop would keep this process busy.
+    requests += 1;
+    if (requests > maxRequests) return request.socket.destroy();
+    lastActivityMs = performance.now();
+    const url = toOwnUrl(request, host);
+    if (url === undefined) return send(response, 403);
+    const status = await answer(request, response, url, files).catch((error) => {
+      fail(error);
+      return send(response, 500);
+    });
+    lastActivityMs = performance.now();
+    const isFault = status >= 400 && url.pathname !== '/favicon.ico'; // browsers ask for it, not pages
+    if (isFault && failedRequests.length < maxFailedRequests)
+      failedRequests.push({ url: (url.pathname + url.search).slice(0, maxUrlLength), reason: String(status) });
+  });
+  server.maxConnections = maxConnections;
+  const refuse = (_: IncomingMessage, socket: Socket) => {
+    socket.on('error', () => {});
+    socket.end(refusal);
+  };
+  server.on('connect', refuse).on('upgrade', refuse);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    host,
+    failedRequests,
+    failed,
+    get lastActivityMs() {
+      return lastActivityMs;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** A browser sends the whole URL to a proxy. Undefined if it is not one of the page's own origin. */
+function toOwnUrl({ url = '' }: IncomingMessage, host: string): URL | undefined {
+  return url.startsWith(`http://${host}/`) && URL.canParse(url) ? new URL(url) : undefined;
+}
+
+async function answer(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  { pathname }: URL,
+  files: FindFile,
+): Promise<number> {
+  if (method !== 'GET' && method !== 'HEAD') return send(response, 405);
+  const path = decodePath(pathname);
+  const file = path === undefined ? undefined : await files(path);
+  if (file === undefined) return send(response, 404);
+  response.setHeader('content-type', file.contentType);
+  response.setHeader('content-length', file.content.length);
+  return send(response, 200, method === 'HEAD' ? undefined : file.content);
+}
+
+function decodePath(pathname: string): string | undefined {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return undefined;
+  }
+}
+
+function send(response: ServerResponse, status: number, content?: Buffer): number {
+  response.statusCode = status;
+  response.setHeader('cache-control', 'no-store');
+  response.end(content);
+  return status;
+}

@@ -1,0 +1,150 @@
+// Owns the report of a page: which errors are the page's own, and which only say that a request was refused by us.
+import { z } from 'zod';
+import type { BrowserEvent } from './connection.ts';
+import type { FailedRequest } from './page-server.ts';
+
+export interface LoadedPage {
+  readonly outcome: 'loaded';
+  readonly title: string;
+  /** What the page, or the browser about it, wrote to the console as an error. */
+  readonly console_errors: readonly string[];
+  /** Exceptions and rejected promises that nobody caught, and scripts that can't be parsed. */
+  readonly page_errors: readonly string[];
+  /** Files of the page itself that it asked for and that do not exist. */
+  readonly failed_requests: readonly FailedRequest[];
+  /** How many requests to other addresses the page tried, calls of the data API included. None of them was made. */
+  readonly refused_requests: number;
+  readonly refused_hosts: readonly string[];
+  /** Errors that say that a refused request failed. They are no faults of the page. */
+  readonly refusal_errors: readonly string[];
+  /** What a person sees of the page. */
+  readonly text: string;
+  /** There were more errors, or more text, than are listed. */
+  readonly cut: boolean;
+}
+
+export interface PageText {
+  readonly title: string;
+  readonly text: string;
+}
+
+export interface ReportBuilder {
+  add(event: BrowserEvent): void;
+  build(page: PageText, failedRequests: readonly FailedRequest[]): LoadedPage;
+}
+
+const maxErrors = 20;
+const maxErrorLength = 500;
+const maxHosts = 10;
+const maxTitleLength = 200;
+const maxTextLength = 4_000;
+const stackLines = 6;
+
+const RemoteValue = z.object({
+  value: z.unknown().optional(),
+  description: z.string().optional(),
+  unserializableValue: z.string().optional(),
+  preview: z.object({ properties: z.array(z.object({ name: z.string(), value: z.string().optional() })) }).optional(),
+});
+const ConsoleCall = z.object({ type: z.string(), args: z.array(RemoteValue) });
+const Exception = z.object({
+  exceptionDetails: z.object({
+    text: z.string(),
+    url: z.string().optional(),
+    lineNumber: z.number(),
+    columnNumber: z.number(),
+    exception: RemoteValue.optional(),
+  }),
+});
+const LogEntry = z.object({ entry: z.object({ source: z.string(), level: z.string(), text: z.string() }) });
+const SentRequest = z.object({
+  request: z.object({ url: z.string() }),
+  initiator: z.object({ type: z.string() }),
+});
+const OpenedSocket = z.object({ url: z.string() });
+
+export function createReport(host: string): ReportBuilder {
+  const consoleErrors: string[] = [];
+  const pageErrors: string[] = [];
+  const refusalErrors: string[] = [];
+  const refusedHosts = new Set<string>();
+  let [refused, cut] = [0, false];
+
+  /** Names of the random host would make every report different. */
+  const rename = (text: string) => text.replaceAll(`http://${host}`, '').replaceAll(host, 'app.invalid');
+
+  function addError(list: string[], text: string, place = ''): void {
+    const into = refused > 0 && isAboutRefusal(text, host) ? refusalErrors : list;
+    const [first = '', ...stack] = text.split('\n', stackLines);
+    if (into.length >= maxErrors) cut = true;
+    else into.push(rename([first + place, ...stack].join('\n')).slice(0, maxErrorLength));
+  }
+
+  function addRequest(url: string): void {
+    if (!/^(https?|wss?):/.test(url) || !URL.canParse(url) || new URL(url).host === host) return;
+    refused += 1;
+    if (refusedHosts.size < maxHosts) refusedHosts.add(new URL(url).host.slice(0, maxErrorLength));
+  }
+
+  const readers: Record<string, (params: unknown) => void> = {
+    'Runtime.consoleAPICalled': (params) => {
+      const { type, args } = ConsoleCall.parse(params);
+      if (type === 'error' || type === 'assert') addError(consoleErrors, args.map(toText).join(' '));
+    },
+    'Runtime.exceptionThrown': (params) => {
+      const { text, url, lineNumber, columnNumber, exception } = Exception.parse(params).exceptionDetails;
+      const place = url ? ` (${url}:${lineNumber + 1}:${columnNumber + 1})` : '';
+      addError(pageErrors, exception === undefined ? text : toText(exception), place);
+    },
+    'Log.entryAdded': (params) => {
+      const { source, level, text } = LogEntry.parse(params).entry;
+      // Failed requests are reported by our server, and what a worker throws as an exception.
+      const isReported = source === 'network' || text.startsWith('Uncaught ');
+      if (level === 'error' && !isReported) addError(consoleErrors, text);
+    },
+    'Network.requestWillBeSent': (params) => {
+      const { request, initiator } = SentRequest.parse(params);
+      if (initiator.type !== 'preflight') addRequest(request.url);
+    },
+    'Network.webSocketCreated': (params) => addRequest(OpenedSocket.parse(params).url),
+  };
+
+  return {
+    add: ({ method, params }) => readers[method]?.(params),
+    build: ({ title, text }, failedRequests) => ({
+      outcome: 'loaded',
+      title: rename(title).slice(0, maxTitleLength),
+      console_errors: consoleErrors,
+      page_errors: pageErrors,
+      failed_requests: failedRequests,
+      refused_requests: refused,
+      refused_hosts: [...refusedHosts],
+      refusal_errors: refusalErrors,
+      text: rename(text).slice(0, maxTextLength),
+      cut: cut || text.length > maxTextLength,
+    }),
+  };
+}
+
+/** How much of the text the browser must send, so that the report can tell whether it was cut. */
+export const neededTextLength = maxTextLength + 1;
+
+/**
+ * Only the first line counts, because the lines below it are where the error occurred:
+ *
+ *   TypeError: Failed to fetch                                                     a refused request
+ *   Access to fetch at 'http://127.0.0.1:8080/api' from origin … has been blocked  a refused request
+ *   TypeError: Failed to fetch dynamically imported module: http://HOST/x.js       a file of the page
+ */
+function isAboutRefusal(text: string, host: string): boolean {
+  const [line = ''] = text.split('\n');
+  const saysThatRequestFailed = /Failed to fetch|net::ERR_|blocked by CORS policy|^WebSocket connection to/.test(line);
+  return saysThatRequestFailed && !line.replace(/ from origin '[^']*'/, '').includes(host);
+}
+
+function toText({ value, description, unserializableValue, preview }: z.infer<typeof RemoteValue>): string {
+  if (typeof value === 'string') return value;
+  if (description === 'Object' && preview !== undefined)
+    return `{${preview.properties.map(({ name, value = '…' }) => `${name}: ${value}`).join(', ')}}`;
+  return description ?? unserializableValue ?? JSON.stringify(value) ?? 'undefined';
+}
