@@ -106,7 +106,9 @@ describe('operations that need a worker', () => {
       'redeliverAppDelivery',
       'replayAgentWebhook',
       'replayAppWebhook',
+      'requestAppUserLink',
       'sendAgentMessage',
+      'signUpAppUser',
       'startExport',
     ]);
   });
