@@ -1,0 +1,93 @@
+// Signing in and out: shows the forms of index.html, and the app once somebody is signed in. Works as it is.
+import { auth } from '/_plinth/client.js';
+
+const forms = [...document.querySelectorAll('[data-form]')];
+const notice = document.querySelector('[data-notice]');
+
+/** Says something to the person, also to one who uses a screen reader. An empty text says nothing. */
+export function say(text, kind = 'info') {
+  notice.dataset.kind = kind;
+  notice.textContent = text;
+}
+
+/** Says why something failed. */
+export function sayError(error) {
+  if (error?.name !== 'PlinthError') console.error(error);
+  say(error?.name === 'PlinthError' ? error.message : 'Something went wrong. Load the page again.', 'error');
+}
+
+/** Runs `work` while the button can't be pressed a second time, and shows an error if it fails. */
+export async function run(button, work) {
+  say('');
+  button.disabled = true;
+  try {
+    return await work();
+  } catch (error) {
+    sayError(error);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+/** Calls `show` with the user who is signed in, or with null, now and whenever that changes. */
+export function startSignIn(show) {
+  for (const form of forms)
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void run(form.querySelector('[type="submit"]'), () => submit(form));
+    });
+  for (const button of document.querySelectorAll('[data-show]'))
+    button.addEventListener('click', () => {
+      say('');
+      showForm(button.dataset.show);
+    });
+  document.querySelector('[data-action="sign-out"]').addEventListener('click', () => void auth.signOut());
+  addEventListener('hashchange', () => void openLink()); // a link of a mail that is opened in this tab
+  auth.onChange((user) => {
+    for (const element of document.querySelectorAll('[data-for]'))
+      element.hidden = (element.dataset.for === 'signed-in') !== (user !== null);
+    document.querySelector('[data-user]').textContent = user === null ? '' : user.full_name || user.email;
+    show(user);
+  });
+  void openLink();
+}
+
+async function openLink() {
+  if (!auth.hasLink()) return;
+  try {
+    await auth.useLink();
+  } catch (error) {
+    if (error.code === 'validation')
+      showForm('password'); // this app asks for a password
+    else sayError(error);
+  }
+}
+
+async function submit(form) {
+  const { email, password, full_name } = Object.fromEntries(new FormData(form));
+  switch (form.dataset.form) {
+    case 'sign-in':
+      await auth.signIn({ email, password });
+      break;
+    case 'sign-up':
+      await auth.signUp({ email, password, ...(full_name && { full_name }) });
+      say('Look at your e-mail: if you can sign up here, a link is on its way. It works for an hour.');
+      break;
+    case 'link':
+      await auth.requestLink({ email });
+      say('Look at your e-mail: if you have an account here, a link is on its way. It works for an hour.');
+      break;
+    case 'password':
+      await auth.useLink({ password });
+      break;
+  }
+  form.reset();
+}
+
+function showForm(name) {
+  for (const form of forms) form.hidden = form.dataset.form !== name;
+  forms
+    .find((form) => !form.hidden)
+    ?.querySelector('input')
+    ?.focus();
+}
