@@ -47,6 +47,48 @@ describe('object storage', () => {
   });
 });
 
+describe('APPS_DOMAIN', () => {
+  const read = (BASE_URL: string, APPS_DOMAIN: string) =>
+    readConfig({ ...newKeys(), BASE_URL, APPS_DOMAIN }).APPS_DOMAIN;
+
+  it.each([
+    ['https://plinth.example', 'apps.example', 'apps.example'],
+    ['https://plinth.example', 'Apps.Example.', 'apps.example'],
+    ['https://apps.example.org', 'apps.example', 'apps.example'],
+    ['https://plinthapps.example', 'apps.example', 'apps.example'],
+    ['http://127.0.0.1:8080', 'apps.localhost', 'apps.localhost'],
+    ['http://localhost:8080', 'apps.localhost', 'apps.localhost'], // browsers refuse cookies for `localhost`
+    ['http://[::1]:8080', 'apps.localhost', 'apps.localhost'],
+  ])('beside %s may be %s', (baseUrl, domain, parsed) => {
+    expect(read(baseUrl, domain)).toBe(parsed);
+  });
+
+  it.each([
+    ['https://apps.example', 'apps.example'],
+    ['https://plinth.apps.example', 'apps.example'],
+    ['https://PLINTH.Apps.Example:8443/', 'apps.example'],
+    ['https://plinth.apps.example.', 'apps.example'],
+    ['http://localhost:8080', 'localhost'],
+    ['http://a.localhost:8080', 'localhost'],
+    ['https://plinth.example', 'apps.plinth.example'],
+    ['https://plinth.example:8443', 'a.b.plinth.example'],
+  ])('beside %s must not be %s', (baseUrl, domain) => {
+    expect(() => read(baseUrl, domain)).toThrow(/APPS_DOMAIN must not/);
+  });
+
+  it.each([
+    'https://apps.example',
+    'apps.example:8080',
+    '*.apps.example',
+    'apps..example',
+    '127.0.0.1',
+    '-a.example',
+    'a b',
+  ])('must be a domain name, not %s', (domain) =>
+    expect(() => read('https://plinth.example', domain)).toThrow(/must be a domain name/),
+  );
+});
+
 describe('a variable that is nearly a setting', () => {
   it.each([
     ['DATABSE_POOL_SIZE', 'DATABASE_POOL_SIZE'], // a letter is missing

@@ -58,11 +58,16 @@ async function fillWithDemoData(app: App, config: Config, token: string, sandbox
   }
 }
 
-/** Settings for development, for this process and the worker: loopback for webhooks, and the sandbox where nothing else is set. */
+/**
+ * Settings for development, for this process and the worker: loopback for webhooks, a domain for published apps, and the sandbox
+ * where nothing else is set.
+ */
 function configure(sandbox: Sandbox | undefined): Config {
   const { SMTP_URL, MODEL_URL } = readConfig();
   setSettings({
     STRICT_ANSWERS: 'true',
+    // Browsers open every name under `localhost` on this machine, without DNS.
+    APPS_DOMAIN: settingText('APPS_DOMAIN') ?? 'apps.localhost',
     OUTBOUND_ALLOW: [settingText('OUTBOUND_ALLOW'), loopback].filter(Boolean).join(','),
     ...(sandbox !== undefined && { SMTP_URL: SMTP_URL ?? sandbox.smtpUrl, MODEL_URL: MODEL_URL ?? sandbox.modelUrl }),
   });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Files, putFiles as writeFiles } from '../../../test/support/published.ts';
 import { startWorld } from '../../../test/support/world.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 
@@ -19,14 +20,7 @@ const owner = await world.person('ann@example.com');
 const workspace = await world.workspace(owner);
 const token = await world.token(owner, workspace);
 
-type Files = Readonly<Record<string, string>>;
-
-async function putFiles(app: AppRow, files: Files, as = token): Promise<number> {
-  const body = { files: Object.entries(files).map(([path, content]) => ({ path, content })), delete_missing: true };
-  const got = await world.call('PUT', `/api/apps/${app.id}/files`, { as, body });
-  expect(got.status).toBe(200);
-  return got.body.revision;
-}
+const putFiles = (app: AppRow, files: Files, as = token) => writeFiles(world, app, files, as);
 
 const publish = (app: AppRow, body?: object, more = {}) =>
   world.call('POST', `/api/apps/${app.id}/deploy`, { as: token, body, ...more });
