@@ -254,10 +254,12 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
   const addresses = createAppAddresses(config.BASE_URL, config.APPS_DOMAIN);
   const appFeature = apps({ cursors, storage, secrets, masterKeyId, addresses, guests: memberFeature.guests });
+  const entityFeature = entities({ cursors, events: bus, storage });
   const publishingFeature = publishing({
     db: database.db,
     cursors,
     contents: appFeature.contents,
+    listOpenEntities: entityFeature.listOpenEntities,
     objectStorage,
     storage,
     shares,
@@ -307,7 +309,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       appUrl: ({ slug, live_deployment_id }) =>
         live_deployment_id === null || addresses.areSandboxed ? null : addresses.urlOf(slug),
     }),
-    entities({ cursors, events: bus, storage }),
+    entityFeature,
     agents({ cursors, model, addresses, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
     webhookFeature,
     memberFeature,

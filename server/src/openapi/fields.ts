@@ -979,7 +979,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: 'Set the secret.',
   },
   'PublishWarning.path': {
-    text: 'The file of the app that the warning is about, if it is about one.',
+    text: 'The file that the warning is about, if it is about one.',
     example: 'dist/assets/app.js',
   },
   purge_at: {

@@ -91,7 +91,7 @@ export async function listFilesIn(db: Db, { app }: AppAccess, folders: readonly 
 }
 
 export const readFiles = (db: Db, access: AppAccess, paths: readonly string[]) =>
-  files(db, access).where('path', 'in', paths).select(['path', 'sha256', 'content']).execute();
+  files(db, access).where('path', 'in', paths).select(['path', 'sha256', 'content']).orderBy('path').execute();
 
 // ---- secrets
 

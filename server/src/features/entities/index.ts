@@ -7,6 +7,7 @@ import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
 import { auditCountedWrites, countWrites } from './records/write-audit.ts';
+import { listOpenEntities } from './schemas/open-entities.ts';
 import { schemaRoutes } from './schemas/routes.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 
@@ -22,6 +23,7 @@ export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: C
       }),
       ...recordRoutes({ ...deps, cursors, findEntity }),
     ],
+    listOpenEntities,
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },

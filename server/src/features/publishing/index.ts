@@ -1,4 +1,5 @@
-// Entry point of publishing: deployments of apps, and serving them.
+// Entry point of publishing: deployments of apps, serving them, and removing what is no longer used.
+import { publishingJobs } from './background.ts';
 import { publishingRoutes, type RouteDeps } from './routes.ts';
 import { createAppServer, type ServeDeps } from './serve/serve.ts';
 
@@ -9,5 +10,6 @@ type Deps = RouteDeps & Omit<ServeDeps, 'onError'> & { readonly onServeError: Se
 
 export const publishing = (deps: Deps) => ({
   routes: publishingRoutes(deps),
+  jobs: publishingJobs(deps.objectStorage),
   server: createAppServer({ ...deps, onError: deps.onServeError }),
 });

@@ -3,23 +3,22 @@
 import { audit } from '../../core/audit/audit.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { nameCaller } from '../../core/identity/accounts.ts';
-import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { lockApp, saveApp, unpublished } from '../../core/identity/apps.ts';
 import type { Publish } from '../../events.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { createFairGate, type FairGate } from '../../kit/fair-gate.ts';
-import { unchanged } from '../../kit/http/answer.ts';
+import { type Notes, unchanged, withNotes } from '../../kit/http/answer.ts';
 import { orBusy } from '../../kit/http/turn.ts';
 import { notFound } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { Manifest, PublishWarning } from './contract.ts';
-import { filesChanging, prepareSnapshot, type SnapshotDeps } from './snapshot.ts';
+import type { Manifest } from './contract.ts';
+import { filesChanging, inShare, prepareSnapshot, type SnapshotDeps } from './snapshot.ts';
 import { findDeployment, getFiles, insertDeployment, lockStored, removeOldDeployments } from './store.ts';
+import { listWarnings, type WarningDeps, type Warnings } from './warnings.ts';
 
 const keptDeployments = 50;
 
-export interface PublishDeps extends SnapshotDeps {
-  readonly addresses: AppAddresses;
+export interface PublishDeps extends SnapshotDeps, WarningDeps {
   readonly publish: Publish;
 }
 
@@ -28,7 +27,7 @@ export interface Prepared {
   readonly deploymentId: string | undefined;
   readonly revision: number;
   readonly files: Manifest;
-  readonly warnings: PublishWarning[];
+  readonly warnings: Warnings;
 }
 
 /** Each publish has up to 12 MiB in memory. So few run at once, and one of a workspace. */
@@ -45,13 +44,16 @@ export async function preparePublish(
   now: Date,
 ): Promise<Prepared> {
   if (deploymentId !== undefined) {
-    const { id, revision, files } = await getDeployment(db, access, deploymentId);
-    return { deploymentId: id, revision, files: files as Manifest, warnings: [] };
+    const { id, revision, files: json } = await getDeployment(db, access, deploymentId);
+    const files = json as Manifest;
+    const warnings = await inShare(access, deps.shares, () => listWarnings(db, access, { files, leftOut: [] }, deps));
+    return { deploymentId: id, revision, files, warnings };
   }
   const leave = await orBusy(() => gate.enter(access.workspace_id));
   try {
     const snapshot = await prepareSnapshot(db, access, deps, now);
-    return { ...snapshot, deploymentId: undefined, warnings: [] };
+    const warnings = await inShare(access, deps.shares, () => listWarnings(db, access, snapshot, deps));
+    return { ...snapshot, deploymentId: undefined, warnings };
   } finally {
     leave();
   }
@@ -68,18 +70,26 @@ export function publishApp(db: Db, access: AppAccess, prepared: Prepared, deps: 
     const app = await lockApp(db, access);
     const { live_deployment_id: liveId, published_revision, published_at } = app;
     const before = await getFiles(db, access, liveId);
-    const present = (deployment_id: string, at: Date) => ({
-      app_id: app.id,
-      deployment_id,
-      revision: prepared.revision,
-      url: deps.addresses.urlOf(app.slug),
-      deployed_at: at.toISOString(),
-      changes: countChanges(before, prepared.files),
-      warnings: prepared.warnings,
-    });
+    const { warnings, isTruncated, isPartial } = prepared.warnings;
+    const present = (deployment_id: string, at: Date, notes: Notes = {}) => {
+      const answer = {
+        app_id: app.id,
+        deployment_id,
+        revision: prepared.revision,
+        url: deps.addresses.urlOf(app.slug),
+        deployed_at: at.toISOString(),
+        changes: countChanges(before, prepared.files),
+        warnings,
+      };
+      const aboutWarnings = {
+        ...(isTruncated && { truncated: true as const }),
+        partial: isPartial ? ['warnings'] : [],
+      };
+      return withNotes(answer, { ...notes, ...aboutWarnings });
+    };
     const isLive =
       prepared.deploymentId === undefined ? prepared.revision === published_revision : prepared.deploymentId === liveId;
-    if (isLive && liveId !== null && published_at !== null) return unchanged(present(liveId, published_at));
+    if (isLive && liveId !== null && published_at !== null) return present(liveId, published_at, { changed: false });
 
     const published_by = await nameCaller(db, access);
     const id = await getOrInsertDeployment(db, access, prepared, { published_revision, published_by }, deps, now);

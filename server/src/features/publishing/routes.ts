@@ -44,6 +44,7 @@ export const publishingRoutes = (deps: RouteDeps): Route[] => {
       body: NewDeployment,
       audits: ['app.published'],
       answers: { 200: Published },
+      headers: ['X-Truncated'],
       refusals: [
         { status: 402, code: 'storage_quota_exceeded' },
         { status: 404, code: 'deployment_not_found' },

@@ -56,7 +56,8 @@ export interface Snapshot {
 export const objectKey = (appId: string, blobId: string): string => `apps/${appId}/${blobId}`;
 
 const maxAttempts = 3;
-export const sweepAfterMs = 24 * 60 * 60 * 1000;
+/** How long a content is kept that was uploaded, and that no deployment uses. */
+export const unusedAfterMs = 24 * 60 * 60 * 1000;
 
 /** Throws 409 if there is nothing to publish, or if the files change faster than they can be read. */
 export async function prepareSnapshot(db: Db, access: AppAccess, deps: SnapshotDeps, now: Date): Promise<Snapshot> {
@@ -140,7 +141,7 @@ function recordContents(
       added.reduce((sum, size) => sum + size, 0),
       now,
     );
-    await enterSweep(db, access, new Date(now.getTime() + sweepAfterMs));
+    await enterSweep(db, access, new Date(now.getTime() + unusedAfterMs));
     return new Map(blobs.map((blob) => [blob.sha256, blob]));
   });
 }
@@ -208,12 +209,12 @@ async function uploadBatch(
 }
 
 /** The app may have many files, so reading them is slow work. It has no share while it uploads. */
-async function inShare<Result>(access: AppAccess, shares: Shares, read: () => Promise<Result>): Promise<Result> {
+export async function inShare<Result>(access: AppAccess, shares: Shares, read: () => Promise<Result>): Promise<Result> {
   const release = await shares.take('slow', { owner: access.workspace_id, part: access.app.id }, { patient: true });
   return read().finally(release);
 }
 
-const localhostForm = /(?:https?|wss?):\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d|\/)/i;
+const localhostForm = /(?:https?|wss?):\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d|\/)/;
 
 /**
  * Whether it contains an address such as `http://localhost:3000`. Libraries contain `http://localhost` without a port or a

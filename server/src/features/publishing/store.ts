@@ -121,9 +121,51 @@ export async function listNamingLocalhost(db: Db, { app }: AppAccess, ids: reado
 
 // ---- what is no longer used
 
-/** Enters the app for a sweep, unless it is entered already. */
+/**
+ * Enters the app for a sweep, unless it is entered already. Waits for a sweep of the app that is running: it may not have seen
+ * what this transaction has added, and may be about to remove the app's entry.
+ */
 export async function enterSweep(db: Db, { app }: AppAccess, dueAt: Date): Promise<void> {
-  await sql`insert into blob_sweeps (app_id, due_at) values (${app.id}, ${dueAt}) on conflict do nothing`.execute(db);
+  await sql`insert into blob_sweeps as s (app_id, due_at) values (${app.id}, ${dueAt})
+    on conflict (app_id) do update set due_at = s.due_at`.execute(db);
+}
+
+/** The app whose sweep is due for longest, locked until the transaction ends. */
+export async function claimSweep(db: Db, now: Date): Promise<string | undefined> {
+  const { rows } = await sql<{ app_id: string }>`/* service */ select app_id from blob_sweeps where due_at <= ${now}
+    order by due_at limit 1 for update skip locked`.execute(db);
+  return rows[0]?.app_id;
+}
+
+/** When to sweep the app again; undefined: not until it is published again. */
+export async function saveSweep(db: Db, appId: string, dueAt: Date | undefined): Promise<void> {
+  await (dueAt === undefined
+    ? sql`delete from blob_sweeps where app_id = ${appId}`.execute(db)
+    : sql`update blob_sweeps set due_at = ${dueAt} where app_id = ${appId}`.execute(db));
+}
+
+/** Removes contents that no deployment uses, if they were last used before this time. Returns how many others there are. */
+export async function removeUnusedBlobs(db: Db, appId: string, before: Date): Promise<{ left: number }> {
+  const { rows } = await sql<{ left: number }>`with used as materialized (
+      select distinct (f.value->>'blob')::uuid as id from deployments d cross join lateral jsonb_each(d.files) f
+      where d.app_id = ${appId}),
+    unused as materialized (
+      select sha256, last_used_at from app_blobs b where app_id = ${appId} and id not in (select id from used)),
+    removed as (
+      delete from app_blobs b using unused u
+      where b.app_id = ${appId} and b.sha256 = u.sha256 and b.last_used_at <= ${before})
+    select count(*) as left from unused where last_used_at > ${before}`.execute(db);
+  return { left: rows[0]?.left ?? 0 };
+}
+
+export async function listRemovals(db: Db, before: Date, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`select key from object_removals where added_at <= ${before}
+    order by added_at limit ${limit}`.execute(db);
+  return rows.map(({ key }) => key);
+}
+
+export async function removeRemovals(db: Db, keys: readonly string[]): Promise<void> {
+  await sql`delete from object_removals where key = any(${keys}::text[])`.execute(db);
 }
 
 // ---- settings

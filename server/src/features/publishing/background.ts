@@ -1,0 +1,44 @@
+// Owns the removal of contents that no deployment uses any more. A sweep forgets them; the database then lists their objects for
+// removal, in the same transaction, and so it does when an app or a workspace is purged. A job removes what is listed.
+import type { ObjectStorage } from '../../gateways/storage/index.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
+import { transaction } from '../../kit/db/database.ts';
+import type { Db } from '../../tables.ts';
+import { unusedAfterMs } from './snapshot.ts';
+import { claimSweep, listRemovals, removeRemovals, removeUnusedBlobs, saveSweep } from './store.ts';
+
+export const publishingJobs = (objectStorage: ObjectStorage): Job[] => [
+  { name: 'sweep published contents', everyMs: 10 * 60 * 1000, run: sweepContents },
+  { name: 'remove objects', everyMs: 60_000, run: (db, now) => removeObjects(db, objectStorage, now) },
+];
+
+const appsPerRun = 20;
+
+/** Forgets the contents that no deployment uses, and that no publish has used for a day. Returns how many apps were swept. */
+async function sweepContents(db: Db, now: Date): Promise<number> {
+  for (let swept = 0; swept < appsPerRun; swept += 1) if (!(await sweepOneApp(db, now))) return swept;
+  return appsPerRun;
+}
+
+function sweepOneApp(db: Db, now: Date): Promise<boolean> {
+  return transaction(db, async (db) => {
+    const appId = await claimSweep(db, now);
+    if (appId === undefined) return false;
+    const { left } = await removeUnusedBlobs(db, appId, new Date(now.getTime() - unusedAfterMs));
+    await saveSweep(db, appId, left === 0 ? undefined : new Date(now.getTime() + unusedAfterMs));
+    return true;
+  });
+}
+
+const objectsPerRun = 500;
+/** A process that served the app a moment ago may still read them. */
+const keptMs = 60 * 60 * 1000;
+
+/** Removing twice is no error, so two workers may work on the same ones, and a crash in between loses none. */
+async function removeObjects(db: Db, objectStorage: ObjectStorage, now: Date): Promise<number> {
+  const keys = await listRemovals(db, new Date(now.getTime() - keptMs), objectsPerRun);
+  if (keys.length === 0) return 0;
+  await objectStorage.remove(keys);
+  await removeRemovals(db, keys);
+  return keys.length;
+}
