@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isForBuilder, playBuilder } from './builder-conversation.ts';
 
 export interface ChatRequest {
   readonly model: string;
@@ -110,8 +111,10 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
 
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What the demo hears: it repeats, and takes notes when asked to and able to. */
-function sensible({ messages, tools }: ChatRequest): ModelReply {
+/** What the demo hears: it builds a task list, or repeats, and takes notes when asked to and able to. */
+function sensible(request: ChatRequest): ModelReply {
+  if (isForBuilder(request)) return playBuilder(request);
+  const { messages, tools } = request;
   const last = messages.at(-1);
   if (last?.role === 'tool') return { text: 'I have made a note of that.' };
   const text = typeof last?.content === 'string' ? last.content : '';

@@ -16,8 +16,9 @@ export function sayError(error) {
   say(error?.name === 'PlinthError' ? error.message : 'Something went wrong. Load the page again.', 'error');
 }
 
-/** Runs `work` while the button can't be pressed a second time, and shows an error if it fails. */
+/** Runs `work` while the button can't be pressed a second time, and says why if it fails. */
 export async function run(button, work) {
+  const hadFocus = document.activeElement === button;
   say('');
   button.disabled = true;
   try {
@@ -26,6 +27,7 @@ export async function run(button, work) {
     sayError(error);
   } finally {
     button.disabled = false;
+    if (hadFocus && document.activeElement === document.body) button.focus(); // disabled, it lost the focus
   }
 }
 

@@ -1,0 +1,186 @@
+// What the sandbox model plays if a request offers the tools of the builder: it builds a task list from the starter, step by
+// step and with real calls of the tools, and adds a due date to it. Each step follows from the messages of the request alone,
+// so nothing is remembered between requests.
+import { readFileSync } from 'node:fs';
+import type { ChatRequest, ModelReply } from './model.ts';
+
+const builderTools = [
+  'list_files',
+  'read_file',
+  'edit_file',
+  'write_file',
+  'list_entities',
+  'read_entity',
+  'save_entity',
+];
+
+export const isForBuilder = ({ tools = [] }: ChatRequest): boolean =>
+  builderTools.every((name) => tools.some((tool) => tool.function.name === name));
+
+/** The next step of the conversation. */
+export function playBuilder(request: ChatRequest): ModelReply {
+  const { wish, steps, results, isCorrection } = readTurn(request);
+  const play = plays.find(({ pattern }) => pattern.test(wish));
+  if (play === undefined) return { text: repertoire };
+  const refusal = results.find((result) => refusals.test(result));
+  if (refusal !== undefined) return { text: `${cannotGoOn} A tool answered: ${refusal.slice(0, 200)}` };
+  if (isCorrection) return { text: `${cannotGoOn} The checks found errors.` };
+  const canCheck = request.tools?.some((tool) => tool.function.name === 'check_page') ?? false;
+  const parts = canCheck ? [...play.steps, checkPage, play.end] : [...play.steps, play.end];
+  return parts[steps] ?? play.end;
+}
+
+const repertoire =
+  'I am a stand-in for a language model and play a recorded conversation. Ask me for "a task list with owners", and then to "add a due date". For anything else, set MODEL_URL to a real model.';
+const cannotGoOn =
+  "I can't go on: I am a stand-in for a language model, and my recorded conversation fits an app that begins with the starter.";
+
+/** How results of tools begin that say no. */
+const refusals = /^(?:old_text |The file |There is no |It is not valid|The arguments |The path |The schema )/;
+
+/** What the person asked for last, and what was said and done about it since. */
+function readTurn({ messages }: ChatRequest) {
+  const isNote = (text: string) => /^Your (?:changes were checked|output was cut off)/.test(text);
+  const start = messages.findLastIndex(({ role, content }) => role === 'user' && !isNote(toText(content)));
+  const since = messages.slice(start + 1);
+  return {
+    wish: toText(messages[start]?.content),
+    steps: since.filter(({ role }) => role === 'assistant').length,
+    results: since.filter(({ role }) => role === 'tool').map(({ content }) => toText(content)),
+    isCorrection: since.some(({ role }) => role === 'user'),
+  };
+}
+
+const toText = (content: unknown): string => {
+  if (typeof content === 'string') return content;
+  return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? '').join('') : '';
+};
+
+// ---- the plays
+
+interface Play {
+  readonly pattern: RegExp;
+  readonly steps: readonly ModelReply[];
+  readonly end: ModelReply;
+}
+
+const read = (path: string) => ({ name: 'read_file', arguments: { path } });
+const edit = (path: string, old_text: string, new_text: string) => ({
+  name: 'edit_file',
+  arguments: { path, old_text, new_text },
+});
+const save = (schema: { readonly name: string }) => ({ name: 'save_entity', arguments: { name: schema.name, schema } });
+const checkPage: ModelReply = {
+  text: 'Now I load the page and look for errors.',
+  tool_calls: [{ name: 'check_page', arguments: {} }],
+};
+
+const part = (name: string): string => readFileSync(new URL(`./task-list/${name}`, import.meta.url), 'utf8');
+
+const onlyTheOwner = { created_by_id: '{{user.id}}' };
+const task = {
+  name: 'Task',
+  properties: {
+    title: { type: 'string', minLength: 1, maxLength: 200 },
+    done: { type: 'boolean', default: false },
+  },
+  required: ['title'],
+  rls: { read: onlyTheOwner, create: onlyTheOwner, update: onlyTheOwner, delete: onlyTheOwner },
+};
+
+// As they stand in the starter.
+const starterSection = `      <!-- The app itself, shown while somebody is signed in. Build it here; app.js fills it. -->
+      <section data-for="signed-in" aria-labelledby="app-heading" hidden>
+        <h1 id="app-heading">Welcome</h1>
+        <p class="empty">There is nothing here yet. Describe in the chat what this app should do.</p>
+      </section>
+`;
+const messagesStyle = '/* ---- messages */\n';
+
+const taskList: Play = {
+  pattern: /\b(?:task|to-?do)s?\b/i,
+  steps: [
+    {
+      text: 'A task list in which everybody has their own tasks. First I look at what is there.',
+      tool_calls: [
+        { name: 'list_files', arguments: {} },
+        { name: 'list_entities', arguments: {} },
+      ],
+    },
+    { tool_calls: [read('public/index.html'), read('public/app.js'), read('public/style.css')] },
+    {
+      text: 'The data comes first: an entity Task, whose rules let each user see and change only their own tasks.',
+      tool_calls: [save(task)],
+    },
+    {
+      text: 'Now the page: a form for new tasks and the list.',
+      tool_calls: [
+        edit('public/index.html', '<title>New app</title>', '<title>Tasks</title>'),
+        edit('public/index.html', 'height="28">New app</a>', 'height="28">Tasks</a>'),
+        edit('public/index.html', starterSection, part('section.html')),
+        edit('public/style.css', messagesStyle, part('style.css') + messagesStyle),
+      ],
+    },
+    {
+      tool_calls: [
+        {
+          name: 'write_file',
+          arguments: { path: 'public/app.js', content: part('app.js'), replaces_whole_file: true },
+        },
+      ],
+    },
+  ],
+  end: {
+    text: 'Your task list is ready. People sign in, add tasks, tick them off and delete them; everybody sees only their own.\n\nChanged: the entity Task, public/index.html, public/style.css and public/app.js.\n\nNot done: nobody can sign up until you allow it in the settings of the app (setAppAuthSettings with sign_up "open"), or create users.',
+  },
+};
+
+const dueDate: Play = {
+  pattern: /\bdue\b|\bdeadline/i,
+  steps: [
+    {
+      text: 'I add a due date. First I read what it touches.',
+      tool_calls: [
+        { name: 'read_entity', arguments: { name: 'Task' } },
+        read('public/index.html'),
+        read('public/app.js'),
+      ],
+    },
+    {
+      tool_calls: [
+        save({ ...task, properties: { ...task.properties, due: { type: 'string', format: 'date' } } } as typeof task),
+        edit(
+          'public/index.html',
+          '          <button type="submit">Add</button>\n        </form>\n        <p class="summary"',
+          '          <label class="due">Due date <input name="due" type="date"></label>\n          <button type="submit">Add</button>\n        </form>\n        <p class="summary"',
+        ),
+        edit(
+          'public/index.html',
+          '<span data-title>Task</span></label>',
+          '<span><span data-title>Task</span> <time data-due></time></span></label>',
+        ),
+        edit('public/app.js', '  const { title } = form.elements;\n', '  const { title, due } = form.elements;\n'),
+        edit(
+          'public/app.js',
+          'entities.Task.create({ title: title.value.trim() });',
+          'entities.Task.create({ title: title.value.trim(), ...(due.value && { due: due.value }) });',
+        ),
+        edit(
+          'public/app.js',
+          '  check.checked = task.done;\n  check.addEventListener',
+          "  if (task.due) {\n    const time = item.querySelector('[data-due]');\n    time.dateTime = task.due;\n    time.textContent = 'due ' + new Date(task.due + 'T00:00').toLocaleDateString();\n  }\n  check.checked = task.done;\n  check.addEventListener",
+        ),
+        edit(
+          'public/style.css',
+          '.summary {\n',
+          '.add .due {\n  flex: 0 1 11rem;\n}\n\n.tasks time {\n  color: var(--muted);\n  font-size: 0.9375rem;\n}\n\n.summary {\n',
+        ),
+      ],
+    },
+  ],
+  end: {
+    text: 'Tasks have a due date now: the form asks for it, and the list shows it. It may be left empty.\n\nChanged: the entity Task, public/index.html, public/app.js and public/style.css.',
+  },
+};
+
+const plays: readonly Play[] = [dueDate, taskList];
