@@ -25,7 +25,7 @@ import { entities, entityArchiveTables } from './features/entities/index.ts';
 import { folderArchiveTables, folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { memberArchiveTables, members } from './features/members/index.ts';
-import { publishing, publishingArchiveTables } from './features/publishing/index.ts';
+import { createPlatformFiles, publishing, publishingArchiveTables } from './features/publishing/index.ts';
 import { webhookArchiveTables, webhooks } from './features/webhooks/index.ts';
 import {
   type ArchiveTables,
@@ -269,7 +269,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     appsDomain: config.APPS_DOMAIN,
     isHttps,
     trustedProxies: config.TRUSTED_PROXIES,
-    platformFiles: new Map(),
+    platformFiles: createPlatformFiles(config.BASE_URL),
     onServeError: (error, requestId) =>
       log.error({ request_id: requestId, error: describeError(error) }, 'published file not served'),
   });

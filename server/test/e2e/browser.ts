@@ -59,11 +59,21 @@ export async function expectGoodPage(page: Page, name: string): Promise<void> {
   }
 }
 
-/** Evaluated by the debugger, because the policy of our pages refuses to load any other script. */
 async function findSeriousFaults(page: Page): Promise<string[]> {
+  const serious = (await findFaults(page)).filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  return serious.map(describeFault);
+}
+
+/** Nothing at all that axe complains about. */
+export const expectAccessible = async (page: Page, name: string): Promise<void> =>
+  expect((await findFaults(page)).map(describeFault), name).toEqual([]);
+
+/** Evaluated by the debugger, because the policy of our pages refuses to load any other script. */
+async function findFaults(page: Page): Promise<axe.Result[]> {
   await page.evaluate(axeSource);
   const { passes, violations } = await page.evaluate<axe.AxeResults>('axe.run()');
   expect(passes.length).toBeGreaterThan(5); // axe did look at the page
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  return violations;
 }
+
+const describeFault = ({ id, nodes }: axe.Result): string => `${id}: ${nodes.map(({ html }) => html).join(' ')}`;

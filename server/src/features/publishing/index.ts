@@ -4,7 +4,7 @@ import { publishingRoutes, type RouteDeps } from './routes.ts';
 import { createAppServer, type ServeDeps } from './serve/serve.ts';
 
 export { publishingArchiveTables } from './archive-rows.ts';
-export type { PlatformFiles } from './serve/serve.ts';
+export { createPlatformFiles } from './platform/files.ts';
 
 type Deps = RouteDeps & Omit<ServeDeps, 'onError'> & { readonly onServeError: ServeDeps['onError'] };
 

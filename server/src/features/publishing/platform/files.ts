@@ -1,8 +1,6 @@
 // Owns the files of the platform on the hosts of apps, below /_plinth/: the runtime client, and what it must know of the app.
 import { readFileSync } from 'node:fs';
-
-/** By name. Each is made for the app whose pages load it. */
-export type PlatformFiles = ReadonlyMap<string, (app: { readonly id: string }) => Buffer>;
+import type { PlatformFiles } from '../serve/serve.ts';
 
 export function createPlatformFiles(apiUrl: string): PlatformFiles {
   const client = readFileSync(new URL('./client.browser.js', import.meta.url));
