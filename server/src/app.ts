@@ -14,6 +14,7 @@ import { exportBytes } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
 import { createAppAddresses } from './core/identity/app-addresses.ts';
 import { createStorageQuota } from './core/storage/quota.ts';
+import { removeOldDeltas } from './core/turns/deltas.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agentArchiveTables, agents } from './features/agents/index.ts';
@@ -350,6 +351,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     jobs: [
       ...features.flatMap((feature) => feature.jobs ?? []),
       { name: 'remove expired idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
+      { name: 'remove old turn deltas', everyMs: 30_000, run: removeOldDeltas },
     ],
     dispatch: bus.dispatch,
   };

@@ -6,6 +6,10 @@ export const isStorableText = (text: string): boolean => !text.includes('\0') &&
 /** The text without NUL characters, and with unpaired surrogates replaced. */
 export const toStorableText = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
+/** The value with each text in it made storable. */
+export const toStorable = <Value>(value: Value): Value =>
+  JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? toStorableText(inner) : inner)));
+
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?$/;

@@ -112,6 +112,9 @@ export interface AppRow {
     | 'public_without_login';
   readonly public_origins: string[];
   readonly hide_authorship: boolean;
+  readonly status_state: 'ready' | 'processing' | 'error';
+  readonly status_message: string;
+  readonly status_error_source: 'builder' | 'paywall' | 'model' | null;
   readonly revision: number;
   /** What is published of the app. All four are null if nothing is. */
   readonly live_deployment_id: string | null;

@@ -11,6 +11,13 @@ export const publicSettings = oneOf(
   'public_without_login',
 );
 
+/** What the builder chat is doing with the app (docs/api/builder-chat.md#status). */
+export const AppStatus = answer('AppStatus', {
+  state: oneOf('ready', 'processing', 'error'),
+  message: z.string(),
+  error_source: oneOf('builder', 'paywall', 'model').nullable(),
+});
+
 export const appFields = {
   id,
   name: z.string(),
@@ -25,11 +32,7 @@ export const appFields = {
   public_settings: publicSettings,
   public_origins: z.array(z.string()),
   hide_authorship: z.boolean(),
-  status: answer('AppStatus', {
-    state: oneOf('ready', 'processing', 'error'),
-    message: z.string(),
-    error_source: oneOf('builder', 'paywall', 'model').nullable(),
-  }),
+  status: AppStatus,
   revision: count,
   published: answer('Published', {
     revision: count,
@@ -55,14 +58,12 @@ export const appList = {
   deleted: queryFlag.optional(),
 };
 
-// There is no builder chat, so an app has one state.
-const readyStatus = { state: 'ready', message: '', error_source: null } as const;
-
 export function presentApp(row: AppRow, addresses: AppAddresses): z.input<typeof App> {
-  const { live_deployment_id: _, published_revision, published_at, published_by, ...app } = row;
+  const { live_deployment_id: _, published_revision, published_at, published_by, ...rest } = row;
+  const { status_state, status_message, status_error_source, ...app } = rest;
   return {
     ...app,
-    status: readyStatus,
+    status: { state: status_state, message: status_message, error_source: status_error_source },
     published:
       published_revision === null || published_at === null || published_by === null
         ? null

@@ -664,17 +664,17 @@ describe('sendAgentMessage', () => {
   it('deltas and turns are removed after their retention time', async () => {
     const path = await createChat();
     await send(path, 'Hello');
-    const count = async (table: 'agent_deltas' | 'agent_turns') => {
+    const count = async (table: 'turn_deltas' | 'agent_turns') => {
       const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.table(table)}
         where workspace_id = ${workspace}`.execute(world.db);
       return rows[0]?.n;
     };
-    expect(await count('agent_deltas')).toBeGreaterThan(0);
+    expect(await count('turn_deltas')).toBeGreaterThan(0);
     const later = new Date(Date.now() + 3 * 24 * 60 * 60 * 1000);
-    for (const job of world.app.background.jobs.filter(({ name }) => name.startsWith('remove old agent'))) {
+    for (const job of world.app.background.jobs.filter(({ name }) => name.startsWith('remove old'))) {
       while ((await job.run(world.app.database.db, later)) > 0);
     }
-    expect([await count('agent_deltas'), await count('agent_turns')]).toEqual([0, 0]);
+    expect([await count('turn_deltas'), await count('agent_turns')]).toEqual([0, 0]);
   });
 });
 

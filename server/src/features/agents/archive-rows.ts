@@ -1,5 +1,6 @@
 // Owns the description of agents, their conversations and their memories in an archive.
 import { z } from 'zod';
+import { ToolCall } from '../../core/turns/messages.ts';
 import {
   type ArchiveTable,
   counter,
@@ -11,7 +12,6 @@ import {
   unsharedRowId,
 } from '../../kit/archive/columns.ts';
 import { freeObject, list, oneOf, publicHttpsUrl, text } from '../../kit/http/shapes.ts';
-import { ToolCall } from './contract.ts';
 
 export const agentArchiveTables: Readonly<Record<string, ArchiveTable>> = {
   agents: {

@@ -1,23 +1,22 @@
 // Owns generating replies: turns are a queue that workers run. Deltas are stored while the model writes. The message, its
 // events, the charge and changed memories are written in the transaction that completes the turn.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { refund, settle } from '../../core/credits/reservations.ts';
 import { getUser } from '../../core/identity/accounts.ts';
-import type { CompletedReply, LanguageModel, ReplyDelta } from '../../gateways/language-model/index.ts';
+import { toTurnTopic, writeDeltas } from '../../core/turns/delta-writer.ts';
+import { buildHistory, historyLimits, toTokens, toValidUsage } from '../../core/turns/messages.ts';
+import type { CompletedReply, LanguageModel } from '../../gateways/language-model/index.ts';
 import { type Queue, retries } from '../../kit/background/queues/queue.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Clock } from '../../kit/clock.ts';
-import { type AnyDb, afterCommit } from '../../kit/db/database.ts';
+import { afterCommit } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
-import { toStorableText } from '../../kit/text.ts';
+import { toStorable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import type { AgentSettings, ConversationRow, MemoryRow } from './contract.ts';
-import { computeCredits, historyLimits, type TurnDeps, toMessageEvent, toTokens, turnQueue } from './conversation.ts';
+import { computeCredits, type TurnDeps, toMessageEvent, turnQueue } from './conversation.ts';
 import { createMemoryTools } from './memory.ts';
-import { toTurnTopic } from './reply.ts';
 import { findAgent } from './store/agents.ts';
 import { findConversationById } from './store/conversations.ts';
-import { insertDeltas, removeOldDeltas } from './store/deltas.ts';
 import { listMemoriesFor } from './store/memories.ts';
 import { findMessage, insertMessage, listRecentMessages } from './store/messages.ts';
 import { removeOldTurns, saveTurnEnd, type TurnRow } from './store/turns.ts';
@@ -92,7 +91,9 @@ async function readTurnContext(db: Db, turn: TurnRow): Promise<TurnContext | und
     agent: settings,
     memories,
     instructions: buildInstructions(settings, memories),
-    messages: buildHistory(recentMessages),
+    messages: buildHistory(
+      recentMessages.map(({ role, ...rest }) => ({ ...rest, role: role as 'user' | 'assistant' })),
+    ),
   };
 }
 
@@ -103,24 +104,6 @@ const buildInstructions = ({ instructions }: AgentSettings, memories: readonly M
       ? []
       : ['What you remember, each under its id:', ...memories.map(({ id, content }) => `${id}: ${content}`)]),
   ].join('\n\n');
-
-/** The newest messages that fit into the limit. The model gets the URLs of files as text; nobody fetches them. */
-function buildHistory(
-  recentMessages: readonly { role: string; content: string; file_urls: string[] }[],
-): TurnContext['messages'] {
-  const history = recentMessages.map(({ role, content, file_urls }) => ({
-    role: role as 'user' | 'assistant',
-    content: [content, ...file_urls.map((url) => `Attached: ${url}`)].join('\n'),
-  }));
-  const kept = history.splice(-1); // the message to answer, however long
-  let remaining = historyLimits.characters;
-  for (const message of history.reverse()) {
-    remaining -= message.content.length;
-    if (remaining < 0) break;
-    if (message.content !== '') kept.unshift(message);
-  }
-  return kept;
-}
 
 const countTokens = (reply: CompletedReply, { instructions, messages }: TurnContext): number =>
   reply.usage === null
@@ -157,71 +140,4 @@ async function storeReply(
   afterCommit(db, () => deps.wake.notify(toTurnTopic(turn.id)));
 }
 
-/** Removes characters that the database can't store. */
-const toStorable = <Value>(value: Value): Value =>
-  JSON.parse(JSON.stringify(value, (_key, inner) => (typeof inner === 'string' ? toStorableText(inner) : inner)));
-
-const maxTokens = 2 ** 31 - 1;
-
-/** Returns null for token counts that can't be true. */
-const toValidUsage = (usage: CompletedReply['usage']): CompletedReply['usage'] =>
-  usage && Object.values(usage).every((tokens) => Number.isInteger(tokens) && tokens >= 0 && tokens <= maxTokens)
-    ? usage
-    : null;
-
-const batchMs = 150;
-
-/**
- * Stores deltas a few times a second and wakes the processes that stream them. If that fails, callers get the reply when it
- * is complete; the turn does not fail for it.
- */
-function writeDeltas(db: AnyDb, turn: TurnRow, { wake, clock }: TurnQueueDeps) {
-  const ended = new AbortController();
-  const waiting: ReplyDelta[] = [];
-  let seq = 0;
-  let hasFailed = false;
-  let writing: Promise<void> | undefined;
-  const write = async () => {
-    await sleep(batchMs, undefined, { signal: ended.signal }).catch(() => {});
-    const deltas = waiting.splice(0);
-    await insertDeltas(db, turn, seq, toStorable(deltas), clock.now());
-    seq += deltas.length;
-    wake.notify(toTurnTopic(turn.id));
-  };
-  const next = () => {
-    writing ??= write()
-      .catch(() => {
-        hasFailed = true;
-        waiting.length = 0; // later deltas must not follow a missing one
-      })
-      .finally(() => {
-        writing = undefined;
-        if (waiting.length > 0) next();
-      });
-  };
-  return {
-    add(delta: ReplyDelta) {
-      if (hasFailed) return;
-      const last = waiting.at(-1);
-      if ('text' in delta && last && 'text' in last) waiting.splice(-1, 1, { text: last.text + delta.text });
-      else waiting.push(delta);
-      next();
-    },
-    async end() {
-      ended.abort();
-      while (writing !== undefined) await writing;
-    },
-  };
-}
-
-// A turn takes at most ten minutes, and callers can resume its stream for ten more.
-const deltasKeptMs = 2 * timeoutMs;
-
-export const turnJobs: readonly Job[] = [
-  { name: 'remove old agent turns', everyMs: 60_000, run: removeOldTurns },
-  {
-    name: 'remove old agent deltas',
-    everyMs: 30_000,
-    run: (db, now) => removeOldDeltas(db, new Date(now.getTime() - deltasKeptMs)),
-  },
-];
+export const turnJobs: readonly Job[] = [{ name: 'remove old agent turns', everyMs: 60_000, run: removeOldTurns }];

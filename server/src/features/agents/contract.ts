@@ -4,20 +4,18 @@ import { z } from 'zod';
 import type { AppRow } from '../../core/auth/proofs.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { appFields, appList, presentApp } from '../../core/identity/app-shapes.ts';
+import { messageFields, presentMessageOf } from '../../core/turns/messages.ts';
 import {
   answer,
   body,
   clearable,
-  count,
   freeObject,
   httpsUrl,
   id,
-  list,
   name,
   oneOf,
   optional,
   pageQuery,
-  publicHttpsUrl,
   query,
   queryInteger,
   text,
@@ -71,48 +69,10 @@ export const presentAgent = (
   model,
 });
 
-export const ToolCall = answer('AgentToolCall', {
-  id: z.string(),
-  name: z.string(),
-  arguments_string: z.string(),
-  status: oneOf('running', 'success', 'error', 'stopped'),
-  results: z.string().nullable(),
-});
-
-export const Message = answer('AgentMessage', {
-  id,
-  conversation_id: id,
-  role: oneOf('user', 'assistant', 'system'),
-  content: z.string(),
-  file_urls: z.array(z.string()),
-  tool_calls: z.array(ToolCall),
-  usage: answer('AgentUsage', { prompt_tokens: count, completion_tokens: count }).nullable(),
-  model: z.string().nullable(),
-  hidden: z.boolean(),
-  created_date: timestamp,
-  updated_date: timestamp,
-});
+export const Message = answer('AgentMessage', messageFields);
 export type Message = z.input<typeof Message>;
 
-export const NewMessage = body({ content: text(1, 100_000), file_urls: optional(list(publicHttpsUrl, 0, 10)) });
-export type NewMessage = z.output<typeof NewMessage>;
-
-export function presentMessage(row: MessageRow): Message {
-  const { prompt_tokens, completion_tokens } = row;
-  return {
-    id: row.id,
-    conversation_id: row.conversation_id,
-    role: row.role,
-    content: row.content,
-    file_urls: row.file_urls,
-    tool_calls: row.tool_calls as Message['tool_calls'],
-    usage: prompt_tokens === null || completion_tokens === null ? null : { prompt_tokens, completion_tokens },
-    model: row.model,
-    hidden: row.hidden,
-    created_date: row.created_date.toISOString(),
-    updated_date: row.updated_date.toISOString(),
-  };
-}
+export const presentMessage = (row: MessageRow): Message => presentMessageOf(row.conversation_id, row);
 
 const conversationFields = {
   id,

@@ -2,6 +2,7 @@
 // written in one transaction (docs/api/agents.md#send-a-message). A worker generates the reply: background.ts.
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { type Reservation, reserve } from '../../core/credits/reservations.ts';
+import { historyLimits, type NewMessage, toTokens } from '../../core/turns/messages.ts';
 import type { MessageEvent, Publish } from '../../events.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
@@ -9,13 +10,7 @@ import { unchanged } from '../../kit/http/answer.ts';
 import { newId } from '../../kit/ids.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import {
-  type ConversationQuery,
-  type ConversationRow,
-  type MessageRow,
-  type NewMessage,
-  presentConversation,
-} from './contract.ts';
+import { type ConversationQuery, type ConversationRow, type MessageRow, presentConversation } from './contract.ts';
 import {
   type ConversationAccess,
   insertConversation,
@@ -56,9 +51,6 @@ export type SendAccess = ConversationAccess & { readonly model: 'available' | 'u
 
 /** The queue table of turns, and its wake-up topic. */
 export const turnQueue = 'agent_turns';
-
-/** How much of the conversation is sent to the model with each message. */
-export const historyLimits = { messages: 40, characters: 60_000 };
 
 // Longer than a turn can take.
 const reservationMs = 15 * 60 * 1000;
@@ -133,9 +125,6 @@ async function admitTurn(
 
 /** One credit per 10,000 tokens, at least 0.2 (docs/api/credits.md). */
 export const computeCredits = (tokens: number): number => Math.max(0.2, tokens / 10_000);
-
-/** An estimate: four characters per token. */
-export const toTokens = (characters: number): number => Math.ceil(characters / 4);
 
 const estimatedReplyTokens = 1_000;
 

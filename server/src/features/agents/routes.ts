@@ -6,6 +6,9 @@ import { agentAs, type Guard, nestedResource, workspaceAs } from '../../core/aut
 import { type Route, route } from '../../core/auth/route.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
+import type { StreamPosition } from '../../core/turns/deltas.ts';
+import { parseLastEventId } from '../../core/turns/follow.ts';
+import { NewMessage } from '../../core/turns/messages.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { resumableAnswer } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
@@ -24,7 +27,6 @@ import {
   Message,
   NewAgent,
   NewConversation,
-  NewMessage,
   presentAgent,
   presentListedConversation,
   presentMemory,
@@ -38,10 +40,9 @@ import {
   startTurn,
 } from './conversation.ts';
 import { deleteMemory } from './memory.ts';
-import { answerWithReply, parseLastEventId, type ReplyDeps, rejoinTurn } from './reply.ts';
+import { answerWithReply, type ReplyDeps, rejoinTurn } from './reply.ts';
 import { listAgents } from './store/agents.ts';
 import { type ConversationAccess, findConversation, listConversations } from './store/conversations.ts';
-import type { StreamPosition } from './store/deltas.ts';
 import { findMemory, listMemories } from './store/memories.ts';
 import type { TurnRow } from './store/turns.ts';
 

@@ -66,7 +66,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   app_blobs: 'the contents of published files',
   blob_sweeps: 'contents of published files that are to be checked',
   agent_turns: 'replies of agents in progress; finished messages are in the conversations',
-  agent_deltas: 'parts of replies in progress',
+  turn_deltas: 'parts of replies in progress',
   webhook_bodies: 'bodies of webhook deliveries of the last 30 days; sequence numbers continue',
   webhook_deliveries: 'the log of webhook deliveries of the last 30 days',
   deleted_webhooks: 'deleted webhooks whose logs are still to be removed',

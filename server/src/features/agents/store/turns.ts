@@ -1,5 +1,6 @@
 // Owns the queries on turns, the queue table of replies.
 import { type Selectable, sql } from 'kysely';
+import { removeDeltas } from '../../../core/turns/deltas.ts';
 import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { idOrNull, newId } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -44,11 +45,7 @@ export async function restartTurn(
   turn: TurnRow,
   fields: { reservation_id: string; may_save_memories: boolean },
 ) {
-  await db
-    .deleteFrom('agent_deltas')
-    .where('workspace_id', '=', turn.workspace_id)
-    .where('turn_id', '=', turn.id)
-    .execute();
+  await removeDeltas(db, turn);
   return db
     .updateTable('agent_turns')
     .set({
