@@ -19,10 +19,11 @@ import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
 import { agentArchiveTables, agents } from './features/agents/index.ts';
 import { appUserArchiveTables, appUsers } from './features/app-users/index.ts';
-import { appArchiveTables, apps } from './features/apps/index.ts';
+import { appArchiveTables, apps, createAppFiles } from './features/apps/index.ts';
 import { audit, auditArchiveTables } from './features/audit/index.ts';
+import { builder, builderArchiveTables } from './features/builder/index.ts';
 import { creditArchiveTables, credits } from './features/credits/index.ts';
-import { entities, entityArchiveTables } from './features/entities/index.ts';
+import { appSchemas, entities, entityArchiveTables } from './features/entities/index.ts';
 import { folderArchiveTables, folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { memberArchiveTables, members } from './features/members/index.ts';
@@ -107,6 +108,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...entityArchiveTables,
   ...folderArchiveTables,
   ...agentArchiveTables,
+  ...builderArchiveTables,
   ...webhookArchiveTables,
   ...creditArchiveTables,
   ...auditArchiveTables(),
@@ -254,7 +256,25 @@ export function createApp(config: Config, deps: AppDeps): App {
     secureCookie: isHttps,
   });
   const addresses = createAppAddresses(config.BASE_URL, config.APPS_DOMAIN);
-  const appFeature = apps({ cursors, storage, secrets, masterKeyId, addresses, guests: memberFeature.guests });
+  const builderFeature = builder({
+    cursors,
+    model,
+    files: createAppFiles(storage),
+    schemas: appSchemas,
+    addresses,
+    wake,
+    clock,
+    shutdownSignal: shutdown.signal,
+  });
+  const appFeature = apps({
+    cursors,
+    storage,
+    secrets,
+    masterKeyId,
+    addresses,
+    guests: memberFeature.guests,
+    startChat: builderFeature.startChat,
+  });
   const entityFeature = entities({ cursors, events: bus, storage });
   const publishingFeature = publishing({
     db: database.db,
@@ -300,6 +320,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       archiveTables: createArchiveTables(),
     }),
     appFeature,
+    builderFeature,
     publishingFeature,
     appUsers({
       cursors,

@@ -15,14 +15,6 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
-  agent_deltas: {
-    workspace_id: string;
-    turn_id: string;
-    claim: number;
-    seq: number;
-    delta: Json;
-    created_date: Date;
-  };
   agent_memories: {
     workspace_id: string;
     id: string;
@@ -193,6 +185,9 @@ export interface Tables {
     published_revision: number | null;
     published_at: Date | null;
     published_by: string | null;
+    status_state: Generated<'ready' | 'processing' | 'error'>;
+    status_message: Generated<string>;
+    status_error_source: 'builder' | 'paywall' | 'model' | null;
   };
   apps_holding_records: {
     app_id: string | null;
@@ -233,6 +228,52 @@ export interface Tables {
   blob_sweeps: {
     app_id: string;
     due_at: Date;
+  };
+  chat_messages: {
+    workspace_id: string;
+    app_id: string;
+    position: number;
+    id: string;
+    turn_id: string | null;
+    role: 'user' | 'assistant' | 'system';
+    content: string;
+    file_urls: Generated<string[]>;
+    tool_calls: ColumnType<unknown, string | undefined, string>;
+    prompt_tokens: number | null;
+    completion_tokens: number | null;
+    model: string | null;
+    created_date: Date;
+  };
+  chat_steps: {
+    workspace_id: string;
+    turn_id: string;
+    number: number;
+    reservation_id: string | null;
+    record: Json | null;
+    created_date: Date;
+  };
+  chat_turns: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    message_id: string;
+    user_id: string;
+    credential_id: string;
+    request_id: string;
+    ip: string;
+    created_date: Date;
+    started_date: Date | null;
+    ended_date: Date | null;
+    error_source: 'builder' | 'paywall' | 'model' | null;
+    error_message: string | null;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
   };
   credentials: {
     id: string;
@@ -582,6 +623,14 @@ export interface Tables {
     files_bytes: Generated<number>;
     archives_bytes: Generated<number>;
     recounted_at: Date;
+  };
+  turn_deltas: {
+    workspace_id: string;
+    turn_id: string;
+    claim: number;
+    seq: number;
+    delta: Json;
+    created_date: Date;
   };
   users: {
     id: string;

@@ -3,10 +3,13 @@ import type { Exchange } from '../../kit/http/exchange.ts';
 import type { LookupResult } from './lookup.ts';
 import type { AnyCaller, Caller } from './proofs.ts';
 
+/** The id and the address of a request, for the audit log. */
+export type RequestOrigin = Pick<Exchange, 'requestId' | 'address'>;
+
 type CallerFacts = Pick<AnyCaller, 'kind' | 'credential_id' | 'user_id' | 'app_user_id' | 'email'>;
 
 /** Any caller, also an app user or an anonymous one. */
-export const toAnyCaller = (lookup: CallerFacts, exchange: Exchange): AnyCaller => ({
+export const toAnyCaller = (lookup: CallerFacts, exchange: RequestOrigin): AnyCaller => ({
   kind: lookup.kind,
   credential_id: lookup.credential_id,
   user_id: lookup.user_id,
@@ -17,7 +20,7 @@ export const toAnyCaller = (lookup: CallerFacts, exchange: Exchange): AnyCaller 
 });
 
 /** A person or a workspace key. App users never get here: only the guard of an app's data lets them in. */
-export function toCaller(lookup: LookupResult, exchange: Exchange): Caller {
+export function toCaller(lookup: LookupResult, exchange: RequestOrigin): Caller {
   const { kind } = lookup;
   if (kind === 'app_user_token') throw new Error('an app user reached a guard that is not for app users');
   return {

@@ -6,7 +6,7 @@ import type { Refusal } from '../../kit/http/operation.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { isBoundToWorkspace, toCaller } from './caller.ts';
+import { isBoundToWorkspace, type RequestOrigin, toCaller } from './caller.ts';
 import { issueProof } from './issue-proof.ts';
 import {
   type AnonymousLookup,
@@ -197,13 +197,13 @@ function requireMatchingWorkspace(lookup: LookupResult, requested: string | null
 
 function decideWorkspace(
   lookup: LookupResult,
-  exchange: Exchange,
+  origin: RequestOrigin,
   required: WorkspaceRole,
   notFoundCode: string,
 ): WorkspaceAccess {
   const { workspace_id, plan, role } = lookup;
   if (workspace_id === null || plan === null) throw notFound(notFoundCode);
-  const caller = toCaller(lookup, exchange);
+  const caller = toCaller(lookup, origin);
   if (lookup.kind === 'workspace_key') return issueProof<WorkspaceAccess>({ caller, workspace_id, plan, role: null });
   if (role === null) throw notFound(notFoundCode);
   if (lookup.access_state === 'blocked')
@@ -241,6 +241,24 @@ export function agentAs(required: AppRole): Guard<AppAccess> {
   };
 }
 
+/** As `appAs`, for an app that is built here: not an agent, and not an app with a repository of its own. */
+export function builtAppAs(required: AppRole): Guard<AppAccess> {
+  const guard = appAs(required);
+  return {
+    ...guard,
+    refusals: [...guard.refusals, { status: 400, code: 'app_kind_mismatch' }],
+    decide: (lookup, exchange) => {
+      const access = guard.decide(lookup, exchange);
+      if (access.app.app_type === 'user_app') return access;
+      throw new Problem(
+        'bad_request',
+        'app_kind_mismatch',
+        'Agents and imported apps are not built by chat. Use the id of an app of the type `user_app`.',
+      );
+    },
+  };
+}
+
 function appGuard(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
   const notFoundCode = `${noun}_not_found`;
   const pathParam = `${noun}_id`;
@@ -258,11 +276,17 @@ function appGuard(noun: 'app' | 'agent', required: AppRole): Guard<AppAccess> {
   };
 }
 
-function decideApp(lookup: AppLookup, exchange: Exchange, required: AppRole, notFoundCode: string): AppAccess {
+/** Returns the proof, or throws the refusal. */
+export function decideApp(
+  lookup: AppLookup,
+  origin: RequestOrigin,
+  required: AppRole,
+  notFoundCode: string,
+): AppAccess {
   const app = toAppRow(lookup);
   if (app === undefined || app.workspace_id !== lookup.workspace_id) throw notFound(notFoundCode);
   if (lookup.app_ids !== null && !lookup.app_ids.includes(app.id)) throw notFound(notFoundCode);
-  const access = decideWorkspace(lookup, exchange, 'guest', notFoundCode);
+  const access = decideWorkspace(lookup, origin, 'guest', notFoundCode);
   if (access.role === null) return issueProof<AppAccess>({ ...access, app, app_role: null });
   const app_role = deriveAppRole({
     workspace_role: access.role,

@@ -146,6 +146,29 @@ export async function lockApp(db: Db, { app }: AppAccess) {
   return row;
 }
 
+/** The app as it is now; undefined if it was deleted. */
+export const findApp = (db: Db, { app }: AppAccess): Promise<AppRow | undefined> =>
+  db
+    .selectFrom('apps')
+    .innerJoin('users', 'users.id', 'apps.owner_id')
+    .where('apps.workspace_id', '=', app.workspace_id)
+    .where('apps.id', '=', app.id)
+    .where('apps.deleted_date', 'is', null)
+    .selectAll('apps')
+    .select('users.email as owner_email')
+    .executeTakeFirst();
+
+type AppStatus = Pick<AppRow, 'status_state' | 'status_message' | 'status_error_source'>;
+
+/** Also for an app in the trash. Locks the app's row until the transaction ends. */
+export async function saveAppStatus(
+  db: Db,
+  { workspace_id, app_id }: { workspace_id: string; app_id: string },
+  status: AppStatus,
+): Promise<void> {
+  await db.updateTable('apps').set(status).where('workspace_id', '=', workspace_id).where('id', '=', app_id).execute();
+}
+
 /** Counts a change of the app's contents. Locks the app's row until the transaction ends. */
 export async function incrementRevision(db: Db, access: AppAccess, now: Date): Promise<number> {
   return (await saveApp(db, access, { revision: sql<number>`revision + 1` as never, updated_date: now })).revision;

@@ -1,6 +1,7 @@
 // Owns creating, changing, transferring, trashing and restoring apps (docs/api/apps.md).
 
 import { audit } from '../../core/audit/audit.ts';
+import { issueForNewApp } from '../../core/auth/new-app.ts';
 import type { AppAccess, AppRow, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { presentApp } from '../../core/identity/app-shapes.ts';
@@ -9,7 +10,7 @@ import { findMember } from '../../core/identity/members.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import type { AppChange } from './contract.ts';
+import type { AppChange, NewApp as NewAppInput } from './contract.ts';
 
 const defaults: NewApp = {
   name: 'Untitled app',
@@ -19,19 +20,41 @@ const defaults: NewApp = {
   public_settings: 'public_with_login',
 };
 
+/** Sends the first message of the builder chat, as part of the caller's transaction. */
+export type StartChat = (db: Db, access: AppAccess, content: string, now: Date) => Promise<void>;
+
 export async function createApp(
   db: Db,
   access: WorkspaceAccess,
-  input: Partial<NewApp>,
-  addresses: AppAddresses,
+  { initial_message, ...input }: NewAppInput,
+  { addresses, startChat }: { addresses: AppAddresses; startChat: StartChat },
   now: Date,
 ) {
+  if (initial_message !== undefined) refuseInitialMessage(access, input);
   return transaction(db, async (db) => {
     const app = await insertApp(db, access, { ...defaults, ...input }, now);
     const after = { name: app.name, app_type: app.app_type, visibility: app.visibility };
     await audit(db, access, { type: 'app.created', target: targetOf(app), app_id: app.id, after }, now);
-    return presentApp(app, addresses);
+    if (initial_message === undefined) return presentApp(app, addresses);
+    await startChat(db, issueForNewApp(access, app), initial_message.content, now);
+    return presentApp({ ...app, status_state: 'processing' }, addresses);
   });
+}
+
+/** The assistant works on behalf of a person, and builds apps that have no repository of their own. */
+function refuseInitialMessage({ caller }: WorkspaceAccess, { app_type }: Pick<NewAppInput, 'app_type'>): void {
+  if (caller.user_id === null)
+    throw new Problem(
+      'forbidden',
+      'workspace_key_not_allowed',
+      "A workspace key can't send `initial_message`, because it doesn't act for a person. Leave it out, or use a personal access token.",
+    );
+  if (app_type === 'imported_app')
+    throw new Problem(
+      'bad_request',
+      'app_kind_mismatch',
+      'Imported apps are not built by chat. Leave out `initial_message`, or use the type `user_app`.',
+    );
 }
 
 export async function changeApp(

@@ -30,7 +30,9 @@ export const NewApp = body({
   app_type: optional(oneOf('user_app', 'imported_app')),
   visibility: optional(oneOf('workspace', 'private')),
   public_settings: optional(publicSettings),
+  initial_message: optional(body({ content: text(1, 100_000) })),
 });
+export type NewApp = z.output<typeof NewApp>;
 
 export const slugPattern = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
 

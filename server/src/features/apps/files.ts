@@ -70,24 +70,70 @@ export async function syncAppFiles(db: Db, storage: StorageQuota, access: AppAcc
     const known = await listVersions(db, access);
     const sent = new Set(files.map((file) => file.path));
     const changes = {
-      created: files.filter((file) => !known.has(file.path)).map((file) => file.path),
-      updated: files
-        .filter((file) => known.has(file.path) && known.get(file.path)?.sha256 !== file.sha256)
-        .map((file) => file.path),
+      ...compare(files, known),
       deleted: input.delete_missing ? [...known.keys()].filter((path) => !sent.has(path)) : [],
     };
-    const paths = new Set([...changes.created, ...changes.updated]);
-    const changed = files.filter((file) => paths.has(file.path));
-    const sizeBefore = (path: string) => known.get(path)?.size ?? 0;
-    const added = changed.map((file) => file.size - sizeBefore(file.path));
-    const removed = changes.deleted.map((path) => -sizeBefore(path));
-    await storage.admit(db, access, sum([...added, ...removed]), now);
-    await saveFiles(db, access, changed, now);
-    await removeFiles(db, access, changes.deleted);
-    await enforceFileLimits(db, access);
-    await auditFiles(db, access, revision, changes, now);
+    await saveChanges(db, storage, access, files, changes, { revision, known }, now);
     return { ...changes, revision };
   });
+}
+
+/** A new text of a file; null: the file is removed. */
+export interface TextChange {
+  readonly path: string;
+  readonly text: string | null;
+}
+
+/**
+ * Applies changes as part of the revision `revision`, which the caller has begun with `incrementRevision` in its transaction.
+ * A file that already has its text, or is missing already, is left alone.
+ */
+export async function applyTextChanges(
+  db: Db,
+  storage: StorageQuota,
+  access: AppAccess,
+  changes: readonly TextChange[],
+  revision: number,
+  now: Date,
+): Promise<FileChanges> {
+  const known = await listVersions(db, access);
+  const files = changes.flatMap(({ path, text }) => (text === null ? [] : [toStoredFile(path, { content: text })]));
+  const removed = changes.filter(({ path, text }) => text === null && known.has(path)).map(({ path }) => path);
+  const changed = { ...compare(files, known), deleted: removed };
+  if (Object.values(changed).some((paths) => paths.length > 0))
+    await saveChanges(db, storage, access, files, changed, { revision, known }, now);
+  return changed;
+}
+
+type Versions = Awaited<ReturnType<typeof listVersions>>;
+
+const compare = (files: readonly StoredFile[], known: Versions) => ({
+  created: files.filter((file) => !known.has(file.path)).map((file) => file.path),
+  updated: files
+    .filter((file) => known.has(file.path) && known.get(file.path)?.sha256 !== file.sha256)
+    .map((file) => file.path),
+});
+
+/** Saves those of the files that `changes` names, and removes the others that it names. */
+async function saveChanges(
+  db: Db,
+  storage: StorageQuota,
+  access: AppAccess,
+  files: readonly StoredFile[],
+  changes: FileChanges,
+  { revision, known }: { revision: number; known: Versions },
+  now: Date,
+): Promise<void> {
+  const paths = new Set([...changes.created, ...changes.updated]);
+  const changed = files.filter((file) => paths.has(file.path));
+  const sizeBefore = (path: string) => known.get(path)?.size ?? 0;
+  const added = changed.map((file) => file.size - sizeBefore(file.path));
+  const removed = changes.deleted.map((path) => -sizeBefore(path));
+  await storage.admit(db, access, sum([...added, ...removed]), now);
+  await saveFiles(db, access, changed, now);
+  await removeFiles(db, access, changes.deleted);
+  await enforceFileLimits(db, access);
+  await auditFiles(db, access, revision, changes, now);
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
@@ -118,7 +164,7 @@ async function enforceFileLimits(db: Db, access: AppAccess): Promise<void> {
   }
 }
 
-interface FileChanges {
+export interface FileChanges {
   readonly created: string[];
   readonly updated: string[];
   readonly deleted: string[];

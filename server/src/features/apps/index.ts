@@ -1,11 +1,25 @@
 // Entry point of apps: apps from creation to purge, their shares, files and secrets.
+import type { AppAccess } from '../../core/auth/proofs.ts';
 import { purgeApps } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
+import type { Db } from '../../tables.ts';
+import { filePath } from './contract.ts';
+import { applyTextChanges, maxFileBytes, type TextChange } from './files.ts';
 import { type AppDeps, appRoutes } from './routes.ts';
 import { rewrapSecrets } from './secrets.ts';
-import { listFilesIn, listSecretNames, readFiles } from './store.ts';
+import { listFilesIn, listSecretNames, listVersions, readFiles } from './store.ts';
 
 export { appArchiveTables } from './archive-rows.ts';
+
+/** An app's files, for features that change them as part of something larger. */
+export const createAppFiles = (storage: AppDeps['storage']) => ({
+  maxFileBytes,
+  findPathFault: (path: string): string | undefined => filePath.safeParse(path).error?.issues[0]?.message,
+  list: async (db: Db, access: AppAccess) => [...(await listVersions(db, access)).values()],
+  read: readFiles,
+  apply: (db: Db, access: AppAccess, changes: readonly TextChange[], revision: number, now: Date) =>
+    applyTextChanges(db, storage, access, changes, revision, now),
+});
 
 export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   routes: appRoutes(deps),

@@ -12,7 +12,7 @@ import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
 import { email, items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
-import { changeApp, createApp, deleteApp, restoreApp } from './app.ts';
+import { changeApp, createApp, deleteApp, restoreApp, type StartChat } from './app.ts';
 import {
   AppChange,
   AppFileContent,
@@ -37,6 +37,7 @@ import { deleteAppShare, type GuestInvitations, listAppShares, putAppShare } fro
 import { listApps, listFiles, listSecrets } from './store.ts';
 
 export interface AppDeps {
+  readonly startChat: StartChat;
   readonly cursors: Cursors;
   readonly storage: StorageQuota;
   readonly secrets: Secrets;
@@ -51,7 +52,7 @@ export const appRoutes = (deps: AppDeps): Route[] => [
   ...secretRoutes(deps),
 ];
 
-const crudRoutes = ({ cursors, addresses }: AppDeps): Route[] => [
+const crudRoutes = ({ cursors, addresses, startChat }: AppDeps): Route[] => [
   route({
     name: 'listApps',
     method: 'GET',
@@ -77,6 +78,8 @@ const crudRoutes = ({ cursors, addresses }: AppDeps): Route[] => [
     method: 'POST',
     path: '/api/apps',
     summary: 'Create an app',
+    description:
+      '`initial_message` is sent to the builder chat in the background: the app answers at once, with `status.state` `processing`. A workspace key cannot send one.',
     credentials: { ...writeCredentials, workspaceKey: 'apps:write' },
     access: workspaceAs('editor'),
     limit: perMinute(5, 'workspace', { group: 'create' }),
@@ -84,7 +87,11 @@ const crudRoutes = ({ cursors, addresses }: AppDeps): Route[] => [
     body: NewApp,
     audits: ['app.created'],
     answers: { 200: App },
-    handle: ({ db, access, body, now }) => createApp(db, access, body, addresses, now),
+    refusals: [
+      { status: 400, code: 'app_kind_mismatch' },
+      { status: 403, code: 'workspace_key_not_allowed' },
+    ],
+    handle: ({ db, access, body, now }) => createApp(db, access, body, { addresses, startChat }, now),
   }),
   route({
     name: 'getApp',

@@ -35,6 +35,10 @@ export const listFiles = (db: Db, access: AppAccess, prefix: string, limit: numb
 export const findFile = (db: Db, access: AppAccess, path: string) =>
   files(db, access).where('path', '=', path).selectAll().executeTakeFirst();
 
+/** Those of these files that exist. */
+export const readFiles = (db: Db, access: AppAccess, paths: readonly string[]) =>
+  paths.length === 0 ? Promise.resolve([]) : files(db, access).where('path', 'in', paths).orderBy('path').selectAll().execute();
+
 /** The hash and size of every file, by path. */
 export async function listVersions(db: Db, access: AppAccess) {
   const rows = await files(db, access).select(['path', 'sha256', 'size']).execute();
@@ -89,9 +93,6 @@ export async function listFilesIn(db: Db, { app }: AppAccess, folders: readonly 
   const files = rows.flatMap(({ path, sha256, size }) => (path === null ? [] : [{ path, sha256, size }]));
   return { revision: rows[0]?.revision ?? app.revision, files };
 }
-
-export const readFiles = (db: Db, access: AppAccess, paths: readonly string[]) =>
-  files(db, access).where('path', 'in', paths).select(['path', 'sha256', 'content']).orderBy('path').execute();
 
 // ---- secrets
 

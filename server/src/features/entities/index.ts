@@ -1,7 +1,9 @@
 // The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
+import type { AppAccess } from '../../core/auth/proofs.ts';
 import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
+import type { Db } from '../../tables.ts';
 import { buildKeys, purgeRecords } from './background.ts';
 import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
@@ -9,10 +11,25 @@ import type { WriteDeps } from './records/write.ts';
 import { auditCountedWrites, countWrites } from './records/write-audit.ts';
 import { listOpenEntities } from './schemas/open-entities.ts';
 import { schemaRoutes } from './schemas/routes.ts';
+import { applySchemas, lockSchemas, previewEntitySchema } from './schemas/schema.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
+import { listSchemas } from './schemas/store.ts';
 
 export { entityArchiveTables } from './archive-rows.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
+
+/** An app's schemas, for features that change them as part of something larger. */
+export const appSchemas = {
+  list: async (db: Db, access: AppAccess) =>
+    (await listSchemas(db, access)).map(({ name, document, revision }) => ({
+      name,
+      document: document as Readonly<Record<string, unknown>>,
+      revision,
+    })),
+  preview: previewEntitySchema,
+  lock: lockSchemas,
+  apply: applySchemas,
+};
 
 export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: Cursors }) {
   const findEntity = createSchemaCache();

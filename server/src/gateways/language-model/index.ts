@@ -1,13 +1,17 @@
 // Owns the client for language models: any server with the OpenAI chat completions protocol, at the address and with the
 // key that the operator sets. A model that can't answer is a return value, not an exception.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, stepCountIs, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
+import { APICallError, type ModelMessage, stepCountIs, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
 import type { z } from 'zod';
 
-export interface Tool {
+/** What the model is told about a tool. */
+export interface ToolDescription {
   readonly name: string;
   readonly description: string;
   readonly parameters: z.ZodType;
+}
+
+export interface Tool extends ToolDescription {
   /** Returns the result for the model. An error it throws is passed to the model, which continues. */
   run(input: unknown): Promise<string>;
 }
@@ -52,18 +56,61 @@ export interface UnavailableReply {
   readonly reason: 'off' | 'unreachable' | 'refused' | 'cut' | 'malformed' | 'timeout' | 'cancelled';
 }
 
+/** A call of a tool that the model asks for. The arguments may be malformed, and the tool may not exist. */
+export interface RequestedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments_string: string;
+}
+
+export type StepMessage =
+  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: string; readonly tool_calls: readonly RequestedCall[] }
+  | {
+      readonly role: 'tool';
+      readonly tool_call_id: string;
+      readonly tool_name: string;
+      readonly content: string;
+      readonly is_error: boolean;
+    };
+
+export interface StepRequest {
+  /** Null: the installation's default model. */
+  readonly model: string | null;
+  readonly instructions: string;
+  /** Every tool call must be followed by its result. */
+  readonly messages: readonly StepMessage[];
+  readonly tools: readonly ToolDescription[];
+  readonly signal: AbortSignal;
+}
+
+/** What the model said in one call. The caller runs the tools, and sends their results with the next step. */
+export interface CompletedStep {
+  readonly outcome: 'completed';
+  readonly content: string;
+  readonly tool_calls: readonly RequestedCall[];
+  /** Whether the model had to stop because its output became too long. */
+  readonly is_cut: boolean;
+  /** Null if the server does not report it. */
+  readonly usage: Usage | null;
+  readonly model: string;
+}
+
 export interface LanguageModel {
   readonly configured: boolean;
   /** Whether the model is available. Cheap: the result is cached for a few seconds. */
   check(): Promise<boolean>;
+  /** Runs the tools itself, until the reply is complete. */
   reply(request: ReplyRequest, onDelta: (delta: ReplyDelta) => void): Promise<CompletedReply | UnavailableReply>;
+  /** One call of the model. */
+  step(request: StepRequest, onText: (text: string) => void): Promise<CompletedStep | UnavailableReply>;
 }
 
 export interface ModelSettings {
   readonly url: string | undefined;
   readonly apiKey: string | undefined;
   readonly name: string;
-  /** Called after every reply, with `completed` or the reason why there is none. */
+  /** Called after every reply or step, with `completed` or the reason why there is none. */
   readonly onReply?: (outcome: string, seconds: number) => void;
 }
 
@@ -78,20 +125,23 @@ const notConfigured: LanguageModel = {
   configured: false,
   check: async () => false,
   reply: async () => ({ outcome: 'unavailable', reason: 'off' }),
+  step: async () => ({ outcome: 'unavailable', reason: 'off' }),
 };
 
 export function openLanguageModel({ url, apiKey, name, onReply }: ModelSettings): LanguageModel {
   if (url === undefined) return notConfigured;
   const provider = createOpenAICompatible({ name: 'model', baseURL: url, apiKey, includeUsage: true });
+  const measure = async <Ended extends { outcome: 'completed' } | UnavailableReply>(ending: Promise<Ended>) => {
+    const startedAt = performance.now();
+    const ended = await ending;
+    onReply?.(ended.outcome === 'completed' ? 'completed' : ended.reason, (performance.now() - startedAt) / 1000);
+    return ended;
+  };
   return {
     configured: true,
     check: cache(() => isReachable(url, apiKey)),
-    async reply(request, onDelta) {
-      const startedAt = performance.now();
-      const ended = await reply(provider(request.model ?? name), request, onDelta);
-      onReply?.(ended.outcome === 'completed' ? 'completed' : ended.reason, (performance.now() - startedAt) / 1000);
-      return ended;
-    },
+    reply: (request, onDelta) => measure(reply(provider(request.model ?? name), request, onDelta)),
+    step: (request, onText) => measure(step(provider(request.model ?? name), request, onText)),
   };
 }
 
@@ -133,38 +183,96 @@ function cache(check: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
+type SdkOptions = Parameters<typeof streamText>[0];
+
 async function reply(
-  model: Parameters<typeof streamText>[0]['model'],
+  model: SdkOptions['model'],
   request: ReplyRequest,
   onDelta: (delta: ReplyDelta) => void,
 ): Promise<CompletedReply | UnavailableReply> {
   const builder = new ReplyBuilder(onDelta);
+  const messages = request.messages.map(({ role, content }) => ({ role, content }));
+  const failed = await receive(model, request, messages, builder);
+  return failed ?? builder.finish();
+}
+
+async function step(
+  model: SdkOptions['model'],
+  request: StepRequest,
+  onText: (text: string) => void,
+): Promise<CompletedStep | UnavailableReply> {
+  const builder = new ReplyBuilder((delta) => {
+    if ('text' in delta) onText(delta.text);
+  });
+  const failed = await receive(model, request, request.messages.map(toSdkMessage), builder);
+  const ended = failed ?? builder.finish();
+  if (ended.outcome === 'unavailable') return ended;
+  const tool_calls = ended.tool_calls.map(({ id, name, arguments_string }) => ({ id, name, arguments_string }));
+  return { ...ended, tool_calls, is_cut: builder.isCut };
+}
+
+/** Feeds what the model sends to the builder. Tools without `run` are not run. Returns the failure, if there is one. */
+async function receive(
+  model: SdkOptions['model'],
+  { instructions, tools, signal }: { instructions: string; tools: readonly ToolDescription[]; signal: AbortSignal },
+  messages: ModelMessage[],
+  builder: ReplyBuilder,
+): Promise<UnavailableReply | undefined> {
   const { fullStream } = streamText({
     model,
-    system: request.instructions,
-    messages: request.messages.map(({ role, content }) => ({ role, content })),
-    tools: Object.fromEntries(request.tools.map((each) => [each.name, toSdkTool(each)])) as ToolSet,
+    system: instructions,
+    messages,
+    tools: Object.fromEntries(tools.map((each) => [each.name, toSdkTool(each)])) as ToolSet,
     stopWhen: stepCountIs(maxSteps),
     maxOutputTokens,
     maxRetries: 0, // the caller decides whether to retry
-    abortSignal: request.signal,
+    abortSignal: signal,
     timeout: replyTimeout,
     onError: () => {}, // errors are handled below, as parts of the stream
   });
+  const fail = (reason: UnavailableReply['reason']) =>
+    ({ outcome: 'unavailable', reason: signal.aborted ? 'cancelled' : reason }) as const;
   try {
     for await (const part of fullStream) {
-      const failed = builder.add(part);
-      if (failed !== undefined)
-        return { outcome: 'unavailable', reason: request.signal.aborted ? 'cancelled' : failed };
+      const reason = builder.add(part);
+      if (reason !== undefined) return fail(reason);
     }
   } catch (error) {
-    return { outcome: 'unavailable', reason: request.signal.aborted ? 'cancelled' : classifyError(error) };
+    return fail(classifyError(error));
   }
-  return builder.finish();
+  return undefined;
 }
 
-const toSdkTool = ({ description, parameters, run }: Tool) =>
-  tool({ description, inputSchema: parameters, execute: run });
+const toSdkTool = ({ description, parameters, run }: ToolDescription & Partial<Tool>) =>
+  run === undefined
+    ? tool({ description, inputSchema: parameters })
+    : tool({ description, inputSchema: parameters, execute: run });
+
+function toSdkMessage(message: StepMessage): ModelMessage {
+  if (message.role === 'user') return { role: 'user', content: message.content };
+  if (message.role === 'tool') {
+    const { tool_call_id: toolCallId, tool_name: toolName, content: value, is_error } = message;
+    const output = { type: is_error ? ('error-text' as const) : ('text' as const), value };
+    return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+  }
+  const text = message.content === '' ? [] : [{ type: 'text' as const, text: message.content }];
+  const calls = message.tool_calls.map(({ id, name, arguments_string }) => ({
+    type: 'tool-call' as const,
+    toolCallId: id,
+    toolName: name,
+    input: toInput(arguments_string),
+  }));
+  return { role: 'assistant', content: [...text, ...calls] };
+}
+
+/** Servers refuse arguments that are not an object, also in what the model said before. */
+function toInput(argumentsString: string): object {
+  try {
+    const input = JSON.parse(argumentsString);
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
+  } catch {}
+  return { malformed: argumentsString };
+}
 
 /** Collects a reply from the parts of its stream. */
 class ReplyBuilder {
@@ -172,6 +280,7 @@ class ReplyBuilder {
   #hasTextInStep = false;
   #model = '';
   #finished = false;
+  #isCut = false;
   #usage: Usage | null = null;
   readonly #toolCalls = new Map<string, ToolCall>();
   readonly #onDelta: (delta: ReplyDelta) => void;
@@ -196,6 +305,7 @@ class ReplyBuilder {
         return this.#addToolCall(part.toolCallId, part.toolName, toText(part.input), 'error', toMessage(part.error));
       case 'finish-step':
         this.#model = part.response.modelId;
+        this.#isCut = part.finishReason === 'length';
         // Without a finish reason the server has not completed the reply.
         return part.rawFinishReason === undefined ? 'cut' : undefined;
       case 'finish':
@@ -209,6 +319,11 @@ class ReplyBuilder {
       default:
         return undefined;
     }
+  }
+
+  /** Whether the last step ended because its output became too long. */
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   finish(): CompletedReply | UnavailableReply {

@@ -74,7 +74,7 @@ export async function putEntitySchema(
     const { impact, isComplete } = await measureImpact(db, access, known, schema, records);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision =
-      isSame || dry_run ? currentRevision : await saveChanges(db, access, [{ schema, document, before }], now);
+      isSame || dry_run ? currentRevision : await saveAsRevision(db, access, [{ schema, document, before }], now);
     return withNotes(
       {
         name,
@@ -92,6 +92,10 @@ export async function putEntitySchema(
     );
   });
 }
+
+/** What saving a schema would mean. Throws as `putEntitySchema` does, and saves nothing. */
+export const previewEntitySchema = async (db: Db, access: AppAccess, name: string, document: Document, now: Date) =>
+  (await putEntitySchema(db, access, name, document, { dry_run: true }, now)).body;
 
 export interface SyncInput {
   readonly schemas: readonly Document[];
@@ -119,7 +123,7 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
     const isChange = changed.length > 0 || removed.length > 0;
     if (isChange && !input.dry_run) {
       const revision =
-        changed.length > 0 ? await saveChanges(db, access, changed, now) : await incrementRevision(db, access, now);
+        changed.length > 0 ? await saveAsRevision(db, access, changed, now) : await incrementRevision(db, access, now);
       for (const row of removed) await removeWithAudit(db, access, row, revision, now);
     }
     const named = (which: typeof changed) => which.map(({ schema }) => schema.name);
@@ -132,6 +136,28 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
       { warnings: listWarnings(input.schemas), ...((!isChange || input.dry_run) && { changed: false as const }) },
     );
   });
+}
+
+/**
+ * Creates and replaces schemas as part of the revision `revision`, which the caller has begun with `incrementRevision` in its
+ * transaction. The caller must have called `lockSchemas` before that. A schema that is the same already is left alone.
+ */
+export async function applySchemas(
+  db: Db,
+  access: AppAccess,
+  documents: readonly Document[],
+  revision: number,
+  now: Date,
+): Promise<void> {
+  const schemas = parseDocuments(documents.map((document) => ({ document, loc: [] })));
+  const known = new Map((await listSchemas(db, access)).map((row) => [row.name, row]));
+  const changes = schemas.map((schema, index) => ({
+    schema,
+    document: documents[index] as Document,
+    before: known.get(schema.name),
+  }));
+  const changed = changes.filter(({ document, before }) => !before || !isSameDocument(before.document, document));
+  if (changed.length > 0) await saveChanges(db, access, changed, revision, now);
 }
 
 /** Moves all records of an entity to the trash, with their keys and events. */
@@ -154,8 +180,8 @@ export async function deleteEntitySchema(
   });
 }
 
-/** Changes of an app's schemas run one at a time. */
-const lockSchemas = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `entity schemas of ${app.id}`);
+/** Changes of an app's schemas run one at a time. Taken before the lock on the app's row, by everybody who takes both. */
+export const lockSchemas = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `entity schemas of ${app.id}`);
 
 /** Throws a ValidationError with the faults of all documents. */
 function parseDocuments(
@@ -186,8 +212,19 @@ interface SchemaChange {
   readonly before: SchemaRow | undefined;
 }
 
-async function saveChanges(db: Db, access: AppAccess, changes: readonly SchemaChange[], now: Date): Promise<number> {
+async function saveAsRevision(db: Db, access: AppAccess, changes: readonly SchemaChange[], now: Date): Promise<number> {
   const revision = await incrementRevision(db, access, now);
+  await saveChanges(db, access, changes, revision, now);
+  return revision;
+}
+
+async function saveChanges(
+  db: Db,
+  access: AppAccess,
+  changes: readonly SchemaChange[],
+  revision: number,
+  now: Date,
+): Promise<void> {
   for (const { schema, document, before } of changes) {
     const keys = deriveKeys(schema, revision, before?.keys ?? []).map((key) => key.name);
     await saveSchema(db, access, { name: schema.name, document, keys, revision }, now);
@@ -206,7 +243,6 @@ async function saveChanges(db: Db, access: AppAccess, changes: readonly SchemaCh
   }
   if ((await listSchemas(db, access)).length > maxEntities)
     throw limitReached(maxEntities, 'entities', `An app can have at most ${maxEntities} entities. Delete one first.`);
-  return revision;
 }
 
 async function removeWithAudit(db: Db, access: AppAccess, row: SchemaRow, revision: number, now: Date): Promise<void> {

@@ -1,0 +1,144 @@
+// Owns finding the errors of a file by parsing it: JavaScript, TypeScript, HTML with its inline scripts, CSS and JSON. Nothing
+// is run. What can't be parsed for another reason is reported as not checked, never as correct.
+import { type ParserOptions, parse as parseScript } from '@babel/parser';
+import { type DefaultTreeAdapterTypes, parse as parseHtml } from 'parse5';
+import postcss from 'postcss';
+
+export type FileCheck =
+  | { readonly outcome: 'checked'; readonly errors: readonly string[] }
+  /** `reason` continues "was not checked: ". Null: files of this kind are not checked. */
+  | { readonly outcome: 'not_checked'; readonly reason: string | null };
+
+const maxFileBytes = 256 * 1024;
+const maxErrors = 10;
+
+export function checkFile(path: string, text: string): FileCheck {
+  const check = checks[path.split('.').at(-1)?.toLowerCase() ?? ''];
+  if (check === undefined) return { outcome: 'not_checked', reason: null };
+  if (Buffer.byteLength(text) > maxFileBytes) return { outcome: 'not_checked', reason: 'it is larger than 256 KiB' };
+  try {
+    return { outcome: 'checked', errors: check(text).slice(0, maxErrors) };
+  } catch (error) {
+    // The parsers call themselves for what is nested.
+    if (error instanceof RangeError) return { outcome: 'not_checked', reason: 'it is nested too deeply' };
+    throw error;
+  }
+}
+
+// Browsers run .js files as they are, so they must not contain JSX or types.
+const checks: Readonly<Record<string, (text: string) => string[]>> = {
+  js: checkPlainScript,
+  mjs: (text) => checkScript(text, { sourceType: 'module' }),
+  cjs: (text) => checkScript(text, { sourceType: 'commonjs' }),
+  jsx: (text) => checkScript(text, { plugins: ['jsx'] }),
+  ts: (text) => checkScript(text, { plugins: ['typescript', 'decorators', 'decoratorAutoAccessors'] }),
+  tsx: (text) => checkScript(text, { plugins: ['typescript', 'jsx', 'decorators', 'decoratorAutoAccessors'] }),
+  html: checkHtml,
+  htm: checkHtml,
+  css: checkCss,
+  json: checkJson,
+};
+
+/** A file that pages load as a module or as a script: it is correct if it is correct as one of them. */
+function checkPlainScript(text: string): string[] {
+  const errors = checkScript(text, { sourceType: 'module' });
+  return errors.length === 0 || checkScript(text, { sourceType: 'script' }).length === 0 ? [] : errors;
+}
+
+function checkScript(text: string, options: ParserOptions, firstLine = 1): string[] {
+  try {
+    const { errors } = parseScript(text, { sourceType: 'unambiguous', errorRecovery: true, ...options });
+    return (errors ?? []).map((error) => describeScriptError(error, firstLine));
+  } catch (error) {
+    if (error instanceof SyntaxError) return [describeScriptError(error, firstLine)];
+    throw error;
+  }
+}
+
+function describeScriptError(error: object, firstLine: number): string {
+  const { message = '', loc } = error as { message?: string; loc?: { line: number } };
+  const isForeign = message.includes('parser plugin');
+  const text = isForeign ? 'This syntax is not JavaScript that browsers run' : message.replace(/ \(\d+:\d+\)$/, '');
+  return `line ${firstLine + (loc?.line ?? 1) - 1}: ${text}`;
+}
+
+function checkHtml(text: string): string[] {
+  const errors: string[] = [];
+  const document = parseHtml(text, {
+    sourceCodeLocationInfo: true,
+    onParseError: ({ code, startLine }) => {
+      if (code !== 'missing-doctype') errors.push(`line ${startLine}: ${code.replaceAll('-', ' ')}`);
+    },
+  });
+  for (const { script, type, line } of listInlineScripts(document)) {
+    const sourceType = type === 'module' ? 'module' : 'script';
+    if (scriptTypes.has(type)) errors.push(...checkScript(script, { sourceType }, line));
+    else if (jsonTypes.has(type)) errors.push(...checkJson(script).map((error) => `script at line ${line}: ${error}`));
+  }
+  return errors;
+}
+
+const scriptTypes = new Set(['', 'module', 'text/javascript', 'application/javascript']);
+const jsonTypes = new Set(['importmap', 'application/json']);
+
+function listInlineScripts(document: DefaultTreeAdapterTypes.Document) {
+  const found: { script: string; type: string; line: number }[] = [];
+  for (const element of listElements(document)) {
+    if (element.nodeName !== 'script' || getAttribute(element, 'src') !== undefined) continue;
+    const [content] = element.childNodes;
+    if (content === undefined || !('value' in content)) continue;
+    const type = getAttribute(element, 'type')?.trim().toLowerCase() ?? '';
+    found.push({ script: content.value, type, line: content.sourceCodeLocation?.startLine ?? 1 });
+  }
+  return found;
+}
+
+export interface PageReference {
+  readonly url: string;
+  readonly line: number;
+}
+
+/** The URLs of the scripts, styles and pictures that a page loads. */
+export function listReferences(text: string): PageReference[] {
+  const found: PageReference[] = [];
+  for (const element of listElements(parseHtml(text, { sourceCodeLocationInfo: true }))) {
+    const isStyle = /(?:^|\s)(?:stylesheet|icon|modulepreload)(?:\s|$)/i.test(getAttribute(element, 'rel') ?? '');
+    const attribute = { script: 'src', img: 'src', link: isStyle ? 'href' : '' }[element.nodeName];
+    const url = attribute ? getAttribute(element, attribute) : undefined;
+    if (url !== undefined) found.push({ url, line: element.sourceCodeLocation?.startLine ?? 1 });
+  }
+  return found;
+}
+
+/** In the order of the page. With a stack of its own, because a page may be nested deeper than calls can be. */
+function* listElements(document: DefaultTreeAdapterTypes.Document): Generator<DefaultTreeAdapterTypes.Element> {
+  const waiting: DefaultTreeAdapterTypes.ChildNode[] = document.childNodes.toReversed();
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (!('attrs' in node)) continue;
+    yield node;
+    for (const child of node.childNodes.toReversed()) waiting.push(child);
+    if ('content' in node) for (const child of node.content.childNodes.toReversed()) waiting.push(child);
+  }
+}
+
+const getAttribute = ({ attrs }: DefaultTreeAdapterTypes.Element, name: string): string | undefined =>
+  attrs.find((attribute) => attribute.name === name)?.value;
+
+function checkCss(text: string): string[] {
+  try {
+    postcss.parse(text);
+    return [];
+  } catch (error) {
+    if (error instanceof postcss.CssSyntaxError) return [`line ${error.line ?? '?'}: ${error.reason}`];
+    throw error;
+  }
+}
+
+function checkJson(text: string): string[] {
+  try {
+    JSON.parse(text);
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}

@@ -1,0 +1,53 @@
+// Owns what the model is told of the chat before a turn: the newest messages, with what became of the turns.
+import { buildHistory, historyLimits } from '../../core/turns/messages.ts';
+import type { StepMessage } from '../../gateways/language-model/index.ts';
+import type { Db } from '../../tables.ts';
+import { findMessage, listRecentMessages } from './store/messages.ts';
+import type { TurnRow } from './store/turns.ts';
+
+interface HistoryMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** What people and the assistant said, without the calls of tools. */
+type SaidMessage = Extract<StepMessage, { role: 'user' | 'assistant' }>;
+
+/** The messages up to the one that the turn answers, oldest first. */
+export async function readHistory(db: Db, turn: TurnRow): Promise<SaidMessage[]> {
+  const message = await findMessage(db, turn, turn.message_id);
+  if (message === undefined) throw new Error('the message of the turn does not exist');
+  const rows = await listRecentMessages(db, turn, message.position, historyLimits.messages);
+  return mergeSpeakers(buildHistory(rows.map(toHistoryMessage))).map(({ role, content }) =>
+    role === 'user' ? { role, content } : { role, content, tool_calls: [] },
+  );
+}
+
+type RecentMessage = Awaited<ReturnType<typeof listRecentMessages>>[number];
+
+/** What the platform said is told as part of the assistant's side, so that the model knows what was not saved. */
+function toHistoryMessage({ role, content, file_urls, tool_calls }: RecentMessage) {
+  if (role === 'user') return { role, content, file_urls };
+  const saved = (tool_calls as { name: string; arguments_string: string }[]).find(isSavedRevision);
+  const notes = saved === undefined ? [] : [`(Saved: ${saved.arguments_string})`];
+  const text = role === 'system' ? `(${content})` : content;
+  return {
+    role: 'assistant' as const,
+    content: [text, ...notes].filter((part) => part !== '').join('\n\n'),
+    file_urls,
+  };
+}
+
+const isSavedRevision = ({ name }: { name: string }): boolean => name === 'save_revision';
+
+/** Models expect the two sides to take turns. */
+function mergeSpeakers(messages: readonly HistoryMessage[]): HistoryMessage[] {
+  const merged: HistoryMessage[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (last?.role === message.role)
+      merged.splice(-1, 1, { role: last.role, content: `${last.content}\n\n${message.content}` });
+    else merged.push(message);
+  }
+  return merged;
+}

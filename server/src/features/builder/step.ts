@@ -1,0 +1,142 @@
+// Owns the record of a step: one call of the model, the tools that it asked for, and what they changed. A turn that is run
+// again after a crash is rebuilt from the records of its steps.
+import type { ToolCall } from '../../core/turns/deltas.ts';
+import { toValidUsage } from '../../core/turns/messages.ts';
+import type { StepMessage, Usage } from '../../gateways/language-model/index.ts';
+import type { DraftChanges } from './draft.ts';
+
+export interface StepRecord extends DraftChanges {
+  readonly content: string;
+  /** With their results as the model gets them. */
+  readonly tool_calls: readonly ToolCall[];
+  /** Whether the model had to stop because its output became too long. */
+  readonly is_cut: boolean;
+  /** Null if the model did not report it. */
+  readonly usage: Usage | null;
+  /** As reported, or else as estimated. */
+  readonly tokens: number;
+  readonly model: string;
+  /** What each tool call was, and on which state of the draft: a repeated key means that nothing has changed in between. */
+  readonly call_keys: readonly string[];
+  /** The checks after the model said that it is done. */
+  readonly checks: readonly ToolCall[];
+  /** What the person is asked; null: nothing. */
+  readonly question: string | null;
+}
+
+/** What a step without tool calls means: the model is done, unless its output was cut. */
+export const isFinish = ({ tool_calls, is_cut }: StepRecord): boolean => tool_calls.length === 0 && !is_cut;
+
+const hasErrors = ({ checks }: StepRecord): boolean => checks.some(({ status }) => status === 'error');
+
+/** Whether no more steps follow: the person was asked, or the model is done and its one round of corrections is over. */
+export function isComplete(steps: readonly StepRecord[]): boolean {
+  const last = steps.at(-1);
+  if (last === undefined) return false;
+  if (last.question !== null) return true;
+  return isFinish(last) && (!hasErrors(last) || steps.filter(isFinish).length > 1);
+}
+
+export const countTokens = (steps: readonly StepRecord[]): number => steps.reduce((sum, { tokens }) => sum + tokens, 0);
+
+/** Null if a step has none, or the sum is beyond belief. */
+export function sumUsage(steps: readonly StepRecord[]): Usage | null {
+  let [prompt_tokens, completion_tokens] = [0, 0];
+  for (const { usage } of steps) {
+    if (usage === null) return null;
+    prompt_tokens += usage.prompt_tokens;
+    completion_tokens += usage.completion_tokens;
+  }
+  return steps.length === 0 ? null : toValidUsage({ prompt_tokens, completion_tokens });
+}
+
+const maxMessageCharacters = 400_000;
+const leftOut = '(left out to save space; call the tool again if you need this)';
+
+/**
+ * The messages that the model gets after the conversation: what it said in this turn, and what the tools answered. The oldest
+ * results are left out once all of them together become too long.
+ */
+export function toStepMessages(steps: readonly StepRecord[]): StepMessage[] {
+  const messages = steps.flatMap(toMessages);
+  let excess = messages.reduce((sum, message) => sum + countCharacters(message), 0) - maxMessageCharacters;
+  return messages.map((message) => {
+    if (excess <= 0 || message.role !== 'tool' || message.content.length <= leftOut.length) return message;
+    excess -= message.content.length - leftOut.length;
+    return { ...message, content: leftOut };
+  });
+}
+
+function toMessages(step: StepRecord): StepMessage[] {
+  const { content, tool_calls, checks, is_cut } = step;
+  const said: StepMessage = { role: 'assistant', content: content || (tool_calls.length === 0 ? '…' : ''), tool_calls };
+  const answered = tool_calls.map(
+    ({ id, name, status, results }): StepMessage => ({
+      role: 'tool',
+      tool_call_id: id,
+      tool_name: name,
+      content: results ?? '',
+      is_error: status === 'error',
+    }),
+  );
+  if (is_cut && tool_calls.length === 0) return [said, { role: 'user', content: cutNote }];
+  if (!hasErrors(step)) return [said, ...answered];
+  const found = checks.filter(({ status }) => status === 'error').map(({ results }) => results);
+  return [said, ...answered, { role: 'user', content: [correctionNote, ...found].join('\n\n') }];
+}
+
+const cutNote =
+  'Your output was cut off because it became too long. Go on from there, with less in one answer: one file at a time.';
+const correctionNote =
+  'Your changes were checked, and errors were found. Correct them, then finish with your summary. There is no second round.';
+
+const countCharacters = (message: StepMessage): number =>
+  message.content.length +
+  (message.role === 'assistant'
+    ? message.tool_calls.reduce((sum, { arguments_string }) => sum + arguments_string.length, 0)
+    : 0);
+
+// ---- what people see
+
+const maxShown = { content: 200_000, argument: 1_000, results: 2_000, calls: 400_000 };
+
+/** The text of a turn, and its tool calls, shortened for people. The model got them in full. */
+export function toShownReply(steps: readonly StepRecord[]): { content: string; tool_calls: ToolCall[] } {
+  const texts = steps.flatMap(({ content, question }) => [content, question ?? '']);
+  const calls = steps.flatMap((step) => [...step.tool_calls, ...step.checks]);
+  return { content: shorten(joinParagraphs(texts), maxShown.content), tool_calls: shortenAll(calls) };
+}
+
+const joinParagraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
+
+/** Shortens each call, and after a total length leaves out arguments and results. */
+function shortenAll(calls: readonly ToolCall[]): ToolCall[] {
+  let remaining = maxShown.calls;
+  return calls.map((call) => {
+    const shown = shortenCall(call);
+    remaining -= shown.arguments_string.length + (shown.results?.length ?? 0);
+    return remaining >= 0 ? shown : { ...shown, arguments_string: '{}', results: '(left out: the turn is too long)' };
+  });
+}
+
+export const shortenCall = (call: ToolCall): ToolCall => ({
+  ...call,
+  arguments_string: shortenArguments(call.arguments_string),
+  results: call.results === null ? null : shorten(call.results, maxShown.results),
+});
+
+/** Shortens the texts in the arguments, so that they remain JSON. */
+function shortenArguments(text: string): string {
+  if (text.length <= maxShown.argument) return text;
+  try {
+    const shortened = JSON.stringify(JSON.parse(text), (_key, value) =>
+      typeof value === 'string' ? shorten(value, maxShown.argument) : value,
+    );
+    return shortened.length <= 4 * maxShown.argument ? shortened : shorten(shortened, maxShown.argument);
+  } catch {
+    return shorten(text, maxShown.argument);
+  }
+}
+
+const shorten = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max).toWellFormed()}… (${text.length - max} more characters)`;

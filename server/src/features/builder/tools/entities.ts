@@ -1,0 +1,80 @@
+// Owns the tools with which the assistant reads and changes the entities of the app: the schemas of its data, with their rules.
+import canonicalize from 'canonicalize';
+import { z } from 'zod';
+import type { SchemaDocument, SchemaPreview } from '../draft.ts';
+import { type BuilderTool, defineTool, ToolError } from './tool.ts';
+
+const name = z.string().min(1).max(100).describe('For example Task');
+
+const listEntities = defineTool({
+  name: 'list_entities',
+  description: 'Lists the entities of the app with their fields.',
+  parameters: z.object({}),
+  async run(_input, { db, access, draft }) {
+    const schemas = await draft.listSchemas(db, access);
+    if (schemas.length === 0) return 'The app has no entities.';
+    const describe = ({ properties }: Record<string, unknown>) => Object.keys(properties ?? {}).join(', ');
+    return schemas.map(({ name, document }) => `${name}: ${describe(document)}`).join('\n');
+  },
+});
+
+const readEntity = defineTool({
+  name: 'read_entity',
+  description: 'Reads the schema of an entity: its fields and its rules.',
+  parameters: z.object({ name }),
+  async run({ name }, { db, access, draft }) {
+    const schema = await draft.readSchema(db, access, name);
+    if (schema === undefined) throw new ToolError('There is no entity with this name. List the entities.');
+    return JSON.stringify(schema, null, 2);
+  },
+});
+
+const maxSchemaCharacters = 200_000;
+
+const saveEntity = defineTool({
+  name: 'save_entity',
+  description:
+    'Creates an entity, or replaces its whole schema. Read an entity before you replace it. The result says what is not valid, which operations are closed, and what changes for records that exist.',
+  parameters: z.object({
+    name,
+    schema: z
+      .record(z.string(), z.unknown())
+      .describe('{"name", "properties": {…}, "required": […], "rls": {"read", "create", "update", "delete"}}'),
+  }),
+  async run({ name, schema }, { db, access, draft, schemas, now }) {
+    if (JSON.stringify(schema).length > maxSchemaCharacters) throw new ToolError('The schema is too long.');
+    const document: SchemaDocument = { name, ...schema };
+    const before = await draft.readSchema(db, access, name);
+    if (before !== undefined && canonicalize(before) === canonicalize(document)) return 'It is the same already.';
+    const preview = await schemas.preview(db, access, name, document, now);
+    draft.saveSchema(name, document);
+    return describePreview(preview, listOpenOperations(document));
+  },
+});
+
+/** Operations whose rule allows everybody. */
+function listOpenOperations({ rls }: SchemaDocument): string[] {
+  const rules = (typeof rls === 'object' && rls !== null ? rls : {}) as Record<string, unknown>;
+  const operations = ['read', 'create', 'update', 'delete'];
+  return operations.filter(
+    (operation) => (rules[operation] ?? (operation === 'read' ? undefined : rules.write)) === true,
+  );
+}
+
+function describePreview({ created, closed_operations, impact }: SchemaPreview, open: readonly string[]): string {
+  const { records, violating_records, fields_removed, newly_open } = impact;
+  const opened = newly_open.map(({ operation }) => operation);
+  return [
+    created ? 'Created.' : 'Replaced.',
+    closed_operations.length > 0 &&
+      `No rule: ${closed_operations.join(', ')}. Users of the app and anonymous callers can't do this until you write a rule.`,
+    open.length > 0 && `Open to everybody, also without sign-in: ${open.join(', ')}. Is this meant?`,
+    fields_removed.length > 0 && `Removed fields: ${fields_removed.join(', ')}. The entity has ${records} records.`,
+    violating_records > 0 && `${violating_records} records that exist do not satisfy the new schema.`,
+    opened.length > 0 && `Warning: records that exist become open to more people: ${opened.join(', ')}.`,
+  ]
+    .filter((line) => line !== false)
+    .join('\n');
+}
+
+export const entityTools: readonly BuilderTool[] = [listEntities, readEntity, saveEntity];
