@@ -18,7 +18,7 @@ export interface ModelReply {
   readonly tool_calls?: readonly { name: string; arguments: object | string }[];
   readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
 }
-export type Script = (request: ChatRequest) => ModelReply;
+export type Script = (request: ChatRequest) => ModelReply | Promise<ModelReply>;
 
 /** `slow`: a word a second. `silent`: no word until it is told otherwise. `cut`: hangs up halfway. A number: that status. */
 export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 401 | 429 | 500;
@@ -35,14 +35,14 @@ export interface ModelSandbox {
 export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSandbox> {
   const requests: ChatRequest[] = [];
   let behaviour: Behaviour = 'well';
-  let script = sensible;
+  let script: Script = sensible;
   const paceMs = () => (behaviour === 'slow' ? 1_000 : wordMs);
 
   const complete = async (request: ChatRequest, response: ServerResponse) => {
     requests.push(request);
     while (behaviour === 'silent') await sleep(20);
     response.setHeader('content-type', 'text/event-stream');
-    for (const [sent, chunk] of [...chunksOf(request, script(request))].entries()) {
+    for (const [sent, chunk] of [...chunksOf(request, await script(request))].entries()) {
       response.write(`data: ${behaviour === 'malformed' ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);
       await sleep(paceMs());
       if (behaviour === 'cut' && sent >= 2) return response.destroy();

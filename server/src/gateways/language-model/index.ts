@@ -192,7 +192,11 @@ async function reply(
 ): Promise<CompletedReply | UnavailableReply> {
   const builder = new ReplyBuilder(onDelta);
   const messages = request.messages.map(({ role, content }) => ({ role, content }));
-  const failed = await receive(model, request, messages, builder);
+  const tools = request.tools.map(({ name, description, parameters, run }) => [
+    name,
+    tool({ description, inputSchema: parameters, execute: run }),
+  ]);
+  const failed = await receive({ ...request, model, messages, tools: Object.fromEntries(tools) }, builder);
   return failed ?? builder.finish();
 }
 
@@ -204,25 +208,37 @@ async function step(
   const builder = new ReplyBuilder((delta) => {
     if ('text' in delta) onText(delta.text);
   });
-  const failed = await receive(model, request, request.messages.map(toSdkMessage), builder);
+  const messages = request.messages.map(toSdkMessage);
+  const tools = request.tools.map(({ name, description, parameters }) => [
+    name,
+    tool({ description, inputSchema: parameters }),
+  ]);
+  const failed = await receive({ ...request, model, messages, tools: Object.fromEntries(tools) }, builder);
   const ended = failed ?? builder.finish();
   if (ended.outcome === 'unavailable') return ended;
   const tool_calls = ended.tool_calls.map(({ id, name, arguments_string }) => ({ id, name, arguments_string }));
   return { ...ended, tool_calls, is_cut: builder.isCut };
 }
 
-/** Feeds what the model sends to the builder. Tools without `run` are not run. Returns the failure, if there is one. */
+interface SdkRequest {
+  readonly model: SdkOptions['model'];
+  readonly instructions: string;
+  readonly messages: ModelMessage[];
+  /** Those without `execute` are not run. */
+  readonly tools: ToolSet;
+  readonly signal: AbortSignal;
+}
+
+/** Feeds what the model sends to the builder. Returns the failure, if there is one. */
 async function receive(
-  model: SdkOptions['model'],
-  { instructions, tools, signal }: { instructions: string; tools: readonly ToolDescription[]; signal: AbortSignal },
-  messages: ModelMessage[],
+  { model, instructions, messages, tools, signal }: SdkRequest,
   builder: ReplyBuilder,
 ): Promise<UnavailableReply | undefined> {
   const { fullStream } = streamText({
     model,
     system: instructions,
     messages,
-    tools: Object.fromEntries(tools.map((each) => [each.name, toSdkTool(each)])) as ToolSet,
+    tools,
     stopWhen: stepCountIs(maxSteps),
     maxOutputTokens,
     maxRetries: 0, // the caller decides whether to retry
@@ -242,11 +258,6 @@ async function receive(
   }
   return undefined;
 }
-
-const toSdkTool = ({ description, parameters, run }: ToolDescription & Partial<Tool>) =>
-  run === undefined
-    ? tool({ description, inputSchema: parameters })
-    : tool({ description, inputSchema: parameters, execute: run });
 
 function toSdkMessage(message: StepMessage): ModelMessage {
   if (message.role === 'user') return { role: 'user', content: message.content };
