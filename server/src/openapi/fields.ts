@@ -137,8 +137,16 @@ export const fields: Readonly<Record<string, FieldText>> = {
   },
   'AppShare.role': { text: 'What the person may do with the app.' },
   'AppShare.status': { text: 'Whether the person is a member, or was invited to the workspace as a guest.' },
-  'AppStatus.message': { text: 'A message about the state; always empty today.', example: '' },
-  'AppStatus.state': { text: 'The state of the app; always `ready` today.' },
+  'AppStatus.error_source': {
+    text: 'What made the last turn of the chat fail: the assistant, a lack of credits, or the model; null if it did not fail.',
+  },
+  'AppStatus.message': {
+    text: 'Why the last turn of the chat failed, for people; empty if it did not fail.',
+    example: '',
+  },
+  'AppStatus.state': {
+    text: '`processing` while the assistant is working on the app, `error` if its last turn failed.',
+  },
   'AppUser.email': {
     text: 'The e-mail address of the user, unique in the app regardless of case.',
     example: 'grace@example.com',
@@ -250,6 +258,28 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: '2026-12-15T09:30:00.000Z',
   },
   'BrowserSession.last_used_at': { text: 'When the session was last used.', example: '2026-11-15T09:30:00.000Z' },
+  'ChatConversation.messages': { text: 'The messages of the turn, oldest first: yours, then the answers.' },
+  'ChatMessage.content': { text: 'The text of the message.', example: 'I made the page and the entity Task.' },
+  'ChatMessage.conversation_id': {
+    text: 'The id of the app: an app has one conversation.',
+    example: '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e',
+  },
+  'ChatMessage.hidden': { text: 'Always false.' },
+  'ChatMessage.id': { text: 'The id of the message.', example: '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6' },
+  'ChatMessage.model': {
+    text: 'The model that wrote the message; null for a message of a person or of the platform.',
+    example: 'house-model',
+  },
+  'ChatMessage.role': {
+    text: 'Who wrote the message: a person, the assistant, or the platform (`system`), which says why a turn has ended.',
+  },
+  'ChatMessage.tool_calls': {
+    text: 'What the assistant did, shortened; also how its changes were checked (`check_files`) and saved (`save_revision`).',
+  },
+  'ChatStopped.stopped': { text: 'Whether a turn was running, which nothing can be saved of any more.' },
+  'ChatTurn.app': { text: 'The app after the turn.' },
+  'ChatTurn.conversation': { text: 'What the turn added to the conversation.' },
+  'ChatTurn.status': { text: 'How the turn has ended, whatever has happened to the app since.' },
   checked: { text: 'How many entries were checked and are intact, at most 100,000 per request.', example: 42 },
   checks: { text: 'The result of each check; `database`, `migrations` and `draining` decide the status.' },
   closed_operations: {
@@ -310,6 +340,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: ['message.completed'],
   },
   'CreateAppBody.app_type': { text: "The kind of app, `user_app` by default; it can't be changed later." },
+  'CreateAppBody.content': { text: 'What the assistant is to build.', example: 'A task list with owners' },
+  'CreateAppBody.initial_message': {
+    text: 'A first message to the assistant, which builds the app in the background.',
+  },
   'CreateAppBody.name': { text: 'The name of the app; `Untitled app` by default.', example: 'Order book' },
   'CreateAppUserBody.email': {
     text: 'The e-mail address of the user, which must be unique in the app regardless of case.',
@@ -543,7 +577,6 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: ['Draft'],
   },
   'EntitySchemasSynced.updated': { text: 'The names of the entities whose schema changed.', example: ['Customer'] },
-  error_source: { text: 'What an error came from; always null today.', example: null },
   error_type: {
     text: 'Why there was no response, such as `timeout` or `dns_error`; null if there was one, see `status_code`.',
     example: null,
@@ -1084,6 +1117,14 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'Up to 10 public https addresses, which the model gets as text; nobody fetches them.',
     example: ['https://files.example.com/menu.pdf'],
   },
+  'SendChatMessageBody.content': {
+    text: 'What the assistant is to build or change.',
+    example: 'Add a due date to tasks',
+  },
+  'SendChatMessageBody.file_urls': {
+    text: 'Up to 10 public https addresses, which the model gets as text; nobody fetches them.',
+    example: ['https://files.example.com/sketch.png'],
+  },
   'ServerFeatures.mail': { text: 'Whether outgoing mail is configured.' },
   'ServerFeatures.model': { text: 'Whether a language model for agents is configured.' },
   'ServerInfo.features': { text: 'Whether the provider of each feature is configured.' },
@@ -1607,6 +1648,10 @@ export const parameters: Readonly<Record<string, FieldText>> = {
   },
   'sendAgentMessage.Idempotency-Key': {
     text: 'A value that you choose once per message; a repeat with the same value joins the reply that the first request started.',
+    example: 'message-4711',
+  },
+  'sendChatMessage.Idempotency-Key': {
+    text: 'A value that you choose once per message; a repeat with the same value joins the turn that the first request started.',
     example: 'message-4711',
   },
   session_id: { text: 'The session.', example: '0198c1f2-8e5f-7d06-b493-c17a5e2f80d4' },

@@ -62,6 +62,12 @@ export async function createFullWorkspace(world: World) {
     .insertInto('agent_memories')
     .values({ ...dated, ...known })
     .execute();
+  const tool_call = { id: 'c', name: 'save_revision', arguments_string: '{}', status: 'success', results: '+ä' };
+  const built = { app_id: app.id, position: 1, role: 'assistant', content: 'Built.', model: 'm' } as const;
+  await world.db
+    .insertInto('chat_messages')
+    .values({ ...dated, ...built, turn_id: newId(), prompt_tokens: 3, tool_calls: JSON.stringify([tool_call]) })
+    .execute();
   const target_url = 'https://hook.example.com/';
   await send('POST', `/api/agents/${agent.id}/webhooks`, { target_url, events: ['message.created'] });
   await send('POST', `/api/apps/${app.id}/webhooks`, {

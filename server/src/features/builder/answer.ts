@@ -62,7 +62,11 @@ async function readEnd(db: Db, access: AppAccess, turnId: string, addresses: App
   if (turn === undefined || app === undefined) return notFound('app_not_found');
   const messages = (await listTurnMessages(db, turn)).map(presentMessage);
   const completed = messages.slice(1).map((data) => ({ event: 'message.completed', data }));
-  const body: ChatTurnBody = { app: presentApp(app, addresses), conversation: { messages }, status: presentTurnStatus(turn) };
+  const body: ChatTurnBody = {
+    app: presentApp(app, addresses),
+    conversation: { messages },
+    status: presentTurnStatus(turn),
+  };
   return [...completed, { event: 'turn.completed', data: body }] as const;
 }
 

@@ -6,7 +6,7 @@ import { WakeableSleep, type WakeUps } from '../../kit/background/workers/wake.t
 import { classifyFailure } from '../../kit/db/failures.ts';
 import type { Db } from '../../tables.ts';
 import { turnQueue } from './chat.ts';
-import { ClaimLost, giveUpTurn, toStopTopic } from './end.ts';
+import { ClaimLost, deadLetterTurn, toStopTopic } from './end.ts';
 import { hasTurnEnded, removeOldTurns, type TurnRow } from './store/turns.ts';
 import { modelUnavailable, runTurn, type TurnRunDeps } from './turn.ts';
 
@@ -36,12 +36,12 @@ export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
     return {};
   },
   async onDeadLetter(db, turn, error) {
-    const failure = error.startsWith('the model is unavailable') ? modelUnavailable() : givenUp;
-    await giveUpTurn(db, turn, failure, deps, deps.clock.now());
+    const failure = error.startsWith('the model is unavailable') ? modelUnavailable() : platformError;
+    await deadLetterTurn(db, turn, failure, deps, deps.clock.now());
   },
 });
 
-const givenUp = {
+const platformError = {
   source: 'builder',
   message:
     'An error of the platform kept this turn from finishing. Nothing was saved, and nothing is charged. Send your message again; if it happens again, tell the operator.',

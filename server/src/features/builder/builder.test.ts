@@ -112,11 +112,11 @@ describe('sendChatMessage', () => {
     const body = { content: 'Third', file_urls: ['https://files.example.com/a.png'] };
     const got = await send(app, '', { body });
     expect(got.body.conversation.messages[0].file_urls).toEqual(body.file_urls);
-    const told = (requests[0]?.messages ?? []).slice(1);
-    expect(told.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user']);
-    expect(told[1]?.content).toContain('I wrote it.\n\n(Saved: {"revision":2');
-    expect(told[3]?.content).toContain('Nothing was saved.');
-    expect(told[4]?.content).toBe('Third\nAttached: https://files.example.com/a.png');
+    const given = (requests[0]?.messages ?? []).slice(1);
+    expect(given.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user']);
+    expect(given[1]?.content).toContain('I wrote it.\n\n(Saved: {"revision":2');
+    expect(given[3]?.content).toContain('Nothing was saved.');
+    expect(given[4]?.content).toBe('Third\nAttached: https://files.example.com/a.png');
   });
 
   it('refuses a second message with 409 while a turn is running, and stores nothing', async () => {

@@ -44,7 +44,13 @@ export async function requireClaim(db: Db, turn: TurnRow): Promise<void> {
 }
 
 /** Ends a turn that no worker runs any more, if it has not ended yet. */
-export async function giveUpTurn(db: Db, turn: TurnRow, failure: TurnFailure, deps: EndDeps, now: Date): Promise<void> {
+export async function deadLetterTurn(
+  db: Db,
+  turn: TurnRow,
+  failure: TurnFailure,
+  deps: EndDeps,
+  now: Date,
+): Promise<void> {
   if ((await lockRunningTurn(db, turn)) !== undefined) await writeFailure(db, turn, failure, deps, now);
 }
 
