@@ -37,7 +37,9 @@ export const findFile = (db: Db, access: AppAccess, path: string) =>
 
 /** Those of these files that exist. */
 export const readFiles = (db: Db, access: AppAccess, paths: readonly string[]) =>
-  paths.length === 0 ? Promise.resolve([]) : files(db, access).where('path', 'in', paths).orderBy('path').selectAll().execute();
+  paths.length === 0
+    ? Promise.resolve([])
+    : files(db, access).where('path', 'in', paths).orderBy('path').selectAll().execute();
 
 /** The hash and size of every file, by path. */
 export async function listVersions(db: Db, access: AppAccess) {
