@@ -59,11 +59,11 @@ export async function startInstallation(settings: Readonly<Record<string, string
   }
   const visit = (method: string, path: string, options: CallOptions) => call(url, method, path, options);
 
-  /** Publishes the files of an app, or of a new one. */
+  /** Writes these files of an app, or of a new one, and publishes it. */
   async function publish(files: ReadonlyMap<string, string>, app?: { readonly id: string }): Promise<PublishedApp> {
     const { id } = app ?? (await manage('POST', '/api/apps', { name: 'Shop' }));
     const sent = [...files].map(([path, content]) => ({ path, content }));
-    await manage('PUT', `/api/apps/${id}/files`, { files: sent });
+    if (sent.length > 0) await manage('PUT', `/api/apps/${id}/files`, { files: sent });
     await manage('POST', `/api/apps/${id}/deploy`);
     return { id, url: (await manage('GET', `/api/apps/${id}`)).published.url };
   }
