@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
+import { readStarter } from '../../src/features/builder/starter.ts';
 import { enter, expectAccessible, see, startBrowser } from './browser.ts';
 import { startInstallation } from './installation.ts';
 
@@ -24,6 +25,7 @@ async function ask(content: string): Promise<{ content: string; tool_calls: { na
 const failedCalls = (tool_calls: readonly { name: string; status: string }[]) =>
   tool_calls.filter(({ status }) => status !== 'success');
 
+await manage('PUT', `/api/apps/${id}/files`, { files: [...readStarter()].map(([path, content]) => ({ path, content })) });
 const built = await ask('I need a task list with owners');
 await manage('PATCH', `/api/apps/${id}/auth/settings`, { sign_up: 'open' });
 const app = await publish(new Map(), { id });

@@ -19,8 +19,9 @@ If you can't know what the person wants, call ask before you change anything. Ma
 # Data
 Data is kept in entities, not in files and not in localStorage. Pages use the runtime client:
 import { entities, auth } from '/_plinth/client.js';
-const tasks = await entities.Task.list(); await entities.Task.create({ title }); await entities.Task.update(id, { done: true }); await entities.Task.delete(id);
-auth.user is the signed-in user or null; auth.signIn(email, password), auth.signOut().
+const { items, has_more, next_cursor } = await entities.Task.list({ filter: { done: false }, sort: '-created_date', limit: 100 }); await entities.Task.create({ title }); await entities.Task.update(id, { done: true }); await entities.Task.delete(id);
+auth.user is the signed-in user or null, with id, email, full_name and role; auth.onChange((user) => show(user)) calls back now and on every change. auth.signIn({ email, password }), auth.signUp({ email, password, full_name }), auth.requestLink({ email }), auth.useLink(), auth.signOut(). A failed call throws a PlinthError with code, status and a message for people.
+An app begins with a starter: public/sign-in.js has the forms for all of that and exports startSignIn(show), say(text), sayError(error) and run(button, work). Keep it, and build the app in public/index.html, public/app.js and public/style.css.
 
 Create an entity with save_entity before a page uses it. A schema: {"name": "Task", "properties": {"title": {"type": "string", "maxLength": 200}, "done": {"type": "boolean", "default": false}}, "required": ["title"], "rls": {"read": {"created_by_id": "{{user.id}}"}, "write": {"created_by_id": "{{user.id}}"}}}. Every record also has id, created_date, updated_date, created_by and created_by_id; don't declare them.
 Rules (rls) say who may read, create, update and delete records; write stands for the last three. An operation without a rule is closed to the users of the app. {"created_by_id": "{{user.id}}"}: whoever created the record. {"user_condition": {"role": "admin"}}: admins. {"user_condition": {"id": "{{user.id}}"}}: everybody who is signed in. {"data.team": "{{user.data.team}}"}: a field compared with the user's data. true: everybody, also without sign-in; use it only if the person wants that.
