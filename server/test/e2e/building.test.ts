@@ -25,7 +25,9 @@ async function ask(content: string): Promise<{ content: string; tool_calls: { na
 const failedCalls = (tool_calls: readonly { name: string; status: string }[]) =>
   tool_calls.filter(({ status }) => status !== 'success');
 
-await manage('PUT', `/api/apps/${id}/files`, { files: [...readStarter()].map(([path, content]) => ({ path, content })) });
+await manage('PUT', `/api/apps/${id}/files`, {
+  files: [...readStarter()].map(([path, content]) => ({ path, content })),
+});
 const built = await ask('I need a task list with owners');
 await manage('PATCH', `/api/apps/${id}/auth/settings`, { sign_up: 'open' });
 const app = await publish(new Map(), { id });
