@@ -15,6 +15,7 @@ import { events } from './events.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
+import { publish } from './publish.ts';
 import { rules } from './rules.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -29,6 +30,7 @@ const benches: Record<string, Bench> = {
   'noisy-neighbour': noisyNeighbour,
   'tenant-isolation': tenantIsolation,
   pipeline,
+  publish,
   rules,
   slots: slotsDrill,
   ssrf,

@@ -1,6 +1,6 @@
-// Owns which deployment of an app is live, as this process knows it: what it read at most a second ago. So whatever a process
-// does, every other one sees it within a second. Whoever asks meanwhile shares one read; that an app is not published is
-// remembered too.
+// Owns which deployment of an app is live, as this process knows it: by a read that began at most a second before the request
+// came. So whatever a process does, every other one sees it within a second, however long its reads take. Whoever asks
+// meanwhile shares one read; that an app is not published is remembered too.
 import type { OutgoingHttpHeaders } from 'node:http';
 import { createFairGate } from '../../../kit/fair-gate.ts';
 import { LatestMap } from '../../../kit/latest-map.ts';
@@ -11,9 +11,6 @@ import { findLiveApp } from '../store.ts';
 
 const maxAgeMs = 1_000;
 const maxKept = 10_000;
-
-/** What is live could not be read, or only so late that it may be out of date. */
-export class LiveAppUnknown extends Error {}
 
 export interface LiveApp {
   readonly id: string;
@@ -39,24 +36,24 @@ export interface LiveAppDeps {
 }
 
 interface Known {
-  readonly startedAt: number;
-  readonly reading: Promise<LiveApp | undefined>;
+  /** When the database was asked; infinite until then. */
+  startedAt: number;
   /** The result, once it is known. */
-  app: LiveApp | undefined | 'reading';
+  app: LiveApp | undefined | Promise<LiveApp | undefined>;
+  readonly wasLive: boolean;
 }
 
 export function createLiveApps({ db, toHeaders, findRefusal, onUnknown }: LiveAppDeps): LiveApps {
   const known = new LatestMap<string, Known>(maxKept);
   // Apps that are live are read again without waiting for strangers who try one name after the other.
-  const liveGate = createFairGate({ inAll: 8, perOwner: 1, maxWaitingOfOwner: 10, maxWaitMs: 5_000 });
+  const liveGate = createFairGate({ inAll: 8, perOwner: 2, maxWaitingOfOwner: 10, maxWaitMs: 5_000 });
   const unknownGate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 100, maxWaitMs: 5_000 });
 
-  async function read(slug: string, wasLive: boolean, client: () => string): Promise<LiveApp | undefined> {
-    const leave = await (wasLive ? liveGate.enter(slug) : unknownGate.enter(client()));
+  async function read(slug: string, entry: Known, client: () => string): Promise<LiveApp | undefined> {
+    const leave = await (entry.wasLive ? liveGate.enter(slug) : unknownGate.enter(client()));
     try {
-      const startedAt = performance.now();
+      entry.startedAt = performance.now();
       const row = await findLiveApp(db, slug);
-      if (performance.now() - startedAt > maxAgeMs) throw new LiveAppUnknown('the database took more than a second');
       if (row !== undefined) return { ...row, slug, headers: toHeaders(row) };
       onUnknown(client());
       return undefined;
@@ -68,8 +65,9 @@ export function createLiveApps({ db, toHeaders, findRefusal, onUnknown }: LiveAp
   function start(slug: string, wasLive: boolean, client: () => string): Promise<LiveApp | undefined> {
     const refusal = wasLive ? undefined : findRefusal(client());
     if (refusal !== undefined) throw refusal;
-    const reading = read(slug, wasLive, client);
-    const entry: Known = { startedAt: performance.now(), reading, app: 'reading' };
+    const entry: Known = { startedAt: Number.POSITIVE_INFINITY, app: undefined, wasLive };
+    const reading = read(slug, entry, client);
+    entry.app = reading;
     known.set(slug, entry);
     reading.then(
       (app) => {
@@ -86,9 +84,8 @@ export function createLiveApps({ db, toHeaders, findRefusal, onUnknown }: LiveAp
     find(slug, client) {
       const entry = known.get(slug);
       if (entry === undefined) return start(slug, false, client);
-      if (entry.app === 'reading') return entry.reading;
       if (performance.now() - entry.startedAt < maxAgeMs) return entry.app;
-      return start(slug, entry.app !== undefined, client);
+      return start(slug, entry.app instanceof Promise ? entry.wasLive : entry.app !== undefined, client);
     },
   };
 }

@@ -20,7 +20,7 @@ import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from '.
 import { cacheControlOf } from './cache-control.ts';
 import { contentTypeOf } from './content-types.ts';
 import { type Content, createContents } from './contents.ts';
-import { createLiveApps, type LiveApp, LiveAppUnknown } from './live-apps.ts';
+import { createLiveApps, type LiveApp } from './live-apps.ts';
 import { type Files, parsePath, resolvePath } from './path.ts';
 import { end, respondWithFile } from './respond.ts';
 
@@ -118,7 +118,7 @@ function listConstantHeaders({ appsDomain, isHttps }: ServeDeps): OutgoingHttpHe
 async function loadFiles(db: Db, app: LiveApp): Promise<Files> {
   const manifest = await findManifest(db, app);
   // Another deployment went live since, and this one is no longer kept.
-  if (manifest === undefined) throw new LiveAppUnknown('the deployment does not exist any more');
+  if (manifest === undefined) throw new Error('a deployment does not exist any more');
   return new Map(Object.entries(manifest as Manifest));
 }
 
