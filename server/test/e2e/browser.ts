@@ -11,13 +11,19 @@ export const desktop = { width: 1440, height: 900 };
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Starts Chromium for this test file. */
-export async function startBrowser() {
+export async function startChromium() {
   const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
     args: ['--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync'],
   });
   afterAll(() => browser.close());
+  return browser;
+}
+
+/** Starts Chromium, to visit one page at a time. */
+export async function startBrowser() {
+  const browser = await startChromium();
 
   /** Opens the link in a new browser context. An error in the page or its console fails the test. */
   async function visit(link: string, check: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) {
