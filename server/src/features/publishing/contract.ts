@@ -21,7 +21,7 @@ export const NewDeployment = body({
   }),
 });
 
-export const warningCodes = [
+const warningCodes = [
   'sandboxed_address',
   'file_left_out',
   'secret_not_set',

@@ -9,7 +9,7 @@ import type { Db } from '../../tables.ts';
 import { type HeaderSettings, presentSettings, type SecuritySettingsChange, type SettingsRow } from './contract.ts';
 import { findSettings, saveSettings } from './store.ts';
 
-export const defaultSettings: SettingsRow = {
+const defaultSettings: SettingsRow = {
   static_code_enabled: true,
   csp: null,
   hsts: null,

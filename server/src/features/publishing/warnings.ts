@@ -89,7 +89,7 @@ async function warnOfLocalhost(db: Db, access: AppAccess, files: Manifest): Prom
 const maxCodeBytes = 512 * 1024;
 const maxCodeFiles = 100;
 
-/** `$secrets.NAME`, `process.env.NAME` and `Deno.env.get('NAME')`, as backend functions name secrets. */
+/** How backend functions name secrets: `$secrets.NAME`, or as a variable of the environment in Node and in Deno. */
 const secretForm = /(?:\$secrets\.|process\.env\.|Deno\.env\.get\(\s*['"`])([A-Z][A-Z0-9_]{0,63})\b/g;
 /** Every runtime sets these. */
 const alwaysSet = new Set(['NODE_ENV', 'PATH', 'HOME', 'TZ', 'PORT']);

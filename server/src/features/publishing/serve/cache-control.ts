@@ -20,7 +20,7 @@ const extensions =
 const hexName = new RegExp(`[-.]([0-9a-f]{8,64})(?:\\.chunk|\\.min)?\\.(?:${extensions})(?:\\.map)?$`);
 const viteName = new RegExp(`(?:^|/)assets/(?:[^/]*/)*[^/]*[-.]([A-Za-z0-9_-]{8})\\.(?:${extensions})(?:\\.map)?$`);
 
-export function hasContentHash(path: string): boolean {
+function hasContentHash(path: string): boolean {
   const hex = hexName.exec(path)?.[1];
   if (hex !== undefined && /\d.*[a-f]/.test(hex)) return true;
   const mixed = viteName.exec(path)?.[1];

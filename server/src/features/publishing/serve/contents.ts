@@ -34,7 +34,7 @@ export interface Contents {
 }
 
 /** The storage does not have what was published. */
-export class ContentLost extends Error {}
+class ContentLost extends Error {}
 
 export function createContents(objectStorage: ObjectStorage): Contents {
   const cache = createByteCache<Buffer>(cacheBytes, (buffer) => buffer.length + 100);
