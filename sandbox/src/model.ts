@@ -17,6 +17,8 @@ export interface ModelReply {
   readonly text?: string;
   readonly tool_calls?: readonly { name: string; arguments: object | string }[];
   readonly usage?: { prompt_tokens: number; completion_tokens: number } | null;
+  /** Default: `stop`, or `tool_calls`. */
+  readonly finish_reason?: string;
 }
 export type Script = (request: ChatRequest) => ModelReply | Promise<ModelReply>;
 
@@ -102,7 +104,7 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
     yield chunk({ tool_calls: [{ index, id, type: 'function', function: { name: call.name, arguments: '' } }] });
     yield chunk({ tool_calls: [{ index, function: { arguments: args } }] });
   }
-  yield chunk({}, said.tool_calls?.length ? 'tool_calls' : 'stop');
+  yield chunk({}, said.finish_reason ?? (said.tool_calls?.length ? 'tool_calls' : 'stop'));
   if (!request.stream_options?.include_usage || said.usage === null) return;
   const usage = said.usage ?? { prompt_tokens: promptTokens(request), completion_tokens: words.length };
   const total_tokens = usage.prompt_tokens + usage.completion_tokens;

@@ -27,7 +27,12 @@ import { appSchemas, entities, entityArchiveTables } from './features/entities/i
 import { folderArchiveTables, folders } from './features/folders/index.ts';
 import { installation } from './features/installation/index.ts';
 import { memberArchiveTables, members } from './features/members/index.ts';
-import { createPlatformFiles, publishing, publishingArchiveTables } from './features/publishing/index.ts';
+import {
+  createPlatformFiles,
+  createPreview,
+  publishing,
+  publishingArchiveTables,
+} from './features/publishing/index.ts';
 import { webhookArchiveTables, webhooks } from './features/webhooks/index.ts';
 import {
   type ArchiveTables,
@@ -256,9 +261,12 @@ export function createApp(config: Config, deps: AppDeps): App {
     secureCookie: isHttps,
   });
   const addresses = createAppAddresses(config.BASE_URL, config.APPS_DOMAIN);
+  const platformFiles = createPlatformFiles(config.BASE_URL);
   const builderFeature = builder({
     cursors,
     model,
+    browser,
+    findPageFile: createPreview(platformFiles),
     files: createAppFiles(storage),
     schemas: appSchemas,
     addresses,
@@ -290,7 +298,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     appsDomain: config.APPS_DOMAIN,
     isHttps,
     trustedProxies: config.TRUSTED_PROXIES,
-    platformFiles: createPlatformFiles(config.BASE_URL),
+    platformFiles,
     onServeError: (error, requestId) =>
       log.error({ request_id: requestId, error: describeError(error) }, 'published file not served'),
   });

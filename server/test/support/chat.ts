@@ -16,6 +16,9 @@ export interface ShownCall {
   readonly arguments_string: string;
 }
 
+/** `listPaths` leaves it out. */
+const firstFile = 'first.txt';
+
 interface AppKey {
   readonly id: string;
 }
@@ -52,7 +55,13 @@ export async function startChatWorld() {
     token,
     /** The model takes these steps one after the other; the last one is repeated. Returns the requests that it gets. */
     scriptSteps,
-    createApp: (more: Partial<NewApp> = {}): Promise<AppRow> => world.appOf(owner, workspace, more),
+    /** An app with one file, so that the assistant does not begin with the starter. */
+    createApp: async (more: Partial<NewApp> = {}): Promise<AppRow> => {
+      const app = await world.appOf(owner, workspace, more);
+      await sql`insert into app_files (app_id, path, content, sha256, size, encoding, updated_date)
+        values (${app.id}, ${firstFile}, '', 'x', 0, 'utf-8', now())`.execute(world.db);
+      return app;
+    },
     send: (app: AppKey, content = 'Build it', sent: CallOptions = {}) =>
       world.call('POST', `${pathOf(app)}/chat/message`, { as: token, body: { content }, ...sent }),
     streamTurn: (app: AppKey, content = 'Build it', headers: Record<string, string> = {}) =>
@@ -66,9 +75,9 @@ export async function startChatWorld() {
     readFile: async (app: AppKey, path: string): Promise<string | undefined> =>
       (await world.call('GET', `${pathOf(app)}/files/content?path=${path}`, { as: token })).body.content,
     listPaths: async (app: AppKey): Promise<string[]> =>
-      (await world.call('GET', `${pathOf(app)}/files`, { as: token })).body.items.map(
-        (file: { path: string }) => file.path,
-      ),
+      (await world.call('GET', `${pathOf(app)}/files`, { as: token })).body.items
+        .map((file: { path: string }) => file.path)
+        .filter((path: string) => path !== firstFile),
     /** The credit reservations of an app in their order: `settled 0.5`, `released`. */
     listCharges: async (app: AppKey): Promise<string[]> => {
       const { rows } = await sql<{ state: string; charged: number | null }>`

@@ -5,6 +5,7 @@ import {
   callTools,
   listCalls,
   listMessages,
+  listResults,
   page,
   say,
   startChatWorld,
@@ -65,14 +66,15 @@ describe('sendChatMessage', () => {
       'write_file success',
       'write_file success',
       'check_files success',
+      'check_page stopped',
       'save_revision success',
     ]);
-    expect(JSON.parse(shown[3]?.arguments_string ?? '')).toMatchObject({
+    expect(JSON.parse(shown[4]?.arguments_string ?? '')).toMatchObject({
       revision: app.revision + 1,
       created: { count: 2, paths: ['public/index.html', 'public/app.js'] },
       changed: { count: 0 },
     });
-    expect(shown[3]?.results).toContain('+++ b/public/app.js\n@@ -0,0 +1,1 @@\n+export const a = 1;');
+    expect(shown[4]?.results).toContain('+++ b/public/app.js\n@@ -0,0 +1,1 @@\n+export const a = 1;');
     expect(await readFile(app, 'public/index.html')).toBe(page);
     expect(await listCharges(app)).toEqual(['settled 1', 'settled 0.5', 'settled 0.5']);
     expect(requests[2]?.messages.map(({ role }) => role).join(' ')).toBe('system user assistant tool assistant tool');
@@ -228,6 +230,8 @@ describe('the stream of a turn', () => {
       'write_file success',
       'check_files running',
       'check_files success',
+      'check_page running',
+      'check_page stopped',
     ]);
     const [completed, last] = events.slice(-2);
     expect(completed).toMatchObject({
@@ -636,11 +640,53 @@ describe('a turn that fails', () => {
   });
 });
 
+describe('an app without files', () => {
+  it('begins with the starter, which is saved with what the assistant changes', async () => {
+    const app = await world.appOf(owner, workspace);
+    const requests = scriptSteps(
+      callTools(['list_files', {}]),
+      callTools(
+        ['edit_file', { path: 'public/style.css', old_text: ':root {', new_text: ':root {\n  /* new */' }],
+        ['delete_file', { path: 'public/icon.svg' }],
+      ),
+      say(),
+    );
+    const got = await send(app);
+    expect(got.body.status).toEqual(ready);
+    expect(listResults(requests[1])[0]).toContain('public/index.html (');
+    expect(await listPaths(app)).toEqual([
+      'public/app.js',
+      'public/index.html',
+      'public/sign-in.js',
+      'public/style.css',
+    ]);
+    const [saved] = listCalls(got).filter(({ name }) => name === 'save_revision');
+    expect(JSON.parse(saved?.arguments_string ?? '')).toMatchObject({
+      revision: 2,
+      created: { count: 4 },
+      deleted: { count: 0 },
+    });
+    // The icon is gone, and the page still loads it: the check says so, and the assistant had its round of corrections.
+    const checks = listCalls(got).filter(({ name }) => name === 'check_files');
+    expect(checks.map(({ status }) => status)).toEqual(['error', 'error']);
+    expect(checks[1]?.results).toContain('the file public/icon.svg does not exist');
+  });
+
+  it('stays without files if the assistant changes nothing', async () => {
+    const app = await world.appOf(owner, workspace);
+    scriptSteps(callTools(['read_file', { path: 'public/app.js' }]), say('It is empty.'));
+    const got = await send(app);
+    expect(got.body).toMatchObject({ status: ready, app: { revision: app.revision } });
+    expect(listCalls(got).map(({ name }) => name)).toEqual(['read_file']);
+    expect(await listPaths(app)).toEqual([]);
+  });
+});
+
 describe('createApp with initial_message', () => {
   const create = (body: object, as = token) => world.call('POST', '/api/apps', { as, body });
 
   it('creates the app and starts its first turn in one transaction', async () => {
-    scriptSteps(callTools(writeFile('public/index.html', page)), say('I built it.'));
+    scriptSteps(callTools(writeFile('public/about.html', page)), say('I built it.'));
     const made = await create({ name: 'Tasks', initial_message: { content: 'A task list' } });
     expect(made).toMatchObject({ status: 200, body: { name: 'Tasks', status: { state: 'processing' } } });
     await expect.poll(async () => (await getApp(made.body)).status).toEqual(ready);
@@ -648,7 +694,7 @@ describe('createApp with initial_message', () => {
       { role: 'assistant', content: 'I built it.' },
       { role: 'user', content: 'A task list' },
     ]);
-    expect(await readFile(made.body, 'public/index.html')).toBe(page);
+    expect(await readFile(made.body, 'public/about.html')).toBe(page);
   });
 
   it('is refused for imported apps and workspace keys, and then creates nothing', async () => {

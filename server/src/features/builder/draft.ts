@@ -76,13 +76,17 @@ export interface DraftChanges {
 
 export type DraftFile = { readonly text: string } | { readonly binaryBytes: number };
 
+export interface DraftDeps {
+  readonly files: AppFiles;
+  readonly schemas: AppSchemas;
+  /** The files that an empty app begins with. */
+  readonly starter: ReadonlyMap<string, string>;
+}
+
 export type Draft = ReturnType<typeof createDraft>;
 
 /** Creates the draft of a turn from what its steps have seen and changed so far. */
-export function createDraft(
-  { files, schemas }: { files: AppFiles; schemas: AppSchemas },
-  earlier: readonly DraftChanges[],
-) {
+export function createDraft({ files, schemas, starter }: DraftDeps, earlier: readonly DraftChanges[]) {
   const seenFiles = new Map<string, string | null>();
   const seenSchemas = new Map<string, number>();
   const changedFiles = new Map<string, string | null>();
@@ -140,6 +144,10 @@ export function createDraft(
     get changedSchemas(): ReadonlyMap<string, SchemaDocument> {
       return changedSchemas;
     },
+    /** Whether there is more than the starter. */
+    get isChanged(): boolean {
+      return changedSchemas.size > 0 || [...changedFiles].some(([path, text]) => text !== starter.get(path));
+    },
     /** All bytes that the turn has written, also those that it has replaced since. */
     get writtenBytes(): number {
       return writtenBytes;
@@ -166,9 +174,23 @@ export function createDraft(
       if (!changedFiles.has(path)) sawFile(path, stored.get(path)?.sha256 ?? null);
       return found.get(path);
     },
+    /** The bytes of a file, as a browser would get them. It does not count as seen. */
+    async readBytes(db: Db, access: AppAccess, path: string): Promise<Buffer | undefined> {
+      const text = changedFiles.get(path);
+      if (text !== undefined) return text === null ? undefined : Buffer.from(text);
+      return (await files.read(db, access, [path]))[0]?.content;
+    },
     /** To look for something in many files. They don't count as seen. */
     scanFiles: async (db: Db, access: AppAccess, paths: readonly string[]): Promise<ReadonlyMap<string, DraftFile>> =>
       (await readFiles(db, access, paths)).found,
+    /** Writes the starter, if the app has no files. */
+    async begin(db: Db, access: AppAccess): Promise<void> {
+      if ((await this.listFiles(db, access)).length > 0) return;
+      for (const [path, text] of starter) {
+        sawFile(path, null);
+        this.writeFile(path, text);
+      }
+    },
     /** The file must have been read before. */
     writeFile(path: string, text: string): void {
       setFile(path, text);

@@ -4,14 +4,15 @@ import type { Db } from '../../tables.ts';
 import { createTurnQueue, type TurnQueueDeps, turnJobs } from './background.ts';
 import { startTurn } from './chat.ts';
 import { type ChatRouteDeps, chatRoutes } from './routes.ts';
+import { readStarter } from './starter.ts';
 
 export { builderArchiveTables } from './archive-rows.ts';
 
-export type BuilderDeps = ChatRouteDeps & TurnQueueDeps;
+export type BuilderDeps = ChatRouteDeps & Omit<TurnQueueDeps, 'starter'>;
 
 export const builder = (deps: BuilderDeps) => ({
   routes: chatRoutes(deps),
-  queues: [createTurnQueue(deps)],
+  queues: [createTurnQueue({ ...deps, starter: readStarter() })],
   jobs: turnJobs,
   /** Sends the first message of an app, in the transaction that creates it. */
   startChat: async (db: Db, access: AppAccess, content: string, now: Date): Promise<void> => {

@@ -8,16 +8,13 @@ import { transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type FileDifference, showDifferences } from './diff.ts';
-import type { AppFiles, AppSchemas, Draft } from './draft.ts';
+import type { Draft, DraftDeps } from './draft.ts';
 import { type EndDeps, failTurn, listRecords, requireClaim, type TurnFailure, writeEnd } from './end.ts';
 import { toShownReply } from './step.ts';
 import { listSteps } from './store/steps.ts';
 import type { TurnRow } from './store/turns.ts';
 
-export interface LandingDeps extends EndDeps {
-  readonly files: AppFiles;
-  readonly schemas: AppSchemas;
-}
+export type LandingDeps = EndDeps & DraftDeps;
 
 /** Thrown in the transaction to save nothing. */
 class LandingRefused extends Error {
@@ -43,8 +40,8 @@ export async function landTurn(
       await requireClaim(db, turn);
       const current = await findAccessOnBehalf(db, turn, turn.app_id, 'editor');
       if (current === undefined) throw new LandingRefused(accessLost);
-      const isChanged = differences.length > 0 || draft.changedSchemas.size > 0;
-      const revision = isChanged ? await saveDraft(db, current, draft, deps, now) : undefined;
+      const isSaved = draft.isChanged && (differences.length > 0 || draft.changedSchemas.size > 0);
+      const revision = isSaved ? await saveDraft(db, current, draft, deps, now) : undefined;
       const steps = await listSteps(db, turn);
       const reply = toShownReply(listRecords(steps));
       const saved = revision === undefined ? [] : [describeRevision(revision, draft, differences)];

@@ -52,19 +52,32 @@ export function sumUsage(steps: readonly StepRecord[]): Usage | null {
 
 const maxMessageCharacters = 400_000;
 const leftOut = '(left out to save space; call the tool again if you need this)';
+const maxLeftInArgument = 200;
 
 /**
- * The messages that the model gets after the conversation: what it said in this turn, and what the tools answered. The oldest
- * results are left out once all of them together become too long.
+ * The messages that the model gets after the conversation: what it said in this turn, and what the tools answered. Once all of
+ * it becomes too long, long texts in arguments and results are left out, the oldest first.
  */
 export function toStepMessages(steps: readonly StepRecord[]): StepMessage[] {
   const messages = steps.flatMap(toMessages);
   let excess = messages.reduce((sum, message) => sum + countCharacters(message), 0) - maxMessageCharacters;
   return messages.map((message) => {
-    if (excess <= 0 || message.role !== 'tool' || message.content.length <= leftOut.length) return message;
-    excess -= message.content.length - leftOut.length;
-    return { ...message, content: leftOut };
+    if (excess <= 0) return message;
+    const shortened = shortenMessage(message);
+    excess -= countCharacters(message) - countCharacters(shortened);
+    return shortened;
   });
+}
+
+function shortenMessage(message: StepMessage): StepMessage {
+  if (message.role === 'tool')
+    return message.content.length > leftOut.length ? { ...message, content: leftOut } : message;
+  if (message.role === 'user') return message;
+  const tool_calls = message.tool_calls.map(({ arguments_string, ...call }) => ({
+    ...call,
+    arguments_string: shortenArguments(arguments_string, maxLeftInArgument),
+  }));
+  return { ...message, tool_calls };
 }
 
 function toMessages(step: StepRecord): StepMessage[] {
@@ -121,20 +134,20 @@ function shortenAll(calls: readonly ToolCall[]): ToolCall[] {
 
 export const shortenCall = (call: ToolCall): ToolCall => ({
   ...call,
-  arguments_string: shortenArguments(call.arguments_string),
+  arguments_string: shortenArguments(call.arguments_string, maxShown.argument),
   results: call.results === null ? null : shorten(call.results, maxShown.results),
 });
 
 /** Shortens the texts in the arguments, so that they remain JSON. */
-function shortenArguments(text: string): string {
-  if (text.length <= maxShown.argument) return text;
+function shortenArguments(text: string, max: number): string {
+  if (text.length <= max) return text;
   try {
     const shortened = JSON.stringify(JSON.parse(text), (_key, value) =>
-      typeof value === 'string' ? shorten(value, maxShown.argument) : value,
+      typeof value === 'string' ? shorten(value, max) : value,
     );
-    return shortened.length <= 4 * maxShown.argument ? shortened : shorten(shortened, maxShown.argument);
+    return shortened.length <= 4 * max ? shortened : shorten(shortened, max);
   } catch {
-    return shorten(text, maxShown.argument);
+    return shorten(text, max);
   }
 }
 

@@ -21,6 +21,7 @@ import { Problem } from '../../kit/problem.ts';
 import { toStorable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import { checkFiles } from './checks/check-files.ts';
+import { checkPage, type PageCheckDeps } from './checks/check-page.ts';
 import { computeStepCredits, reserveStep, settleStep } from './costs.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { failTurn, requireClaim, type TurnFailure } from './end.ts';
@@ -31,17 +32,18 @@ import { countTokens, isComplete, isFinish, type StepRecord, shortenCall, toStep
 import { insertStep, listSteps, type StepRow, saveStepRecord } from './store/steps.ts';
 import { saveTurnStart, type TurnRow } from './store/turns.ts';
 import { ask } from './tools/ask.ts';
+import { checkPageTool } from './tools/check-page.ts';
 import { entityTools } from './tools/entities.ts';
 import { fileTools } from './tools/files.ts';
 import { type BuilderTool, runCall, type ToolContext } from './tools/tool.ts';
 
-export interface TurnRunDeps extends LandingDeps {
+export interface TurnRunDeps extends LandingDeps, PageCheckDeps {
   readonly model: LanguageModel;
   readonly clock: Clock;
   readonly wake: Pick<WakeUps, 'notify'>;
 }
 
-const tools: readonly BuilderTool[] = [...fileTools, ...entityTools, ask];
+const tools: readonly BuilderTool[] = [...fileTools, ...entityTools, checkPageTool, ask];
 
 const limits = { steps: 40, callsPerStep: 16, repeats: 3, turnMs: 9 * 60 * 1000 };
 
@@ -71,6 +73,7 @@ export async function runTurn(db: Db, turn: TurnRow, deps: TurnRunDeps, signal: 
     if (access === undefined) return endFailed(run, fail('builder', accessLost));
     const limit = findLimit(run);
     if (limit !== undefined) return endFailed(run, limit);
+    if (run.records.length === 0) await run.draft.begin(db, access); // the first step records it
     if (isComplete(run.records)) {
       await run.deltas.end();
       return landTurn(db, turn, access, run.draft, deps, deps.clock.now());
@@ -286,7 +289,7 @@ async function completeStep(
   const { records, draft, deps, db } = run;
   const { schemas, files } = deps;
   const { editFailures, signal } = run;
-  const context = { db, access, draft, schemas, files, editFailures, signal, now: deps.clock.now() };
+  const context = { db, access, draft, schemas, files, page: deps, editFailures, signal, now: deps.clock.now() };
   const earlierKeys = records.flatMap((record) => record.call_keys);
   const tool_calls: ToolCall[] = [];
   const call_keys: string[] = [];
@@ -308,7 +311,7 @@ async function completeStep(
     : promptTokens + toTokens(said.content.length + JSON.stringify(said.tool_calls).length);
   const record = { ...step, tokens, model: said.model, checks: [], ...draft.takeStep() };
   const isEnd = isFinish(record) || question !== null;
-  return isEnd && draft.changedFiles.size > 0 ? { ...record, checks: await runChecks(run, access) } : record;
+  return isEnd && draft.isChanged ? { ...record, checks: await runChecks(run, access) } : record;
 }
 
 const tooManyCalls = `Not run: at most ${limits.callsPerStep} calls in one step. Call it again.`;
@@ -327,12 +330,25 @@ async function showCall({ deltas }: TurnRun, call: RequestedCall, context: ToolC
   return { question: undefined, ...outcome };
 }
 
-async function runChecks({ db, draft, deltas, records }: TurnRun, access: AppAccess): Promise<ToolCall[]> {
-  const call = { id: `check_files_${records.length + 1}`, name: 'check_files', arguments_string: '{}' };
-  deltas.add({ tool_call: { ...call, status: 'running', results: null } });
+/** The results are shown to the person as they are. */
+async function runChecks(run: TurnRun, access: AppAccess): Promise<ToolCall[]> {
+  const { db, draft, deps, signal } = run;
   const changed = [...draft.changedFiles].flatMap(([path, text]) => (text === null ? [] : [[path, text] as const]));
   const paths = (await draft.listFiles(db, access)).map(({ path }) => path);
-  const checked = { ...call, ...(await checkFiles(new Map(changed), new Set(paths))) };
+  return [
+    await showCheck(run, 'check_files', () => checkFiles(new Map(changed), new Set(paths))),
+    await showCheck(run, 'check_page', () => checkPage(deps, { db, access, draft, signal }, '/')),
+  ];
+}
+
+async function showCheck(
+  { deltas, records }: TurnRun,
+  name: string,
+  check: () => Promise<Pick<ToolCall, 'status' | 'results'>>,
+): Promise<ToolCall> {
+  const call = { id: `${name}_${records.length + 1}`, name, arguments_string: '{}' };
+  deltas.add({ tool_call: { ...call, status: 'running', results: null } });
+  const checked = { ...call, ...toStorable(await check()) };
   deltas.add({ tool_call: shortenCall(checked) });
-  return [checked];
+  return checked;
 }

@@ -5,6 +5,7 @@ import { createAppServer, type ServeDeps } from './serve/serve.ts';
 
 export { publishingArchiveTables } from './archive-rows.ts';
 export { createPlatformFiles } from './platform/files.ts';
+export { createPreview } from './preview.ts';
 
 type Deps = RouteDeps & Omit<ServeDeps, 'onError'> & { readonly onServeError: ServeDeps['onError'] };
 

@@ -80,17 +80,17 @@ export const filesChanging = (revision: number) =>
     { members: { revision } },
   );
 
-interface AddressedFile extends FileVersion {
+type Addressed<File> = File & {
   /** The path without the folder that is published. */
   readonly address: string;
-}
+};
+type AddressedFile = Addressed<FileVersion>;
 
 const folders = ['dist', 'public'] as const;
 
 async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares }: SnapshotDeps) {
   const { revision, files } = await inShare(access, shares, () => contents.listFilesIn(db, access, folders));
-  const folder = folders.find((name) => files.some(({ path }) => path.startsWith(`${name}/`)));
-  const inFolder = files.filter(({ path }) => path.startsWith(`${folder}/`)).map(toAddressedFile);
+  const inFolder = addressFiles(files);
   const published = inFolder.filter(({ address }) => mayBePublished(address));
   if (published.length === 0) {
     throw new Problem(
@@ -103,16 +103,18 @@ async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares 
   return { revision, files: published, leftOut };
 }
 
-const toAddressedFile = (file: FileVersion): AddressedFile => ({
-  ...file,
-  address: file.path.slice(file.path.indexOf('/') + 1),
-});
+/** The files in the folder that is published, with their addresses. */
+export function addressFiles<File extends { readonly path: string }>(files: readonly File[]): Addressed<File>[] {
+  const folder = folders.find((name) => files.some(({ path }) => path.startsWith(`${name}/`)));
+  const inFolder = files.filter(({ path }) => path.startsWith(`${folder}/`));
+  return inFolder.map((file) => ({ ...file, address: file.path.slice(file.path.indexOf('/') + 1) }));
+}
 
 /** Where files of the platform itself are served. */
 export const platformFolder = '_plinth';
 
 /** Not hidden, except for `.well-known` at the top, and not where files of the platform are. */
-const mayBePublished = (address: string): boolean =>
+export const mayBePublished = (address: string): boolean =>
   !/(^|\/)\./.test(address.replace(/^\.well-known\//, '')) && !address.startsWith(`${platformFolder}/`);
 
 const toManifest = (files: readonly AddressedFile[], blobs: ReadonlyMap<string, Blob>): Manifest =>

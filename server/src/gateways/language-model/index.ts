@@ -196,7 +196,7 @@ async function reply(
     name,
     tool({ description, inputSchema: parameters, execute: run }),
   ]);
-  const failed = await receive({ ...request, model, messages, tools: Object.fromEntries(tools) }, builder);
+  const failed = await receive({ ...request, model, messages, tools: Object.fromEntries(tools), maxSteps }, builder);
   return failed ?? builder.finish();
 }
 
@@ -213,7 +213,9 @@ async function step(
     name,
     tool({ description, inputSchema: parameters }),
   ]);
-  const failed = await receive({ ...request, model, messages, tools: Object.fromEntries(tools) }, builder);
+  // The SDK itself answers calls that are malformed, and would go on by itself.
+  const oneStep = { tools: Object.fromEntries(tools), maxSteps: 1 };
+  const failed = await receive({ ...request, model, messages, ...oneStep }, builder);
   const ended = failed ?? builder.finish();
   if (ended.outcome === 'unavailable') return ended;
   const tool_calls = ended.tool_calls.map(({ id, name, arguments_string }) => ({ id, name, arguments_string }));
@@ -226,12 +228,13 @@ interface SdkRequest {
   readonly messages: ModelMessage[];
   /** Those without `execute` are not run. */
   readonly tools: ToolSet;
+  readonly maxSteps: number;
   readonly signal: AbortSignal;
 }
 
 /** Feeds what the model sends to the builder. Returns the failure, if there is one. */
 async function receive(
-  { model, instructions, messages, tools, signal }: SdkRequest,
+  { model, instructions, messages, tools, maxSteps, signal }: SdkRequest,
   builder: ReplyBuilder,
 ): Promise<UnavailableReply | undefined> {
   const { fullStream } = streamText({

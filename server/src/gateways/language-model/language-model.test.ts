@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Behaviour, startModelSandbox } from '../../../../sandbox/src/model.ts';
-import { openLanguageModel, type ReplyDelta, type ReplyRequest } from './index.ts';
+import { openLanguageModel, type ReplyDelta, type ReplyRequest, type StepMessage, type StepRequest } from './index.ts';
 
 const sandbox = await startModelSandbox();
 afterAll(() => sandbox.close());
@@ -118,4 +118,81 @@ it('check runs once for concurrent callers, and again when its cached result has
   expect(await Promise.all([fresh.check(), fresh.check()])).toEqual([false, false]);
   sandbox.behave('well');
   await expect.poll(() => fresh.check()).toBe(true);
+});
+
+describe('a step', () => {
+  const readFile = { name: 'read_file', description: 'Reads', parameters: z.object({ path: z.string() }) };
+  const stepRequest = (messages: StepMessage[]): StepRequest => ({ ...request(), messages, tools: [readFile] });
+  const ask: StepMessage = { role: 'user', content: 'Read it' };
+
+  it('is one call of the model: tools are not run, whatever they are given as', async () => {
+    sandbox.script(() => ({ text: 'I read.', tool_calls: [{ name: 'read_file', arguments: { path: 'a' } }] }));
+    const before = sandbox.requests.length;
+    const runnable = { ...readFile, run: () => Promise.reject(new Error('must not run')) };
+    const texts: string[] = [];
+    const got = await model.step({ ...stepRequest([ask]), tools: [runnable] }, (text) => texts.push(text));
+    expect(got).toMatchObject({
+      outcome: 'completed',
+      content: 'I read.',
+      tool_calls: [{ name: 'read_file', arguments_string: '{"path":"a"}' }],
+      is_cut: false,
+    });
+    expect(texts.join('')).toBe('I read.');
+    expect(sandbox.requests.length).toBe(before + 1);
+  });
+
+  it('returns calls of unknown tools and malformed arguments as the model sent them', async () => {
+    const calls = [
+      { name: 'none', arguments: {} },
+      { name: 'read_file', arguments: '{"path": "a' },
+      { name: 'read_file', arguments: { file: 1 } },
+    ];
+    sandbox.script(() => ({ tool_calls: calls }));
+    const before = sandbox.requests.length;
+    const got = await model.step(stepRequest([ask]), () => {});
+    expect(got).toMatchObject({
+      tool_calls: [
+        { name: 'none', arguments_string: '{}' },
+        { name: 'read_file', arguments_string: '{"path": "a' },
+        { name: 'read_file', arguments_string: '{"file":1}' },
+      ],
+    });
+    expect(sandbox.requests.length).toBe(before + 1);
+  });
+
+  it('sends earlier calls with their results; malformed arguments become an object', async () => {
+    const call = (id: string, arguments_string: string) => ({ id, name: 'read_file', arguments_string });
+    const result = (tool_call_id: string, content: string): StepMessage => ({
+      role: 'tool',
+      tool_call_id,
+      tool_name: 'read_file',
+      content,
+      is_error: false,
+    });
+    const tool_calls = [call('c1', '{"path":"a"}'), call('c2', '{"path')];
+    await model.step(
+      stepRequest([ask, { role: 'assistant', content: '', tool_calls }, result('c1', 'text'), result('c2', 'no')]),
+      () => {},
+    );
+    expect(sandbox.requests.at(-1)?.messages.slice(2)).toMatchObject([
+      {
+        role: 'assistant',
+        tool_calls: [
+          { id: 'c1', function: { name: 'read_file', arguments: '{"path":"a"}' } },
+          { id: 'c2', function: { name: 'read_file', arguments: '{"malformed":"{\\"path"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'text' },
+      { role: 'tool', tool_call_id: 'c2', content: 'no' },
+    ]);
+  });
+
+  it('says if the output was cut, and is unavailable as a reply is', async () => {
+    sandbox.script(() => ({ text: 'too long', finish_reason: 'length' }));
+    expect(await model.step(stepRequest([ask]), () => {})).toMatchObject({ is_cut: true });
+    sandbox.behave('cut');
+    expect(await model.step(stepRequest([ask]), () => {})).toEqual({ outcome: 'unavailable', reason: 'cut' });
+    const off = openLanguageModel({ url: undefined, apiKey: undefined, name: 'x' });
+    expect(await off.step(stepRequest([ask]), () => {})).toEqual({ outcome: 'unavailable', reason: 'off' });
+  });
 });

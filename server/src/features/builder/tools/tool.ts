@@ -6,6 +6,7 @@ import { ValidationError } from '../../../kit/http/faults.ts';
 import { Problem } from '../../../kit/problem.ts';
 import { toStorable } from '../../../kit/text.ts';
 import type { Db } from '../../../tables.ts';
+import type { PageCheckDeps } from '../checks/check-page.ts';
 import type { AppFiles, AppSchemas, Draft } from '../draft.ts';
 
 export interface ToolContext {
@@ -14,6 +15,7 @@ export interface ToolContext {
   readonly draft: Draft;
   readonly files: AppFiles;
   readonly schemas: AppSchemas;
+  readonly page: PageCheckDeps;
   /** How many edits in a row have failed, by path. */
   readonly editFailures: Map<string, number>;
   readonly now: Date;

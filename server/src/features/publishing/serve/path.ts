@@ -2,10 +2,10 @@
 // the deployment, so nothing else can be named by it.
 import type { PublishedFile } from '../contract.ts';
 
-export type Files = ReadonlyMap<string, PublishedFile>;
+export type Files<File = PublishedFile> = ReadonlyMap<string, File>;
 
-export type Resolved =
-  | { readonly path: string; readonly file: PublishedFile }
+export type Resolved<File> =
+  | { readonly path: string; readonly file: File }
   /** The address is that of a folder, and must end with a slash, so that relative links in its page work. */
   | 'add slash'
   | undefined;
@@ -51,7 +51,7 @@ function decode(segment: string): string | undefined {
  *   /missing.js       nothing
  *   /.well-known/x    nothing, if there is no such file
  */
-export function resolvePath(files: Files, segments: readonly string[]): Resolved {
+export function resolvePath<File>(files: Files<File>, segments: readonly string[]): Resolved<File> {
   const last = segments.at(-1) ?? '';
   const path = segments.join('/');
   if (last === '') {

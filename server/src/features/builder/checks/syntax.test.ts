@@ -1,0 +1,78 @@
+// Which errors the check of files finds, and what it does not claim to have checked.
+import { expect, it } from 'vitest';
+import { checkFiles } from './check-files.ts';
+import { checkFile } from './syntax.ts';
+
+const ok = { outcome: 'checked', errors: [] };
+
+it.each([
+  ['a.js', 'const a = 1;\nexport { a };'],
+  ['a.js', 'function f() {}\nfunction f() {}\nwith (f) {}'], // correct as a script
+  ['a.js', 'const a = await fetch("/");'], // correct as a module
+  ['a.ts', 'let a: number = 1; @d class A { accessor x = 1 }'],
+  ['a.tsx', 'const a: X = <b>hi</b>;'],
+  ['a.jsx', 'export default () => <b />;'],
+  ['a.html', '<p>Optional parts may be left out'],
+  ['a.html', '<script type="application/ld+json">not checked</script><script type="text/x-template">{{</script>'],
+  ['a.css', '@media (width < 40em) { a { color: red } }'],
+  ['a.json', '{"a": [1]}'],
+])('finds nothing wrong in %s: %s', (path, text) => {
+  expect(checkFile(path, text)).toEqual(ok);
+});
+
+it.each([
+  ['a.js', 'let a;\nconst b = ;', 'line 2: Unexpected token'],
+  ['a.js', 'const a = <b />;', 'line 1: This syntax is not JavaScript that browsers run'],
+  ['a.js', 'let a; let a;', "line 1: Identifier 'a' has already been declared."],
+  ['a.mjs', 'with (a) {}', "line 1: 'with' in strict mode."],
+  ['a.html', '<p>\n<script>\nlet a = ;</script>', 'line 3: Unexpected token'],
+  ['a.html', '<template><script>a b</script></template>', 'line 1: Missing semicolon.'],
+  ['a.html', '<script type="importmap">{</script>', 'script at line 1: '],
+  ['a.html', '<a href="x>y</a>', 'line 1: eof in tag'],
+  ['a.css', 'a { color: red', 'line 1: Unclosed block'],
+  ['a.css', 'a { color red }', 'line 1: Unknown word'],
+  ['a.json', '{"a":}', 'Unexpected token'],
+])('finds the error in %s: %s', (path, text, error) => {
+  const check = checkFile(path, text);
+  expect(check.outcome === 'checked' ? check.errors.join('\n') : '').toContain(error);
+});
+
+it.each([
+  ['a.png', 'x', null],
+  ['a.js', `let a = '${'x'.repeat(256 * 1024)}';`, 'it is larger than 256 KiB'],
+  ['a.js', '('.repeat(20_000), 'it is nested too deeply'],
+  ['a.html', `<script>${'('.repeat(20_000)}</script>`, 'it is nested too deeply'],
+])('does not claim to have checked %s', (path, text, reason) => {
+  expect(checkFile(path, text)).toEqual({ outcome: 'not_checked', reason });
+});
+
+it('survives a page that is nested deeper than calls can be', () => {
+  expect(checkFile('a.html', '<div>'.repeat(40_000))).toEqual(ok);
+});
+
+it('reports files that a page loads and that do not exist, but not what is elsewhere', async () => {
+  const page = [
+    '<link rel="stylesheet" href="./a.css"><link rel="canonical" href="/none">',
+    '<script src="/app.js?v=1"></script><script type="module" src="/_plinth/client.js"></script>',
+    '<img src="https://example.com/a.png"><img src="data:,x"><img src="../pictures/z.png"><script src="none.js"></script>',
+  ].join('\n');
+  const { status, results } = await checkFiles(
+    new Map([['public/sub/index.html', page]]),
+    new Set(['public/app.js', 'public/sub/a.css']),
+  );
+  expect(status).toBe('error');
+  expect(results.split('\n')).toEqual([
+    '1 of 1 changed files were parsed, 2 errors.',
+    'public/sub/index.html: line 3: the file public/pictures/z.png does not exist',
+    'public/sub/index.html: line 3: the file public/sub/none.js does not exist',
+  ]);
+});
+
+it('says which files it did not check because the turn changed too much', async () => {
+  const text = `let a = '${'x'.repeat(250 * 1024)}';`;
+  const files = Array.from({ length: 10 }, (_, n): [string, string] => [`public/${n}.js`, text]);
+  const { status, results } = await checkFiles(new Map(files), new Set());
+  expect(status).toBe('success');
+  expect(results).toContain('8 of 10 changed files were parsed, 0 errors.');
+  expect(results).toContain('public/9.js was not checked: the turn changed too much.');
+});

@@ -1,0 +1,129 @@
+// The pure parts of the tools: finding, editing, placeholders, keys and searching, by tables of cases and by random texts.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { editText } from './edit.ts';
+import { findElision } from './elision.ts';
+import { findKeys } from './keys.ts';
+import { createFinder, findAll } from './occurrences.ts';
+import { searchText } from './search.ts';
+
+const smallText = fc.string({ unit: fc.constantFrom('a', 'b', '\n', 'é'), maxLength: 40 });
+
+describe('finding', () => {
+  it('finds what indexOf finds', () => {
+    fc.assert(
+      fc.property(
+        smallText,
+        fc.string({ unit: fc.constantFrom('a', 'b', '\n'), minLength: 1, maxLength: 4 }),
+        (text, part) => {
+          expect(createFinder(part).find(text)).toBe(text.indexOf(part));
+          expect(findAll(text, part).length).toBe(text.split(part).length - 1);
+        },
+      ),
+    );
+  });
+
+  it('takes time in proportion to the text, whatever the text', () => {
+    const text = 'a'.repeat(2_000_000);
+    const startedAt = performance.now();
+    for (const part of [`${'a'.repeat(50_000)}b${'a'.repeat(50_000)}`, `b${'a'.repeat(100_000)}`]) findAll(text, part);
+    expect(performance.now() - startedAt).toBeLessThan(5_000); // indexOf takes more than a minute
+  });
+});
+
+describe('editing', () => {
+  it('replaces the one occurrence, as split and join would', () => {
+    fc.assert(
+      fc.property(
+        smallText,
+        fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 }),
+        (text, part) => {
+          const edited = editText(text, part, 'X', true);
+          const count = text.split(part).length - 1;
+          if (count > 0) expect(edited).toMatchObject({ text: text.split(part).join('X'), replaced: count });
+          else expect(edited).not.toHaveProperty('replaced');
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['line ends of the file are kept', 'a\r\nb\r\nc\r\n', 'b\nc\n', 'x\ny\n', 'a\r\nx\r\ny\r\n'],
+    ['spaces at the end of lines', 'a  \nb\t\nc', 'a\nb', 'x', 'x\nc'],
+    ['the last line without an end', 'a \nb', 'a\nb\n', 'x\n', 'x\n'],
+    ['a whole line is removed', 'x\ny', 'x\n', '', 'y'],
+  ])('tolerates differences: %s', (_what, text, oldText, newText, expected) => {
+    expect(editText(text, oldText, newText, false)).toMatchObject({ text: expected });
+  });
+
+  it('does not tolerate other indentation, and shows where the text comes nearest', () => {
+    const text = 'function f() {\n    return 1;\n}\n';
+    expect(editText(text, '  return 1;', 'x', false)).toMatchObject({ text: expect.stringContaining('  x') });
+    expect(editText(text, '\treturn 1;\n}', 'x', false)).toEqual({
+      matches: 0,
+      nearest: { firstLine: 1, lines: ['function f() {', '    return 1;', '}', ''] },
+    });
+    expect(editText('a', 'nothing alike', 'x', false)).toEqual({ matches: 0, nearest: undefined });
+  });
+});
+
+describe('placeholders', () => {
+  it.each([
+    '// ... existing code ...',
+    '// … rest of the code …',
+    '/* ... keep the other styles ... */',
+    '<!-- ... -->',
+    '<!-- rest of the page stays unchanged -->',
+    '{/* ... remaining items ... */}',
+    '# ... same as before ...',
+    '...',
+    '// the rest of the file remains the same',
+    '// existing functions stay here unchanged',
+  ])('are found: %s', (line) => {
+    expect(findElision(`let a;\n  ${line}\nlet b;`, 'let c;')).toEqual({ line: 2, text: line });
+  });
+
+  it.each([
+    'f(...args);',
+    '// Loading…',
+    '// wait 3 s ... then retry',
+    'const all = [...old, item]; // the rest is added below',
+    '<p>Please wait ...</p>',
+    '# Heading',
+    '* { margin: 0 }',
+    '// existing users keep their role',
+  ])('are not seen in: %s', (line) => {
+    expect(findElision(line, 'let c;')).toBeUndefined();
+  });
+
+  it('that were there before are left alone', () => {
+    expect(findElision('a\n// ... more ...', '// ... more ...\nb')).toBeUndefined();
+  });
+});
+
+describe('keys', () => {
+  it.each([
+    ['AKIAIOSFODNN7EXAMPLE', 'an AWS access key'],
+    [`sk-ant-api03-${'x'.repeat(30)}`, 'an Anthropic API key'],
+    [`sk-proj-${'x'.repeat(40)}`, 'an OpenAI API key'],
+    [`ghp_${'a'.repeat(36)}`, 'a GitHub token'],
+    [`xoxb-${'1'.repeat(24)}`, 'a Slack token'],
+    ['-----BEGIN RSA PRIVATE KEY-----', 'a private key'],
+    ['-----BEGIN PRIVATE KEY-----', 'a private key'],
+    [`plp_${'a'.repeat(40)}`, 'a token of this platform'],
+  ])('are found: %s', (key, kind) => {
+    expect(findKeys(`let a;\nlet k = '${key}';`)).toEqual([{ line: 2, kind }]);
+  });
+
+  it.each(['sk-button', 'AKIA', 'npm_config', 'class="sk-cube sk-cube1"', '-----BEGIN PUBLIC KEY-----', 'plp_short'])(
+    'are not seen in: %s',
+    (text) => expect(findKeys(text)).toEqual([]),
+  );
+});
+
+it('a search with * finds parts in their order within a line', () => {
+  const text = 'const a = fetch("/tasks");\r\nfetch(\n"/tasks")';
+  expect(searchText(text, 'fetch(*tasks', false, 10)).toEqual([{ line: 1, text: 'const a = fetch("/tasks");' }]);
+  expect(searchText(text, 'tasks*fetch', false, 10)).toEqual([]);
+  expect(searchText(text, 'FETCH', true, 1)).toHaveLength(1);
+});
