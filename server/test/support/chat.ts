@@ -10,6 +10,7 @@ import { startWorld } from './world.ts';
 export type Step = ModelReply | ((request: ChatRequest) => ModelReply | Promise<ModelReply>);
 
 export interface ShownCall {
+  readonly id: string;
   readonly name: string;
   readonly status: string;
   readonly results: string;
@@ -23,10 +24,10 @@ interface AppKey {
   readonly id: string;
 }
 
-export async function startChatWorld() {
+export async function startChatWorld(environment: Record<string, string> = {}) {
   const model = await startModelSandbox();
   afterAll(() => model.close());
-  const world = await startWorld({ environment: { MODEL_URL: model.url, MODEL_NAME: 'house-model' } });
+  const world = await startWorld({ environment: { MODEL_URL: model.url, MODEL_NAME: 'house-model', ...environment } });
   await world.startWorker();
   const owner = await world.person('owner@example.com');
   const workspace = await world.workspace(owner);
