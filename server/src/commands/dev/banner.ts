@@ -6,7 +6,7 @@ import type { Sandbox } from './children.ts';
 export const loopback = 'http://127.0.0.0/8,http://::1/128';
 
 export function bannerText(
-  { BASE_URL, SMTP_URL, MODEL_URL }: Config,
+  { BASE_URL, APPS_DOMAIN, SMTP_URL, MODEL_URL }: Config,
   { email, token }: { email: string; token: string },
   sandbox: Sandbox | undefined,
 ): string {
@@ -16,6 +16,7 @@ export function bannerText(
   const rows = {
     'sign in': `as ${email}, with a link to set a password: npm run plinth -- user reset --user ${email}`,
     reference: `${BASE_URL}/docs`,
+    apps: `are published under ${APPS_DOMAIN}, each on a host of its own, on the same port`,
     mail: mail ?? 'off: set SMTP_URL',
     model: model ?? 'off: set MODEL_URL',
     webhooks: `may be sent to this machine: OUTBOUND_ALLOW=${loopback}`,
