@@ -3,13 +3,15 @@
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
-import { readStarter } from '../../src/features/builder/starter.ts';
 import { enter, expectAccessible, see, startBrowser } from './browser.ts';
 import { startInstallation } from './installation.ts';
 
 const model = await startModelSandbox();
 afterAll(() => model.close());
-const { manage, publish, linkTo, addUser } = await startInstallation({ MODEL_URL: model.url });
+const { manage, publish, linkTo, addUser } = await startInstallation({
+  MODEL_URL: model.url,
+  BROWSER_EXECUTABLE: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+});
 const { visit } = await startBrowser();
 const password = 'a long enough password';
 
@@ -25,9 +27,6 @@ async function ask(content: string): Promise<{ content: string; tool_calls: { na
 const failedCalls = (tool_calls: readonly { name: string; status: string }[]) =>
   tool_calls.filter(({ status }) => status !== 'success');
 
-await manage('PUT', `/api/apps/${id}/files`, {
-  files: [...readStarter()].map(([path, content]) => ({ path, content })),
-});
 const built = await ask('I need a task list with owners');
 await manage('PATCH', `/api/apps/${id}/auth/settings`, { sign_up: 'open' });
 const app = await publish(new Map(), { id });
@@ -49,7 +48,7 @@ describe('an app that is built by talking', { timeout: 60_000 }, () => {
   it('is made by real calls of the tools, each of which succeeds', () => {
     expect(failedCalls(built.tool_calls)).toEqual([]);
     const names = built.tool_calls.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['save_entity', 'edit_file', 'write_file', 'save_revision']));
+    expect(names).toEqual(expect.arrayContaining(['save_entity', 'edit_file', 'check_page', 'save_revision']));
     expect(built.content).toContain('Your task list is ready.');
   });
 
