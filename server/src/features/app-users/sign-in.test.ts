@@ -169,9 +169,10 @@ describe('signInAppUser', () => {
       await world.resetRateLimits();
       pairs.push([await measure('time@customers.example'), await measure(`unknown${n}@customers.example`)]);
     }
+    // Without a hash to compute, an answer would take a tenth of the time. A busy machine doubles it now and then.
     const fastest = (of: 0 | 1) => Math.min(...pairs.map((pair) => pair[of]));
-    expect(fastest(1)).toBeGreaterThan(fastest(0) / 2);
-    expect(fastest(1)).toBeLessThan(fastest(0) * 2);
+    expect(fastest(1)).toBeGreaterThan(fastest(0) / 4);
+    expect(fastest(1)).toBeLessThan(fastest(0) * 4);
   });
 
   it('refuses an IP address after five failures, and any second attempt within five seconds', async () => {

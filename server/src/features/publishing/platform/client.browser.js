@@ -8,7 +8,7 @@
 // Documentation: docs/guides/runtime-client.md
 
 // @ts-expect-error It is made for each app, with the id of the app and the address of the API.
-import { app } from './app.js';
+import { app } from '/_plinth/app.js';
 
 export { app };
 

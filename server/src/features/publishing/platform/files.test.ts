@@ -10,5 +10,5 @@ it('are the client, and a module that tells it which app it is and where the API
   expect(String(files.get('app.js')?.(app))).toBe(
     `export const app = Object.freeze({"id":"${app.id}","api":"https://plinth.example"});\n`,
   );
-  expect(String(files.get('client.js')?.(app))).toContain("import { app } from './app.js';");
+  expect(String(files.get('client.js')?.(app))).toContain("import { app } from '/_plinth/app.js';");
 });
