@@ -11,6 +11,7 @@ import { serve } from './api.ts';
 import { parseArguments } from './arguments.ts';
 import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
+import { type DemoRequest, demoRequest } from './demo/request.ts';
 import { bannerText, loopback } from './dev/banner.ts';
 import { type Sandbox, startSandbox, superviseWorker } from './dev/children.ts';
 import { prettyLog } from './dev/log-lines.ts';
@@ -41,15 +42,18 @@ export async function dev(args: string[]): Promise<void> {
   await superviseWorker();
   log.level = 'warn'; // the requests that follow are ours
   if (isNew) await fillWithDemoData(app, config, token, sandbox);
-  const email = await revokeEarlierTokens(app, token);
+  const request = demoRequest(app, token);
+  const email = await revokeEarlierTokens(request);
+  const publishedUrl = await findPublishedApp(request);
   log.level = config.LOG_LEVEL;
-  console.log(bannerText(config, { email, token }, sandbox));
+  console.log(bannerText(config, { email, token, publishedUrl }, sandbox));
 }
 
 async function fillWithDemoData(app: App, config: Config, token: string, sandbox: Sandbox | undefined): Promise<void> {
   console.log('creating demo data …');
   try {
-    await createDemoData(app, token, sandbox?.receiverUrl, systemClock.now());
+    const hasSandboxModel = sandbox !== undefined && config.MODEL_URL === sandbox.modelUrl;
+    await createDemoData(app, token, { receiverUrl: sandbox?.receiverUrl, hasSandboxModel }, systemClock.now());
   } catch (error) {
     const database = new URL(config.DATABASE_URL).pathname.slice(1);
     throw new ConfigError(
@@ -101,17 +105,22 @@ async function issueDemoToken(config: Config): Promise<{ token: string; isNew: b
  * Nobody can find out what the token of an earlier run was, so it would only be a way in that is forgotten. Returns the e-mail
  * address of the token's owner.
  */
-async function revokeEarlierTokens({ server }: App, token: string): Promise<string> {
-  const headers = { authorization: `Bearer ${token}` };
-  const request = async (method: 'GET' | 'DELETE', url: string) => {
-    const response = await server.inject({ method, url, headers });
-    if (response.statusCode !== 200)
-      throw new Error(`${method} ${url} returned ${response.statusCode}: ${response.body}`);
-    return response.json();
-  };
-  const { user, credential } = await request('GET', '/api/auth/me');
-  const tokens: { id: string; name: string }[] = await request('GET', '/api/auth/tokens');
+async function revokeEarlierTokens(request: DemoRequest): Promise<string> {
+  const { user, credential } = await request<{ user: { email: string }; credential: { id: string } }>(
+    'GET',
+    '/api/auth/me',
+  );
+  const tokens = await request<{ id: string; name: string }[]>('GET', '/api/auth/tokens');
   for (const { id, name } of tokens)
     if (name === tokenName && id !== credential.id) await request('DELETE', `/api/auth/tokens/${id}`);
   return user.email;
+}
+
+/** The address of an app that is published, if there is one. */
+async function findPublishedApp(request: DemoRequest): Promise<string | undefined> {
+  const { items } = await request<{ items: { published: { url: string } | null }[] }>(
+    'GET',
+    '/api/apps?sort=created_date&limit=100',
+  );
+  return items.find(({ published }) => published !== null)?.published?.url;
 }

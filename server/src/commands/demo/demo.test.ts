@@ -21,7 +21,7 @@ await answering.startWorker();
 const owner = await world.person('demo@example.com', { full_name: 'Demo Owner' });
 const workspace = await world.workspace(owner);
 const startedAt = performance.now();
-await createDemoData(world.app, await world.token(owner, workspace), undefined, new Date('2026-06-30T12:00:00Z'));
+await createDemoData(world.app, await world.token(owner, workspace), {}, new Date('2026-06-30T12:00:00Z'));
 const seconds = (performance.now() - startedAt) / 1000;
 
 const countBy = async (query: ReturnType<typeof sql<{ what: string | null; count: number }>>) =>
@@ -52,13 +52,21 @@ it('the demo has an agent and a conversation, also without a model', async () =>
 
 const person = await answering.person('demo@example.com');
 const token = await answering.token(person, await answering.workspace(person));
-await createDemoData(answering.app, token, receiver.url, new Date());
+await createDemoData(answering.app, token, { receiverUrl: receiver.url, hasSandboxModel: true }, new Date());
 
 it('the agent replies if a model is configured', async () => {
   const { rows } = await sql<{ role: string }>`select role from agent_messages order by position`.execute(answering.db);
   expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant']);
   const notes = await sql<{ content: string }>`select content from agent_memories`.execute(answering.db);
   expect(notes.rows).toEqual([{ content: 'I am new here.' }]);
+});
+
+it('the task list of the demo is built by the assistant and published, and people can sign up', async () => {
+  const { body: apps } = await answering.call('GET', '/api/apps?search=Task+list', { as: token });
+  const [app] = apps.items;
+  expect(app).toMatchObject({ status: { state: 'ready' }, published: { revision: app.revision } });
+  const settings = await answering.call('GET', `/api/apps/${app.id}/auth/settings`, { as: token });
+  expect(settings.body).toMatchObject({ sign_up: 'open' });
 });
 
 it('the shop of the demo has an entity with rules, records, and a webhook with deliveries of which one failed', async () => {

@@ -1,16 +1,24 @@
-// Owns the demo data. Apps, a shop, folders and an agent are created through the API; the 250 people are inserted in bulk.
+// Owns the demo data. Apps, a shop, a task list, folders and an agent are created through the API; the 250 people are inserted
+// in bulk.
 import type { App } from '../../app.ts';
 import { insertDemoPeople } from './people.ts';
 import { demoRequest } from './request.ts';
 import { createShop } from './shop.ts';
+import { buildTaskList } from './task-list.ts';
 
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
-/** `receiverUrl`: where the webhook of the demo sends to. Without it there is none. A worker must be running if it is set. */
+export interface DemoOptions {
+  /** Where the webhook of the demo sends to. Without it there is none. A worker must be running if it is set. */
+  readonly receiverUrl?: string | undefined;
+  /** Whether the model is the sandbox's, with which an app can be built. A worker must be running if it is. */
+  readonly hasSandboxModel?: boolean;
+}
+
 export async function createDemoData(
   app: App,
   token: string,
-  receiverUrl: string | undefined,
+  { receiverUrl, hasSandboxModel = false }: DemoOptions,
   now: Date,
 ): Promise<void> {
   const { server, database } = app;
@@ -19,6 +27,7 @@ export async function createDemoData(
   const appIds: string[] = [];
   for (const name of apps) appIds.push((await post('/api/apps', { name })).id);
   await createShop(request, appIds[0] as string, receiverUrl);
+  if (hasSandboxModel) await buildTaskList(request);
   const shared = await post('/api/app-folders', {
     name: 'Customers',
     scope: 'workspace',

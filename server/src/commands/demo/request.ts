@@ -1,8 +1,8 @@
-// Owns how the demo data calls the API: in this process, with the demo owner's token or that of an app user.
+// Owns how `plinth dev` calls the API: in this process, with the demo owner's token or that of an app user.
 import type { App } from '../../app.ts';
 
 export type DemoRequest = <Body>(
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,
   payload?: object,
   as?: string,

@@ -11,7 +11,11 @@ const sandbox = {
   receiverUrl: 'http://127.0.0.1:2600',
 };
 const banner = (settings: Record<string, string>, started?: typeof sandbox) =>
-  bannerText(readConfig({ ...newKeys(), ...settings }), { email: 'ann@example.com', token: 'plp_1' }, started);
+  bannerText(
+    readConfig({ ...newKeys(), ...settings }),
+    { email: 'ann@example.com', token: 'plp_1', publishedUrl: undefined },
+    started,
+  );
 
 it('names the servers that .env sets, without their passwords', () => {
   const text = banner(
@@ -28,5 +32,5 @@ it('says what is off without the sandbox', () => {
   const text = banner({});
   expect(text).toContain('mail        off: set SMTP_URL\n');
   expect(text).toContain('model       off: set MODEL_URL\n');
-  expect(text).not.toMatch(/receiver|RECEIVER|INBOX/);
+  expect(text).not.toMatch(/receiver|RECEIVER|INBOX|built by chat/);
 });

@@ -7,16 +7,17 @@ export const loopback = 'http://127.0.0.0/8,http://::1/128';
 
 export function bannerText(
   { BASE_URL, APPS_DOMAIN, SMTP_URL, MODEL_URL }: Config,
-  { email, token }: { email: string; token: string },
+  { email, token, publishedUrl }: { email: string; token: string; publishedUrl: string | undefined },
   sandbox: Sandbox | undefined,
 ): string {
   const mail = SMTP_URL === sandbox?.smtpUrl ? sandbox && `every mail is here: ${sandbox.inboxUrl}` : hostOf(SMTP_URL);
   const model =
-    MODEL_URL === sandbox?.modelUrl ? sandbox && 'a stand-in that repeats what it is told' : hostOf(MODEL_URL);
+    MODEL_URL === sandbox?.modelUrl ? sandbox && 'a stand-in that can build one app: a task list' : hostOf(MODEL_URL);
   const rows = {
     'sign in': `as ${email}, with a link to set a password: npm run plinth -- user reset --user ${email}`,
     reference: `${BASE_URL}/docs`,
     apps: `are published under ${APPS_DOMAIN}, each on a host of its own, on the same port`,
+    ...(publishedUrl !== undefined && { 'an app': `${publishedUrl}, which was built by chat` }),
     mail: mail ?? 'off: set SMTP_URL',
     model: model ?? 'off: set MODEL_URL',
     webhooks: `may be sent to this machine: OUTBOUND_ALLOW=${loopback}`,

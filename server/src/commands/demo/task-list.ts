@@ -1,0 +1,14 @@
+// Owns the task list of the demo: built by talking to the assistant, published, and open for people to sign up.
+import type { DemoRequest } from './request.ts';
+
+/** Requires a model that builds it: the sandbox's plays this conversation. A worker must be running. */
+export async function buildTaskList(request: DemoRequest): Promise<void> {
+  const { id } = await request<{ id: string }>('POST', '/api/apps', { name: 'Task list' });
+  const app = `/api/apps/${id}`;
+  const { status } = await request<{ status: { state: string; message: string } }>('POST', `${app}/chat/message`, {
+    content: 'A task list with owners',
+  });
+  if (status.state !== 'ready') throw new Error(`demo data: the assistant built no app: ${status.message}`);
+  await request('PATCH', `${app}/auth/settings`, { sign_up: 'open' });
+  await request('POST', `${app}/deploy`);
+}
