@@ -81,7 +81,7 @@ function sendChatMessage(deps: ChatRouteDeps): Route {
     alsoAnswers: [turnStream],
     method: 'POST',
     path: '/api/apps/{app_id}/chat/message',
-    summary: 'Tell the assistant what to build or change in an app, and get its answer',
+    summary: 'Build an app by chat: send a message to its assistant',
     description:
       'Responds when the turn has ended, after at most 10 minutes. A turn that failed answers 200 with `status.state` `error`, and nothing of it is saved. With `Accept: text/event-stream` the turn is streamed as `message.created`, `message.delta`, `tool_call`, `message.reset` (discard the deltas so far), `message.completed` and `turn.completed`, or `error`. To resume after a lost connection, send the same request with `Last-Event-ID` or the same `Idempotency-Key`; no message is added twice.',
     needsWorker: true,
