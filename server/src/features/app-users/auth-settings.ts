@@ -5,8 +5,9 @@ import type { AppAccess, AppRow } from '../../core/auth/proofs.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
-import type { AppAuthSettingsChange } from './contract.ts';
+import type { AppAuthSettingsChange, AppUserRow } from './contract.ts';
 import { type AuthSettings, getSettings, lockSettings, saveSettings } from './store/settings.ts';
+import { hasSignedIn } from './store/sign-ins.ts';
 
 export interface LinkOriginDeps {
   /** The address of the app's own pages; null if it has none. */
@@ -47,6 +48,17 @@ export const signUpInEffect = (
   { public_settings }: Pick<AppRow, 'public_settings'>,
   { sign_up }: AuthSettings,
 ): AuthSettings['sign_up'] => (sign_up === 'open' && !public_settings.startsWith('public_') ? 'invited' : sign_up);
+
+/**
+ * Whether a manager has created this user for a person who is expected to sign up, and who has not signed in yet. Where everybody
+ * may sign up, nobody is expected: an account of that address is somebody's already.
+ */
+export const isAwaited = async (
+  db: Db,
+  app: Pick<AppRow, 'public_settings'>,
+  user: AppUserRow,
+  settings: AuthSettings,
+): Promise<boolean> => signUpInEffect(app, settings) === 'invited' && !(await hasSignedIn(db, user));
 
 /** Where links lead: to the app's own pages, else to the first origin that it lists. Null: there is no such place. */
 export const findLinkOrigin = (

@@ -5,11 +5,11 @@ import { hashOneTimeToken, newOneTimeToken } from '../../core/identity/accounts.
 import type { Message } from '../../gateways/mail/index.ts';
 import { type Queue, type QueueRow, retries } from '../../kit/background/queues/queue.ts';
 import type { Db } from '../../tables.ts';
-import { findLinkOrigin, signUpInEffect } from './auth-settings.ts';
+import { findLinkOrigin, isAwaited, signUpInEffect } from './auth-settings.ts';
 import type { LinkDeps } from './links.ts';
 import { findMailingApp, type LinkRow, openLink } from './store/links.ts';
 import { getSettings } from './store/settings.ts';
-import { findUserByEmail, hasPassword } from './store/sign-ins.ts';
+import { findUserByEmail } from './store/sign-ins.ts';
 
 const linkMs = 60 * 60 * 1000;
 
@@ -54,8 +54,10 @@ async function chooseMail(
   if (purpose === 'sign_in') return user && (settings.link_enabled ? signInMail : passwordMail);
   const mode = signUpInEffect(app, settings);
   if (mode === 'closed' || (mode === 'invited' && user === undefined)) return undefined;
-  if (user !== undefined && (await hasPassword(db, user)))
+  if (user !== undefined) {
+    if (await isAwaited(db, app, user, settings)) return awaitedUserMail;
     return settings.link_enabled ? existingUserMail : passwordMail;
+  }
   return (await countSignUpMail(app.id, counters)) ? signUpMail : undefined;
 }
 
@@ -77,7 +79,12 @@ const passwordMail: WriteMail = (app, link) => ({
 
 const existingUserMail: WriteMail = (app, link) => ({
   subject: `Sign in to ${app}`,
-  text: `Someone signed up at ${app} with your e-mail address, but you already have an account there. Your password has not changed.\n\nTo sign in, open this link within one hour:\n${link}\n\nIf you did not sign up, ignore this e-mail.\n`,
+  text: `Someone signed up at ${app} with your e-mail address, but you already have an account there. Nothing about your account has changed, and the password that they chose is not used.\n\nTo sign in to your account, open this link within one hour:\n${link}\n\nIf you did not sign up, ignore this e-mail.\n`,
+});
+
+const awaitedUserMail: WriteMail = (app, link) => ({
+  subject: `Confirm your e-mail address for ${app}`,
+  text: `Someone signed up at ${app} with your e-mail address and chose a password. An account there was created for you.\n\nIf that was you, open this link within one hour to confirm it and sign in:\n${link}\n\nThe password becomes yours only if you open the link over the same internet connection over which it was chosen. Otherwise it is not used, and you can choose another one.\n\nIf it was not you, do not open the link. Nothing has changed.\n`,
 });
 
 const signUpMail: WriteMail = (app, link) => ({

@@ -16,12 +16,12 @@ import { nameClient } from '../../kit/http/client-address.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
-import { findLinkOrigin, type LinkOriginDeps, signUpInEffect } from './auth-settings.ts';
+import { findLinkOrigin, isAwaited, type LinkOriginDeps, signUpInEffect } from './auth-settings.ts';
 import type { AppUserRow, LinkUse, SignUp } from './contract.ts';
 import { type SignInDeps, startSignIn } from './sign-in.ts';
 import { findLink, hasRivalSignUp, insertLink, type LinkRow, lockLink, removeLinks } from './store/links.ts';
 import { type AuthSettings, getSettings } from './store/settings.ts';
-import { endSignIns, hasPassword, lockUserByEmail, savePassword } from './store/sign-ins.ts';
+import { endSignIns, lockUserByEmail, savePassword } from './store/sign-ins.ts';
 import { insertAppUser } from './store/users.ts';
 
 export interface LinkDeps extends SignInDeps, LinkOriginDeps {
@@ -104,7 +104,7 @@ export async function useLink(db: Db, visitor: AppVisitor, input: LinkUse, deps:
     const settings = await getSettings(db, app.id);
     if (!settings.password_enabled && !settings.link_enabled) throw linkExpired();
     const user = existing ?? (await createUser(db, visitor, link, settings, now));
-    const hash = sentHash ?? (await findChosenPassword(db, visitor, link, user, settings));
+    const hash = sentHash ?? (await findChosenPassword(db, visitor, link, existing, settings, deps));
     if (hash === undefined && !settings.link_enabled) throw passwordRequired();
     if (hash !== undefined) await setPassword(db, visitor, user, hash, now);
     await removeLinks(db, app.id, link.email);
@@ -129,19 +129,24 @@ async function createUser(
 }
 
 /**
- * The password that the person chose when they signed up. Undefined if the user has one already, and if somebody elsewhere has
- * signed up with the same address: one of the two is not the owner of the mailbox, who may open either link.
+ * The password that was chosen at the sign-up, if it becomes the user's. Somebody who did not sign up may open the link, for it
+ * comes with a mail about their own account. So it never becomes that of a user who may have signed in before; and of nobody if
+ * people elsewhere have signed up with the same address, because only one of them has the mailbox.
  */
 async function findChosenPassword(
   db: Db,
-  { app }: AppVisitor,
+  { app, ip }: AppVisitor,
   link: LinkRow,
-  user: AppUserRow,
+  existing: AppUserRow | undefined,
   settings: AuthSettings,
+  { tokenKeys }: LinkDeps,
 ): Promise<string | undefined> {
   if (link.password_hash === null || signUpInEffect(app, settings) === 'closed') return undefined;
-  if ((await hasPassword(db, user)) || (await hasRivalSignUp(db, link))) return undefined;
-  return link.password_hash;
+  if (existing !== undefined) {
+    const isSameAddress = link.address_hash?.equals(hashAddress(ip, tokenKeys.peppers[0])) ?? false;
+    if (!isSameAddress || !(await isAwaited(db, app, existing, settings))) return undefined;
+  }
+  return (await hasRivalSignUp(db, link)) ? undefined : link.password_hash;
 }
 
 /** Ends the user's other sign-ins: they may be those of somebody who knew the old password. */

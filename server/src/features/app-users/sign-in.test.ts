@@ -295,13 +295,64 @@ describe('signUpAppUser', () => {
     for (const [, email] of tried) expect(mailsTo(email)).toEqual([]);
   });
 
-  it('lets people whom a manager has created set a password, if they are invited', async () => {
+  it('lets people whom a manager has created set a password where they signed up, if they are invited', async () => {
     const app = await createApp({ sign_up: 'open' }, { public_settings: 'private_with_login' });
     const user = await world.appUser(app, 'invited@customers.example', { role: 'admin', full_name: 'Ina' });
-    await signUp(app, user.email, { full_name: 'Somebody' });
-    const used = await useLink(app, await linkTo(user.email));
+    await signUp(app, user.email, { full_name: 'Somebody' }, '192.0.2.20');
+    const link = await linkTo(user.email);
+    expect(mailsTo(user.email)[0]?.text).toContain('over the same internet connection');
+    const used = await useLink(app, link, {}, '192.0.2.20');
     expect(used.body.user).toMatchObject({ id: user.id, full_name: 'Ina', role: 'admin', has_password: true });
     expect((await signIn(app, user.email)).status).toBe(200);
+  });
+
+  it('stores no password of an invited person if the link is used elsewhere: a stranger may have signed up', async () => {
+    const app = await createApp({ sign_up: 'invited' });
+    const strict = await createApp({ sign_up: 'invited', methods: { link: false } });
+    for (const [of, email] of [
+      [app, 'expected@customers.example'] as const,
+      [strict, 'expected@strict.example'] as const,
+    ]) {
+      await world.appUser(of, email);
+      await signUp(of, email, { password: 'the password of a stranger' });
+    }
+    const used = await useLink(app, await linkTo('expected@customers.example'));
+    expect(used).toMatchObject({ status: 200, body: { user: { has_password: false } } });
+    const link = await linkTo('expected@strict.example');
+    expect(await useLink(strict, link)).toMatchObject({ status: 422, body: { detail: [{ type: 'missing' }] } });
+    expect((await useLink(strict, link, { password })).body.user.has_password).toBe(true);
+    for (const [of, email] of [
+      [app, 'expected@customers.example'] as const,
+      [strict, 'expected@strict.example'] as const,
+    ]) {
+      await world.resetRateLimits();
+      expect((await signIn(of, email, 'the password of a stranger')).status).toBe(401);
+    }
+  });
+
+  it.each([
+    ['open', 'who has never signed in'],
+    ['open', 'who signs in with links'],
+    ['invited', 'who signs in with links'],
+  ] as const)('at an app that is %s never sets the password of a user %s', async (sign_up, who) => {
+    const app = await createApp({ sign_up });
+    const email = `${who.replaceAll(' ', '-')}@${sign_up}.example`;
+    const user = await world.appUser(app, email);
+    const usesLinks = who === 'who signs in with links';
+    if (usesLinks) {
+      await requestLink(app, email);
+      expect((await useLink(app, await linkTo(email))).status).toBe(200);
+    }
+    const mails = mailsTo(email).length;
+    // Even at one IP address, which many people may share.
+    await signUp(app, email, { password: 'the password of a stranger' }, '192.0.2.21');
+    const link = await linkTo(email, mails + 1);
+    expect(mailsTo(email).at(-1)?.text).toContain(
+      'you already have an account there. Nothing about your account has changed',
+    );
+    const used = await useLink(app, link, {}, '192.0.2.21');
+    expect(used.body.user).toMatchObject({ id: user.id, has_password: false });
+    expect((await signIn(app, email, 'the password of a stranger')).status).toBe(401);
   });
 
   it('does not change the password of a user who has one', async () => {

@@ -52,6 +52,17 @@ export const hasPassword = async (db: Db, { app_id, id }: AppUserRow): Promise<b
     .select('app_user_id')
     .executeTakeFirst()) !== undefined;
 
+/** Whether the user has a password, or has signed in by themselves as far as addresses are kept. */
+export const hasSignedIn = async (db: Db, user: AppUserRow): Promise<boolean> =>
+  (await hasPassword(db, user)) ||
+  (await db
+    .selectFrom('app_user_addresses')
+    .where('app_id', '=', user.app_id)
+    .where('app_user_id', '=', user.id)
+    .select('app_user_id')
+    .limit(1)
+    .executeTakeFirst()) !== undefined;
+
 /** The user, if their stored hash is still this one. If so, neither can change until the transaction ends. */
 export const lockUserWithPassword = (db: Db, app_id: string, app_user_id: string, hash: string) =>
   db
