@@ -569,6 +569,11 @@ export interface Tables {
     first_at: Date;
     last_at: Date;
   };
+  released_slugs: {
+    slug: string;
+    app_id: string;
+    released_at: Date;
+  };
   reset_mails: {
     id: string;
     user_id: string;

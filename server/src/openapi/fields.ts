@@ -1315,7 +1315,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: 'grace@example.com',
   },
   'UpdateAppBody.slug': {
-    text: 'A name for URLs in small letters, digits and hyphens, unique in the installation.',
+    text: 'A name for URLs in small letters, digits and hyphens, unique in the installation; other apps get a slug that was given up after 31 days.',
     example: 'order-book',
   },
   'UpdateAppUserBody.data': {

@@ -103,7 +103,11 @@ export async function saveApp(db: Db, access: AppAccess, change: Updateable<Tabl
     if (row !== undefined) return row;
   } catch (error) {
     if ((error as { constraint?: string }).constraint !== 'apps_slug_key') throw error;
-    throw new Problem('conflict', 'slug_taken', 'Another app on this installation uses this slug. Choose another.');
+    throw new Problem(
+      'conflict',
+      'slug_taken',
+      'Another app on this installation uses this slug, or used it in the last 31 days. Choose another.',
+    );
   }
   throw notFound('app_not_found');
 }

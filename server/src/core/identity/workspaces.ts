@@ -60,6 +60,17 @@ export async function purgeApps(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
+/** How long a slug stays with the app that gave it up. */
+const releasedSlugDays = 31;
+
+/** Lets every app have the slugs that other apps gave up long ago. Returns how many. */
+export async function removeReleasedSlugs(db: Db, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - releasedSlugDays * dayMs);
+  const { numAffectedRows } =
+    await sql`/* service */ delete from released_slugs where released_at <= ${before}`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
 /** Apps whose purge, or whose workspace's purge, waits for their records to be removed. */
 export async function listExpiredApps(db: Db, now: Date, limit: number): Promise<string[]> {
   const { rows } = await sql<{

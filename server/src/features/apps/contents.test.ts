@@ -40,12 +40,71 @@ describe('updateApp', () => {
     expect(await change(one.id, { slug: two.slug })).toMatchObject({ status: 409, body: { code: 'slug_taken' } });
     for (const [body, type] of [
       [{ slug: '-x-' }, 'string_pattern_mismatch'],
+      [{ slug: 'xn--80ak6aa92e' }, 'string_pattern_mismatch'],
       [{ logo_url: 'http://x.example' }, 'url_scheme'],
       [{ logo_url: 'x' }, 'url_parsing'],
       [{ public_origins: ['https://x.example/path'] }, 'url_parsing'],
     ] as const) {
       expect((await change(one.id, body)).body.detail[0].type).toBe(type);
     }
+  });
+
+  describe('a slug that was given up', async () => {
+    const stranger = await world.person('stranger@example.com');
+    const elsewhere = await world.workspace(stranger, 'enterprise', 'Elsewhere');
+    const strangerToken = await world.token(stranger, elsewhere);
+    const taken = { status: 409, body: { code: 'slug_taken' } };
+    const give = async (slug: string, app = newApp()) => {
+      expect((await change((await app).id, { slug })).status).toBe(200);
+      return app;
+    };
+    const tryToTake = async (slug: string) =>
+      change((await world.appOf(stranger, elsewhere)).id, { slug }, strangerToken);
+    const runJob = (name: string, aheadMs: number) =>
+      world.app.background.jobs
+        .find((job) => job.name === name)
+        ?.run(world.app.database.db, new Date(Date.now() + aheadMs));
+    const day = 24 * 60 * 60 * 1000;
+
+    it('stays with its app for 31 days, which may have it back', async () => {
+      const app = await give('tea-shop');
+      await give('coffee-shop', Promise.resolve(app));
+      expect(await tryToTake('tea-shop')).toMatchObject(taken);
+      await give('tea-shop', Promise.resolve(app));
+      expect(await tryToTake('coffee-shop')).toMatchObject(taken);
+      await runJob('remove released slugs', 30.9 * day);
+      expect(await tryToTake('coffee-shop')).toMatchObject(taken);
+      await runJob('remove released slugs', 31.1 * day);
+      expect((await tryToTake('coffee-shop')).status).toBe(200);
+      expect(await tryToTake('tea-shop')).toMatchObject(taken);
+    });
+
+    it('stays with its app also if somebody waits for it', async () => {
+      const app = await give('busy-shop');
+      const other = await world.appOf(stranger, elsewhere);
+      const waiting = await world.db.transaction().execute(async (tx) => {
+        await tx.updateTable('apps').set({ slug: 'busy-shop-2' }).where('id', '=', app.id).execute();
+        const answer = change(other.id, { slug: 'busy-shop' }, strangerToken);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return { answer };
+      });
+      expect(await waiting.answer).toMatchObject(taken);
+    });
+
+    it("is nobody else's after its app was purged", async () => {
+      const app = await give('closed-shop');
+      await world.call('DELETE', `/api/apps/${app.id}`, { as });
+      await runJob('purge apps', 31 * day);
+      expect(await get(app.id)).toMatchObject({ status: 404 });
+      expect(await tryToTake('closed-shop')).toMatchObject(taken);
+    });
+
+    it('is free again once its app has given up 20 others', async () => {
+      const app = await give('moving-shop');
+      for (let n = 0; n <= 20; n += 1) await give(`moving-shop-${n}`, Promise.resolve(app));
+      expect(await tryToTake('moving-shop-0')).toMatchObject(taken);
+      expect((await tryToTake('moving-shop')).status).toBe(200);
+    });
   });
 
   it('transfers the app to a member who may own it, for its owner only', async () => {

@@ -34,7 +34,8 @@ export const NewApp = body({
 });
 export type NewApp = z.output<typeof NewApp>;
 
-export const slugPattern = /^[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
+/** A slug is the first label of a host name. Labels with `xn--` stand for other letters, and would be shown as these. */
+export const slugPattern = /^(?!xn--)[a-z0-9](?:[a-z0-9-]{1,61}[a-z0-9])$/;
 
 export const AppChange = body({
   name: optional(name(1, 100)),

@@ -1,6 +1,6 @@
 // Entry point of apps: apps from creation to purge, their shares, files and secrets.
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { purgeApps } from '../../core/identity/workspaces.ts';
+import { purgeApps, removeReleasedSlugs } from '../../core/identity/workspaces.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Db } from '../../tables.ts';
 import { filePath } from './contract.ts';
@@ -27,6 +27,7 @@ export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   contents: { listFilesIn, readFiles, listSecretNames },
   jobs: [
     { name: 'purge apps', everyMs: 60 * 60 * 1000, run: purgeApps },
+    { name: 'remove released slugs', everyMs: 60 * 60 * 1000, run: removeReleasedSlugs },
     {
       name: 'rewrap app secrets',
       everyMs: 60_000,

@@ -147,7 +147,7 @@ async function importRows(db: Db, reader: RowReader, batch: RowBatch, now: Date)
 async function replaceTakenSlugs(db: Db, apps: readonly Row[]): Promise<Row[]> {
   const taken = await listTakenSlugs(
     db,
-    apps.map((app) => String(app.slug)),
+    apps.map(({ id, slug }) => ({ id: String(id), slug: String(slug) })),
   );
   return apps.map((app) =>
     taken.has(String(app.slug)) ? { ...app, slug: `${String(app.slug).slice(0, 56)}-${newId().slice(-6)}` } : app,

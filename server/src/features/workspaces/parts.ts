@@ -67,6 +67,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   app_user_links: 'links to sign in that were sent to app users: only their hashes are stored',
   app_user_addresses: 'keyed hashes of the addresses at which app users signed in',
   app_secrets: 'the values of app secrets; their names are listed in the manifest',
+  released_slugs: 'slugs that apps had before',
   deployments: 'snapshots of published files: publish the apps again after the import',
   app_blobs: 'the contents of published files',
   blob_sweeps: 'contents of published files that are to be checked',

@@ -225,10 +225,15 @@ export const listUsersByEmail = (db: Db, emails: readonly string[]) =>
     .select(sql<boolean>`users.email_verified_at is null and passwords.hash is not null`.as('is_unproven'))
     .execute();
 
-export async function listTakenSlugs(db: Db, slugs: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{
-    slug: string;
-  }>`/* service */ select slug from apps where slug = any(${[...slugs]})`.execute(db);
+/** Those of these slugs that another app has, or gave up of late. */
+export async function listTakenSlugs(
+  db: Db,
+  apps: readonly { readonly id: string; readonly slug: string }[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ slug: string }>`/* service */ select slug from unnest(
+      ${apps.map(({ id }) => id)}::uuid[], ${apps.map(({ slug }) => slug)}::text[]) as imported (id, slug)
+    where exists (select from apps a where a.slug = imported.slug)
+      or exists (select from released_slugs r where r.slug = imported.slug and r.app_id <> imported.id)`.execute(db);
   return new Set(rows.map(({ slug }) => slug));
 }
 
