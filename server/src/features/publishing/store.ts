@@ -104,6 +104,12 @@ export async function saveStored(
     where b.app_id = ${app.id} and b.id = s.id`.execute(db);
 }
 
+/** The object storage does not have this content: the next publish uploads it again. */
+export async function saveLost(db: Db, appId: string, id: string): Promise<void> {
+  await sql`update app_blobs set state = 'uploading' where app_id = ${appId} and id = ${id}
+    and state = 'stored'`.execute(db);
+}
+
 /** How many of these contents are stored. Keeps them from being swept until the transaction ends. */
 export async function lockStored(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from (

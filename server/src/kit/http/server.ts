@@ -66,7 +66,8 @@ export interface OtherRequests<Match> {
   readonly operation: string;
   /** Undefined if the request is for an operation. */
   match(request: IncomingMessage): Match | undefined;
-  answer(match: Match, request: IncomingMessage, response: ServerResponse, requestId: string): void;
+  /** Rejects if it fails in the middle of an answer. */
+  answer(match: Match, request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void>;
 }
 
 export interface RequestOutcome {
@@ -140,16 +141,20 @@ function answerOthers(
     if (match === undefined) return toOperation?.(request, response);
     const requestId = chooseRequestId(request.headers['x-request-id']);
     const startedAt = performance.now();
+    let statusIfBroken = clientClosedRequest;
     response.once('close', () =>
       onResponse?.({
         operation: others.operation,
-        status: response.writableFinished ? response.statusCode : clientClosedRequest,
+        status: response.writableFinished ? response.statusCode : statusIfBroken,
         seconds: (performance.now() - startedAt) / 1000,
         requestId,
         exchange: undefined,
       }),
     );
-    others.answer(match, request, response, requestId);
+    others.answer(match, request, response, requestId).catch(() => {
+      statusIfBroken = 503; // the failure is ours
+      response.destroy(); // the length was stated, so the client notices
+    });
   });
 }
 

@@ -1,6 +1,7 @@
-// Owns the contents of published files in this process. They are read from the object storage in pieces of 1 MiB, each read to
-// its end before any of it is sent: a slow reader keeps neither a connection to the storage nor more than one piece. Pieces and
-// compressed forms are cached. Reads are limited per app, so that one app does not keep others from being read.
+// Owns the contents of published files in this process. A content is read from the object storage whole, compared with its hash,
+// and cut into pieces of 1 MiB before any of it is sent: a slow reader keeps neither a connection to the storage nor more than
+// one piece. Contents and compressed forms are cached. Reads are limited per app, so that one app does not keep others from
+// being read.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -33,33 +34,38 @@ export interface Contents {
   ofBytes(bytes: Buffer): Content;
 }
 
-/** The storage does not have what was published. */
+/** The storage does not have what was published. Publishing the app again uploads it again. */
 class ContentLost extends Error {}
 
-export function createContents(objectStorage: ObjectStorage): Contents {
-  const cache = createByteCache<Buffer>(cacheBytes, (buffer) => buffer.length + 100);
+/** Called when the storage does not have the content that the database says is stored. */
+export type OnLost = (appId: string, blobId: string) => Promise<void>;
+
+export function createContents(objectStorage: ObjectStorage, onLost: OnLost): Contents {
+  const sizeOf = (pieces: readonly Buffer[]) => pieces.reduce((sum, piece) => sum + piece.length, 100);
+  const cache = createByteCache<readonly Buffer[]>(cacheBytes, sizeOf);
   const gate = createFairGate({ inAll: 16, perOwner: 4, maxWaitingOfOwner: 500, maxWaitMs: 10_000 });
+  // Each of them takes up to 5 MiB until it is read.
+  const largeGate = createFairGate({ inAll: 4, perOwner: 2, maxWaitingOfOwner: 500, maxWaitMs: 10_000 });
   const compress = createCompressor(cache);
 
-  async function load(appId: string, { blob, sha256, size }: PublishedFile, index: number): Promise<Buffer> {
-    if (size === 0) return nothing;
-    const leave = await gate.enter(appId);
+  async function load(appId: string, file: PublishedFile): Promise<readonly Buffer[]> {
+    if (file.size === 0) return [nothing];
+    const leave = await (file.size > pieceBytes ? largeGate : gate).enter(appId);
     try {
-      const start = index * pieceBytes;
-      const length = Math.min(pieceBytes, size - start);
-      const range = size > pieceBytes ? { start, end: start + length - 1 } : undefined;
-      const found = await objectStorage.get(objectKey(appId, blob), range);
-      if (found === undefined) throw new ContentLost('the object storage does not have a published file');
-      const piece = await readToEnd(found.content, length);
-      if (range === undefined && hash(piece) !== sha256) throw new ContentLost('a published file has another content');
-      return piece;
+      return await read(objectStorage, objectKey(appId, file.blob), file);
+    } catch (error) {
+      if (error instanceof ContentLost) await onLost(appId, file.blob).catch(() => {}); // the next read tries again
+      throw error;
     } finally {
       leave();
     }
   }
 
   const ofFile = (appId: string, file: PublishedFile): Content => {
-    const readPiece = (index: number) => cache.get(appId, `${file.blob} ${index}`, () => load(appId, file, index));
+    const readPiece = (index: number) => {
+      const pieces = cache.get(appId, file.blob, () => load(appId, file));
+      return pieces instanceof Promise ? pieces.then((read) => pieceOf(read, index)) : pieceOf(pieces, index);
+    };
     const { sha256, size } = file;
     return { sha256, size, readPiece, compress: (encoding) => compress(appId, { sha256, size, readPiece }, encoding) };
   };
@@ -75,21 +81,45 @@ export function createContents(objectStorage: ObjectStorage): Contents {
 
 const nothing = Buffer.alloc(0);
 
-const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+function hash(...pieces: readonly Buffer[]): string {
+  const sha256 = createHash('sha256');
+  for (const piece of pieces) sha256.update(piece);
+  return sha256.digest('hex');
+}
 
-/** Throws unless there are exactly so many bytes. */
-async function readToEnd(content: Readable, length: number): Promise<Buffer> {
+function pieceOf(pieces: readonly Buffer[], index: number): Buffer {
+  const piece = pieces[index];
+  if (piece === undefined) throw new RangeError('a content has no such piece');
+  return piece;
+}
+
+/** Throws ContentLost unless the object has exactly the content of the file. */
+async function read(objectStorage: ObjectStorage, key: string, { size, sha256 }: PublishedFile): Promise<Buffer[]> {
+  const found = await objectStorage.get(key);
+  if (found === undefined) throw new ContentLost(`the object storage does not have the published content ${key}`);
+  const pieces = await readToEnd(found.content, size);
+  if (pieces === undefined) throw new ContentLost(`the published content ${key} has another length`);
+  if (hash(...pieces) !== sha256) throw new ContentLost(`the published content ${key} has another hash`);
+  return pieces;
+}
+
+/** In pieces, each with its own memory. Undefined unless there are exactly so many bytes. */
+async function readToEnd(content: Readable, size: number): Promise<Buffer[] | undefined> {
   const timer = setTimeout(() => content.destroy(new Error('the object storage is too slow')), maxReadMs);
   try {
-    const chunks: Buffer[] = [];
+    const pieces: Buffer[] = [];
     let received = 0;
     for await (const chunk of content as AsyncIterable<Buffer>) {
-      received += chunk.length;
-      if (received > length) break;
-      chunks.push(chunk);
+      if (received + chunk.length > size) return undefined;
+      for (let copied = 0; copied < chunk.length; ) {
+        const [index, at] = [Math.floor(received / pieceBytes), received % pieceBytes];
+        pieces[index] ??= Buffer.allocUnsafeSlow(Math.min(pieceBytes, size - received));
+        const bytes = chunk.copy(pieces[index], at, copied);
+        copied += bytes;
+        received += bytes;
+      }
     }
-    if (received !== length) throw new ContentLost('a published file has another length');
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    return received === size ? pieces : undefined;
   } finally {
     clearTimeout(timer);
     content.destroy();
@@ -109,16 +139,20 @@ const compressors: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>
 const minCompressedBytes = 1024;
 
 /** Compresses in threads of Node's pool, which other work needs too: two files at a time, and one of an app. */
-function createCompressor(cache: ByteCache<Buffer>) {
+function createCompressor(cache: ByteCache<readonly Buffer[]>) {
   const gate = createFairGate({ inAll: 2, perOwner: 1, maxWaitingOfOwner: 50, maxWaitMs: 2_000 });
 
-  async function load(owner: string, content: Omit<Content, 'compress'>, encoding: Encoding): Promise<Buffer> {
+  async function load(
+    owner: string,
+    content: Omit<Content, 'compress'>,
+    encoding: Encoding,
+  ): Promise<readonly Buffer[]> {
     const leave = await gate.enter(owner);
     try {
       const pieces: Buffer[] = [];
       for (let index = 0; index * pieceBytes < content.size; index += 1) pieces.push(await content.readPiece(index));
       const bytes = await compressors[encoding](pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces));
-      return bytes.length < content.size * 0.9 && bytes.length <= pieceBytes ? bytes : nothing;
+      return bytes.length < content.size * 0.9 && bytes.length <= pieceBytes ? [bytes] : [];
     } finally {
       leave();
     }
@@ -127,8 +161,7 @@ function createCompressor(cache: ByteCache<Buffer>) {
   return (owner: string, content: Omit<Content, 'compress'>, encoding: Encoding) => {
     if (content.size < minCompressedBytes) return undefined;
     const found = cache.get(owner, `${content.sha256} ${encoding}`, () => load(owner, content, encoding));
-    const orUndefined = (bytes: Buffer) => (bytes.length === 0 ? undefined : bytes);
-    return found instanceof Promise ? found.then(orUndefined).catch(unlessBusy) : orUndefined(found);
+    return found instanceof Promise ? found.then(([bytes]) => bytes).catch(unlessBusy) : found[0];
   };
 }
 

@@ -1,5 +1,6 @@
 // Owns the answer to a request for a file: 200, 206, 304 or 416, whole or in part, compressed or not. The length is stated, and
-// nothing is sent before the first piece of the content is there: a file is received complete, or as broken.
+// nothing is sent before the first piece of the content is there: a file is received complete, or as broken. Whatever fails on our
+// side is thrown, also in the middle of a body.
 import { once } from 'node:events';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type Encoding, hasTag, listEncodings, parseRange, type Range } from '../../../kit/http/conditional.ts';
@@ -31,7 +32,11 @@ export async function respondWithFile(
   const identity = { ...common, 'content-type': type.header, etag: toTag(content.sha256), 'accept-ranges': 'bytes' };
   const range = isRangeWanted(request, content) ? parseRange(headers.range, content.size) : undefined;
   if (range === 'unsatisfiable')
-    return end(request, response, 416, { ...common, 'content-range': `bytes */${content.size}` });
+    return end(request, response, 416, {
+      ...common,
+      'cache-control': 'no-store',
+      'content-range': `bytes */${content.size}`,
+    });
   if (range !== undefined) {
     const { start, end } = range;
     return send(request, response, 206, identity, content, range, `bytes ${start}-${end}/${content.size}`);
@@ -82,20 +87,26 @@ async function send(
   if (first === last) return end(request, response, status, described, cut(piece, first));
   response.writeHead(status, { ...described, 'content-length': range.end + 1 - range.start });
   if (request.method === 'HEAD') return void response.end();
-  try {
-    await write(response, cut(piece, first));
-    for (let index = first + 1; index <= last && !response.destroyed; index += 1)
-      await write(response, cut(await content.readPiece(index), index));
-    response.end();
-  } catch {
-    response.destroy(); // the length was stated, so the client notices
-  }
+  await write(response, cut(piece, first));
+  for (let index = first + 1; index <= last && !response.destroyed; index += 1)
+    await write(response, cut(await content.readPiece(index), index));
+  response.end();
 }
 
+/** Returns when more can be sent. A reader who has left or takes nothing is not waited for: the response is then destroyed. */
 async function write(response: ServerResponse, piece: Buffer): Promise<void> {
   if (response.destroyed || response.write(piece)) return;
-  const stalled = AbortSignal.timeout(maxStalledMs);
-  await Promise.race([once(response, 'drain', { signal: stalled }), once(response, 'close', { signal: stalled })]);
+  const waiting = new AbortController();
+  const { signal } = waiting;
+  const timer = setTimeout(() => response.destroy(), maxStalledMs);
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } catch {
+    response.destroy(); // the connection broke
+  } finally {
+    clearTimeout(timer);
+    waiting.abort();
+  }
 }
 
 /** 204 and 304 have no length, all others do. */

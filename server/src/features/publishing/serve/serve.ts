@@ -14,7 +14,7 @@ import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Manifest } from '../contract.ts';
 import { platformFolder } from '../snapshot.ts';
-import { findManifest } from '../store.ts';
+import { findManifest, saveLost } from '../store.ts';
 import { type AppTarget, createTargetFinder } from './address.ts';
 import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from './app-headers.ts';
 import { cacheControlOf } from './cache-control.ts';
@@ -61,7 +61,7 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}), // Redis counts again when it is back
   });
   const manifests = createByteCache<Files>(manifestCacheBytes, (files) => files.size * bytesPerFile);
-  const contents = createContents(deps.objectStorage);
+  const contents = createContents(deps.objectStorage, (appId, blobId) => saveLost(db, appId, blobId));
 
   async function answer({ slug, target }: AppTarget, visit: Visit): Promise<void> {
     const { request } = visit;
@@ -94,13 +94,13 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
   return {
     operation: 'servePublishedFile',
     match: createTargetFinder(appsDomain),
-    answer(target, request, response, requestId) {
+    async answer(target, request, response, requestId) {
       if (hasUnreadBody(request)) response.shouldKeepAlive = false; // no body is read
       const visit = { request, response, headers: { ...always, 'x-request-id': requestId } };
-      answer(target, visit).catch((error) => {
+      await answer(target, visit).catch((error) => {
         if (!(error instanceof GateClosed || error instanceof Problem)) deps.onError(error, requestId);
-        if (response.headersSent) response.destroy();
-        else if (error instanceof Problem) refuse(visit, error.status, error.headers);
+        if (response.headersSent) throw error;
+        if (error instanceof Problem) refuse(visit, error.status, error.headers);
         else refuse(visit, 503, { 'retry-after': '1' });
       });
     },
@@ -132,8 +132,9 @@ const send = ({ request, response, headers }: Visit, path: string, content: Cont
 
 /** Relative, because a proxy may have put the address below a path of its own. */
 function addSlash({ request, response, headers }: Visit): void {
-  const [path = '', query] = (request.url ?? '').split('?', 2);
-  const location = `./${path.slice(path.lastIndexOf('/') + 1)}/${query === undefined ? '' : `?${query}`}`;
+  const { url = '' } = request;
+  const endOfPath = url.includes('?') ? url.indexOf('?') : url.length;
+  const location = `./${url.slice(url.lastIndexOf('/', endOfPath - 1) + 1, endOfPath)}/${url.slice(endOfPath)}`;
   end(request, response, 307, { ...headers, 'cache-control': 'no-cache', location });
 }
 
