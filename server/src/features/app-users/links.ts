@@ -1,23 +1,20 @@
 // Owns signing up, and signing in by a link that is sent to the user's e-mail address (docs/api/app-users.md#links). What a
 // request for a link does is the same for every address; background.ts decides who gets a mail.
 import { auditAppVisitor, redacted } from '../../core/audit/audit.ts';
-import type { Counters } from '../../core/auth/counters.ts';
-import { rateLimited, toWholeSeconds } from '../../core/auth/limits.ts';
 import type { AppVisitor } from '../../core/auth/proofs.ts';
 import { hashOneTimeToken } from '../../core/identity/accounts.ts';
-import { nameMailbox } from '../../core/identity/mailboxes.ts';
 import { hashPassword } from '../../core/identity/passwords.ts';
 import { hashAddress } from '../../core/identity/sign-in-addresses.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
-import { nameClient } from '../../kit/http/client-address.ts';
 import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { findLinkOrigin, isAwaited, type LinkOriginDeps, signUpInEffect } from './auth-settings.ts';
 import type { AppUserRow, LinkUse, SignUp } from './contract.ts';
+import { countMailRequest } from './mail-limits.ts';
 import { type SignInDeps, startSignIn } from './sign-in.ts';
 import { findLink, hasRivalSignUp, insertLink, type LinkRow, lockLink, removeLinks } from './store/links.ts';
 import { type AuthSettings, getSettings } from './store/settings.ts';
@@ -34,17 +31,17 @@ const done = { success: true } as const;
 /** The password is stored with the request, and becomes the user's only if whoever has the mailbox uses the link. */
 export async function signUp(db: Db, visitor: AppVisitor, input: SignUp, deps: LinkDeps, now: Date) {
   const { app, ip } = visitor;
-  const isDue = await countMail(visitor, input.email, deps.counters);
+  await countMailRequest(ip, deps.counters);
   const password_hash = await hashPassword(input.password, { ip, app_id: app.id });
   const address_hash = hashAddress(ip, deps.tokenKeys.peppers[0]);
   const { email, full_name } = input;
   const request = { email, ...(full_name && { full_name }), password_hash, address_hash };
-  return queueMail(db, visitor, { ...request, purpose: 'sign_up', isDue }, deps, now);
+  return queueMail(db, visitor, { ...request, purpose: 'sign_up' }, deps, now);
 }
 
 export async function requestLink(db: Db, visitor: AppVisitor, email: string, deps: LinkDeps, now: Date) {
-  const isDue = await countMail(visitor, email, deps.counters);
-  return queueMail(db, visitor, { email, purpose: 'sign_in', isDue }, deps, now);
+  await countMailRequest(visitor.ip, deps.counters);
+  return queueMail(db, visitor, { email, purpose: 'sign_in' }, deps, now);
 }
 
 async function queueMail(
@@ -61,32 +58,6 @@ async function queueMail(
   afterCommit(db, () => wake.notify('app_user_links'));
   return done;
 }
-
-const hourSeconds = 60 * 60;
-const maxRequestsPerClient = 60;
-const maxMailsPerApp = 3;
-const maxMailsInAll = 10;
-
-/**
- * Returns whether the address may get another mail within the hour, whether or not a user has it. 429 if the client has asked
- * for too many mails: nobody may use Plinth to send mail to many strangers.
- */
-async function countMail({ app, ip }: AppVisitor, email: string, counters: Counters): Promise<boolean> {
-  const client = await counters.add(`app-mail-client:${nameClient(ip)}`, hourSeconds);
-  if (client.count > maxRequestsPerClient) throw tooManyMails(toWholeSeconds(client.resetMs));
-  const mailbox = nameMailbox(email);
-  const ofApp = await counters.add(`app-mail:${app.id}:${mailbox}`, hourSeconds);
-  const inAll = await counters.add(`app-mail:${mailbox}`, hourSeconds);
-  return ofApp.count <= maxMailsPerApp && inAll.count <= maxMailsInAll;
-}
-
-const tooManyMails = (seconds: number) =>
-  rateLimited(
-    `At most ${maxRequestsPerClient} mails an hour can be asked for from one address. Retry in ${seconds} seconds.`,
-    maxRequestsPerClient,
-    hourSeconds,
-    seconds,
-  );
 
 /** Signs in whoever has the mailbox. A new user is created, and a password stored, only here. */
 export async function useLink(db: Db, visitor: AppVisitor, input: LinkUse, deps: LinkDeps, now: Date) {

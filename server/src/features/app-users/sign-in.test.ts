@@ -397,6 +397,37 @@ describe('signUpAppUser', () => {
     expect(outcomes.sort()).toEqual([200, 401]);
   });
 
+  it('mails ten confirmations an hour to one mailbox, and 500 a day for a workspace on the free plan', async () => {
+    const place = await world.workspace(owner);
+    await world.db.updateTable('workspaces').set({ plan: 'free' }).where('id', '=', place).execute();
+    const app = await world.appOf(owner, place, { name: 'Small shop' });
+    const change = { public_origins: [origin] };
+    await world.db.updateTable('apps').set(change).where('id', '=', app.id).execute();
+    await set(app, { sign_up: 'open' }, await world.token(owner, place));
+    await world.app.counters.add('app-mail:sign_up:ten@customers.example', 3600, 9);
+    const eleventh = await createApp({ sign_up: 'open' });
+    await signUp(app, 'ten@customers.example');
+    await allMailsSent();
+    await signUp(eleventh, 'ten@customers.example');
+    await allMailsSent();
+    expect(mailsTo('ten@customers.example')).toHaveLength(1);
+    await world.app.counters.add(`app-sign-up-mails:w:${place}`, 86_400, 498);
+    await signUp(app, 'today@customers.example');
+    await allMailsSent();
+    await signUp(app, 'tomorrow@customers.example');
+    await allMailsSent();
+    expect([mailsTo('today@customers.example'), mailsTo('tomorrow@customers.example')]).toMatchObject([[{}], []]);
+  });
+
+  it('mails nothing of the name of an app that would be a link or another line', async () => {
+    const app = await createApp({ sign_up: 'open' }, { name: 'Win\nat\u202E https://evil.example/x' });
+    await signUp(app, 'stranger@names.example');
+    await linkTo('stranger@names.example');
+    const [sent] = mailsTo('stranger@names.example');
+    expect(sent?.subject).toBe('Confirm your e-mail address for Win at https evil example x');
+    expect(sent?.text).not.toContain('evil.example');
+  });
+
   it('ends if sign-up is closed before the link is used', async () => {
     const app = await createApp({ sign_up: 'open' });
     await signUp(app, 'late@customers.example');
@@ -430,23 +461,41 @@ describe('requestAppUserLink', () => {
     expect(mailsTo('who@customers.example')).toEqual([]);
   });
 
-  it('sends three mails an hour to one mailbox for each app, ten for all apps, and no more', async () => {
+  it('sends three mails an hour to one mailbox for each app, ten for all apps of a workspace, and no more', async () => {
     const app = await createApp();
     await world.appUser(app, 'flood@customers.example');
     await world.appUser(app, 'flood+tag@customers.example');
     for (const email of ['flood@customers.example', 'flood+tag@customers.example', 'flood@customers.example'])
       expect((await requestLink(app, email)).status).toBe(200);
+    await allMailsSent();
     expect((await requestLink(app, 'flood@customers.example')).body).toEqual({ success: true });
     const other = await createApp();
     await world.appUser(other, 'flood@customers.example');
     expect((await requestLink(other, 'flood@customers.example')).status).toBe(200);
-    await world.app.counters.add('app-mail:flood@customers.example', 3600, 5);
+    await allMailsSent();
+    await world.app.counters.add(`app-mail:sign_in:w:${workspace}:flood@customers.example`, 3600, 6);
     const third = await createApp();
     await world.appUser(third, 'flood@customers.example');
     await requestLink(third, 'flood@customers.example');
     await allMailsSent();
     expect(mailsTo('flood@customers.example')).toHaveLength(3);
     expect(mailsTo('flood+tag@customers.example')).toHaveLength(1);
+  });
+
+  it('sends a user their link however often strangers signed up or asked where they got no mail', async () => {
+    const app = await createApp();
+    const other = await createApp();
+    for (let n = 0; n < 12; n += 1) expect((await requestLink(other, 'calm@links.example')).status).toBe(200);
+    for (let n = 0; n < 4; n += 1) await signUp(app, 'calm@links.example'); // nobody can sign up there
+    for (let n = 0; n < 4; n += 1) await requestLink(app, 'calm@links.example'); // not a user yet
+    await allMailsSent();
+    const user = await world.appUser(app, 'calm@links.example');
+    await set(app, { sign_up: 'open' });
+    for (let n = 0; n < 4; n += 1) await signUp(app, user.email);
+    await allMailsSent();
+    expect(mailsTo(user.email)).toHaveLength(3);
+    await requestLink(app, user.email);
+    expect((await useLink(app, await linkTo(user.email, 4))).body.user.id).toBe(user.id);
   });
 
   it('refuses a client that asks for more than sixty mails an hour', async () => {
@@ -482,6 +531,8 @@ describe('requestAppUserLink', () => {
     mail.behave('well');
     const link = await linkTo(user.email);
     expect((await refused.executeTakeFirstOrThrow()).hash).not.toEqual(before.hash);
+    const counted = await world.app.counters.add(`app-mail:sign_in:${app.id}:${user.email}`, 3600, 0);
+    expect(counted.count).toBe(1);
     expect((await useLink(app, link)).status).toBe(200);
   });
 

@@ -1,6 +1,5 @@
 // Owns the queries over links that sign app users in: those waiting to be mailed, and those that can be used.
 import { type Selectable, sql } from 'kysely';
-import type { AppRow } from '../../../core/auth/proofs.ts';
 import { newId } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
 
@@ -10,25 +9,17 @@ interface NewLink extends Pick<LinkRow, 'email' | 'purpose'> {
   readonly full_name?: string;
   readonly password_hash?: string;
   readonly address_hash?: Buffer;
-  /** If false, the request is kept, but no mail is sent. */
-  readonly isDue: boolean;
 }
 
-export async function insertLink(db: Db, app_id: string, { isDue, ...link }: NewLink, now: Date): Promise<void> {
-  const due_at = isDue ? sql<Date>`clock_timestamp()` : null;
+export async function insertLink(db: Db, app_id: string, link: NewLink, now: Date): Promise<void> {
   await db
     .insertInto('app_user_links')
-    .values({ ...link, id: newId(), app_id, created_date: now, due_at })
+    .values({ ...link, id: newId(), app_id, created_date: now, due_at: sql<Date>`clock_timestamp()` })
     .execute();
 }
 
 /** The app of a link, unless it was deleted since. */
-export const findMailingApp = (
-  db: Db,
-  app_id: string,
-): Promise<
-  Pick<AppRow, 'id' | 'name' | 'slug' | 'live_deployment_id' | 'public_settings' | 'public_origins'> | undefined
-> =>
+export const findMailingApp = (db: Db, app_id: string) =>
   db
     .selectFrom('apps')
     .innerJoin('workspaces', 'workspaces.id', 'apps.workspace_id')
@@ -37,13 +28,18 @@ export const findMailingApp = (
     .where('workspaces.deleted_date', 'is', null)
     .select([
       'apps.id',
+      'apps.workspace_id',
       'apps.name',
       'apps.slug',
       'apps.live_deployment_id',
       'apps.public_settings',
       'apps.public_origins',
+      'workspaces.plan',
+      'workspaces.rate_multiplier',
     ])
     .executeTakeFirst();
+
+export type MailingApp = NonNullable<Awaited<ReturnType<typeof findMailingApp>>>;
 
 /** From now on the link can be used. A link of an earlier attempt to send the mail can't any more. */
 export async function openLink(
