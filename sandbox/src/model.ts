@@ -23,7 +23,7 @@ export interface ModelReply {
 export type Script = (request: ChatRequest) => ModelReply | Promise<ModelReply>;
 
 /** `slow`: a word a second. `silent`: no word until it is told otherwise. `cut`: hangs up halfway. A number: that status. */
-export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 401 | 429 | 500;
+export type Behaviour = 'well' | 'slow' | 'silent' | 'cut' | 'malformed' | 400 | 401 | 413 | 429 | 500;
 
 export interface ModelSandbox {
   /** For `MODEL_URL`. `POST` the name of a behaviour to `/behave` beside it to switch. */

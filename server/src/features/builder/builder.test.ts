@@ -14,6 +14,7 @@ import {
 import { call } from '../../../test/support/client.ts';
 import { startSecondApp } from '../../../test/support/world.ts';
 import { newId } from '../../kit/ids.ts';
+import { readStarter } from './starter.ts';
 
 const chat = await startChatWorld();
 const { model, world, owner, workspace, token, scriptSteps, createApp, send, streamTurn, stop } = chat;
@@ -549,6 +550,21 @@ describe('a turn that fails', () => {
     expect(await listPaths(app)).toEqual([]);
   }, 20_000);
 
+  it('is not retried and not given back if the model rejects the request as too long', async () => {
+    const app = await createApp();
+    const requests = scriptSteps(() => {
+      setTimeout(() => model.behave(400), 0);
+      return { ...callTools(['list_files', {}]), usage: { prompt_tokens: 20_000, completion_tokens: 0 } };
+    });
+    const got = await send(app, 'Hello');
+    expect(got.body.status).toMatchObject({ state: 'error', error_source: 'builder' });
+    expect(listMessages(got).at(-1)).toContain(
+      'system: The model rejected the request: the conversation may have become',
+    );
+    expect(requests.length).toBe(1);
+    expect(await listCharges(app)).toEqual(['settled 2', 'released']);
+  });
+
   it('says that there is no model if none is configured', async () => {
     // The worker of this file has a model, so the turn is run here as a worker without one would.
     const beside = await startSecondApp(world, { environment: { MODEL_URL: '' } });
@@ -670,6 +686,15 @@ describe('an app without files', () => {
     const checks = listCalls(got).filter(({ name }) => name === 'check_files');
     expect(checks.map(({ status }) => status)).toEqual(['error', 'error']);
     expect(checks[1]?.results).toContain('the file public/icon.svg does not exist');
+  });
+
+  it('saves a text that equals the starter if the app did not begin with it in this turn', async () => {
+    const app = await createApp();
+    const icon = readStarter().get('public/icon.svg') as string;
+    scriptSteps(callTools(writeFile('public/icon.svg', icon)), say());
+    const got = await send(app);
+    expect(got.body).toMatchObject({ status: ready, app: { revision: app.revision + 1 } });
+    expect(await readFile(app, 'public/icon.svg')).toBe(icon);
   });
 
   it('stays without files if the assistant changes nothing', async () => {

@@ -66,6 +66,8 @@ export interface FileChange {
 
 /** What a step has seen and changed. */
 export interface DraftChanges {
+  /** Whether the turn began here with the starter, because the app had no files. */
+  readonly begins_with_starter: boolean;
   /** The hash of each file that was seen; null: it did not exist. */
   readonly seen_files: Readonly<Record<string, string | null>>;
   /** The revision of each schema that was seen; 0: it did not exist. */
@@ -92,6 +94,7 @@ export function createDraft({ files, schemas, starter }: DraftDeps, earlier: rea
   const changedFiles = new Map<string, string | null>();
   const changedSchemas = new Map<string, SchemaDocument>();
   const hashes = new Map<string, string>();
+  let hasStarter = earlier.some(({ begins_with_starter }) => begins_with_starter);
   let writtenBytes = 0;
   let current = createStep();
 
@@ -144,9 +147,10 @@ export function createDraft({ files, schemas, starter }: DraftDeps, earlier: rea
     get changedSchemas(): ReadonlyMap<string, SchemaDocument> {
       return changedSchemas;
     },
-    /** Whether there is more than the starter. */
+    /** Whether the turn has changed anything. The starter alone is no change. */
     get isChanged(): boolean {
-      return changedSchemas.size > 0 || [...changedFiles].some(([path, text]) => text !== starter.get(path));
+      const isChange = ([path, text]: [string, string | null]) => !hasStarter || text !== starter.get(path);
+      return changedSchemas.size > 0 || [...changedFiles].some(isChange);
     },
     /** All bytes that the turn has written, also those that it has replaced since. */
     get writtenBytes(): number {
@@ -186,6 +190,8 @@ export function createDraft({ files, schemas, starter }: DraftDeps, earlier: rea
     /** Writes the starter, if the app has no files. */
     async begin(db: Db, access: AppAccess): Promise<void> {
       if ((await this.listFiles(db, access)).length > 0) return;
+      hasStarter = true;
+      current.begins_with_starter = true;
       for (const [path, text] of starter) {
         sawFile(path, null);
         this.writeFile(path, text);
@@ -232,6 +238,7 @@ export function createDraft({ files, schemas, starter }: DraftDeps, earlier: rea
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
 interface StepChanges extends DraftChanges {
+  begins_with_starter: boolean;
   readonly seen_files: Record<string, string | null>;
   readonly seen_schemas: Record<string, number>;
   readonly files: Record<string, string | null>;
@@ -240,6 +247,7 @@ interface StepChanges extends DraftChanges {
 
 // Objects without a prototype, because a path may be `__proto__`.
 const createStep = (): StepChanges => ({
+  begins_with_starter: false,
   seen_files: Object.create(null),
   seen_schemas: Object.create(null),
   files: Object.create(null),

@@ -52,8 +52,11 @@ export interface CompletedReply {
 
 export interface UnavailableReply {
   readonly outcome: 'unavailable';
-  /** `off`: no model is configured. `cut`: the connection ended before the reply was complete. */
-  readonly reason: 'off' | 'unreachable' | 'refused' | 'cut' | 'malformed' | 'timeout' | 'cancelled';
+  /**
+   * `off`: no model is configured. `refused`: the server serves nobody now, or not us. `rejected`: it does not accept this
+   * request, for example because it is too long. `cut`: the connection ended before the reply was complete.
+   */
+  readonly reason: 'off' | 'unreachable' | 'refused' | 'rejected' | 'cut' | 'malformed' | 'timeout' | 'cancelled';
 }
 
 /** A call of a tool that the model asks for. The arguments may be malformed, and the tool may not exist. */
@@ -368,7 +371,14 @@ class ReplyBuilder {
   }
 }
 
-const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '(nested too deeply)'; // not JSON, so that arguments are refused
+  }
+}
 
 const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 1_000);
 
@@ -378,11 +388,15 @@ function toUsage(usage: { inputTokens: number | undefined; outputTokens: number 
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens };
 }
 
+// Those that say nothing about the request: the key, the account, the address or the model's name, and too many requests.
+const refusals = [401, 402, 403, 404, 408, 429];
+
 /** Only the kind of failure: a vendor's message may repeat what it was sent. */
 function classifyError(error: unknown): UnavailableReply['reason'] {
   if (APICallError.isInstance(error)) {
     if (error.statusCode === undefined) return 'unreachable';
-    return error.statusCode < 400 ? 'cut' : 'refused';
+    if (error.statusCode < 400) return 'cut';
+    return error.statusCode >= 500 || refusals.includes(error.statusCode) ? 'refused' : 'rejected';
   }
   const name = error instanceof Error ? error.name : '';
   if (name === 'AbortError' || name === 'TimeoutError') return 'timeout';

@@ -86,6 +86,8 @@ describe('a reply', () => {
 describe("a model that can't answer returns a reason", () => {
   it.each<[Behaviour, string]>([
     [401, 'refused'],
+    [400, 'rejected'],
+    [413, 'rejected'],
     [429, 'refused'],
     [500, 'refused'],
     ['cut', 'cut'],
