@@ -20,7 +20,10 @@ export interface ByteCache<Value> {
   get(owner: string, key: string, load: () => Promise<Value>): Value | Promise<Value>;
 }
 
-export function createByteCache<Value>(maxBytes: number, sizeOf: (value: Value) => number): ByteCache<Value> {
+export function createByteCache<Value>(
+  maxBytes: number,
+  sizeOf: (value: Value, key: string) => number,
+): ByteCache<Value> {
   const owners = new Map<string, Owner<Value>>(); // least recently used first
   const loading = new Map<string, Promise<Value>>();
   let total = 0;
@@ -35,7 +38,7 @@ export function createByteCache<Value>(maxBytes: number, sizeOf: (value: Value) 
   }
 
   function keep(ownerName: string, key: string, value: Value): void {
-    const bytes = sizeOf(value);
+    const bytes = sizeOf(value, key);
     const owner = owners.get(ownerName) ?? { bytes: 0, entries: new Map() };
     moveToEnd(owners, ownerName, owner);
     owner.entries.set(key, { value, bytes });

@@ -5,7 +5,7 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import { transaction } from '../../kit/db/database.ts';
 import type { Db } from '../../tables.ts';
 import { unusedAfterMs } from './snapshot.ts';
-import { claimSweep, listRemovals, removeRemovals, removeUnusedBlobs, saveSweep } from './store.ts';
+import { claimSweep, listRemovals, postponeRemovals, removeRemovals, removeUnusedBlobs, saveSweep } from './store.ts';
 
 export const publishingJobs = (objectStorage: ObjectStorage): Job[] => [
   { name: 'sweep published contents', everyMs: 10 * 60 * 1000, run: sweepContents },
@@ -31,14 +31,33 @@ function sweepOneApp(db: Db, now: Date): Promise<boolean> {
 }
 
 const objectsPerRun = 500;
+const objectsAtOnce = 16;
 /** A process that served the app a moment ago may still read them. */
 const keptMs = 60 * 60 * 1000;
 
-/** Removing twice is no error, so two workers may work on the same ones, and a crash in between loses none. */
+/**
+ * Removing twice is no error, so two workers may work on the same ones, and a crash in between loses none. One that can't be
+ * removed is tried again an hour later, and keeps no other from being removed. If none of a batch can, the storage is down.
+ */
 async function removeObjects(db: Db, objectStorage: ObjectStorage, now: Date): Promise<number> {
   const keys = await listRemovals(db, new Date(now.getTime() - keptMs), objectsPerRun);
-  if (keys.length === 0) return 0;
-  await objectStorage.remove(keys);
-  await removeRemovals(db, keys);
-  return keys.length;
+  const failures: unknown[] = [];
+  let removed = 0;
+  for (let from = 0; from < keys.length; from += objectsAtOnce) {
+    const batch = keys.slice(from, from + objectsAtOnce);
+    const results = await Promise.allSettled(batch.map((key) => objectStorage.remove([key])));
+    const done = batch.filter((_, index) => results[index]?.status === 'fulfilled');
+    await removeRemovals(db, done);
+    await postponeRemovals(
+      db,
+      batch.filter((key) => !done.includes(key)),
+      now,
+    );
+    removed += done.length;
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) failures.push(failure.reason);
+    if (done.length === 0) break;
+  }
+  if (failures.length > 0) throw failures[0];
+  return removed;
 }

@@ -9,7 +9,7 @@ export type PreviewFile = { readonly contentType: string } & ({ readonly path: s
 
 /** What the address `url` of an app with files of these paths means. */
 export type FindPreviewFile = (
-  app: { readonly id: string; readonly slug: string },
+  app: { readonly id: string },
   paths: readonly string[],
   url: string,
 ) => PreviewFile | undefined;

@@ -107,6 +107,20 @@ describe('publishApp', () => {
     expect(await readManifest(app, deploymentId)).toEqual(['.well-known/security.txt', 'index.html']);
   });
 
+  it('publishes `public` if nothing in `dist` can be published', async () => {
+    const { app, deploymentId } = await publishedApp({ 'dist/.gitkeep': '', 'public/index.html': 'x' });
+    expect(await readManifest(app, deploymentId)).toEqual(['index.html']);
+  });
+
+  it('says that a file `_plinth` is left out', async () => {
+    const app = await world.appOf(owner, workspace);
+    await putFiles(app, { 'dist/index.html': 'x', 'dist/_plinth': 'y', 'dist/_plinths': 'z' });
+    const { body } = await publish(app);
+    const leftOut = body.warnings.filter(({ code }: { code: string }) => code === 'file_left_out');
+    expect(leftOut).toMatchObject([{ path: 'dist/_plinth' }]);
+    expect(await readManifest(app, body.deployment_id)).toEqual(['_plinths', 'index.html']);
+  });
+
   it('says how many files differ from what was live', async () => {
     const { app } = await publishedApp();
     await putFiles(app, { 'dist/index.html': '<h1>Bye</h1>', 'dist/new.css': 'a{}' });
@@ -288,6 +302,8 @@ describe('publishApp', () => {
     expect(got).toMatchObject({ status: 503, body: { code: 'service_unavailable', retry_safe: true } });
     expect(got.headers['retry-after']).toBeDefined();
     expect((await getApp(app)).published).toBeNull();
+    // What was not uploaded does not count towards the quota.
+    expect(await world.db.selectFrom('app_blobs').where('app_id', '=', app.id).selectAll().execute()).toEqual([]);
     await rm(join(folder, 'apps', app.id));
     expect((await publish(app)).status).toBe(200);
   });

@@ -1,6 +1,6 @@
 // Tests the removal of contents that are no longer used: which are kept, and that none is left in the storage.
 import { readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -106,6 +106,44 @@ describe('a content', () => {
   });
 });
 
+describe('a sweep', () => {
+  it('and a publish of the same app never wait for each other in a circle', async () => {
+    const app = await newApp();
+    await publish(app, { 'dist/a.txt': 'first' });
+    await putFiles(world, app, { 'dist/a.txt': 'first', 'dist/b.txt': 'second' }, token);
+    const { answer } = await world.db.transaction().execute(async (tx) => {
+      // As a sweep: the app's entry first, and contents then.
+      await sql`select from blob_sweeps where app_id = ${app.id} for update`.execute(tx);
+      const answer = world.call('POST', `/api/apps/${app.id}/deploy`, { as: token });
+      await expect
+        .poll(async () => (await sql`select from pg_locks where not granted`.execute(world.db)).rows.length)
+        .toBeGreaterThan(0);
+      await sql`select from app_blobs where app_id = ${app.id} for update`.execute(tx);
+      return { answer };
+    });
+    expect((await answer).status).toBe(200);
+  });
+});
+
+describe("an object that can't be removed", () => {
+  it('keeps no other from being removed, and is tried again an hour later', async () => {
+    const keys = Array.from({ length: 40 }, (_, n) => `apps/broken/${n}`);
+    await mkdir(join(folder, 'apps/broken/7/is-a-folder'), { recursive: true });
+    await sql`insert into object_removals (key, added_at) select key, now() - interval '2 hours'
+      from unnest(${keys}::text[]) key`.execute(world.db);
+    const listed = async () =>
+      (await sql<{ key: string }>`select key from object_removals where key like 'apps/broken/%'`.execute(world.db))
+        .rows;
+    await expect(removeObjects()).rejects.toThrow('object storage unavailable');
+    expect(await listed()).toEqual([{ key: 'apps/broken/7' }]);
+    await removeObjects(); // not yet
+    await rm(join(folder, 'apps/broken/7'), { recursive: true });
+    world.clock.aheadMs = day;
+    await removeObjects();
+    expect(await listed()).toEqual([]);
+  });
+});
+
 describe('the storage', () => {
   it('has nothing left of an app that was purged', async () => {
     const app = await newApp();
@@ -118,6 +156,7 @@ describe('the storage', () => {
     expect(listObjects(app)).toEqual([]);
     const { rows } = await sql`select from object_removals`.execute(world.db);
     expect(rows).toEqual([]);
+    expect(readdirSync(join(folder, 'apps'))).not.toContain(app.id);
   });
 
   it('has nothing left of a workspace that was purged', async () => {

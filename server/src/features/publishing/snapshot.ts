@@ -14,7 +14,7 @@ import type { Shares } from '../../kit/db/shares.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { Manifest, PublishedFile } from './contract.ts';
-import { type Blob, enterSweep, recordBlobs, saveStored } from './store.ts';
+import { type Blob, enterSweep, recordBlobs, removeUploading, saveStored } from './store.ts';
 
 export interface FileVersion {
   readonly path: string;
@@ -65,7 +65,7 @@ export async function prepareSnapshot(db: Db, access: AppAccess, deps: SnapshotD
     const { revision, files, leftOut } = await listPublishedFiles(db, access, deps);
     const blobs = await recordContents(db, access, files, deps, now);
     const missing = files.filter(({ sha256 }) => blobs.get(sha256)?.state === 'uploading');
-    if (await uploadAll(db, access, missing, blobs, deps)) {
+    if (await uploadOrForget(db, access, missing, blobs, deps)) {
       return { revision, files: toManifest(files, blobs), leftOut };
     }
     if (attempt === maxAttempts) throw filesChanging(revision);
@@ -91,7 +91,7 @@ const folders = ['dist', 'public'] as const;
 async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares }: SnapshotDeps) {
   const { revision, files } = await inShare(access, shares, () => contents.listFilesIn(db, access, folders));
   const inFolder = addressFiles(files);
-  const published = inFolder.filter(({ address }) => mayBePublished(address));
+  const [published, leftOut] = [inFolder.filter(isPublished), inFolder.filter((file) => !isPublished(file))];
   if (published.length === 0) {
     throw new Problem(
       'conflict',
@@ -99,23 +99,27 @@ async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares 
       'The app has no files to publish. Put them in the folder `dist`, or in `public`, and publish again.',
     );
   }
-  const leftOut = inFolder.filter((file) => !published.includes(file)).map(({ path }) => path);
-  return { revision, files: published, leftOut };
+  return { revision, files: published, leftOut: leftOut.map(({ path }) => path) };
 }
 
-/** The files in the folder that is published, with their addresses. */
+/** The files in the folder that is published, with their addresses: the first folder with a file that may be published. */
 export function addressFiles<File extends { readonly path: string }>(files: readonly File[]): Addressed<File>[] {
-  const folder = folders.find((name) => files.some(({ path }) => path.startsWith(`${name}/`)));
-  const inFolder = files.filter(({ path }) => path.startsWith(`${folder}/`));
-  return inFolder.map((file) => ({ ...file, address: file.path.slice(file.path.indexOf('/') + 1) }));
+  const byFolder = folders.map((name) =>
+    files
+      .filter(({ path }) => path.startsWith(`${name}/`))
+      .map((file) => ({ ...file, address: file.path.slice(name.length + 1) })),
+  );
+  return byFolder.find((inFolder) => inFolder.some(isPublished)) ?? [];
 }
+
+const isPublished = ({ address }: { readonly address: string }): boolean => mayBePublished(address);
 
 /** Where files of the platform itself are served. */
 export const platformFolder = '_plinth';
 
 /** Not hidden, except for `.well-known` at the top, and not where files of the platform are. */
 export const mayBePublished = (address: string): boolean =>
-  !/(^|\/)\./.test(address.replace(/^\.well-known\//, '')) && !address.startsWith(`${platformFolder}/`);
+  !/(^|\/)\./.test(address.replace(/^\.well-known\//, '')) && address.split('/', 1)[0] !== platformFolder;
 
 const toManifest = (files: readonly AddressedFile[], blobs: ReadonlyMap<string, Blob>): Manifest =>
   Object.fromEntries(
@@ -135,6 +139,7 @@ function recordContents(
 ): Promise<ReadonlyMap<string, Blob>> {
   const contents = new Map(files.map((file) => [file.sha256, file]));
   return transaction(db, async (db) => {
+    await enterSweep(db, access, new Date(now.getTime() + unusedAfterMs));
     const blobs = await recordBlobs(db, access, [...contents.values()], now);
     const added = blobs.filter(({ is_new }) => is_new).map(({ sha256 }) => contents.get(sha256)?.size ?? 0);
     await storage.admit(
@@ -143,9 +148,22 @@ function recordContents(
       added.reduce((sum, size) => sum + size, 0),
       now,
     );
-    await enterSweep(db, access, new Date(now.getTime() + unusedAfterMs));
     return new Map(blobs.map((blob) => [blob.sha256, blob]));
   });
+}
+
+/** As `uploadAll`. If not all is uploaded, what is missing is forgotten, and no longer counts towards the storage quota. */
+async function uploadOrForget(...upload: Parameters<typeof uploadAll>): Promise<boolean> {
+  const [db, access, , blobs] = upload;
+  let isComplete = false;
+  try {
+    isComplete = await uploadAll(...upload);
+    return isComplete;
+  } finally {
+    const added = [...blobs.values()].filter(({ is_new }) => is_new).map(({ id }) => id);
+    // If that fails, the sweep forgets them tomorrow.
+    if (!isComplete) await transaction(db, (db) => removeUploading(db, access, added)).catch(() => {});
+  }
 }
 
 // A batch is read by one statement and uploaded at once. So at most 2 × (1 MiB + one file of up to 5 MiB) are in memory.

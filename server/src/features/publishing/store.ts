@@ -5,7 +5,7 @@ import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import type { DeploymentRow, HeaderSettings, Manifest, SettingsRow } from './contract.ts';
+import type { DeploymentRow, HeaderSettings, Manifest, PublishedFile, SettingsRow } from './contract.ts';
 
 // ---- deployments
 
@@ -98,10 +98,21 @@ export async function saveStored(
   { app }: AppAccess,
   stored: readonly { id: string; namesLocalhost: boolean }[],
 ): Promise<void> {
-  await sql`update app_blobs b set state = 'stored', names_localhost = s.names_localhost
-    from unnest(${stored.map(({ id }) => id)}::uuid[], ${stored.map(({ namesLocalhost }) => namesLocalhost)}::boolean[])
-      as s (id, names_localhost)
-    where b.app_id = ${app.id} and b.id = s.id`.execute(db);
+  await sql`with locked as (
+      select b.sha256, s.names_localhost from app_blobs b
+      join unnest(${stored.map(({ id }) => id)}::uuid[], ${stored.map(({ namesLocalhost }) => namesLocalhost)}::boolean[])
+        as s (id, names_localhost) on s.id = b.id
+      where b.app_id = ${app.id} order by b.sha256 for no key update of b)
+    update app_blobs b set state = 'stored', names_localhost = l.names_localhost
+    from locked l where b.app_id = ${app.id} and b.sha256 = l.sha256`.execute(db);
+}
+
+/** Forgets those of these contents that were not uploaded. */
+export async function removeUploading(db: Db, { app }: AppAccess, ids: readonly string[]): Promise<void> {
+  await sql`with locked as (
+      select sha256 from app_blobs where app_id = ${app.id} and id = any(${ids}::uuid[]) and state = 'uploading'
+      order by sha256 for update)
+    delete from app_blobs b using locked l where b.app_id = ${app.id} and b.sha256 = l.sha256`.execute(db);
 }
 
 /** The object storage does not have this content: the next publish uploads it again. */
@@ -128,7 +139,8 @@ export async function listNamingLocalhost(db: Db, { app }: AppAccess, ids: reado
 // ---- what is no longer used
 
 /**
- * Enters the app for a sweep, unless it is entered already. Waits for a sweep of the app that is running: it may not have seen
+ * Enters the app for a sweep, unless it is entered already. Call it before contents are entered: a sweep, too, locks this row
+ * first, and contents then, so that neither waits for the other in a circle. Waits for a sweep of the app that is running: it may not have seen
  * what this transaction has added, and may be about to remove the app's entry.
  */
 export async function enterSweep(db: Db, { app }: AppAccess, dueAt: Date): Promise<void> {
@@ -172,6 +184,11 @@ export async function listRemovals(db: Db, before: Date, limit: number): Promise
 
 export async function removeRemovals(db: Db, keys: readonly string[]): Promise<void> {
   await sql`delete from object_removals where key = any(${keys}::text[])`.execute(db);
+}
+
+/** Lets them wait again, as if they were added now. */
+export async function postponeRemovals(db: Db, keys: readonly string[], now: Date): Promise<void> {
+  await sql`update object_removals set added_at = ${now} where key = any(${keys}::text[])`.execute(db);
 }
 
 // ---- settings
@@ -224,12 +241,48 @@ const selectLiveApp = prepared<LiveAppRow, [slug: string]>(
 export const findLiveApp = async (db: Db, slug: string): Promise<LiveAppRow | undefined> =>
   (await selectLiveApp(db, slug))[0];
 
-const selectManifest = prepared<{ files: Manifest }, [appId: string, id: string]>(
+interface DeploymentKey {
+  /** Of the app. */
+  readonly id: string;
+  readonly deployment_id: string;
+}
+
+const selectManifest = prepared<{ files: Manifest | null }, [appId: string, id: string, maxBytes: number]>(
   'find manifest',
-  'select files from deployments where app_id = $1 and id = $2',
+  'select case when files_bytes <= $3 then files end as files from deployments where app_id = $1 and id = $2',
 );
 
-export const findManifest = async (
+/** Undefined if there is no such deployment. */
+export async function findSmallManifest(
   db: Db,
-  { id, deployment_id }: { readonly id: string; readonly deployment_id: string },
-): Promise<Manifest | undefined> => (await selectManifest(db, id, deployment_id))[0]?.files;
+  { id, deployment_id }: DeploymentKey,
+  maxBytes: number,
+): Promise<Manifest | 'large' | undefined> {
+  const [row] = await selectManifest(db, id, deployment_id, maxBytes);
+  return row && (row.files ?? 'large');
+}
+
+type FoundFile = PublishedFile | null;
+
+// Materialized, so that the long list is decompressed once, and not for each path.
+const selectFiles = prepared<
+  { first: FoundFile; second: FoundFile; third: FoundFile },
+  [appId: string, id: string, first: string, second: string, third: string]
+>(
+  'find published files',
+  `with deployment as materialized (
+     select files || '{}'::jsonb as files from deployments where app_id = $1 and id = $2)
+   select files->$3::text as first, files->$4::text as second, files->$5::text as third from deployment`,
+);
+
+/** Those of these files that the deployment has, by their paths. Undefined if there is no such deployment. */
+export async function findFiles(
+  db: Db,
+  { id, deployment_id }: DeploymentKey,
+  paths: readonly [string, string, string],
+): Promise<Map<string, PublishedFile> | undefined> {
+  const [row] = await selectFiles(db, id, deployment_id, ...paths);
+  if (row === undefined) return undefined;
+  const files = [row.first, row.second, row.third];
+  return new Map(paths.flatMap((path, index) => (files[index] ? [[path, files[index]]] : [])));
+}

@@ -58,7 +58,7 @@ const sandboxed: PublishWarning = {
 
 const warnOfLeftOut = (path: string): PublishWarning => ({
   code: 'file_left_out',
-  message: 'Hidden files, and files in `_plinth`, are not published. Rename it if visitors need it.',
+  message: 'Hidden files, and a file or folder `_plinth`, are not published. Rename it if visitors need it.',
   path,
 });
 

@@ -37,7 +37,9 @@ export function connect(toBrowser: Writable, fromBrowser: Readable): Connection 
   const listeners: ((event: BrowserEvent) => void)[] = [];
   const { promise: gone, reject: endWith } = Promise.withResolvers<never>();
   gone.catch(() => {}); // every command is rejected, too
-  let [lastId, received, unfinished] = [0, 0, ''];
+  let [lastId, received] = [0, 0];
+  /** The parts of a message that has no end yet. Joined once, because a long one has thousands. */
+  const unfinished: string[] = [];
 
   function receive(text: string): void {
     const { id, result, error, method, params, sessionId } = Message.parse(JSON.parse(text));
@@ -62,10 +64,11 @@ export function connect(toBrowser: Writable, fromBrowser: Readable): Connection 
   fromBrowser.setEncoding('utf8').on('data', (text: string) => {
     received += text.length;
     if (received > maxReceived) return end('the page said too much');
-    const messages = (unfinished + text).split('\0');
-    unfinished = messages.pop() ?? '';
+    const parts = text.split('\0');
+    const rest = parts.pop() ?? '';
     try {
-      messages.forEach(receive);
+      for (const part of parts) receive([...unfinished.splice(0), part].join(''));
+      unfinished.push(rest);
     } catch (error) {
       end(`Chromium sent what was not expected: ${(error as Error).message}`);
     }

@@ -1,7 +1,7 @@
 // Owns objects as files in one folder, which all processes share. A file appears under its name only when it is complete
 // and on the disk.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { removeAbandoned } from '../../kit/abandoned.ts';
 import { StorageUnavailable } from '../../kit/unavailable.ts';
@@ -36,7 +36,11 @@ export function openFolder(folder: string): ObjectStorage {
     },
     get: async (key, range) => readFile(toPath(key), range),
     async remove(keys) {
-      for (const path of keys.map(toPath)) await rm(path, { force: true }).catch(unlessMissing);
+      const paths = keys.map(toPath);
+      for (const path of paths) await rm(path, { force: true }).catch(unlessMissing);
+      // Folders that are empty now. `put` creates them again.
+      for (const parent of new Set(paths.map((path) => dirname(path))))
+        if (parent !== folder) await rmdir(parent).catch(() => {});
     },
     close: () => {},
   };

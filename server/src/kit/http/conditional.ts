@@ -33,20 +33,19 @@ export function parseRange(header: string | undefined, size: number): Range | 'u
 
 export type Encoding = 'br' | 'gzip';
 
-/** The encodings that the client accepts, best first. One with `q=0` is refused. */
+/** The encodings that the client accepts: those that it prefers first, then the better ones. One with `q=0` is refused. */
 export function listEncodings(header: string | string[] | undefined): readonly Encoding[] {
   if (header === undefined) return none;
   const text = String(header);
   if (isUsual.test(text)) return text.includes('br') ? both : gzipOnly;
-  const refused = new Set<string>();
-  const accepted = new Set<string>();
+  const weights = new Map<string, number>();
   for (const part of text.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim());
-    const isRefused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    (isRefused ? refused : accepted).add(name);
+    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
+    weights.set(name, Number.isNaN(weight) ? 1 : weight);
   }
-  const isAccepted = (name: Encoding) => !refused.has(name) && (accepted.has(name) || accepted.has('*'));
-  return both.filter(isAccepted);
+  const weightOf = (name: Encoding): number => weights.get(name) ?? weights.get('*') ?? 0;
+  return both.filter((name) => weightOf(name) > 0).sort((one, other) => weightOf(other) - weightOf(one));
 }
 
 const both: readonly Encoding[] = ['br', 'gzip'];

@@ -99,7 +99,7 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
     return new Problem(
       'unavailable',
       'service_unavailable',
-      'The file storage is unavailable. Nothing was changed. Retry in a moment.',
+      'The file storage is unavailable, so the change was not made. Retry in a moment.',
       {
         headers: { 'retry-after': '5' },
         cause: error,

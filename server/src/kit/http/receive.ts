@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
+import { hasUsableHost } from './host.ts';
 
 const defaultBodyLimitBytes = 1024 * 1024;
 /** Callers without a credential can't be held to account for what they send. */
@@ -10,14 +11,24 @@ const anonymousBodyLimitBytes = 64 * 1024;
 
 /** 400, 413 and 415, as far as the headers show them: before the guard, and so before any query. */
 export function checkHeaders(exchange: Exchange): void {
-  const { httpVersion, headers } = exchange.request.raw;
-  if (headers.host === undefined && httpVersion === '1.1')
-    throw malformedRequest('The Host header is missing. Send it with every request.');
+  const { headers } = exchange.request.raw;
+  const hostFault = findHostFault(exchange.request.raw);
+  if (hostFault !== undefined) throw hostFault;
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     throw malformedRequest('The Expect header has an unknown value. Send `100-continue`, or no such header.');
   if (!hasBody(exchange.request.raw)) return;
   requireLength(exchange, exchange.operation.bodyLimitBytes ?? defaultBodyLimitBytes);
   if (exchange.operation.body !== undefined) requireJson(exchange);
+}
+
+export function findHostFault(request: IncomingMessage): Problem | undefined {
+  if (request.headers.host === undefined && request.httpVersion === '1.1')
+    return malformedRequest('The Host header is missing. Send it with every request.');
+  if (!hasUsableHost(request))
+    return malformedRequest(
+      'The Host header is malformed, or was sent twice. Send it once, with a host and perhaps a port.',
+    );
+  return undefined;
 }
 
 export const malformedRequest = (message: string) => new Problem('bad_request', 'malformed_request', message);

@@ -15,10 +15,11 @@ import { limitConnections } from './connections.ts';
 import { addCrossOriginHeaders, type CrossOrigin, mountPreflights } from './cross-origin.ts';
 import { answerMalformedRequest, type OnError, routeNotFound, sendError, unmatchedProblem } from './errors.ts';
 import { chooseRequestId, Exchange } from './exchange.ts';
+import { hasUsableHost, takeAbsoluteTarget } from './host.ts';
 import { listParamNames, type Operation } from './operation.ts';
 import { answerInOrder } from './pipelining.ts';
 import { reportUntrustedForwarding } from './proxies.ts';
-import { checkHeaders, discardBody, hasUnreadBody, receiveBody } from './receive.ts';
+import { checkHeaders, discardBody, findHostFault, hasUnreadBody, receiveBody } from './receive.ts';
 import { runOperation } from './run-operation.ts';
 import { type Header, listSecurityHeaders } from './security-headers.ts';
 import { createSender } from './send.ts';
@@ -119,7 +120,7 @@ export function createServer(operations: readonly Operation[], options: ServerOp
   );
   server.setErrorHandler((error, request, reply) => sendError(error, request, reply, options.onError));
   server.setNotFoundHandler((request, reply) =>
-    sendError(unmatchedProblem(operations, request), request, reply, options.onError),
+    sendError(findHostFault(request.raw) ?? unmatchedProblem(operations, request), request, reply, options.onError),
   );
   server.addHook('onSend', prepare);
   if (options.onResponse) reportOutcomes(server, options.onResponse);
@@ -137,7 +138,8 @@ function answerOthers(
   const [toOperation] = server.listeners('request') as RequestListener[];
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const match = others.match(request);
+    takeAbsoluteTarget(request);
+    const match = hasUsableHost(request) ? others.match(request) : undefined;
     if (match === undefined) return toOperation?.(request, response);
     const requestId = chooseRequestId(request.headers['x-request-id']);
     const startedAt = performance.now();

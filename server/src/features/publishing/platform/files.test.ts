@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createPlatformFiles } from './files.ts';
 
 const files = createPlatformFiles('https://plinth.example');
-const app = { id: '01a1e049-a369-746f-97ba-54d7ce5ff60c', slug: 'shop' };
+const app = { id: '01a1e049-a369-746f-97ba-54d7ce5ff60c' };
 
 it('are the client, and a module that tells it which app it is and where the API is', () => {
   expect([...files.keys()]).toEqual(['client.js', 'app.js']);

@@ -41,6 +41,12 @@ function decode(segment: string): string | undefined {
   }
 }
 
+/** The paths of all files that decide what `resolvePath` returns. */
+export function listCandidates(segments: readonly string[]): readonly [string, string, string] {
+  const path = segments.join('/');
+  return [path, path.endsWith('/') || path === '' ? `${path}index.html` : `${path}/index.html`, 'index.html'];
+}
+
 /**
  * The file of a path. A path without an extension that no file has is taken for a place in the app, which `index.html` shows:
  *

@@ -46,8 +46,10 @@ const blob = await world.db
   .selectAll()
   .executeTakeFirstOrThrow();
 
-/** Sends a request line as it is. Returns the status, and what was received. */
-function send(target: string | Buffer, host = `${app.slug}.apps.example`): Promise<{ status: number; text: string }> {
+const host = `${app.slug}.apps.example`;
+
+/** Sends a request line and headers as they are. Returns the status, and what was received. */
+function send(target: string | Buffer, hostHeaders = `Host: ${host}`): Promise<{ status: number; text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const { hostname, port } = new URL(world.url);
   const socket = connect(Number(port), hostname);
@@ -62,7 +64,7 @@ function send(target: string | Buffer, host = `${app.slug}.apps.example`): Promi
     Buffer.concat([
       Buffer.from('GET '),
       Buffer.from(target),
-      Buffer.from(` HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      Buffer.from(` HTTP/1.1\r\n${hostHeaders}\r\nConnection: close\r\n\r\n`),
     ]),
   );
   return promise;
@@ -166,8 +168,8 @@ const vectors: readonly (readonly [target: string | Buffer, expected: number | s
   [`/${'%61'.repeat(3_000)}`, 404],
   [`/${'../'.repeat(1_000)}src/main.ts`, 404],
   // other forms of a target
-  ['http://plinth.example/api/apps', 404],
-  [`http://${other.slug}.apps.example/only.txt`, 404],
+  ['http:///a.txt', 404],
+  ['ftp://plinth.example/api/apps', 404],
   ['*', 404],
   ['a.txt', 404],
 ];
@@ -183,4 +185,36 @@ describe('an address', () => {
   });
 
   it('there are at least 40 of them', () => expect(vectors.length).toBeGreaterThanOrEqual(40));
+});
+
+describe('a host', () => {
+  it.each([
+    `Host: ${host}:80x`,
+    `Host: ${host} x`,
+    `Host: ${host}, plinth.example`,
+    `Host: x@${host}`,
+    `Host: ${host}/`,
+    `Host: ${host}%2e`,
+    `Host: plinth.example\r\nHost: ${host}`,
+    `Host: ${host}\r\nHOST: plinth.example`,
+    `Host: ${host}\r\nHost: ${host}`,
+  ])('that is malformed or sent twice is refused: %j', async (headers) => {
+    for (const target of ['/a.txt', '/healthz', '/api/apps', '/docs', `http://${host}:80x/healthz`]) {
+      const got = await send(target, target.startsWith('/') ? headers : undefined);
+      expect([target, got.status]).toEqual([target, 400]);
+      expect(got.text).toContain('malformed_request');
+    }
+  });
+
+  it.each([
+    ['of an app, and the Host header of the API', `http://${host}/a.txt`, 'plinth.example', 'A'],
+    ['of an app in capitals, with a port', `HTTP://${host.toUpperCase()}:80/a.txt`, 'plinth.example', 'A'],
+    ['of an app, without a path', `http://${host}`, 'plinth.example', 'INDEX'],
+    ['of an app, with a query only', `https://${host}?a=b`, 'plinth.example', 'INDEX'],
+    ['of an app, for a path of the API', `http://${host}/healthz`, 'plinth.example', 'INDEX'],
+    ['of the API, and the Host header of an app', 'http://plinth.example/healthz', host, 'ok'],
+  ])('in the target counts: one %s', async (_which, target, header, expected) => {
+    const { status, text } = await send(target, `Host: ${header}`);
+    expect([status, text.split('\r\n\r\n')[1]]).toEqual([200, expect.stringContaining(expected)]);
+  });
 });

@@ -71,6 +71,8 @@ describe('Accept-Encoding', () => {
     ['*;q=0', []],
     ['identity', []],
     ['gzip;q=0.1,br;q=0.2', ['br', 'gzip']],
+    ['br;q=0.001, gzip;q=1', ['gzip', 'br']],
+    ['gzip;q=0.5, *;q=0.9', ['br', 'gzip']],
     ['xbr, gzipped', []],
   ])('%j accepts %j', (header, encodings) => {
     expect(listEncodings(header)).toEqual(encodings);

@@ -3,7 +3,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FailedLookups } from '../../../core/auth/failed-lookups.ts';
 import type { ObjectStorage } from '../../../gateways/storage/index.ts';
-import { createByteCache } from '../../../kit/byte-cache.ts';
 import { GateClosed } from '../../../kit/fair-gate.ts';
 import { createAddressReader, nameClient } from '../../../kit/http/client-address.ts';
 import { pageHeaders, renderNotice } from '../../../kit/http/page.ts';
@@ -12,20 +11,20 @@ import { type Header, listSecurityHeaders } from '../../../kit/http/security-hea
 import type { OtherRequests } from '../../../kit/http/server.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import type { Manifest } from '../contract.ts';
 import { platformFolder } from '../snapshot.ts';
-import { findManifest, saveLost } from '../store.ts';
+import { saveLost } from '../store.ts';
 import { type AppTarget, createTargetFinder } from './address.ts';
 import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from './app-headers.ts';
 import { cacheControlOf } from './cache-control.ts';
 import { contentTypeOf } from './content-types.ts';
 import { type Content, createContents } from './contents.ts';
 import { createLiveApps, type LiveApp } from './live-apps.ts';
-import { type Files, parsePath, resolvePath } from './path.ts';
+import { createManifests } from './manifests.ts';
+import { parsePath } from './path.ts';
 import { end, respondWithFile } from './respond.ts';
 
 /** Files of the platform on the hosts of apps, by their name below `/_plinth/`: `client.js`. The extension says the type. */
-export type PlatformFiles = ReadonlyMap<string, (app: { readonly id: string; readonly slug: string }) => Buffer>;
+export type PlatformFiles = ReadonlyMap<string, (app: { readonly id: string }) => Buffer>;
 
 export interface ServeDeps {
   readonly db: Db;
@@ -46,10 +45,6 @@ interface Visit {
   readonly headers: OutgoingHttpHeaders;
 }
 
-const manifestCacheBytes = 16 * 1024 * 1024;
-/** About what an entry of a manifest takes in memory. */
-const bytesPerFile = 500;
-
 export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
   const { db, failedLookups, appsDomain, platformFiles } = deps;
   const always = listConstantHeaders(deps);
@@ -60,7 +55,7 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     findRefusal: (client) => failedLookups.findRefusal('apps', client),
     onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}), // Redis counts again when it is back
   });
-  const manifests = createByteCache<Files>(manifestCacheBytes, (files) => files.size * bytesPerFile);
+  const manifests = createManifests(db);
   const contents = createContents(deps.objectStorage, (appId, blobId) => saveLost(db, appId, blobId));
 
   async function answer({ slug, target }: AppTarget, visit: Visit): Promise<void> {
@@ -84,8 +79,8 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
       const bytes = platformFiles.get(name)?.(app);
       return bytes === undefined ? refuse(visit, 404) : send(visit, name, contents.ofBytes(bytes));
     }
-    const files = manifests.get(app.id, app.deployment_id, () => loadFiles(db, app));
-    const resolved = resolvePath(files instanceof Promise ? await files : files, segments);
+    const file = manifests.resolve(app, segments);
+    const resolved = file instanceof Promise ? await file : file;
     if (resolved === 'add slash') return addSlash(visit);
     if (resolved === undefined) return refuse(visit, 404);
     return send(visit, resolved.path, contents.ofFile(app.id, resolved.file));
@@ -113,13 +108,6 @@ function listConstantHeaders({ appsDomain, isHttps }: ServeDeps): OutgoingHttpHe
   return appsDomain === undefined
     ? { ...Object.fromEntries(listSecurityHeaders(isHttps).map(toEntry)), 'content-security-policy': sandboxPolicy }
     : { ...Object.fromEntries(listSecurityHeaders(false).map(toEntry)), 'origin-agent-cluster': '?1' };
-}
-
-async function loadFiles(db: Db, app: LiveApp): Promise<Files> {
-  const manifest = await findManifest(db, app);
-  // Another deployment went live since, and this one is no longer kept.
-  if (manifest === undefined) throw new Error('a deployment does not exist any more');
-  return new Map(Object.entries(manifest as Manifest));
 }
 
 const send = ({ request, response, headers }: Visit, path: string, content: Content): Promise<void> =>

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { sql } from 'kysely';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { startS3Sandbox } from '../../../../../sandbox/src/s3.ts';
 import { type Files, publishFiles, type VisitOptions, visit } from '../../../../test/support/published.ts';
@@ -345,6 +346,48 @@ describe('below /p/', async () => {
     for (const path of ['/p/unknown/', `/p/${app.slug.toUpperCase()}/`, '/p/../api/apps/', '/p/%2e%2e/api/apps'])
       expect((await get(path)).status).toBe(404);
     expect((await get('/p/')).headers['content-type']).toContain('problem+json');
+  });
+});
+
+describe('an app with very many files', async () => {
+  const many = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`dist/many/${n}.txt`, `file ${n}`]));
+  const small = await startSite(inFolder);
+  const large = await startSite(inFolder, many);
+
+  it('is served as one with few', async () => {
+    const { rows } = await sql<{ files_bytes: number }>`select files_bytes from deployments
+      where app_id = ${large.app.id}`.execute(large.world.db);
+    expect(rows[0]?.files_bytes).toBeGreaterThan(64 * 1024); // not kept in memory whole
+    const paths = [
+      '/',
+      '/index.html',
+      '/guide',
+      '/guide/',
+      '/guide/index.html',
+      '/guide/index.html/',
+      '/tasks/17',
+      '/a/',
+    ];
+    for (const path of [...paths, '/missing.js', '/.hidden', '/app.js/', '/tiny.css', '/toString', '/__proto__'])
+      for (const _time of ['first', 'from memory']) {
+        const [expected, got] = [await small.get(path), await large.get(path)];
+        expect([path, got.status, got.text, got.headers.location]).toEqual([
+          path,
+          expected.status,
+          expected.text,
+          expected.headers.location,
+        ]);
+      }
+    expect(await large.get('/many/599.txt')).toMatchObject({ status: 200, text: 'file 599' });
+    expect((await large.get('/many/600.txt')).status).toBe(404);
+  });
+
+  it('shows what is live, after a change too', async () => {
+    const changed = { ...files, ...many, 'dist/many/1.txt': 'changed' };
+    expect((await large.get('/many/1.txt')).text).toBe('file 1');
+    await publishFiles(large.world, large.app, changed, large.token);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect((await large.get('/many/1.txt')).text).toBe('changed');
   });
 });
 
