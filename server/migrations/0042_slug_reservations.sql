@@ -1,4 +1,4 @@
--- module: access
+-- module: core/identity
 -- A slug is the host name of a published app: browsers keep what its pages stored, and people keep links to it. So a slug that an
 -- app gave up stays its own for a while. A job removes rows that are old enough; until then nobody else gets the slug.
 
