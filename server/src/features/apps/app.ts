@@ -49,6 +49,12 @@ function refuseInitialMessage({ caller }: WorkspaceAccess, { app_type }: Pick<Ne
       'workspace_key_not_allowed',
       "A workspace key can't send `initial_message`, because it doesn't act for a person. Leave it out, or use a personal access token.",
     );
+  if (caller.app_ids !== null)
+    throw new Problem(
+      'forbidden',
+      'token_app_limited',
+      "This credential is limited to some apps, so it can't send `initial_message` to a new one. Leave it out, or use a credential without that limit.",
+    );
   if (app_type === 'imported_app')
     throw new Problem(
       'bad_request',

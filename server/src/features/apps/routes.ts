@@ -79,7 +79,7 @@ const crudRoutes = ({ cursors, addresses, startChat }: AppDeps): Route[] => [
     path: '/api/apps',
     summary: 'Create an app',
     description:
-      '`initial_message` is sent to the builder chat in the background: the app answers at once, with `status.state` `processing`. A workspace key cannot send one.',
+      '`initial_message` is sent to the builder chat in the background: the app answers at once, with `status.state` `processing`. A workspace key, or a token that is limited to some apps, cannot send one.',
     credentials: { ...writeCredentials, workspaceKey: 'apps:write' },
     access: workspaceAs('editor'),
     limit: perMinute(5, 'workspace', { group: 'create' }),
@@ -90,6 +90,7 @@ const crudRoutes = ({ cursors, addresses, startChat }: AppDeps): Route[] => [
     refusals: [
       { status: 400, code: 'app_kind_mismatch' },
       { status: 403, code: 'workspace_key_not_allowed' },
+      { status: 403, code: 'token_app_limited' },
     ],
     handle: ({ db, access, body, now }) => createApp(db, access, body, { addresses, startChat }, now),
   }),

@@ -8,7 +8,7 @@ import type { Db } from '../../tables.ts';
 import { turnQueue } from './chat.ts';
 import { ClaimLost, deadLetterTurn, toStopTopic } from './end.ts';
 import { hasTurnEnded, removeOldTurns, type TurnRow } from './store/turns.ts';
-import { modelUnavailable, runTurn, type TurnRunDeps } from './turn.ts';
+import { runTurn, type TurnRunDeps } from './turn.ts';
 
 export interface TurnQueueDeps extends TurnRunDeps {
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
@@ -35,9 +35,8 @@ export const createTurnQueue = (deps: TurnQueueDeps): Queue<TurnRow> => ({
     }
     return {};
   },
-  async onDeadLetter(db, turn, error) {
-    const failure = error.startsWith('the model is unavailable') ? modelUnavailable() : platformError;
-    await deadLetterTurn(db, turn, failure, deps, deps.clock.now());
+  async onDeadLetter(db, turn) {
+    await deadLetterTurn(db, turn, platformError, deps, deps.clock.now());
   },
 });
 

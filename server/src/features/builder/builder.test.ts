@@ -122,6 +122,23 @@ describe('sendChatMessage', () => {
     expect(given[4]?.content).toBe('Third\nAttached: https://files.example.com/a.png');
   });
 
+  it('does not believe a call of save_revision by the model', async () => {
+    const app = await createApp();
+    scriptSteps(callTools(['save_revision', { revision: 99 }]), say('I saved it.'));
+    expect(listCalls(await send(app))).toMatchObject([{ name: 'save_revision', status: 'error' }]);
+    const requests = scriptSteps(say());
+    await send(app, 'Second');
+    expect(JSON.stringify(requests[0]?.messages.slice(1))).not.toContain('(Saved:');
+  });
+
+  it('says so if the assistant gives no answer', async () => {
+    const app = await createApp();
+    scriptSteps({ text: '' });
+    const got = await send(app);
+    expect(got.body.status).toEqual(ready);
+    expect(listMessages(got)).toEqual(['user: Build it', 'system: The assistant gave no answer. Nothing was changed.']);
+  });
+
   it('refuses a second message with 409 while a turn is running, and stores nothing', async () => {
     model.behave('silent');
     const app = await createApp();
@@ -314,7 +331,9 @@ describe('stopChat', () => {
       'system: This turn was stopped. Nothing that it changed was saved.',
     ]);
     expect(await listPaths(app)).toEqual([]);
-    expect(await listCharges(app)).toEqual(['settled 2', 'released']);
+    const [first, second = ''] = await listCharges(app);
+    expect(first).toBe('settled 2');
+    expect(Number(/^settled (.*)$/.exec(second)?.[1])).toBeGreaterThan(0.2); // what the model was sent
     // The worker has given up its model call, and a new turn can start.
     model.behave('well');
     scriptSteps(say('Again.'));
@@ -340,6 +359,17 @@ describe('stopChat', () => {
     const { conversation } = streamed.events.at(-1)?.data ?? {};
     expect('one two three four five six seven'.startsWith(conversation.messages[1].content)).toBe(true);
     expect(conversation.messages[1].tool_calls).toEqual([{ ...tool_call, status: 'stopped' }]);
+  });
+
+  it('is not free in the first step', async () => {
+    const app = await createApp();
+    const requests = scriptSteps(() => new Promise(() => {}));
+    const sending = send(app);
+    await expect.poll(() => requests.length).toBe(1);
+    await stop(app);
+    await sending;
+    const [charge = ''] = await listCharges(app);
+    expect(Number(/^settled (.*)$/.exec(charge)?.[1])).toBeGreaterThanOrEqual(0.5);
   });
 
   it('answers false and X-Changed: false if no turn is running', async () => {
@@ -424,8 +454,10 @@ describe('a turn that fails', () => {
     });
     const got = await send(app, 'Hello', { as });
     expect(got.status).toBe(200);
-    expect(listMessages(got).at(-1)).toContain('may no longer change this app, so nothing was saved');
-    expect(await errorOf(app, 'builder')).toContain('may no longer change this app');
+    expect(listMessages(got).at(-1)).toContain(
+      'Nothing was saved: the person who sent the message lost access, signed out',
+    );
+    expect(await errorOf(app, 'builder')).toContain('lost access');
     expect(await listPaths(app)).toEqual([]);
     expect(requests.length).toBe(2);
   });
@@ -656,6 +688,50 @@ describe('a turn that fails', () => {
   });
 });
 
+describe('entities at the landing', () => {
+  const costly = { pattern: '(a?){150}a{150}[bc]', default: `${'a'.repeat(1_000)}b` };
+
+  it('have each the budget of patterns with which they were accepted', async () => {
+    const app = await createApp();
+    const save = (name: string): [string, object] => [
+      'save_entity',
+      { name, schema: { name, properties: { a: { type: 'string', ...costly } } } },
+    ];
+    scriptSteps(callTools(...Array.from({ length: 5 }, (_, n) => save(`E${n}`))), say());
+    const got = await send(app);
+    expect(listCalls(got).filter(({ name, status }) => name === 'save_entity' && status === 'success').length).toBe(5);
+    expect(got.body.status).toEqual(ready);
+  });
+
+  it('that are not valid any more end the turn with their faults, and nothing is given back', async () => {
+    const app = await createApp();
+    const schema = { name: 'Task', properties: { title: { type: 'string' } } };
+    scriptSteps(
+      {
+        ...callTools(['save_entity', { name: 'Task', schema }]),
+        usage: { prompt_tokens: 20_000, completion_tokens: 0 },
+      },
+      async () => {
+        // As if the platform had been updated: the turn is run again from its records.
+        await sql`update chat_steps set record = jsonb_set(record::jsonb, '{schemas,Task,properties,title,type}', '"none"')
+          where record is not null and turn_id in (select id from chat_turns where app_id = ${app.id})`.execute(
+          world.db,
+        );
+        model.behave('cut');
+        setTimeout(() => model.behave('well'), 300);
+        return say('cut off here and there');
+      },
+      say(),
+    );
+    const got = await send(app);
+    expect(got.body.status).toMatchObject({ state: 'error', error_source: 'builder' });
+    expect(listMessages(got).at(-1)).toContain(
+      'Nothing was saved, because an entity is not valid. Task.properties.title',
+    );
+    expect((await listCharges(app))[0]).toBe('settled 2');
+  });
+});
+
 describe('an app without files', () => {
   it('begins with the starter, which is saved with what the assistant changes', async () => {
     const app = await world.appOf(owner, workspace);
@@ -722,7 +798,7 @@ describe('createApp with initial_message', () => {
     expect(await readFile(made.body, 'public/about.html')).toBe(page);
   });
 
-  it('is refused for imported apps and workspace keys, and then creates nothing', async () => {
+  it('is refused for imported apps, workspace keys and limited tokens, and then creates nothing', async () => {
     const key = await world.credential({
       kind: 'workspace_key',
       user_id: null,
@@ -738,6 +814,11 @@ describe('createApp with initial_message', () => {
     expect(await create({ name: 'No', initial_message }, key.token)).toMatchObject({
       status: 403,
       body: { code: 'workspace_key_not_allowed' },
+    });
+    const limited = await world.token(owner, workspace, { app_ids: [(await createApp()).id] });
+    expect(await create({ name: 'No', initial_message }, limited)).toMatchObject({
+      status: 403,
+      body: { code: 'token_app_limited' },
     });
     expect((await world.call('GET', '/api/apps?search=No', { as: token })).body.items).toEqual([]);
     expect((await create({ name: 'Key app' }, key.token)).body.status).toEqual(ready);

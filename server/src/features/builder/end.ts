@@ -3,12 +3,15 @@
 import { saveAppStatus } from '../../core/identity/apps.ts';
 import { toTurnTopic } from '../../core/turns/delta-writer.ts';
 import { prepareFindProgress, type ToolCall } from '../../core/turns/deltas.ts';
+import { toTokens } from '../../core/turns/messages.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import { refundSteps } from './costs.ts';
-import { type StepRecord, sumUsage, toShownReply } from './step.ts';
+import { computeStepCredits, refundSteps, settleStep } from './costs.ts';
+import { readHistory } from './history.ts';
+import { buildPrompt } from './prompt.ts';
+import { countTokens, type Reply, type StepRecord, shortenReply, sumUsage, toReply, toShownReply } from './step.ts';
 import { insertMessage } from './store/messages.ts';
 import { listSteps, type StepRow } from './store/steps.ts';
 import { lockClaimedTurn, lockRunningTurn, saveTurnEnd, type TurnRow } from './store/turns.ts';
@@ -67,8 +70,9 @@ export function stopTurn(db: Db, turn: TurnRow, deps: EndDeps, now: Date): Promi
     const running = await lockRunningTurn(db, turn);
     if (running === undefined) return false;
     const steps = await listSteps(db, running);
-    await refundSteps(db, running, steps, 'open', now);
-    const reply = await readReplySoFar(db, running, listRecords(steps));
+    const streamed = await readStreamed(db, running, listRecords(steps));
+    await settleStoppedStep(db, running, steps, streamed, now);
+    const reply = shortenReply(joinReply(toReply(listRecords(steps)), streamed));
     await writeEnd(db, running, { steps, reply, note: stoppedNote, failure: null }, deps, now);
     afterCommit(db, () => deps.wake.notify(toStopTopic(turn.id)));
     return true;
@@ -79,24 +83,45 @@ const stoppedNote = 'This turn was stopped. Nothing that it changed was saved.';
 
 const findProgress = prepareFindProgress('chat_turns');
 
-/** What the person has seen of the turn: the recorded steps, and what was streamed of the current one. */
-async function readReplySoFar(
-  db: Db,
-  turn: TurnRow,
-  records: readonly StepRecord[],
-): Promise<{ content: string; tool_calls: ToolCall[] }> {
-  const recorded = toShownReply(records);
-  const progress = await findProgress(db, turn, { claim: 0, seq: 0 });
-  const streamed = new Map(recorded.tool_calls.map((call) => [call.id, call]));
+/** What was streamed of the step that is not recorded yet. */
+async function readStreamed(db: Db, turn: TurnRow, records: readonly StepRecord[]): Promise<Reply> {
+  const recorded = toReply(records);
+  const recordedIds = new Set(recorded.tool_calls.map(({ id }) => id));
+  const progress = await findProgress(db, turn, { claim: 0, seq: 0 }); // begins with the recorded steps
+  const calls = new Map<string, ToolCall>();
   let text = '';
   for (const { delta } of progress?.deltas ?? []) {
     if ('text' in delta) text += delta.text;
-    else if (streamed.get(delta.tool_call.id)?.status !== 'success') streamed.set(delta.tool_call.id, delta.tool_call);
+    else if (!recordedIds.has(delta.tool_call.id)) calls.set(delta.tool_call.id, delta.tool_call);
   }
-  const tool_calls = [...streamed.values()].map((call) =>
+  const tool_calls = [...calls.values()].map((call) =>
     call.status === 'running' ? { ...call, status: 'stopped' as const } : call,
   );
-  return { content: text.length > recorded.content.length ? text : recorded.content, tool_calls };
+  return { content: text.slice(recorded.content.length), tool_calls };
+}
+
+const joinReply = (recorded: Reply, streamed: Reply): Reply => ({
+  content: recorded.content + streamed.content, // the streamed text begins with the empty line between them
+  tool_calls: [...recorded.tool_calls, ...streamed.tool_calls],
+});
+
+/** The model is paid for a step that is stopped, too: for what it was sent, and what it has said until then. */
+async function settleStoppedStep(
+  db: Db,
+  turn: TurnRow,
+  steps: readonly StepRow[],
+  { content, tool_calls }: Reply,
+  now: Date,
+): Promise<void> {
+  const step = steps.find(({ record }) => record === null);
+  if (step === undefined) return;
+  // No worker runs it: the model has failed, or the worker was killed.
+  if (turn.claimed_slot === null) return refundSteps(db, turn, steps, 'open', now);
+  const records = listRecords(steps);
+  const { promptTokens } = buildPrompt(await readHistory(db, turn), records);
+  const said = tool_calls.reduce((sum, { arguments_string }) => sum + arguments_string.length, content.length);
+  const credits = computeStepCredits(countTokens(records), promptTokens + toTokens(said));
+  await settleStep(db, turn, step, credits, now);
 }
 
 export const listRecords = (steps: readonly StepRow[]): StepRecord[] =>
@@ -104,7 +129,7 @@ export const listRecords = (steps: readonly StepRow[]): StepRecord[] =>
 
 interface WrittenEnd {
   readonly steps: readonly StepRow[];
-  readonly reply: { readonly content: string; readonly tool_calls: readonly ToolCall[] };
+  readonly reply: Reply;
   /** What the platform tells the person; null: nothing. */
   readonly note: string | null;
   readonly failure: TurnFailure | null;

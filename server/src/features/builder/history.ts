@@ -1,4 +1,5 @@
 // Owns what the model is told of the chat before a turn: the newest messages, with what became of the turns.
+import type { ToolCall } from '../../core/turns/deltas.ts';
 import { buildHistory, historyLimits } from '../../core/turns/messages.ts';
 import type { StepMessage } from '../../gateways/language-model/index.ts';
 import type { Db } from '../../tables.ts';
@@ -28,7 +29,7 @@ type RecentMessage = Awaited<ReturnType<typeof listRecentMessages>>[number];
 /** What the platform said is told as part of the assistant's side, so that the model knows what was not saved. */
 function toHistoryMessage({ role, content, file_urls, tool_calls }: RecentMessage) {
   if (role === 'user') return { role, content, file_urls };
-  const saved = (tool_calls as { name: string; arguments_string: string }[]).find(isSavedRevision);
+  const saved = (tool_calls as ToolCall[]).find(isSavedRevision);
   const notes = saved === undefined ? [] : [`(Saved: ${saved.arguments_string})`];
   const text = role === 'system' ? `(${content})` : content;
   return {
@@ -38,7 +39,8 @@ function toHistoryMessage({ role, content, file_urls, tool_calls }: RecentMessag
   };
 }
 
-const isSavedRevision = ({ name }: { name: string }): boolean => name === 'save_revision';
+// A model can only call for it in vain: there is no such tool.
+const isSavedRevision = ({ name, status }: ToolCall): boolean => name === 'save_revision' && status === 'success';
 
 /** Models expect the two sides to take turns. */
 function mergeSpeakers(messages: readonly HistoryMessage[]): HistoryMessage[] {

@@ -5,6 +5,7 @@ import type { AppAccess } from '../../core/auth/proofs.ts';
 import { incrementRevision } from '../../core/identity/apps.ts';
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { transaction } from '../../kit/db/database.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { type FileDifference, showDifferences } from './diff.ts';
@@ -36,6 +37,7 @@ export async function landTurn(
 ): Promise<void> {
   try {
     const differences = (await readDifferences(db, access, draft, deps)).filter(isChange);
+    const shown = showDifferences(differences); // takes time, so not in the transaction
     await transaction(db, async (db) => {
       await requireClaim(db, turn);
       const current = await findAccessOnBehalf(db, turn, turn.app_id, 'editor');
@@ -44,9 +46,10 @@ export async function landTurn(
       const revision = isSaved ? await saveDraft(db, current, draft, deps, now) : undefined;
       const steps = await listSteps(db, turn);
       const reply = toShownReply(listRecords(steps));
-      const saved = revision === undefined ? [] : [describeRevision(revision, draft, differences)];
+      const saved = revision === undefined ? [] : [describeRevision(revision, draft, differences, shown)];
       const tool_calls = [...reply.tool_calls, ...saved];
-      await writeEnd(db, turn, { steps, reply: { ...reply, tool_calls }, note: null, failure: null }, deps, now);
+      const note = revision === undefined && reply.content === '' ? noAnswer : null;
+      await writeEnd(db, turn, { steps, reply: { ...reply, tool_calls }, note, failure: null }, deps, now);
     });
   } catch (error) {
     await failTurn(db, turn, toFailure(error), deps, now);
@@ -54,13 +57,25 @@ export async function landTurn(
 }
 
 export const accessLost =
-  'The person who sent the message may no longer change this app, so nothing was saved. Ask somebody who may to send it again.';
+  'Nothing was saved: the person who sent the message lost access, signed out or revoked the token, or the app was deleted. Ask somebody who may change this app to send it again.';
+const noAnswer = 'The assistant gave no answer. Nothing was changed.';
 
-/** A storage quota, a limit of files or entities, or a deleted app is a Problem, whose message says what to do. */
+/**
+ * A storage quota, a limit of files or entities, or a deleted app is a Problem, whose message says what to do. An entity that was
+ * valid when the assistant wrote it can be invalid by now if the platform was updated meanwhile.
+ */
 function toFailure(error: unknown): TurnFailure {
   if (error instanceof LandingRefused) return error.failure;
   if (error instanceof Problem)
     return { source: 'builder', message: `Nothing was saved. ${error.message}`, refunds: false };
+  if (error instanceof ValidationError) {
+    const faults = error.faults.slice(0, 5).map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
+    return {
+      source: 'builder',
+      message: `Nothing was saved, because an entity is not valid. ${faults.join('; ')}. Send your message again.`,
+      refunds: false,
+    };
+  }
   throw error;
 }
 
@@ -124,7 +139,12 @@ const isChange = ({ existed, before, after }: FileDifference): boolean =>
 
 const maxListedPaths = 100;
 
-function describeRevision(revision: number, draft: Draft, differences: readonly FileDifference[]): ToolCall {
+function describeRevision(
+  revision: number,
+  draft: Draft,
+  differences: readonly FileDifference[],
+  shown: string,
+): ToolCall {
   const pick = (isWanted: (file: FileDifference) => boolean) => {
     const paths = differences.filter(isWanted).map(({ path }) => path);
     return { count: paths.length, paths: paths.slice(0, maxListedPaths) };
@@ -141,6 +161,6 @@ function describeRevision(revision: number, draft: Draft, differences: readonly 
     name: 'save_revision',
     arguments_string: JSON.stringify(saved),
     status: 'success',
-    results: showDifferences(differences),
+    results: shown,
   };
 }

@@ -58,13 +58,13 @@ const maxLeftInArgument = 200;
  * The messages that the model gets after the conversation: what it said in this turn, and what the tools answered. Once all of
  * it becomes too long, long texts in arguments and results are left out, the oldest first.
  */
-export function toStepMessages(steps: readonly StepRecord[]): StepMessage[] {
+export function toStepMessages(steps: readonly StepRecord[], historyCharacters: number): StepMessage[] {
   const messages = steps.flatMap(toMessages);
-  let excess = messages.reduce((sum, message) => sum + countCharacters(message), 0) - maxMessageCharacters;
+  let excess = historyCharacters + countCharacters(messages) - maxMessageCharacters;
   return messages.map((message) => {
     if (excess <= 0) return message;
     const shortened = shortenMessage(message);
-    excess -= countCharacters(message) - countCharacters(shortened);
+    excess -= countCharacters([message]) - countCharacters([shortened]);
     return shortened;
   });
 }
@@ -103,22 +103,45 @@ const cutNote =
 const correctionNote =
   'Your changes were checked, and errors were found. Correct them, then finish with your summary. There is no second round.';
 
-const countCharacters = (message: StepMessage): number =>
-  message.content.length +
-  (message.role === 'assistant'
-    ? message.tool_calls.reduce((sum, { arguments_string }) => sum + arguments_string.length, 0)
-    : 0);
+export const countCharacters = (messages: readonly StepMessage[]): number =>
+  messages.reduce((sum, message) => sum + message.content.length + countArguments(message), 0);
+
+const countArguments = (message: StepMessage): number =>
+  message.role === 'assistant' ? message.tool_calls.reduce((sum, call) => sum + call.arguments_string.length, 0) : 0;
+
+/** The keys of the calls whose results the model still gets. The others it is told to make again if it needs them. */
+export function listKnownCallKeys(steps: readonly StepRecord[], historyCharacters: number): string[] {
+  const known = new Set(
+    toStepMessages(steps, historyCharacters).flatMap((message) =>
+      message.role === 'tool' && message.content !== leftOut ? [message.tool_call_id] : [],
+    ),
+  );
+  return steps.flatMap(({ tool_calls, call_keys }) =>
+    call_keys.filter((_key, index) => known.has(tool_calls[index]?.id ?? '')),
+  );
+}
 
 // ---- what people see
 
 const maxShown = { content: 200_000, argument: 1_000, results: 2_000, calls: 400_000 };
 
-/** The text of a turn, and its tool calls, shortened for people. The model got them in full. */
-export function toShownReply(steps: readonly StepRecord[]): { content: string; tool_calls: ToolCall[] } {
-  const texts = steps.flatMap(({ content, question }) => [content, question ?? '']);
-  const calls = steps.flatMap((step) => [...step.tool_calls, ...step.checks]);
-  return { content: shorten(joinParagraphs(texts), maxShown.content), tool_calls: shortenAll(calls) };
+export interface Reply {
+  readonly content: string;
+  readonly tool_calls: readonly ToolCall[];
 }
+
+/** The text of a turn, and its tool calls, shortened for people. The model got them in full. */
+export const toShownReply = (steps: readonly StepRecord[]): Reply => shortenReply(toReply(steps));
+
+export function toReply(steps: readonly StepRecord[]): Reply {
+  const texts = steps.flatMap(({ content, question }) => [content, question ?? '']);
+  return { content: joinParagraphs(texts), tool_calls: steps.flatMap((step) => [...step.tool_calls, ...step.checks]) };
+}
+
+export const shortenReply = ({ content, tool_calls }: Reply): Reply => ({
+  content: shorten(content, maxShown.content),
+  tool_calls: shortenAll(tool_calls),
+});
 
 const joinParagraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
 

@@ -229,8 +229,7 @@ describe('a call that the model got wrong', () => {
     await send(app);
     expect(listResults(requests[1]).slice(15)).toEqual([
       'Written.',
-      'Not run: at most 16 calls in one step. Call it again.',
-      'Not run: at most 16 calls in one step. Call it again.',
+      'Not run: at most 16 calls in one step. Calls that were not run, with this one: 2. Make them again.',
     ]);
     expect((await listPaths(app)).length).toBe(16);
   });

@@ -1,7 +1,6 @@
 // Owns running a turn: step by step, each recorded before the next, until the model is done, asks the person, or must be
 // stopped. A turn that another worker had begun goes on after its last recorded step.
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { type DeltaWriter, writeDeltas } from '../../core/turns/delta-writer.ts';
@@ -24,26 +23,29 @@ import { checkFiles } from './checks/check-files.ts';
 import { checkPage, type PageCheckDeps } from './checks/check-page.ts';
 import { computeStepCredits, reserveStep, settleStep } from './costs.ts';
 import { createDraft, type Draft } from './draft.ts';
-import { failTurn, requireClaim, type TurnFailure } from './end.ts';
+import { failTurn, listRecords, requireClaim, type TurnFailure } from './end.ts';
 import { readHistory } from './history.ts';
 import { instructions } from './instructions.ts';
 import { accessLost, type LandingDeps, landTurn } from './landing.ts';
-import { countTokens, isComplete, isFinish, type StepRecord, shortenCall, toStepMessages } from './step.ts';
+import { buildPrompt, tools } from './prompt.ts';
+import {
+  countCharacters,
+  countTokens,
+  isComplete,
+  isFinish,
+  listKnownCallKeys,
+  type StepRecord,
+  shortenCall,
+} from './step.ts';
 import { insertStep, listSteps, type StepRow, saveStepRecord } from './store/steps.ts';
 import { saveTurnStart, type TurnRow } from './store/turns.ts';
-import { ask } from './tools/ask.ts';
-import { checkPageTool } from './tools/check-page.ts';
-import { entityTools } from './tools/entities.ts';
-import { fileTools } from './tools/files.ts';
-import { type BuilderTool, runCall, type ToolContext } from './tools/tool.ts';
+import { runCall, type ToolContext } from './tools/tool.ts';
 
 export interface TurnRunDeps extends LandingDeps, PageCheckDeps {
   readonly model: LanguageModel;
   readonly clock: Clock;
   readonly wake: Pick<WakeUps, 'notify'>;
 }
-
-const tools: readonly BuilderTool[] = [...fileTools, ...entityTools, checkPageTool, ask];
 
 const limits = { steps: 40, callsPerStep: 16, repeats: 3, turnMs: 9 * 60 * 1000 };
 
@@ -90,7 +92,7 @@ async function beginRun(db: Db, turn: TurnRow, deps: TurnRunDeps, signal: AbortS
     if (turn.started_date === null) await saveTurnStart(db, turn, started);
   });
   const steps = await listSteps(db, turn);
-  const records = steps.flatMap(({ record }) => (record === null ? [] : [record]));
+  const records = listRecords(steps);
   const deltas = writeDeltas(db, turn, deps);
   const text = createTextWriter(deltas);
   for (const record of records) replayStep(deltas, text, record);
@@ -173,8 +175,8 @@ async function endFailed({ db, turn, deps, deltas }: TurnRun, failure: TurnFailu
 const nothingSaved = 'Nothing was saved. Ask for a smaller change, or say more exactly what to do.';
 
 /** Why no further step may be taken, if so. */
-function findLimit({ records, deadline, deps }: TurnRun): TurnFailure | undefined {
-  if (hasRepeat(records.flatMap(({ call_keys }) => call_keys)))
+function findLimit({ records, deadline, deps, history }: TurnRun): TurnFailure | undefined {
+  if (hasRepeat(listKnownCallKeys(records, countCharacters(history))))
     return fail('builder', `The assistant repeated the same call three times without getting further. ${nothingSaved}`);
   if (isComplete(records)) return undefined;
   if (records.length >= limits.steps)
@@ -194,8 +196,7 @@ function hasRepeat(callKeys: readonly string[]): boolean {
 /** Calls the model once, runs its tools and records the step. Returns why the turn has failed, if so. */
 async function takeStep(run: TurnRun, access: AppAccess): Promise<TurnFailure | undefined> {
   const { deps, deadline, signal, records, text } = run;
-  const messages = [...run.history, ...toStepMessages(records)];
-  const promptTokens = toTokens(instructions.length + JSON.stringify(messages).length + toolsLength);
+  const { messages, promptTokens } = buildPrompt(run.history, records);
   const step = await beginStep(run, promptTokens);
   if (step instanceof Problem) return outOfCredits(step, records.length);
   const remainingMs = Math.max(1, deadline.getTime() - deps.clock.now().getTime());
@@ -207,10 +208,6 @@ async function takeStep(run: TurnRun, access: AppAccess): Promise<TurnFailure | 
   await recordStep(run, step, await completeStep(run, access, toStorable(said), promptTokens));
   return undefined;
 }
-
-const toolsLength = JSON.stringify(
-  tools.map((tool) => ({ ...tool, parameters: z.toJSONSchema(tool.parameters) })),
-).length;
 
 const estimatedReplyTokens = 1_000;
 
@@ -276,7 +273,7 @@ function toModelFailure(run: TurnRun, { reason }: UnavailableReply): TurnFailure
 const rejected =
   'The model rejected the request: the conversation may have become too long for it. Nothing was saved; the steps until then are charged. Ask for a smaller change, in a shorter message.';
 
-export const modelUnavailable = () =>
+const modelUnavailable = () =>
   fail(
     'model',
     'The language model is unavailable, so nothing was saved, and nothing is charged. Send your message again in a few minutes.',
@@ -294,14 +291,16 @@ async function completeStep(
   const { schemas, files } = deps;
   const { editFailures, signal } = run;
   const context = { db, access, draft, schemas, files, page: deps, editFailures, signal, now: deps.clock.now() };
-  const earlierKeys = records.flatMap((record) => record.call_keys);
+  const earlierKeys = listKnownCallKeys(records, countCharacters(run.history));
+  const calls = numberCalls(said.tool_calls, records.length + 1);
   const tool_calls: ToolCall[] = [];
   const call_keys: string[] = [];
   let question: string | null = null;
-  for (const [index, call] of said.tool_calls.entries()) {
+  for (const [index, call] of calls.entries()) {
     if (index < limits.callsPerStep) call_keys.push(toCallKey(call, draft));
     const isRepeat = hasRepeat([...earlierKeys, ...call_keys]);
-    const refusal = index >= limits.callsPerStep ? tooManyCalls : isRepeat ? repeatedCall : undefined;
+    const refusal =
+      index >= limits.callsPerStep ? tooManyCalls(said.tool_calls.length - index) : isRepeat ? repeatedCall : undefined;
     const { status, result, question: asked } = await showCall(run, call, context, refusal);
     tool_calls.push({ ...call, status, results: result });
     question ??= asked ?? null;
@@ -318,7 +317,12 @@ async function completeStep(
   return isEnd && draft.isChanged ? { ...record, checks: await runChecks(run, access) } : record;
 }
 
-const tooManyCalls = `Not run: at most ${limits.callsPerStep} calls in one step. Call it again.`;
+/** With ids that differ from those of other steps. Of those that are too many only the first is kept, which tells of the rest. */
+const numberCalls = (calls: readonly RequestedCall[], step: number): RequestedCall[] =>
+  calls.slice(0, limits.callsPerStep + 1).map((call, index) => ({ ...call, id: `call_${step}_${index + 1}` }));
+
+const tooManyCalls = (count: number) =>
+  `Not run: at most ${limits.callsPerStep} calls in one step. Calls that were not run, with this one: ${count}. Make them again.`;
 const repeatedCall = 'Not run: the same call was made three times, and nothing has changed in between.';
 
 const toCallKey = ({ name, arguments_string }: RequestedCall, { digest }: Draft): string =>

@@ -149,7 +149,8 @@ export async function applySchemas(
   revision: number,
   now: Date,
 ): Promise<void> {
-  const schemas = parseDocuments(documents.map((document) => ({ document, loc: [] })));
+  // One by one, as each was accepted when it was previewed: the budget of patterns is for one document.
+  const schemas = documents.flatMap((document) => parseDocuments([{ document, loc: [String(document.name)] }]));
   const known = new Map((await listSchemas(db, access)).map((row) => [row.name, row]));
   const changes = schemas.map((schema, index) => ({
     schema,
