@@ -386,6 +386,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   };
   const routes = deps.routes?.(allRoutes) ?? allRoutes;
 
+  const appOrigins = createAppOrigins(database.db, failedLookups, addresses.slugOf);
   const server = createServer(routes, {
     db: database.db,
     reservedDb: reserved.db,
@@ -397,9 +398,10 @@ export function createApp(config: Config, deps: AppDeps): App {
       failedLookups,
       ...tokenKeys,
       baseOrigin: new URL(config.BASE_URL).origin,
+      appOrigins,
       personalKeysUntil: config.PERSONAL_API_KEYS_UNTIL,
     }),
-    crossOrigin: createAppOrigins(database.db, failedLookups, addresses.slugOf),
+    crossOrigin: appOrigins,
     otherRequests: publishingFeature.server,
     isHttps,
     looksUpCaller: (operation: Operation) => {

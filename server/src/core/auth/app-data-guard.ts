@@ -105,12 +105,12 @@ function decideAnonymous(lookup: AnonymousLookup, exchange: Exchange): DataAcces
 
 const appNotFound = { status: 404, code: 'app_not_found' } as const;
 
-/** Everybody, at the app that the path names. For open routes. */
+/** Everybody but web pages that are not the app's (guard.ts), at the app that the path names. For open routes. */
 export const appVisitor: Guard<AppVisitor> = {
   needs: 'none',
   choosesWorkspace: false,
   pathParam: memberGuard.pathParam,
-  refusals: [appNotFound],
+  refusals: [appNotFound, { status: 403, code: 'origin_not_allowed' }],
   lookUp: async () => undefined,
   lookUpAnonymous: (db, exchange) => lookUpAnyApp(db, idOrNull(exchange.params.app_id)),
   decide: (lookup: AnonymousLookup | undefined, exchange) => {

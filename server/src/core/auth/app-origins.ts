@@ -3,7 +3,9 @@
 import { prepared } from '../../kit/db/database.ts';
 import { nameClient } from '../../kit/http/client-address.ts';
 import type { CrossOrigin } from '../../kit/http/cross-origin.ts';
+import type { Exchange } from '../../kit/http/exchange.ts';
 import { idOrNull } from '../../kit/ids.ts';
+import { Problem } from '../../kit/problem.ts';
 import { shareRecent } from '../../kit/recent.ts';
 import type { Db } from '../../tables.ts';
 import { open } from './credentials.ts';
@@ -77,4 +79,19 @@ export function createAppOrigins(
       return false;
     },
   };
+}
+
+/**
+ * 403 for web pages that are not the app's. A browser lets every page send some requests, only not read the answer: a page could
+ * make its visitors ask for mails. Requests without an origin come from servers and tools.
+ */
+export async function requireAppOrigin(exchange: Exchange, lookup: unknown, origins: CrossOrigin): Promise<void> {
+  const { params, address } = exchange;
+  const origin = exchange.header('origin');
+  if (origin === undefined || (await origins.isAllowedOrigin(origin, { params, address, lookup }))) return;
+  throw new Problem(
+    'forbidden',
+    'origin_not_allowed',
+    "Web pages of this origin can't call the app's sign-in. Add the origin to the app's `public_origins`.",
+  );
 }

@@ -15,8 +15,10 @@
 // receives as `access`. `Guard` in resource-guards.ts explains how `access` issues it.
 import type { Kysely } from 'kysely';
 import { nameClient } from '../../kit/http/client-address.ts';
+import type { CrossOrigin } from '../../kit/http/cross-origin.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import type { Tables } from '../../tables.ts';
+import { requireAppOrigin } from './app-origins.ts';
 import { enforceByteBudget } from './byte-budget.ts';
 import { isOutsider } from './caller.ts';
 import type { Counters } from './counters.ts';
@@ -52,6 +54,8 @@ export interface GuardOptions {
   readonly cellCode: string;
   /** Scheme, host and port of this installation: the only origin from which a session cookie is accepted. */
   readonly baseOrigin: string;
+  /** Which web pages may call open routes of an app. */
+  readonly appOrigins: CrossOrigin;
   /** When set, personal API keys are refused from this time on. */
   readonly personalKeysUntil?: Date;
 }
@@ -205,15 +209,17 @@ async function lookUpAnonymous(
 }
 
 /**
- * No credential is required. Checks: rate limit, a session's origin (not for GET), access, nested. A session is looked up
- * only if the route wants to know who is signed in, if anybody is (`readsSession`), and an app only if the route is one of
- * an app (`lookUpAnonymous`).
+ * No credential is required. Checks: rate limit, a session's origin (not for GET), access, the origin of a web page, nested. A
+ * session is looked up only if the route wants to know who is signed in, if anybody is (`readsSession`), and an app only if the
+ * route is one of an app (`lookUpAnonymous`).
  */
 async function admitToOpenRoute(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
   const counts = countRequest(exchange, limitsFor(route, undefined), undefined, null, options.counters);
   await enforceLimits(exchange, counts, undefined);
   const lookup = await lookUpOnOpenRoute(exchange, route, options);
-  return loadNested(exchange, route, route.access.decide(lookup, exchange), options);
+  const access = route.access.decide(lookup, exchange);
+  if (route.access.lookUpAnonymous) await requireAppOrigin(exchange, lookup, options.appOrigins);
+  return loadNested(exchange, route, access, options);
 }
 
 async function lookUpOnOpenRoute(exchange: Exchange, route: Route, options: GuardOptions) {

@@ -812,6 +812,30 @@ describe('web pages', () => {
     expect([strange.status, allowed(strange)]).toEqual([200, undefined]);
   });
 
+  it.each(['https://evil.example', 'null'])('of %s can send nothing, also without a preflight', async (page) => {
+    const app = await createApp({ sign_up: 'open' });
+    const user = await world.appUser(app, `page@${page.replace(/\W+/g, '-')}.example`);
+    const bodies = {
+      'sign-in': { email: user.email, password },
+      'sign-up': { email: user.email, password },
+      link: { email: user.email },
+      'link/use': { link_token: 'x' },
+    };
+    for (const [path, body] of Object.entries(bodies)) {
+      const call = { body, headers: from(page) };
+      const got = await world.call('POST', `/api/apps/${app.id}/auth/${path}`, call);
+      expect(got).toMatchObject({ status: 403, body: { code: 'origin_not_allowed' } });
+      expect(allowed(got)).toBeUndefined();
+    }
+    const queued = world.db.selectFrom('app_user_links').where('app_id', '=', app.id).select('id');
+    expect(await queued.execute()).toEqual([]);
+    const unknown = await world.call('POST', `/api/apps/${newId()}/auth/link`, {
+      body: bodies.link,
+      headers: from(page),
+    });
+    expect(unknown.status).toBe(404);
+  });
+
   it('may not change the settings', async () => {
     const app = await createApp();
     const path = `/api/apps/${app.id}/auth/settings`;
