@@ -21,17 +21,17 @@ export const hashAddress = (ip: string, pepper: Pepper): Buffer =>
     .update(`address:${nameClient(ip)}`)
     .digest();
 
+/** Its hashes under all peppers: the stored ones may be older than the current pepper. */
+export const hashAddresses = (ip: string, peppers: Peppers): Buffer[] =>
+  peppers.map((pepper) => hashAddress(ip, pepper));
+
 /** Places before it are forgotten. */
 export const keptSince = (now: Date): Date => new Date(now.getTime() - keepDays * 24 * 60 * 60 * 1000);
 
 export async function isKnownAddress(db: Db, ip: string, peppers: Peppers, now: Date): Promise<boolean> {
   const found = await db
     .selectFrom('sign_in_addresses')
-    .where(
-      'address_hash',
-      'in',
-      peppers.map((pepper) => hashAddress(ip, pepper)),
-    )
+    .where('address_hash', 'in', hashAddresses(ip, peppers))
     .where('used_at', '>', keptSince(now))
     .select('user_id')
     .limit(1)
@@ -54,11 +54,7 @@ export async function isNewPlace(
   const known = await db
     .selectFrom('sign_in_addresses')
     .where('user_id', '=', user.id)
-    .where(
-      'address_hash',
-      'in',
-      peppers.map((pepper) => hashAddress(ip, pepper)),
-    )
+    .where('address_hash', 'in', hashAddresses(ip, peppers))
     .where('browser', 'in', [browser, ''])
     .where('used_at', '>', keptSince(now))
     .select('user_id')

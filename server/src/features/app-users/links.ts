@@ -4,7 +4,7 @@ import { auditAppVisitor, redacted } from '../../core/audit/audit.ts';
 import type { AppVisitor } from '../../core/auth/proofs.ts';
 import { hashOneTimeToken } from '../../core/identity/accounts.ts';
 import { hashPassword } from '../../core/identity/passwords.ts';
-import { hashAddress } from '../../core/identity/sign-in-addresses.ts';
+import { hashAddress, hashAddresses } from '../../core/identity/sign-in-addresses.ts';
 import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
@@ -114,7 +114,7 @@ async function findChosenPassword(
 ): Promise<string | undefined> {
   if (link.password_hash === null || signUpInEffect(app, settings) === 'closed') return undefined;
   if (existing !== undefined) {
-    const isSameAddress = link.address_hash?.equals(hashAddress(ip, tokenKeys.peppers[0])) ?? false;
+    const isSameAddress = hashAddresses(ip, tokenKeys.peppers).some((hash) => link.address_hash?.equals(hash));
     if (!isSameAddress || !(await isAwaited(db, app, existing, settings))) return undefined;
   }
   return (await hasRivalSignUp(db, link)) ? undefined : link.password_hash;

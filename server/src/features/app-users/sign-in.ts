@@ -12,6 +12,7 @@ import type { Db } from '../../tables.ts';
 import { type AppUserRow, defaultTokenSeconds, presentSelf, type SignIn } from './contract.ts';
 import { getSettings } from './store/settings.ts';
 import {
+  endOwnSignIn,
   endOwnToken,
   findPassword,
   findSelf,
@@ -19,6 +20,7 @@ import {
   isKnownAddress,
   lockUserWithPassword,
   rememberAddress,
+  retireOwnToken,
 } from './store/sign-ins.ts';
 
 export interface SignInDeps {
@@ -98,13 +100,17 @@ export async function readSelf(db: Db, access: AppUserSelfAccess) {
   return presentSelf(user, await hasPassword(db, user));
 }
 
+const retiredMs = 60 * 1000;
+
 /**
- * Replaces the caller's token by a new one that is valid for as long, but no longer than the sign-in: 30 days. A token that
- * the app's own server asked for is not prolonged, because the server has said when it ends.
+ * Replaces the caller's token by a new one that is valid for as long, but no longer than the sign-in: 30 days. The old one stays
+ * valid for a minute: if the answer is lost, the page asks again. A token that the app's own server asked for is not prolonged,
+ * because the server has said when it ends, and is replaced at once.
  */
 export function renewToken(db: Db, access: AppUserSelfAccess, { tokenKeys }: SignInDeps, now: Date) {
   return transaction(db, async (db) => {
-    const old = await endOwnToken(db, access);
+    const until = new Date(now.getTime() + retiredMs);
+    const old = (await retireOwnToken(db, access, until)) ?? (await endOwnToken(db, access));
     if (!old?.expires_at) throw credentialsInvalid();
     const { created_by, sign_in_ends_at } = old;
     const lifeMs = old.expires_at.getTime() - old.created_date.getTime();
@@ -119,7 +125,7 @@ export function renewToken(db: Db, access: AppUserSelfAccess, { tokenKeys }: Sig
 
 export function signOut(db: Db, access: AppUserSelfAccess, now: Date) {
   return transaction(db, async (db) => {
-    await endOwnToken(db, access);
+    await endOwnSignIn(db, access);
     const target = { kind: 'app_user', id: access.caller.app_user_id };
     await audit(db, access, { type: 'app_user.signed_out', target, app_id: access.app.id }, now);
     return { success: true } as const;

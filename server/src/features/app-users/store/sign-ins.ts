@@ -1,9 +1,9 @@
 // Owns the queries over how app users sign in: passwords, tokens of sign-ins, and the addresses at which they signed in.
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { AppUserSelfAccess } from '../../../core/auth/proofs.ts';
 import type { Peppers } from '../../../core/auth/tokens.ts';
-import { hashAddress, keptSince, maxPlacesPerPerson } from '../../../core/identity/sign-in-addresses.ts';
-import type { Db } from '../../../tables.ts';
+import { hashAddress, hashAddresses, keptSince, maxPlacesPerPerson } from '../../../core/identity/sign-in-addresses.ts';
+import type { Db, Tables } from '../../../tables.ts';
 import type { AppUserRow } from '../contract.ts';
 
 // ---- users, by what a person who signs in knows
@@ -93,6 +93,11 @@ export async function removePassword(db: Db, { app_id, id }: AppUserRow): Promis
 
 // ---- tokens
 
+type TokenTimes = Pick<
+  Selectable<Tables['credentials']>,
+  'created_date' | 'expires_at' | 'sign_in_ends_at' | 'created_by'
+>;
+
 /** Ends the user's sign-ins. Tokens that the app's own server asked for stay valid: it decides who is signed in there. */
 export async function endSignIns(db: Db, workspace_id: string, { id }: AppUserRow): Promise<void> {
   await db
@@ -104,13 +109,37 @@ export async function endSignIns(db: Db, workspace_id: string, { id }: AppUserRo
 }
 
 /** Ends the caller's token and returns it; undefined if it has ended already. */
-export const endOwnToken = (db: Db, { caller, workspace_id }: AppUserSelfAccess) =>
+export const endOwnToken = (db: Db, { caller, workspace_id }: AppUserSelfAccess): Promise<TokenTimes | undefined> =>
   db
     .deleteFrom('credentials')
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', caller.credential_id)
     .returning(['created_date', 'expires_at', 'sign_in_ends_at', 'created_by'])
     .executeTakeFirst();
+
+/**
+ * Ends the caller's token at `until`, if it would be valid for longer, and returns it; undefined if it is not one of a sign-in.
+ * `created_date` moves with `expires_at`, so that a second renewal finds how long the token was meant to be valid.
+ */
+export async function retireOwnToken(
+  db: Db,
+  { caller, workspace_id }: AppUserSelfAccess,
+  until: Date,
+): Promise<TokenTimes | undefined> {
+  const { rows } = await sql<TokenTimes>`update credentials
+    set expires_at = least(expires_at, ${until}), created_date = created_date - (expires_at - least(expires_at, ${until}))
+    where workspace_id = ${workspace_id} and id = ${caller.credential_id} and sign_in_ends_at is not null
+    returning created_date, expires_at, sign_in_ends_at, created_by`.execute(db);
+  return rows[0];
+}
+
+/** Ends all tokens of the sign-in that the caller's token belongs to. One that the app's server asked for is by itself. */
+export async function endOwnSignIn(db: Db, { caller, workspace_id }: AppUserSelfAccess): Promise<void> {
+  await sql`delete from credentials
+    where workspace_id = ${workspace_id} and app_user_id = ${caller.app_user_id} and (id = ${caller.credential_id}
+      or sign_in_ends_at = (select sign_in_ends_at from credentials
+        where workspace_id = ${workspace_id} and id = ${caller.credential_id}))`.execute(db);
+}
 
 // ---- addresses
 
@@ -125,11 +154,7 @@ export async function isKnownAddress(
   const found = await db
     .selectFrom('app_user_addresses')
     .where('app_id', '=', app_id)
-    .where(
-      'address_hash',
-      'in',
-      peppers.map((pepper) => hashAddress(ip, pepper)),
-    )
+    .where('address_hash', 'in', hashAddresses(ip, peppers))
     .where('used_at', '>', keptSince(now))
     .select('app_user_id')
     .limit(1)
