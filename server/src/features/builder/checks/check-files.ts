@@ -3,14 +3,16 @@
 import { posix } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { findKeys } from '../tools/keys.ts';
-import { checkFile, listReferences } from './syntax.ts';
+import { parseInThread } from './parser.ts';
+import type { FileCheck, PageReference } from './syntax.ts';
 
 export interface CheckResult {
   readonly status: 'success' | 'error';
   readonly results: string;
 }
 
-const maxCheckedBytes = 2 * 1024 * 1024;
+// Turns share the thread that parses, so one turn may not use it for long.
+const maxPerTurn = { bytes: 2 * 1024 * 1024, parsingMs: 10_000 };
 const maxLines = 100;
 
 /** `changed` are the new texts of files by path, and `paths` are all files of the app as the turn leaves them. */
@@ -20,21 +22,17 @@ export async function checkFiles(
 ): Promise<CheckResult> {
   const errors: string[] = [];
   const notChecked: string[] = [];
+  const checkNext = limitChecks();
   let checkedFiles = 0;
-  let remaining = maxCheckedBytes;
   for (const [path, text] of changed) {
-    remaining -= Buffer.byteLength(text);
-    const check =
-      remaining < 0
-        ? ({ outcome: 'not_checked', reason: 'the turn changed too much' } as const)
-        : checkFile(path, text);
+    const check = await checkNext(path, text);
     if (check.outcome === 'checked') {
       checkedFiles += 1;
       errors.push(...check.errors.map((error) => `${path}: ${error}`));
-      if (/\.html?$/i.test(path)) errors.push(...listMissingFiles(path, text, paths));
+      errors.push(...listMissingFiles(path, check.references, paths));
     } else if (check.reason !== null) notChecked.push(`${path} was not checked: ${check.reason}.`);
     errors.push(...findKeys(text).map(({ line, kind }) => `${path}: line ${line}: this seems to be ${kind}`));
-    await setImmediate(); // parsing blocks the process, which has other turns to run
+    await setImmediate(); // looking for keys blocks the process, which has other turns to run
   }
   const summary = `${checkedFiles} of ${changed.size} changed files were parsed, ${errors.length} errors.`;
   const lines = [summary, ...errors, ...notChecked];
@@ -42,12 +40,25 @@ export async function checkFiles(
   return { status: errors.length > 0 ? 'error' : 'success', results: [...lines.slice(0, maxLines), ...cut].join('\n') };
 }
 
+/** Returns the check of one file, which stops to parse when the turn has used its share. */
+function limitChecks(): (path: string, text: string) => Promise<FileCheck> {
+  const remaining = { ...maxPerTurn };
+  return async (path, text) => {
+    remaining.bytes -= Buffer.byteLength(text);
+    if (remaining.bytes < 0) return { outcome: 'not_checked', reason: 'the turn changed too much' };
+    if (remaining.parsingMs < 0) return { outcome: 'not_checked', reason: 'other files took too long to parse' };
+    const { check, elapsedMs } = await parseInThread({ path, text });
+    remaining.parsingMs -= elapsedMs;
+    return check;
+  };
+}
+
 const publishedFolder = 'public/';
 
 /** Files of the app that a published page loads and that do not exist. */
-function listMissingFiles(page: string, text: string, paths: ReadonlySet<string>): string[] {
+function listMissingFiles(page: string, references: readonly PageReference[], paths: ReadonlySet<string>): string[] {
   if (!page.startsWith(publishedFolder)) return [];
-  return listReferences(text).flatMap(({ url, line }) => {
+  return references.flatMap(({ url, line }) => {
     const path = resolve(page, url);
     return path === undefined || paths.has(path) ? [] : [`${page}: line ${line}: the file ${path} does not exist`];
   });

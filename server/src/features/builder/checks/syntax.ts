@@ -1,11 +1,30 @@
 // Owns finding the errors of a file by parsing it: JavaScript, TypeScript, HTML with its inline scripts, CSS and JSON. Nothing
-// is run. What can't be parsed for another reason is reported as not checked, never as correct.
+// is run. What can't be parsed for another reason is reported as not checked, never as correct. Call it by `parser.ts`, because
+// the time that the parsers take has no limit here.
 import { type ParserOptions, parse as parseScript } from '@babel/parser';
 import { type DefaultTreeAdapterTypes, parse as parseHtml } from 'parse5';
 import postcss from 'postcss';
 
+type Element = DefaultTreeAdapterTypes.Element;
+
+export interface FileText {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface PageReference {
+  readonly url: string;
+  readonly line: number;
+}
+
+interface Findings {
+  readonly errors: readonly string[];
+  /** The URLs of the scripts, styles and pictures that a page loads. */
+  readonly references: readonly PageReference[];
+}
+
 export type FileCheck =
-  | { readonly outcome: 'checked'; readonly errors: readonly string[] }
+  | ({ readonly outcome: 'checked' } & Findings)
   /** `reason` continues "was not checked: ". Null: files of this kind are not checked. */
   | { readonly outcome: 'not_checked'; readonly reason: string | null };
 
@@ -17,7 +36,9 @@ export function checkFile(path: string, text: string): FileCheck {
   if (check === undefined) return { outcome: 'not_checked', reason: null };
   if (Buffer.byteLength(text) > maxFileBytes) return { outcome: 'not_checked', reason: 'it is larger than 256 KiB' };
   try {
-    return { outcome: 'checked', errors: check(text).slice(0, maxErrors) };
+    const found = check(text);
+    const { errors, references } = 'errors' in found ? found : { errors: found, references: [] };
+    return { outcome: 'checked', errors: errors.slice(0, maxErrors), references };
   } catch (error) {
     // The parsers call themselves for what is nested.
     if (error instanceof RangeError) return { outcome: 'not_checked', reason: 'it is nested too deeply' };
@@ -26,7 +47,7 @@ export function checkFile(path: string, text: string): FileCheck {
 }
 
 // Browsers run .js files as they are, so they must not contain JSX or types.
-const checks: Readonly<Record<string, (text: string) => string[]>> = {
+const checks: Readonly<Record<string, (text: string) => string[] | Findings>> = {
   js: checkPlainScript,
   mjs: (text) => checkScript(text, { sourceType: 'module' }),
   cjs: (text) => checkScript(text, { sourceType: 'commonjs' }),
@@ -62,7 +83,7 @@ function describeScriptError(error: object, firstLine: number): string {
   return `line ${firstLine + (loc?.line ?? 1) - 1}: ${text}`;
 }
 
-function checkHtml(text: string): string[] {
+function checkHtml(text: string): Findings {
   const errors: string[] = [];
   const document = parseHtml(text, {
     sourceCodeLocationInfo: true,
@@ -70,20 +91,21 @@ function checkHtml(text: string): string[] {
       if (code !== 'missing-doctype') errors.push(`line ${startLine}: ${code.replaceAll('-', ' ')}`);
     },
   });
-  for (const { script, type, line } of listInlineScripts(document)) {
+  const elements = [...listElements(document)];
+  for (const { script, type, line } of listInlineScripts(elements)) {
     const sourceType = type === 'module' ? 'module' : 'script';
     if (scriptTypes.has(type)) errors.push(...checkScript(script, { sourceType }, line));
     else if (jsonTypes.has(type)) errors.push(...checkJson(script).map((error) => `script at line ${line}: ${error}`));
   }
-  return errors;
+  return { errors, references: listReferences(elements) };
 }
 
 const scriptTypes = new Set(['', 'module', 'text/javascript', 'application/javascript']);
 const jsonTypes = new Set(['importmap', 'application/json']);
 
-function listInlineScripts(document: DefaultTreeAdapterTypes.Document) {
+function listInlineScripts(elements: readonly Element[]) {
   const found: { script: string; type: string; line: number }[] = [];
-  for (const element of listElements(document)) {
+  for (const element of elements) {
     if (element.nodeName !== 'script' || getAttribute(element, 'src') !== undefined) continue;
     const [content] = element.childNodes;
     if (content === undefined || !('value' in content)) continue;
@@ -93,15 +115,9 @@ function listInlineScripts(document: DefaultTreeAdapterTypes.Document) {
   return found;
 }
 
-export interface PageReference {
-  readonly url: string;
-  readonly line: number;
-}
-
-/** The URLs of the scripts, styles and pictures that a page loads. */
-export function listReferences(text: string): PageReference[] {
+function listReferences(elements: readonly Element[]): PageReference[] {
   const found: PageReference[] = [];
-  for (const element of listElements(parseHtml(text, { sourceCodeLocationInfo: true }))) {
+  for (const element of elements) {
     const isStyle = /(?:^|\s)(?:stylesheet|icon|modulepreload)(?:\s|$)/i.test(getAttribute(element, 'rel') ?? '');
     const attribute = { script: 'src', img: 'src', link: isStyle ? 'href' : '' }[element.nodeName];
     const url = attribute ? getAttribute(element, attribute) : undefined;
@@ -111,7 +127,7 @@ export function listReferences(text: string): PageReference[] {
 }
 
 /** In the order of the page. With a stack of its own, because a page may be nested deeper than calls can be. */
-function* listElements(document: DefaultTreeAdapterTypes.Document): Generator<DefaultTreeAdapterTypes.Element> {
+function* listElements(document: DefaultTreeAdapterTypes.Document): Generator<Element> {
   const waiting: DefaultTreeAdapterTypes.ChildNode[] = document.childNodes.toReversed();
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (!('attrs' in node)) continue;
@@ -121,7 +137,7 @@ function* listElements(document: DefaultTreeAdapterTypes.Document): Generator<De
   }
 }
 
-const getAttribute = ({ attrs }: DefaultTreeAdapterTypes.Element, name: string): string | undefined =>
+const getAttribute = ({ attrs }: Element, name: string): string | undefined =>
   attrs.find((attribute) => attribute.name === name)?.value;
 
 function checkCss(text: string): string[] {
