@@ -287,6 +287,34 @@ describe('reading', () => {
     expect(results[10]).toBe('No line contains it.');
   });
 
+  it('tells the model what to do instead of editing a large file, or of making one too large', async () => {
+    const app = await createApp();
+    await putFile(app, 'public/large.txt', 'a'.repeat(1024 * 1024 + 1));
+    await putFile(app, 'public/small.txt', 'a'.repeat(1024 * 1024));
+    const [large, tooLong, several, replaced] = await runTools(
+      app,
+      ['edit_file', { path: 'public/large.txt', old_text: 'a', new_text: 'b' }],
+      ['edit_file', { path: 'public/small.txt', old_text: 'a', new_text: 'b'.repeat(100_000), replace_all: true }],
+      ['edit_file', { path: 'public/small.txt', old_text: 'a', new_text: 'b' }],
+      ['edit_file', { path: 'public/small.txt', old_text: 'a', new_text: 'bb', replace_all: true }],
+    );
+    expect(large).toBe(
+      'Files above 1 MiB can not be edited. Put what you change into a smaller file of its own, or replace the whole file with write_file.',
+    );
+    expect(tooLong).toBe('A file can have at most 5242880 bytes.');
+    expect(several).toContain('old_text occurs more than 10 times, first at lines 1, 1,');
+    expect(replaced).toBe('Replaced at 1048576 places.');
+  });
+
+  it('finds at most 100 lines, in however many files, and says so', async () => {
+    const app = await createApp();
+    for (const name of ['a', 'b']) await putFile(app, `public/${name}.txt`, 'here\n'.repeat(100));
+    const [found = ''] = await runTools(app, ['search_files', { text: 'here' }]);
+    const lines = found.split('\n');
+    expect(lines).toHaveLength(101);
+    expect(lines[100]).toBe('Cut: there may be more. Search for a longer text.');
+  });
+
   it('tells the model that a binary file is not text, and keeps it', async () => {
     const app = await createApp();
     await world.call('PUT', `/api/apps/${app.id}/files/content?path=public/a.png`, {

@@ -1,27 +1,42 @@
 // Owns replacing a part of a text by another: how often the old text occurs, and where the text is that comes nearest. Line
-// ends and spaces at the end of lines may differ. Pure; linear in the size of the text.
-import { findAll } from './occurrences.ts';
+// ends and spaces at the end of lines may differ. Pure. Finding and replacing are linear in the size of the text; the nearest
+// lines are looked for in small texts only, because each line is compared with each line of the old text.
+import { findAll, toLineNumbers } from './occurrences.ts';
 
 export type EditResult =
   | { readonly text: string; readonly replaced: number; readonly line: number; readonly tolerated: boolean }
-  | { readonly matches: 0; readonly nearest: NearLines | undefined }
-  | { readonly matches: number; readonly lines: readonly number[] };
+  | { readonly nearest: NearLines | undefined }
+  /** The first lines at which it occurs; `more`: it occurs at others too. */
+  | { readonly lines: readonly number[]; readonly more: boolean }
+  | { readonly tooLong: true };
 
 export interface NearLines {
   readonly firstLine: number;
   readonly lines: readonly string[];
 }
 
-/** Replaces the one occurrence of `oldText`, or all of them. */
-export function editText(text: string, oldText: string, newText: string, replaceAll: boolean): EditResult {
-  const exact = findExact(text, oldText);
-  const matches = exact.length > 0 ? exact : findTolerant(text, oldText);
-  const [first] = matches;
-  if (first === undefined) return { matches: 0, nearest: findNearest(text, oldText) };
-  if (matches.length > 1 && !replaceAll)
-    return { matches: matches.length, lines: matches.slice(0, 10).map(({ start }) => lineAt(text, start)) };
+export interface Edit {
+  readonly oldText: string;
+  readonly newText: string;
+  readonly replaceAll: boolean;
+}
+
+const maxShownLines = 10;
+
+/** Replaces the one occurrence of `oldText`, or all of them, unless the result would have more than `maxLength` characters. */
+export function editText(text: string, { oldText, newText, replaceAll }: Edit, maxLength: number): EditResult {
+  const maxMatches = replaceAll ? Number.POSITIVE_INFINITY : maxShownLines + 1;
+  const exact = findExact(text, oldText, maxMatches);
+  const matches = exact.length > 0 ? exact : findTolerant(text, oldText, maxMatches);
+  if (matches.length === 0) return { nearest: findNearest(text, oldText) };
+  const shown = matches.slice(0, maxShownLines).map(({ start }) => start);
+  const lines = toLineNumbers(text, shown);
+  if (matches.length > 1 && !replaceAll) return { lines, more: matches.length > maxShownLines };
   const inserted = usesCrLf(text) ? newText.replaceAll(/\r?\n/g, '\r\n') : newText;
-  const line = lineAt(text, first.start);
+  // Before it is built: a hundred thousand characters, inserted in a million places, do not fit into memory.
+  const removed = matches.reduce((sum, { start, end }) => sum + end - start, 0);
+  if (text.length - removed + matches.length * inserted.length > maxLength) return { tooLong: true };
+  const [line = 1] = lines;
   return { text: splice(text, matches, inserted), replaced: matches.length, line, tolerated: exact.length === 0 };
 }
 
@@ -30,16 +45,16 @@ interface Range {
   readonly end: number;
 }
 
-const findExact = (text: string, part: string): Range[] =>
-  findAll(text, part).map((start) => ({ start, end: start + part.length }));
+const findExact = (text: string, part: string, max: number): Range[] =>
+  findAll(text, part, max).map((start) => ({ start, end: start + part.length }));
 
 /** Whole lines that are equal without the spaces at their ends. Example: `a␍␊b  ␊` is found by `a␊b`. */
-function findTolerant(text: string, part: string): Range[] {
+function findTolerant(text: string, part: string, max: number): Range[] {
   const wanted = toLines(part.replace(/\r?\n$/, '')).map(({ content }) => content);
   if (wanted.every((content) => content === '')) return [];
   const lines = toLines(text);
   const contents = lines.map(({ content }) => content);
-  return findAll(contents, wanted).map((at) => {
+  return findAll(contents, wanted, max).map((at) => {
     const [first, last] = [lines[at] as Line, lines[at + wanted.length - 1] as Line];
     // The line end after the last line is replaced only if it was part of what to replace.
     return { start: first.start, end: part.endsWith('\n') ? last.next : last.end };
@@ -71,23 +86,24 @@ function toLines(text: string): Line[] {
 }
 
 function splice(text: string, ranges: readonly Range[], inserted: string): string {
-  const parts: string[] = [];
+  let result = '';
   let from = 0;
   for (const { start, end } of ranges) {
-    parts.push(text.slice(from, start), inserted);
+    result += text.slice(from, start) + inserted;
     from = end;
   }
-  return [...parts, text.slice(from)].join('');
+  return result + text.slice(from);
 }
 
 /** Whether most of its lines end so. */
 function usesCrLf(text: string): boolean {
-  const newlines = text.split('\n').length - 1;
-  return newlines > 0 && (text.split('\r\n').length - 1) * 2 > newlines;
+  let [newlines, crLfs] = [0, 0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {
+    newlines += 1;
+    if (text[at - 1] === '\r') crLfs += 1;
+  }
+  return crLfs * 2 > newlines;
 }
-
-/** The number of the line that contains this position; the first is 1. */
-const lineAt = (text: string, position: number): number => text.slice(0, position).split('\n').length;
 
 // What is compared to find the nearest lines, so that it takes a fraction of a second.
 const maxCompared = { textLength: 256 * 1024, oldLines: 40, lineLength: 200 };

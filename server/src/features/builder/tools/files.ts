@@ -1,6 +1,7 @@
 // Owns the tools with which the assistant reads and changes the app's files.
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { editText, type NearLines } from './edit.ts';
+import { type Edit, editText, type NearLines } from './edit.ts';
 import { findElision } from './elision.ts';
 import { findKeys } from './keys.ts';
 import { searchText } from './search.ts';
@@ -57,6 +58,7 @@ function showLines(wanted: readonly string[], fromLine: number, total: number): 
   return `Lines ${fromLine} to ${lastLine} of ${total}.${rest}\n${shown.join('\n')}`;
 }
 
+const maxBatch = { files: 50, bytes: 1024 * 1024 };
 const maxSearch = { fileBytes: 1024 * 1024, totalBytes: 20 * 1024 * 1024, matches: 100, lineLength: 300 };
 
 const searchFiles = defineTool({
@@ -71,12 +73,13 @@ const searchFiles = defineTool({
   async run({ text, prefix = '', ignore_case = false }, { db, access, draft }) {
     if (/^\**$/.test(text)) throw new ToolError('The text must contain something beside *.');
     const files = (await draft.listFiles(db, access)).filter((file) => file.path.startsWith(prefix));
-    const { searched, skipped } = selectFiles(files);
+    const { batches, skipped } = selectFiles(files);
     const lines: string[] = [];
-    for (let at = 0; at < searched.length && lines.length < maxSearch.matches; at += 50) {
-      const paths = searched.slice(at, at + 50);
+    for (const paths of batches) {
+      if (lines.length === maxSearch.matches) break;
       for (const [path, file] of await draft.scanFiles(db, access, paths)) {
-        if (!('text' in file)) continue;
+        if (!('text' in file) || lines.length === maxSearch.matches) continue;
+        await setImmediate(); // searching blocks the process, which has other turns to run
         for (const match of searchText(file.text, text, ignore_case, maxSearch.matches - lines.length))
           lines.push(`${path}:${match.line}: ${match.text.slice(0, maxSearch.lineLength)}`);
       }
@@ -87,17 +90,29 @@ const searchFiles = defineTool({
   },
 });
 
-function selectFiles(files: readonly { path: string; size: number }[]): { searched: string[]; skipped: number } {
+/** The paths to search, in batches that are read at once. */
+function selectFiles(files: readonly { path: string; size: number }[]): { batches: string[][]; skipped: number } {
   let total = 0;
-  const searched = files.filter(({ size }) => {
-    if (size > maxSearch.fileBytes || total + size > maxSearch.totalBytes) return false;
+  let skipped = 0;
+  let batch = { paths: [] as string[], bytes: 0 };
+  const batches = [batch.paths];
+  for (const { path, size } of files) {
+    if (size > maxSearch.fileBytes || total + size > maxSearch.totalBytes) {
+      skipped += 1;
+      continue;
+    }
+    if (batch.paths.length === maxBatch.files || batch.bytes + size > maxBatch.bytes) {
+      batch = { paths: [], bytes: 0 };
+      batches.push(batch.paths);
+    }
+    batch.paths.push(path);
+    batch.bytes += size;
     total += size;
-    return true;
-  });
-  return { searched: searched.map((file) => file.path), skipped: files.length - searched.length };
+  }
+  return { batches, skipped };
 }
 
-const maxEdit = 100_000;
+const maxEdit = { characters: 100_000, fileBytes: 1024 * 1024 };
 
 const editFile = defineTool({
   name: 'edit_file',
@@ -105,14 +120,19 @@ const editFile = defineTool({
     'Replaces a part of a file. The ordinary way to change a file. old_text must occur exactly once, unless replace_all is set; give enough lines around the change.',
   parameters: z.object({
     path,
-    old_text: z.string().min(1).max(maxEdit).describe('As it stands in the file, with its indentation'),
-    new_text: z.string().max(maxEdit).describe('In full: nothing may be left out'),
+    old_text: z.string().min(1).max(maxEdit.characters).describe('As it stands in the file, with its indentation'),
+    new_text: z.string().max(maxEdit.characters).describe('In full: nothing may be left out'),
     replace_all: z.boolean().optional(),
   }),
   async run({ path, old_text, new_text, replace_all = false }, context) {
     const text = await getText(context, path);
+    if (Buffer.byteLength(text) > maxEdit.fileBytes)
+      throw new ToolError(
+        'Files above 1 MiB can not be edited. Put what you change into a smaller file of its own, or replace the whole file with write_file.',
+      );
     try {
-      const edited = edit(text, old_text, new_text, replace_all);
+      const replacement = { oldText: old_text, newText: new_text, replaceAll: replace_all };
+      const edited = edit(text, replacement, context.files.maxFileBytes);
       context.editFailures.delete(path);
       return write(context, path, edited.text, edited.notes);
     } catch (error) {
@@ -128,20 +148,25 @@ const editFile = defineTool({
   },
 });
 
-function edit(text: string, oldText: string, newText: string, replaceAll: boolean): { text: string; notes: string[] } {
+function edit(text: string, replacement: Edit, maxBytes: number): { text: string; notes: string[] } {
+  const { oldText, newText } = replacement;
   if (oldText === newText) throw new ToolError('old_text and new_text are the same.');
   refuseElision(newText, oldText);
-  const edited = editText(text, oldText, newText, replaceAll);
-  if ('text' in edited) {
-    const places = edited.replaced === 1 ? `line ${edited.line}` : `${edited.replaced} places`;
-    const tolerated = 'It matched only after line ends and spaces at the end of lines were ignored.';
-    return { text: edited.text, notes: [`Replaced at ${places}.`, ...(edited.tolerated ? [tolerated] : [])] };
-  }
+  const edited = editText(text, replacement, maxBytes); // a character has at least one byte
+  if ('tooLong' in edited) throw fileTooLarge(maxBytes);
   if ('nearest' in edited) throw new ToolError(`old_text occurs 0 times in the file.${showNearest(edited.nearest)}`);
-  throw new ToolError(
-    `old_text occurs ${edited.matches} times, at lines ${edited.lines.join(', ')}. Give more lines around the one you mean, or set replace_all.`,
-  );
+  if ('lines' in edited) {
+    const times = edited.more ? `more than ${edited.lines.length} times, first` : `${edited.lines.length} times,`;
+    throw new ToolError(
+      `old_text occurs ${times} at lines ${edited.lines.join(', ')}. Give more lines around the one you mean, or set replace_all.`,
+    );
+  }
+  const places = edited.replaced === 1 ? `line ${edited.line}` : `${edited.replaced} places`;
+  const tolerated = 'It matched only after line ends and spaces at the end of lines were ignored.';
+  return { text: edited.text, notes: [`Replaced at ${places}.`, ...(edited.tolerated ? [tolerated] : [])] };
 }
+
+const fileTooLarge = (maxBytes: number) => new ToolError(`A file can have at most ${maxBytes} bytes.`);
 
 const showNearest = (nearest: NearLines | undefined): string =>
   nearest === undefined
@@ -210,7 +235,7 @@ const maxTurnBytes = 20 * 1024 * 1024;
 
 function write({ draft, files }: ToolContext, path: string, text: string, notes: readonly string[]): string {
   const bytes = Buffer.byteLength(text);
-  if (bytes > files.maxFileBytes) throw new ToolError(`A file can have at most ${files.maxFileBytes} bytes.`);
+  if (bytes > files.maxFileBytes) throw fileTooLarge(files.maxFileBytes);
   if (draft.writtenBytes + bytes > maxTurnBytes)
     throw new ToolError('This turn has written 20 MiB, the most that it can. Finish with what there is.');
   draft.writeFile(path, text);

@@ -1,5 +1,6 @@
 // Owns finding keys that were typed into code: those with a well-known beginning, private keys, and Plinth's own tokens. Narrow
 // on purpose: what is reported should be a key. Pure; every expression is linear, because none repeats a repetition.
+import { toLineNumbers } from './occurrences.ts';
 
 const kinds: readonly (readonly [name: string, form: RegExp])[] = [
   ['an AWS access key', /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/],
@@ -24,13 +25,28 @@ export interface FoundKey {
 
 const maxFound = 20;
 
+/** The first lines that contain a key, each with the first kind that is found in it. */
 export function findKeys(text: string): FoundKey[] {
-  const found: FoundKey[] = [];
-  if (!kinds.some(([, form]) => form.test(text))) return found;
-  for (const [index, line] of text.split('\n').entries()) {
-    const kind = kinds.find(([, form]) => form.test(line))?.[0];
-    if (kind !== undefined) found.push({ line: index + 1, kind });
-    if (found.length === maxFound) break;
+  const kindsByLineStart = new Map<number, string>();
+  for (const [kind, form] of kinds)
+    for (const start of findLineStarts(text, form)) if (!kindsByLineStart.has(start)) kindsByLineStart.set(start, kind);
+  const found = [...kindsByLineStart].sort(([a], [b]) => a - b).slice(0, maxFound);
+  const lines = toLineNumbers(
+    text,
+    found.map(([start]) => start),
+  );
+  return found.map(([, kind], index) => ({ line: lines[index] as number, kind }));
+}
+
+/** Where the first lines start that have this form in them. The text is searched as a whole: it may have millions of lines. */
+function findLineStarts(text: string, form: RegExp): number[] {
+  const starts: number[] = [];
+  const search = new RegExp(form, 'g');
+  for (let hit = search.exec(text); hit !== null && starts.length < maxFound; hit = search.exec(text)) {
+    starts.push(text.lastIndexOf('\n', hit.index) + 1);
+    const lineEnd = text.indexOf('\n', hit.index);
+    if (lineEnd === -1) break;
+    search.lastIndex = lineEnd;
   }
-  return found;
+  return starts;
 }

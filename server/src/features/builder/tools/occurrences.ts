@@ -1,5 +1,5 @@
-// Owns finding a part in a text, or in a list of lines, in linear time (Knuth, Morris and Pratt). String.indexOf is quadratic
-// for some texts: five million times `a`, searched for `aa…abaa…a`, took minutes. Pure.
+// Owns finding a part in a text, or in a list of lines, in linear time (Knuth, Morris and Pratt), and on which line it is.
+// String.indexOf is quadratic for some texts: five million times `a`, searched for `aa…abaa…a`, took minutes. Pure.
 
 export interface Finder<Item> {
   /** Where the part starts at or after `from`; -1: nowhere. */
@@ -22,12 +22,25 @@ export function createFinder<Item>(part: ArrayLike<Item>): Finder<Item> {
   };
 }
 
-/** All places where the part starts, not overlapping. */
-export function findAll<Item>(text: ArrayLike<Item>, part: ArrayLike<Item>): number[] {
+/** The first `max` places where the part starts, not overlapping. */
+export function findAll<Item>(text: ArrayLike<Item>, part: ArrayLike<Item>, max = Number.POSITIVE_INFINITY): number[] {
   const finder = createFinder(part);
   const found: number[] = [];
-  for (let at = finder.find(text); at !== -1; at = finder.find(text, at + part.length)) found.push(at);
+  for (let at = finder.find(text); at !== -1; at = finder.find(text, at + part.length)) {
+    found.push(at);
+    if (found.length === max) break;
+  }
   return found;
+}
+
+/** The numbers of the lines that contain these positions, which must be in ascending order; the first line is 1. */
+export function toLineNumbers(text: string, positions: readonly number[]): number[] {
+  let line = 1;
+  let newline = text.indexOf('\n');
+  return positions.map((position) => {
+    for (; newline !== -1 && newline < position; newline = text.indexOf('\n', newline + 1)) line += 1;
+    return line;
+  });
 }
 
 /** For each length of a matched part, how much of it is also a beginning of the part: `abab` → 0, 0, 1, 2. */

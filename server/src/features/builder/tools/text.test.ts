@@ -7,6 +7,10 @@ import { findKeys } from './keys.ts';
 import { createFinder, findAll } from './occurrences.ts';
 import { searchText } from './search.ts';
 
+const fileLimit = 5 * 1024 * 1024;
+const replace = (text: string, oldText: string, newText: string, replaceAll = false) =>
+  editText(text, { oldText, newText, replaceAll }, fileLimit);
+
 const smallText = fc.string({ unit: fc.constantFrom('a', 'b', '\n', 'é'), maxLength: 40 });
 
 describe('finding', () => {
@@ -38,7 +42,7 @@ describe('editing', () => {
         smallText,
         fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 }),
         (text, part) => {
-          const edited = editText(text, part, 'X', true);
+          const edited = replace(text, part, 'X', true);
           const count = text.split(part).length - 1;
           if (count > 0) expect(edited).toMatchObject({ text: text.split(part).join('X'), replaced: count });
           else expect(edited).not.toHaveProperty('replaced');
@@ -53,17 +57,41 @@ describe('editing', () => {
     ['the last line without an end', 'a \nb', 'a\nb\n', 'x\n', 'x\n'],
     ['a whole line is removed', 'x\ny', 'x\n', '', 'y'],
   ])('tolerates differences: %s', (_what, text, oldText, newText, expected) => {
-    expect(editText(text, oldText, newText, false)).toMatchObject({ text: expected });
+    expect(replace(text, oldText, newText)).toMatchObject({ text: expected });
   });
 
   it('does not tolerate other indentation, and shows where the text comes nearest', () => {
     const text = 'function f() {\n    return 1;\n}\n';
-    expect(editText(text, '  return 1;', 'x', false)).toMatchObject({ text: expect.stringContaining('  x') });
-    expect(editText(text, '\treturn 1;\n}', 'x', false)).toEqual({
-      matches: 0,
+    expect(replace(text, '  return 1;', 'x')).toMatchObject({ text: expect.stringContaining('  x') });
+    expect(replace(text, '\treturn 1;\n}', 'x')).toEqual({
       nearest: { firstLine: 1, lines: ['function f() {', '    return 1;', '}', ''] },
     });
-    expect(editText('a', 'nothing alike', 'x', false)).toEqual({ matches: 0, nearest: undefined });
+    expect(replace('a', 'nothing alike', 'x')).toEqual({ nearest: undefined });
+  });
+
+  it('names the first ten lines of a text that occurs often', () => {
+    expect(replace('a\n'.repeat(3), 'a', 'x')).toEqual({ lines: [1, 2, 3], more: false });
+    expect(replace('a\n'.repeat(10), 'a', 'x')).toMatchObject({ lines: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], more: false });
+    expect(replace('a\n'.repeat(11), 'a', 'x')).toMatchObject({ lines: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], more: true });
+  });
+
+  it('refuses a result that is too long before it is built', () => {
+    const inserted = 'x'.repeat(100_000);
+    expect(replace('a'.repeat(1024 * 1024), 'a', inserted, true)).toEqual({ tooLong: true }); // 100 GB
+    expect(replace('a'.repeat(1024 * 1024), 'a', 'xxxxx', true)).toHaveProperty('replaced', 1024 * 1024);
+    expect(replace('a'.repeat(1024 * 1024), 'a', 'xxxxxx', true)).toEqual({ tooLong: true });
+    expect(replace('a  \nb\n'.repeat(3), 'a\nb\n', inserted, true)).toHaveProperty('tolerated', true);
+  });
+
+  it.each([
+    ['many matches', 'a', 'a'],
+    ['many lines', '\n', 'a\nb'],
+    ['many lines with spaces at their ends', 'a \n', 'a\na\nb'],
+  ])('takes less than two seconds for a file of 1 MiB: %s', (_what, unit, oldText) => {
+    const text = unit.repeat((1024 * 1024) / unit.length);
+    const startedAt = performance.now();
+    replace(text, oldText, 'x');
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });
 
@@ -119,6 +147,24 @@ describe('keys', () => {
     'are not seen in: %s',
     (text) => expect(findKeys(text)).toEqual([]),
   );
+});
+
+it('finding keys takes less than two seconds for a file of 5 MiB, and counts its lines', () => {
+  const key = `plp_${'a'.repeat(40)}`;
+  const text = `${'\n'.repeat(5 * 1024 * 1024)}${`${key} ${key}\n`.repeat(30)}`;
+  const startedAt = performance.now();
+  const found = findKeys(text);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(found).toHaveLength(20);
+  expect(found.at(-1)).toEqual({ line: 5 * 1024 * 1024 + 20, kind: 'a token of this platform' });
+});
+
+it('a line with keys of several kinds is reported once', () => {
+  const text = `sk-ant-${'a'.repeat(32)}\nlet a;\nAKIA${'A'.repeat(16)} plp_${'a'.repeat(40)}`;
+  expect(findKeys(text)).toEqual([
+    { line: 1, kind: 'an Anthropic API key' },
+    { line: 3, kind: 'an AWS access key' },
+  ]);
 });
 
 it('a search with * finds parts in their order within a line', () => {
