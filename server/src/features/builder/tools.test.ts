@@ -234,6 +234,14 @@ describe('a call that the model got wrong', () => {
     expect((await listPaths(app)).length).toBe(16);
   });
 
+  it('gets calls beyond that recorded as one, and every call an id of its own', async () => {
+    const app = await createApp();
+    const many = Array.from({ length: 1_200 }, (_, n): [string, object] => ['read_file', { path: `${n}` }]);
+    scriptSteps(callTools(...many), callTools(['list_files', {}]), say());
+    const ids = listCalls(await send(app)).map(({ id }) => id);
+    expect(ids).toEqual([...Array.from({ length: 17 }, (_, n) => `call_1_${n + 1}`), 'call_2_1']);
+  });
+
   it("loses characters that the database can't store", async () => {
     const app = await createApp();
     await runTools(app, writeFile('public/a.txt', 'nul\0 and half \ud83d end'));

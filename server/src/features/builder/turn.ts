@@ -265,13 +265,18 @@ function toModelFailure(run: TurnRun, { reason }: UnavailableReply): TurnFailure
   if (deps.clock.now() >= deadline) return tookTooLong();
   if (reason === 'off')
     return fail('model', 'This installation has no language model. Ask its operator to set MODEL_URL.', true);
-  if (reason === 'rejected') return fail('builder', rejected);
+  if (reason === 'rejected') return rejected(records.length);
   if (records.length > 0 && turn.failures < maxModelFailures) throw new Error(`the model is unavailable: ${reason}`);
   return modelUnavailable();
 }
 
-const rejected =
-  'The model rejected the request: the conversation may have become too long for it. Nothing was saved; the steps until then are charged. Ask for a smaller change, in a shorter message.';
+const rejected = (stepsSoFar: number): TurnFailure => {
+  const charged = stepsSoFar === 0 ? 'nothing is charged' : `the ${stepsSoFar} steps until then were charged`;
+  return fail(
+    'builder',
+    `The model rejected the request: the conversation may have become too long for it. Nothing was saved, and ${charged}. Ask for a smaller change, in a shorter message.`,
+  );
+};
 
 const modelUnavailable = () =>
   fail(

@@ -1,7 +1,17 @@
 // Owns the client for language models: any server with the OpenAI chat completions protocol, at the address and with the
 // key that the operator sets. A model that can't answer is a return value, not an exception.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, type ModelMessage, stepCountIs, streamText, type TextStreamPart, type ToolSet, tool } from 'ai';
+import {
+  APICallError,
+  type LanguageModelMiddleware,
+  type ModelMessage,
+  stepCountIs,
+  streamText,
+  type TextStreamPart,
+  type ToolSet,
+  tool,
+  wrapLanguageModel,
+} from 'ai';
 import type { z } from 'zod';
 
 /** What the model is told about a tool. */
@@ -134,6 +144,8 @@ const notConfigured: LanguageModel = {
 export function openLanguageModel({ url, apiKey, name, onReply }: ModelSettings): LanguageModel {
   if (url === undefined) return notConfigured;
   const provider = createOpenAICompatible({ name: 'model', baseURL: url, apiKey, includeUsage: true });
+  const open = (model: string | null) =>
+    wrapLanguageModel({ model: provider(model ?? name), middleware: refuseDeepCalls });
   const measure = async <Ended extends { outcome: 'completed' } | UnavailableReply>(ending: Promise<Ended>) => {
     const startedAt = performance.now();
     const ended = await ending;
@@ -143,9 +155,43 @@ export function openLanguageModel({ url, apiKey, name, onReply }: ModelSettings)
   return {
     configured: true,
     check: cache(() => isReachable(url, apiKey)),
-    reply: (request, onDelta) => measure(reply(provider(request.model ?? name), request, onDelta)),
-    step: (request, onText) => measure(step(provider(request.model ?? name), request, onText)),
+    reply: (request, onDelta) => measure(reply(open(request.model), request, onDelta)),
+    step: (request, onText) => measure(step(open(request.model), request, onText)),
   };
+}
+
+// Far more than any tool takes. Thousands overflow the stack, ours and the SDK's.
+const maxDepth = 200;
+
+/** Arguments that are nested too deeply are replaced by a text that is not JSON, before anybody parses them. */
+const refuseDeepCalls: LanguageModelMiddleware = {
+  specificationVersion: 'v3',
+  wrapStream: async ({ doStream }) => {
+    const { stream, ...rest } = await doStream();
+    type Part = typeof stream extends ReadableStream<infer Each> ? Each : never;
+    const refuse = new TransformStream<Part, Part>({
+      transform(part, controller) {
+        const isTooDeep = part.type === 'tool-call' && measureDepth(part.input) > maxDepth;
+        controller.enqueue(isTooDeep ? { ...part, input: '(nested too deeply)' } : part);
+      },
+    });
+    return { ...rest, stream: stream.pipeThrough(refuse) };
+  },
+};
+
+/** How deep the brackets of a JSON text are nested. Linear. */
+function measureDepth(json: string): number {
+  let [depth, deepest, isInText] = [0, 0, false];
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json[index] as string;
+    if (isInText && character === '\\') index += 1;
+    else if (character === '"') isInText = !isInText;
+    else if (isInText) continue;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 /** Any answer counts, except those that mean that no request will be served. */
@@ -371,14 +417,7 @@ class ReplyBuilder {
   }
 }
 
-function toText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  try {
-    return JSON.stringify(value) ?? '';
-  } catch {
-    return '(nested too deeply)'; // not JSON, so that arguments are refused
-  }
-}
+const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 
 const toMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 1_000);
 

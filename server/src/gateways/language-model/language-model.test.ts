@@ -162,6 +162,15 @@ describe('a step', () => {
     expect(sandbox.requests.length).toBe(before + 1);
   });
 
+  it('returns arguments that are nested too deeply as malformed', async () => {
+    const deep = `{"path": ${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
+    sandbox.script(() => ({ tool_calls: [{ name: 'read_file', arguments: deep }] }));
+    expect(await model.step(stepRequest([ask]), () => {})).toMatchObject({
+      outcome: 'completed',
+      tool_calls: [{ name: 'read_file', arguments_string: '(nested too deeply)' }],
+    });
+  });
+
   it('sends earlier calls with their results; malformed arguments become an object', async () => {
     const call = (id: string, arguments_string: string) => ({ id, name: 'read_file', arguments_string });
     const result = (tool_call_id: string, content: string): StepMessage => ({
