@@ -108,6 +108,7 @@ describe('operations that need a worker', () => {
       'replayAppWebhook',
       'requestAppUserLink',
       'sendAgentMessage',
+      'sendChatMessage',
       'signUpAppUser',
       'startExport',
     ]);
