@@ -13,8 +13,9 @@ const computeCredits = (tokens: number): number => Math.max(0.5, tokens / 10_000
  * What a step adds to the cost of its turn. Example, with steps of 3,000, 1,000 and 4,000 tokens: 0.5, then nothing, because
  * 4,000 tokens cost no more than the least, then 0.3.
  */
-export function computeStepCredits(tokensBefore: number, tokens: number): number {
-  const before = tokensBefore === 0 ? 0 : computeCredits(tokensBefore);
+export function computeStepCredits(earlier: readonly { tokens: number }[], tokens: number): number {
+  const tokensBefore = earlier.reduce((sum, step) => sum + step.tokens, 0);
+  const before = earlier.length === 0 ? 0 : computeCredits(tokensBefore);
   return Number((computeCredits(tokensBefore + tokens) - before).toFixed(4)); // credits have four decimals
 }
 

@@ -11,7 +11,7 @@ import type { Db } from '../../tables.ts';
 import { computeStepCredits, refundSteps, settleStep } from './costs.ts';
 import { readHistory } from './history.ts';
 import { buildPrompt } from './prompt.ts';
-import { countTokens, type Reply, type StepRecord, shortenReply, sumUsage, toReply, toShownReply } from './step.ts';
+import { type Reply, type StepRecord, shortenReply, sumUsage, toReply, toShownReply } from './step.ts';
 import { insertMessage } from './store/messages.ts';
 import { listSteps, type StepRow } from './store/steps.ts';
 import { lockClaimedTurn, lockRunningTurn, saveTurnEnd, type TurnRow } from './store/turns.ts';
@@ -120,7 +120,7 @@ async function settleStoppedStep(
   const records = listRecords(steps);
   const { promptTokens } = buildPrompt(await readHistory(db, turn), records);
   const said = tool_calls.reduce((sum, { arguments_string }) => sum + arguments_string.length, content.length);
-  const credits = computeStepCredits(countTokens(records), promptTokens + toTokens(said));
+  const credits = computeStepCredits(records, promptTokens + toTokens(said));
   await settleStep(db, turn, step, credits, now);
 }
 

@@ -37,8 +37,6 @@ export function isComplete(steps: readonly StepRecord[]): boolean {
   return isFinish(last) && (!hasErrors(last) || steps.filter(isFinish).length > 1);
 }
 
-export const countTokens = (steps: readonly StepRecord[]): number => steps.reduce((sum, { tokens }) => sum + tokens, 0);
-
 /** Null if a step has none, or the sum is beyond belief. */
 export function sumUsage(steps: readonly StepRecord[]): Usage | null {
   let [prompt_tokens, completion_tokens] = [0, 0];

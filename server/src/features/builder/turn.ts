@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
-import { type DeltaWriter, writeDeltas } from '../../core/turns/delta-writer.ts';
+import { writeDeltas } from '../../core/turns/delta-writer.ts';
 import type { ToolCall } from '../../core/turns/deltas.ts';
 import { toTokens, toValidUsage } from '../../core/turns/messages.ts';
 import type {
@@ -17,7 +17,7 @@ import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import type { Clock } from '../../kit/clock.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { Problem } from '../../kit/problem.ts';
-import { toStorable } from '../../kit/text.ts';
+import { toStorable, toStorableText } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
 import { checkFiles } from './checks/check-files.ts';
 import { checkPage, type PageCheckDeps } from './checks/check-page.ts';
@@ -28,15 +28,8 @@ import { readHistory } from './history.ts';
 import { instructions } from './instructions.ts';
 import { accessLost, type LandingDeps, landTurn } from './landing.ts';
 import { buildPrompt, tools } from './prompt.ts';
-import {
-  countCharacters,
-  countTokens,
-  isComplete,
-  isFinish,
-  listKnownCallKeys,
-  type StepRecord,
-  shortenCall,
-} from './step.ts';
+import { createReplyWriter, type ReplyWriter } from './reply-writer.ts';
+import { countCharacters, isComplete, isFinish, listKnownCallKeys, type StepRecord } from './step.ts';
 import { insertStep, listSteps, type StepRow, saveStepRecord } from './store/steps.ts';
 import { saveTurnStart, type TurnRow } from './store/turns.ts';
 import { runCall, type ToolContext } from './tools/tool.ts';
@@ -56,8 +49,7 @@ interface TurnRun {
   readonly deps: TurnRunDeps;
   readonly history: readonly StepMessage[];
   readonly draft: Draft;
-  readonly deltas: DeltaWriter;
-  readonly text: TextWriter;
+  readonly reply: ReplyWriter;
   readonly records: StepRecord[];
   /** The step that a crashed worker had begun and not recorded. */
   begunStep: StepRow | undefined;
@@ -77,7 +69,7 @@ export async function runTurn(db: Db, turn: TurnRow, deps: TurnRunDeps, signal: 
     if (limit !== undefined) return endFailed(run, limit);
     if (run.records.length === 0) await run.draft.begin(db, access); // the first step records it
     if (isComplete(run.records)) {
-      await run.deltas.end();
+      await run.reply.end();
       return landTurn(db, turn, access, run.draft, deps, deps.clock.now());
     }
     const failure = await takeStep(run, access);
@@ -93,54 +85,20 @@ async function beginRun(db: Db, turn: TurnRow, deps: TurnRunDeps, signal: AbortS
   });
   const steps = await listSteps(db, turn);
   const records = listRecords(steps);
-  const deltas = writeDeltas(db, turn, deps);
-  const text = createTextWriter(deltas);
-  for (const record of records) replayStep(deltas, text, record);
+  const reply = createReplyWriter(writeDeltas(db, turn, deps));
+  for (const record of records) reply.addStep(record); // the deltas of an earlier run are void
   return {
     db,
     turn,
     deps,
     history: await readHistory(db, turn),
     draft: createDraft(deps, records),
-    deltas,
-    text,
+    reply,
     records,
     begunStep: steps.find(({ record }) => record === null),
     editFailures: countEditFailures(records),
     deadline: new Date(started.getTime() + limits.turnMs),
     signal,
-  };
-}
-
-/** Whoever follows the turn gets the recorded steps again: the deltas of the earlier run are void. */
-function replayStep(deltas: DeltaWriter, text: TextWriter, step: StepRecord): void {
-  text.addParagraph(step.content);
-  for (const tool_call of [...step.tool_calls, ...step.checks]) deltas.add({ tool_call: shortenCall(tool_call) });
-  text.addParagraph(step.question ?? '');
-}
-
-type TextWriter = ReturnType<typeof createTextWriter>;
-
-/** Streams the texts of a turn with an empty line between those of two steps, as they are joined when it has ended. */
-function createTextWriter(deltas: DeltaWriter) {
-  let hasText = false;
-  let isParagraphStart = true;
-  const add = (text: string) => {
-    if (text === '') return;
-    deltas.add({ text: hasText && isParagraphStart ? `\n\n${text}` : text });
-    hasText = true;
-    isParagraphStart = false;
-  };
-  const endParagraph = () => {
-    isParagraphStart = true;
-  };
-  return {
-    add,
-    endParagraph,
-    addParagraph: (text: string) => {
-      add(text);
-      endParagraph();
-    },
   };
 }
 
@@ -167,8 +125,8 @@ const fail = (source: TurnFailure['source'], message: string, refunds = false): 
   refunds,
 });
 
-async function endFailed({ db, turn, deps, deltas }: TurnRun, failure: TurnFailure): Promise<void> {
-  await deltas.end();
+async function endFailed({ db, turn, deps, reply }: TurnRun, failure: TurnFailure): Promise<void> {
+  await reply.end();
   await failTurn(db, turn, failure, deps, deps.clock.now());
 }
 
@@ -195,15 +153,15 @@ function hasRepeat(callKeys: readonly string[]): boolean {
 
 /** Calls the model once, runs its tools and records the step. Returns why the turn has failed, if so. */
 async function takeStep(run: TurnRun, access: AppAccess): Promise<TurnFailure | undefined> {
-  const { deps, deadline, signal, records, text } = run;
+  const { deps, deadline, signal, records, reply } = run;
   const { messages, promptTokens } = buildPrompt(run.history, records);
   const step = await beginStep(run, promptTokens);
   if (step instanceof Problem) return outOfCredits(step, records.length);
   const remainingMs = Math.max(1, deadline.getTime() - deps.clock.now().getTime());
   const callSignal = AbortSignal.any([signal, AbortSignal.timeout(remainingMs)]);
   const request = { model: null, instructions, messages, tools, signal: callSignal };
-  const said = await deps.model.step(request, text.add);
-  text.endParagraph();
+  const said = await deps.model.step(request, reply.addText);
+  reply.endParagraph();
   if (said.outcome === 'unavailable') return toModelFailure(run, said);
   await recordStep(run, step, await completeStep(run, access, toStorable(said), promptTokens));
   return undefined;
@@ -216,7 +174,7 @@ async function beginStep(run: TurnRun, promptTokens: number): Promise<StepRow | 
   const { db, turn, deps, records, begunStep } = run;
   if (begunStep !== undefined) return begunStep;
   const now = deps.clock.now();
-  const credits = computeStepCredits(countTokens(records), promptTokens + estimatedReplyTokens);
+  const credits = computeStepCredits(records, promptTokens + estimatedReplyTokens);
   try {
     return await transaction(db, async (db) => {
       await requireClaim(db, turn);
@@ -243,7 +201,7 @@ const outOfCredits = ({ message }: Problem, stepsSoFar: number): TurnFailure =>
 async function recordStep(run: TurnRun, step: StepRow, record: StepRecord): Promise<void> {
   const { db, turn, deps, records } = run;
   const now = deps.clock.now();
-  const credits = computeStepCredits(countTokens(records), record.tokens);
+  const credits = computeStepCredits(records, record.tokens);
   await transaction(db, async (db) => {
     await requireClaim(db, turn);
     const reservation_id = await settleStep(db, turn, step, credits, now);
@@ -262,7 +220,7 @@ const maxModelFailures = 3;
 function toModelFailure(run: TurnRun, { reason }: UnavailableReply): TurnFailure {
   const { signal, deps, deadline, records, turn } = run;
   signal.throwIfAborted();
-  if (deps.clock.now() >= deadline) return tookTooLong();
+  if (reason === 'cancelled' || deps.clock.now() >= deadline) return tookTooLong();
   if (reason === 'off')
     return fail('model', 'This installation has no language model. Ask its operator to set MODEL_URL.', true);
   if (reason === 'rejected') return rejected(records.length);
@@ -309,9 +267,9 @@ async function completeStep(
     const { status, result, question: asked } = await showCall(run, call, context, refusal);
     tool_calls.push({ ...call, status, results: result });
     question ??= asked ?? null;
-    if (asked !== undefined) run.text.addParagraph(asked);
     if (isRepeat) break;
   }
+  run.reply.addParagraph(question ?? '');
   const usage = toValidUsage(said.usage);
   const step = { content: said.content, tool_calls, is_cut: said.is_cut, question, usage, call_keys };
   const tokens = usage
@@ -335,12 +293,13 @@ const toCallKey = ({ name, arguments_string }: RequestedCall, { digest }: Draft)
     .update(JSON.stringify([name, arguments_string, digest]))
     .digest('base64url');
 
-async function showCall({ deltas }: TurnRun, call: RequestedCall, context: ToolContext, refusal: string | undefined) {
-  deltas.add({ tool_call: shortenCall({ ...call, status: 'running', results: null }) });
+async function showCall({ reply }: TurnRun, call: RequestedCall, context: ToolContext, refusal: string | undefined) {
+  reply.addCall({ ...call, status: 'running', results: null });
   const outcome =
     refusal === undefined ? await runCall(tools, call, context) : { status: 'error' as const, result: refusal };
-  deltas.add({ tool_call: shortenCall({ ...call, status: outcome.status, results: outcome.result }) });
-  return { question: undefined, ...outcome };
+  const result = toStorableText(outcome.result); // a page may contain anything, and a cut may fall anywhere
+  reply.addCall({ ...call, status: outcome.status, results: result });
+  return { question: undefined, ...outcome, result };
 }
 
 /** The results are shown to the person as they are. */
@@ -355,13 +314,13 @@ async function runChecks(run: TurnRun, access: AppAccess): Promise<ToolCall[]> {
 }
 
 async function showCheck(
-  { deltas, records }: TurnRun,
+  { reply, records }: TurnRun,
   name: string,
   check: () => Promise<Pick<ToolCall, 'status' | 'results'>>,
 ): Promise<ToolCall> {
   const call = { id: `${name}_${records.length + 1}`, name, arguments_string: '{}' };
-  deltas.add({ tool_call: { ...call, status: 'running', results: null } });
+  reply.addCall({ ...call, status: 'running', results: null });
   const checked = { ...call, ...toStorable(await check()) };
-  deltas.add({ tool_call: shortenCall(checked) });
+  reply.addCall(checked);
   return checked;
 }
