@@ -1,6 +1,7 @@
 // npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
 // judged bar is met.
 
+import { builder } from '../drills/builder.ts';
 import { deploy } from '../drills/deploy.ts';
 import { noisyNeighbour } from '../drills/noisy-neighbour.ts';
 import { slotsDrill } from '../drills/slots.ts';
@@ -22,6 +23,7 @@ import { webhooks } from './webhooks.ts';
 const benches: Record<string, Bench> = {
   agents,
   audit,
+  builder,
   credits,
   deploy,
   entities,

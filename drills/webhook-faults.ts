@@ -3,8 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
+import { randomFrom } from './lib/random.ts';
 import { type Environment, startEnvironment } from './webhook-faults/environment.ts';
-import { type Fault, type FaultPlan, injectFaults, randomFrom } from './webhook-faults/faults.ts';
+import { type Fault, type FaultPlan, injectFaults } from './webhook-faults/faults.ts';
 import {
   createIntegrator,
   type Integrator,

@@ -17,11 +17,11 @@ import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Tables } from '../../server/src/tables.ts';
 import { startProcesses } from '../lib/processes.ts';
 import { startRedis } from '../lib/redis.ts';
+import { type Call, retryingClient } from '../lib/retrying-client.ts';
 import type { FaultTargets } from './faults.ts';
 import { createAgent, createWebhook, type Webhook } from './integrator.ts';
 import { replyTo } from './journal.ts';
 import type { ReceiverCommand } from './receiver.ts';
-import { type Call, retryingClient } from './retrying-client.ts';
 import type { SenderOptions } from './sender.ts';
 
 const everyType = ['message.created', 'message.completed'];

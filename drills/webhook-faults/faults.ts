@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnPostgres } from '../../bench/lib/postgres.ts';
 import type { Processes } from '../lib/processes.ts';
+import type { Random } from '../lib/random.ts';
 import type { OwnRedis } from '../lib/redis.ts';
 import type { Answer } from './journal.ts';
 
@@ -30,19 +31,6 @@ export interface FaultTargets {
   readonly redis: OwnRedis;
   readonly addresses: readonly string[];
   receive(address: string, answer: Answer): void;
-}
-
-export type Random = () => number;
-
-/** mulberry32 */
-export function randomFrom(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Returns how often each fault was injected. */

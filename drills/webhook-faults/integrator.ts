@@ -1,8 +1,8 @@
 // Plays the integrator, through the API only: creates webhooks, turns them on again, replays, redelivers, and reads delivery
 // logs.
 
+import type { Call } from '../lib/retrying-client.ts';
 import { keyOf } from './journal.ts';
-import type { Call } from './retrying-client.ts';
 
 export interface Webhook {
   readonly agent: string;

@@ -7,8 +7,8 @@ import { readConfig } from '../../server/src/config.ts';
 import type { MessageEvent } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
+import { retryingClient } from '../lib/retrying-client.ts';
 import { keyOf, keysOfTurn, lastMessage, openJournal, type SentLine } from './journal.ts';
-import { retryingClient } from './retrying-client.ts';
 
 export interface SenderOptions {
   readonly journal: string;

@@ -8,11 +8,14 @@ export type Call = (method: string, path: string, body?: object) => Promise<Call
 /** Conflicts that go away by themselves. */
 const transientConflicts = new Set(['idempotency_in_progress', 'conversation_busy']);
 
-/** Returns a 2xx, or a 409 that is final. Any other refusal is a mistake in the drill. */
-export function retryingClient(apis: readonly string[], token: string): Call {
+/**
+ * Returns a 2xx, or a 409 that is final. Any other refusal is a mistake in the drill. Throws once the signal is aborted.
+ */
+export function retryingClient(apis: readonly string[], token: string, signal?: AbortSignal): Call {
   return async (method, path, body) => {
     const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': newId() } : {};
     for (let tries = 0; ; tries += 1) {
+      signal?.throwIfAborted();
       const got = await call(apis[tries % apis.length] as string, method, path, { as: token, body, headers }).catch(
         () => undefined, // its process is gone, or was killed over it
       );

@@ -1,0 +1,50 @@
+// Owns the model of the drill: it writes a version in several steps, and keeps a record of every call that it got.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ChatRequest, type ModelReply, type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
+import type { Random } from '../lib/random.ts';
+import { contentOf, fileNames, versionIn } from './versions.ts';
+
+export interface ModelCall {
+  readonly version: string;
+  /** 1 for the first call of a turn. */
+  readonly step: number;
+}
+
+/** Files are written in these steps; another one says that it is done. */
+const writes = [fileNames.slice(0, 4), fileNames.slice(4, 7), fileNames.slice(7)];
+export const stepsPerTurn = writes.length + 1;
+
+/** One credit. */
+const usage = { prompt_tokens: 10_000, completion_tokens: 0 };
+export const creditsPerTurn = stepsPerTurn;
+
+const thinkingMs = { least: 30, most: 400 };
+
+export async function startDrillModel(random: Random): Promise<{ model: ModelSandbox; calls: readonly ModelCall[] }> {
+  const model = await startModelSandbox();
+  const calls: ModelCall[] = [];
+  model.script(async (request) => {
+    const call = identify(request);
+    calls.push(call);
+    await sleep(thinkingMs.least + random() * (thinkingMs.most - thinkingMs.least));
+    return answer(call);
+  });
+  return { model, calls };
+}
+
+/** The last message of a person names the version; what the assistant said after it are the steps before this one. */
+function identify({ messages }: ChatRequest): ModelCall {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const before = messages.slice(asked + 1).filter(({ role }) => role === 'assistant').length;
+  return { version: versionIn(String(messages[asked]?.content)), step: before + 1 };
+}
+
+function answer({ version, step }: ModelCall): ModelReply {
+  const names = writes[step - 1];
+  if (names === undefined) return { text: `Version ${version} is written.`, usage };
+  const tool_calls = names.map((name) => ({
+    name: 'write_file',
+    arguments: { path: `public/${name}`, content: contentOf(version, name), replaces_whole_file: true },
+  }));
+  return { tool_calls, usage };
+}
