@@ -12,11 +12,10 @@ export interface ModelCall {
 
 /** Files are written in these steps; another one says that it is done. */
 const writes = [fileNames.slice(0, 4), fileNames.slice(4, 7), fileNames.slice(7)];
-export const stepsPerTurn = writes.length + 1;
 
-/** One credit. */
+/** One credit per step. */
 const usage = { prompt_tokens: 10_000, completion_tokens: 0 };
-export const creditsPerTurn = stepsPerTurn;
+export const creditsPerTurn = writes.length + 1;
 
 const thinkingMs = { least: 30, most: 400 };
 

@@ -1,8 +1,6 @@
 // Owns what a turn of the drill writes: ten files, each of which names the turn, so that a mixture of two turns is seen.
 
-export const fileCount = 10;
-
-export const fileNames: readonly string[] = Array.from({ length: fileCount }, (_, n) => `part-${n}.txt`);
+export const fileNames: readonly string[] = Array.from({ length: 10 }, (_, n) => `part-${n}.txt`);
 
 /** The turn that a message asks for: `Write version 7-3` → `7-3`. */
 export const versionIn = (message: string): string => /version (\S+)/.exec(message)?.[1] ?? '';
