@@ -231,7 +231,7 @@ function become(next) {
 /** @type {Promise<void> | undefined} */
 let renewing;
 
-/** Renews the token when half of its time is over: one tab at a time, because the old one ends. */
+/** Renews the token when half of its time is over: one tab at a time, so that the others find the new one. */
 async function renewIfDue() {
   if (!session || Date.now() < session.renew_at) return;
   renewing ??= (navigator.locks ? navigator.locks.request(storageKey, renew) : renew()).finally(() => {
