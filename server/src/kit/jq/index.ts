@@ -1,0 +1,67 @@
+// Owns jq, the language of expressions: checking filters and evaluating them, in threads, within bounds of time and memory
+// (docs/api/workflows.md#expressions). It evaluates no JavaScript, and what it runs reaches nothing outside.
+import { type CompileResult, checkFilters } from './check.ts';
+import { type JqData, type JqError, maxBytes, readOutcome, tooLarge, writeCall } from './evaluate.ts';
+import { createPool, type PoolLimits } from './pool.ts';
+import { type FilterToCheck, readCompileErrors, writeCompilation } from './program.ts';
+
+export interface Jq {
+  /** Returns why the filter can't be used with these variables (`must …`), or undefined. May throw `JqBusy`. */
+  check(filter: string, variables: readonly string[], owner?: string): Promise<string | undefined>;
+  /** The same for many filters, in few calls. */
+  checkAll(filters: readonly FilterToCheck[], owner?: string): Promise<(string | undefined)[]>;
+  /** The first output of each filter, null if it has none. Throws the reason of the signal if that aborts. */
+  evaluate(
+    filters: readonly string[],
+    data: JqData,
+    signal?: AbortSignal,
+  ): Promise<{ readonly values: unknown[] } | JqError>;
+  close(): Promise<void>;
+}
+
+/** Too many filters wait for jq. The caller may try again. */
+export class JqBusy extends Error {}
+
+const defaultLimits: PoolLimits = {
+  threads: 2,
+  maxCpuMs: 250,
+  maxElapsedMs: 5_000,
+  maxOutputBytes: maxBytes,
+  maxWaiting: 2_000,
+  maxWaitingOfOwner: 100,
+  maxWaitMs: 10_000,
+  maxIdleMs: 60_000,
+};
+
+/** One per process. Its threads start when they are first needed. */
+export function openJq(limits: Partial<PoolLimits> = {}): Jq {
+  const pool = createPool({ ...defaultLimits, ...limits });
+
+  async function compile(filters: readonly FilterToCheck[], owner: string): Promise<CompileResult> {
+    const compilation = writeCompilation(filters);
+    const outcome = await pool.run(owner, { program: compilation.program, input: 'null' });
+    if ('failure' in outcome && outcome.failure === 'busy') throw new JqBusy();
+    if (!('exitCode' in outcome)) return 'too_complex';
+    const errors = readCompileErrors(outcome.stderr, compilation);
+    // jq names no place if its parser needs too much memory.
+    return outcome.exitCode !== 0 && errors.size === 0 ? 'too_complex' : errors;
+  }
+  const checkAll: Jq['checkAll'] = (filters, owner = '') => checkFilters(filters, (some) => compile(some, owner));
+
+  return {
+    checkAll,
+    async check(filter, variables, owner) {
+      const [problem] = await checkAll([{ filter, variables }], owner);
+      return problem;
+    },
+    async evaluate(filters, data, signal) {
+      if (filters.length === 0) return { values: [] };
+      const call = writeCall(filters, data);
+      if (call === undefined) return tooLarge;
+      const outcome = await pool.run(data.owner ?? '', call, signal);
+      signal?.throwIfAborted();
+      return readOutcome(outcome, data.secrets ?? []);
+    },
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,136 @@
+// Owns reading a jq filter as tokens, as jq's own lexer does: to find the functions and variables that it names. It does not
+// parse the filter; jq does.
+
+/** Functions that reach outside of the data, or whose result differs from run to run. */
+export const forbiddenFunctions: ReadonlySet<string> = new Set([
+  'env',
+  'input',
+  'inputs',
+  'debug',
+  'stderr',
+  'input_filename',
+  'input_line_number',
+  'halt',
+  'halt_error',
+  'import',
+  'include',
+  'now',
+  'localtime',
+  'strflocaltime',
+  'get_search_list',
+  'modulemeta',
+]);
+export const forbiddenVariable = 'ENV';
+
+export interface VariableUse {
+  readonly name: string;
+  /** `NAME` in `$secrets.NAME`. */
+  readonly field?: string;
+}
+
+export interface Scan {
+  readonly variables: readonly VariableUse[];
+  /** What it names of the forbidden functions, and `$ENV`. */
+  readonly forbidden: readonly string[];
+  /** Every bracket and string that begins in the filter ends in it. */
+  readonly isBalanced: boolean;
+}
+
+/**
+ *   .env, {env}, {env: 1}, "env", # env      fields, keys, texts and comments: not forbidden
+ *   env, "\(env)", {(env): 1}, {$ENV}        forbidden
+ */
+export function scanFilter(filter: string): Scan {
+  const variables: VariableUse[] = [];
+  const forbidden = new Set<string>();
+  // What is open: a bracket, `if`, a string, or an interpolation in a string.
+  const open: Opener[] = [];
+  let isBalanced = true;
+  let previous = '';
+  let offset = 0;
+
+  while (offset < filter.length) {
+    const isInString = open.at(-1) === '"';
+    const token = readToken(filter, offset, isInString);
+    offset += token.length;
+    if (isInString) {
+      followString(token, open);
+      continue;
+    }
+    if (isBlank(token)) continue;
+    const isKey = open.at(-1) === '{' && (previous === '{' || previous === ',');
+    if (token.startsWith('$')) {
+      const name = token.slice(1).trim();
+      variables.push(readUse(name, filter, offset));
+      if (name === forbiddenVariable) forbidden.add(`$${name}`);
+    } else if (!isKey && forbiddenFunctions.has(token)) forbidden.add(token);
+    if (!isKey || !isWord(token)) isBalanced = follow(token, open) && isBalanced;
+    previous = token;
+  }
+  return { variables, forbidden: [...forbidden], isBalanced: isBalanced && open.length === 0 };
+}
+
+type Opener = '(' | '[' | '{' | 'if' | '"' | '\\(';
+
+const closers: Readonly<Record<string, readonly Opener[]>> = {
+  ')': ['(', '\\('],
+  ']': ['['],
+  '}': ['{'],
+  end: ['if'],
+};
+
+/** Opens or closes what the token opens or closes. False if it closes what is not open. */
+function follow(token: string, open: Opener[]): boolean {
+  if (token === '(' || token === '[' || token === '{' || token === 'if' || token === '"') open.push(token);
+  else if (token === '."') open.push('"');
+  const closes = closers[token];
+  if (closes === undefined) return true;
+  const last = open.at(-1);
+  if (last === undefined || !closes.includes(last)) return false;
+  open.pop();
+  return true;
+}
+
+function followString(token: string, open: Opener[]): void {
+  if (token === '"') open.pop();
+  else if (token === '\\(') open.push(token);
+}
+
+const blank = String.raw`[ \t\r\n]+`;
+// A backslash at the end of a line continues the comment on the next one.
+const comment = String.raw`#(?:[^\\\n]|\\(?:\r\n|[\s\S]))*\\?`;
+const word = '[A-Za-z_][A-Za-z0-9_]*';
+const code = new RegExp(
+  [
+    blank,
+    comment,
+    String.raw`\.?"`,
+    String.raw`\.\.`,
+    String.raw`\.${word}`,
+    String.raw`\$[ \t\r\n]*${word}(?:::${word})*`,
+    `(?:${word}::)*${word}`,
+    '@[A-Za-z0-9_]+',
+    String.raw`(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?`,
+    String.raw`[\s\S]`,
+  ].join('|'),
+  'y',
+);
+/** Within a string. */
+const text = /[^"\\]+|\\\(|\\[\s\S]?|"/y;
+
+function readToken(filter: string, offset: number, isInString: boolean): string {
+  const form = isInString ? text : code;
+  form.lastIndex = offset;
+  return form.exec(filter)?.[0] ?? filter.slice(offset);
+}
+
+const isBlank = (token: string): boolean => /^[ \t\r\n#]/.test(token);
+const isWord = (token: string): boolean => /^[A-Za-z_]/.test(token);
+
+const fieldForm = new RegExp(String.raw`[ \t\r\n]*\.(${word})`, 'y');
+
+function readUse(name: string, filter: string, offset: number): VariableUse {
+  fieldForm.lastIndex = offset;
+  const field = fieldForm.exec(filter)?.[1];
+  return field === undefined ? { name } : { name, field };
+}
