@@ -122,7 +122,12 @@ export type TryTask = CommonTask & {
   readonly tasks: readonly Task[];
   readonly catch: {
     /** Only errors with these properties are caught. A type that is none of ours matches errors raised with it. */
-    readonly with?: { readonly type?: string; readonly status?: number; readonly title?: string; readonly detail?: string };
+    readonly with?: {
+      readonly type?: string;
+      readonly status?: number;
+      readonly title?: string;
+      readonly detail?: string;
+    };
     /** The variable that has the error; default `error`. */
     readonly as: string;
     readonly when?: Expression;
@@ -134,7 +139,12 @@ export type TryTask = CommonTask & {
 
 export type RaiseTask = CommonTask & {
   readonly type: 'raise';
-  readonly error: { readonly type: Template; readonly status: Template; readonly title?: Template; readonly detail?: Template };
+  readonly error: {
+    readonly type: Template;
+    readonly status: Template;
+    readonly title?: Template;
+    readonly detail?: Template;
+  };
 };
 
 export type WaitTask = CommonTask & { readonly type: 'wait'; readonly waitMs: number };
