@@ -16,6 +16,8 @@ create table workflows (
     trigger_type in ('manual', 'entity', 'scheduled', 'webhook', 'app_publish', 'agent_message', 'event')),
   -- What the trigger waits for: the name of the entity, the id of the agent, or the type of the event.
   trigger_key text,
+  -- Entities that the trigger or the current definition names, other than by an expression.
+  entity_names text[] not null default '{}',
   current_version_id text not null check (current_version_id ~ '^[0-9a-f]{64}$'),
   -- For the trigger webhook: the token in its address, to find the workflow by, and to show it to editors.
   hook_token_hash text unique,
@@ -35,13 +37,16 @@ create table workflows (
   updated_date timestamptz not null,
   unique (workspace_id, id),
   check (status <> 'active' or status_reason is null),
-  check ((trigger_type = 'webhook') = (hook_token_hash is not null)),
+  -- An imported workflow gets its token when it is made active.
+  check (hook_token_hash is null or trigger_type = 'webhook'),
+  check (status <> 'active' or trigger_type <> 'webhook' or hook_token_hash is not null),
   check ((hook_token_hash is null) = (hook_token_sealed is null)),
   foreign key (workspace_id, app_id) references apps (workspace_id, id) on delete cascade
 ) with (fillfactor = 70); -- every run changes its counters
 create unique index workflows_by_name on workflows (workspace_id, app_id, name) where status <> 'archived';
 create index workflows_of_app on workflows (workspace_id, app_id, id);
 create index workflows_by_trigger on workflows (workspace_id, app_id, trigger_type, trigger_key) where status = 'active';
+create index workflows_by_agent on workflows (trigger_key) where status = 'active' and trigger_type = 'agent_message';
 create index workflows_by_tick on workflows (next_tick_at) where next_tick_at is not null;
 create index workflows_of_creator on workflows (created_by);
 
@@ -59,6 +64,27 @@ create table workflow_versions (
   foreign key (workspace_id, workflow_id) references workflows (workspace_id, id) on delete cascade
 );
 create index workflow_versions_of_creator on workflow_versions (created_by);
+
+-- An event for which workflows of the app may wait: a worker finds out which of them it starts. A queue table. Dispatching an
+-- event only inserts this row, so that conditions and large inputs of one app do not delay the events of others.
+create table workflow_events (
+  id uuid primary key, -- the id of the event
+  workspace_id uuid not null,
+  app_id uuid not null,
+  due_at timestamptz,
+  claims integer not null default 0,
+  failures integer not null default 0,
+  crash_count integer not null default 0,
+  claimed_slot integer,
+  claimed_epoch bigint,
+  last_error text,
+  failed_at timestamptz
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+create index workflow_events_due on workflow_events (due_at) where claimed_slot is null and due_at is not null;
+create index workflow_events_of_owner on workflow_events (app_id, due_at) where claimed_slot is null and due_at is not null;
+create index workflow_events_claimed on workflow_events (claimed_slot) where claimed_slot is not null;
+create index workflow_events_failed on workflow_events (failed_at) where failed_at is not null;
+create index workflow_events_handled on workflow_events (id) where due_at is null and failed_at is null;
 
 -- A run of a workflow. A queue table: while the run waits, due_at is when it goes on.
 create table workflow_runs (

@@ -58,7 +58,7 @@ const credential = z.union([
 ]);
 
 const limitForm =
-  /^\d+ per (minute|\d+ seconds) per (caller|workspace|user|app|address)( and app)?(, group \w+)?(, never scaled|, scaled by override only)?$/;
+  /^\d+ per (minute|\d+ seconds) per (caller|workspace|user|app|hook|address)( and app)?(, group \w+)?(, never scaled|, scaled by override only)?$/;
 
 const Entry = z.strictObject({
   route: z.string().regex(/^(GET|POST|PUT|PATCH|DELETE) \/\S*$/),

@@ -20,7 +20,7 @@ import { rateLimited, toWholeSeconds } from './limits.ts';
 /**
  * credentials  per client address: the credential is unknown, revoked or expired
  * apps         per client address: no credential, and the app is unknown or not open; or a page of an origin that the app
- *              does not list
+ *              does not list; or the token of a hook that does not exist
  * kinds        per credential: it is valid, but the operation does not accept it
  */
 export type FailureKind = 'credentials' | 'apps' | 'kinds';
@@ -63,6 +63,6 @@ const tooManyFailures = (kind: FailureKind, seconds: number): Problem =>
 
 const messages: Record<FailureKind, string> = {
   credentials: 'Too many requests from your address had a credential that is not valid.',
-  apps: 'Too many requests from your address, without a credential, were for apps that are unknown or not open.',
+  apps: 'Too many requests from your address, without a credential, were for apps or hooks that are unknown or not open.',
   kinds: 'Too many requests were refused because the operation does not accept this credential.',
 };

@@ -214,12 +214,32 @@ async function lookUpAnonymous(
  * route is one of an app (`lookUpAnonymous`).
  */
 async function admitToOpenRoute(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
+  if (route.access.lookUpHook) return admitToHook(exchange, route, options);
   const counts = countRequest(exchange, limitsFor(route, undefined), undefined, null, options.counters);
   await enforceLimits(exchange, counts, undefined);
   const lookup = await lookUpOnOpenRoute(exchange, route, options);
   const access = route.access.decide(lookup, exchange);
   if (route.access.lookUpAnonymous) await requireAppOrigin(exchange, lookup, options.appOrigins);
   return loadNested(exchange, route, access, options);
+}
+
+/**
+ * The token in the path is the credential. Requests are counted per hook, so that the hook is looked up first; a token that opens
+ * nothing is a failed lookup, as an app that is not open is.
+ */
+async function admitToHook(exchange: Exchange, route: Route, options: GuardOptions): Promise<unknown> {
+  refuseRepeatedFailure(exchange, 'apps', nameClient(exchange.address), options);
+  const lookup = await route.access.lookUpHook?.(options.db, exchange, options.cellCode);
+  if (lookup === undefined) {
+    await countFailure(exchange, 'apps', options);
+    return route.access.decide(undefined, exchange); // throws its 404
+  }
+  const { hook_id, workspace_id, app_id } = lookup;
+  const appIds = '';
+  exchange.actor = { id: hook_id, workspaceId: workspace_id, appId: app_id, isOutsider: true, appIds, lookup };
+  const counts = countRequest(exchange, limitsFor(route, undefined), undefined, hook_id, options.counters);
+  await enforceLimits(exchange, counts, undefined);
+  return loadNested(exchange, route, route.access.decide(lookup, exchange), options);
 }
 
 async function lookUpOnOpenRoute(exchange: Exchange, route: Route, options: GuardOptions) {

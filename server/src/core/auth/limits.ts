@@ -11,6 +11,7 @@ import type { CredentialKind } from './tokens.ts';
  *   workspace  a person's sessions in the workspace; all personal tokens and keys of the workspace together
  *   user       everything one person sends, with any credential
  *   app        everything sent to one app
+ *   hook       everything sent to one hook
  *   address    everything sent from one client address (IPv6: from one /64)
  *   whole workspace  everything that members, keys and app users of a workspace send (byte budgets only)
  *   x+app      as x, counted separately for each app
@@ -20,6 +21,7 @@ export type LimitScope =
   | 'workspace'
   | 'user'
   | 'app'
+  | 'hook'
   | 'address'
   | 'whole workspace'
   | 'caller+app'
@@ -100,7 +102,8 @@ export interface CountedCaller {
 
 /**
  * The name of the counter that a request adds to. Examples: `listApps:u:<user>`, `listMembers:s:<user>:<workspace>`,
- * `runtime:e:<app user>`, `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`.
+ * `runtime:e:<app user>`, `entread:w:<workspace>:<app>`, `signIn:i:192.0.2.1`, `receiveHook:h:<hook>`. `app` is the app or the
+ * hook that the path names.
  */
 export function nameCounter(
   limit: Limit,
@@ -115,6 +118,7 @@ export function nameCounter(
 }
 
 function nameOwner(per: string, caller: CountedCaller | undefined, client: string, app: string): string {
+  if (per === 'hook') return `h:${app}`;
   if (per === 'address' || caller === undefined) return `i:${client}`;
   if (per === 'app') return `a:${app}`;
   if (caller.kind === 'app_user_token') return `e:${caller.app_user_id}`;

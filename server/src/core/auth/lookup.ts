@@ -202,15 +202,18 @@ export type AnonymousLookup = AppColumns & {
   plan: Plan;
 };
 
+const anonymousColumns = `select 'anonymous' as kind, null as credential_id, null as user_id,
+      null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}`;
+const anonymousJoins = `join users o on o.id = a.owner_id
+    join workspaces w on w.id = a.workspace_id and w.deleted_date is null`;
+
 function prepareAnonymousLookup(name: string, condition: string) {
   const read = prepared<{ found: AnonymousLookup }, [id: string]>(
     name,
     `/* lookup */
-    select to_json(x) as found from (select 'anonymous' as kind, null as credential_id, null as user_id,
-      null as app_user_id, null as email, w.id as workspace_id, w.plan, ${allAppColumns}
+    select to_json(x) as found from (${anonymousColumns}
     from apps a
-    join users o on o.id = a.owner_id
-    join workspaces w on w.id = a.workspace_id and w.deleted_date is null
+    ${anonymousJoins}
     where a.id = $1::uuid and a.deleted_date is null and ${condition}) x`,
   );
   return async (db: AnyDb, id: string | null): Promise<AnonymousLookup | undefined> =>
@@ -222,6 +225,24 @@ export const lookUpOpenApp = prepareAnonymousLookup('look up open app', "a.publi
 
 /** An app, whoever may use its data: everybody may try to sign in to it. */
 export const lookUpAnyApp = prepareAnonymousLookup('look up any app', 'true');
+
+/** A caller who knows the token of a hook, with the row that the hook belongs to. */
+export type HookLookup = AnonymousLookup & { hook_id: string };
+
+/** The hook whose token has the hash `$1`: a row of a feature's table with the columns `workspace_id`, `app_id` and `id`. */
+export function prepareHookLookup(table: string) {
+  const read = prepared<{ found: HookLookup }, [hash: string]>(
+    `look up hook of ${table}`,
+    `/* lookup */
+    select to_json(x) as found from (${anonymousColumns}, r.id as hook_id
+    from ${table} r
+    join apps a on a.workspace_id = r.workspace_id and a.id = r.app_id and a.deleted_date is null
+    ${anonymousJoins}
+    where r.hook_token_hash = $1) x`,
+  );
+  return async (db: AnyDb, hash: string | undefined): Promise<HookLookup | undefined> =>
+    hash === undefined ? undefined : (await read(db, hash))[0]?.found;
+}
 
 export type AppDataRowLookup<Row> = AppDataLookup & { resource: Row | null };
 

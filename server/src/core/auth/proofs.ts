@@ -56,6 +56,13 @@ export interface AppVisitor extends Visitor {
   readonly app: AppRow;
 }
 
+/** Access by the token of a hook. It opens this hook and nothing else. */
+export interface HookAccess extends AppVisitor {
+  /** The row that the hook belongs to. */
+  readonly hook_id: string;
+  readonly plan: Plan;
+}
+
 /** A user of an app, about themselves. */
 export interface AppUserSelfAccess {
   readonly [proof]: string;

@@ -11,6 +11,7 @@ import { issueProof } from './issue-proof.ts';
 import {
   type AnonymousLookup,
   type AppLookup,
+  type HookLookup,
   type JsonRow,
   type LookupResult,
   lookUpApp,
@@ -69,9 +70,11 @@ export interface Guard<Proof> {
   lookUp(db: AnyDb, hash: Buffer, exchange: Exchange): Promise<LookupResult | undefined>;
   /** Reads what the path names for a caller without credentials, or on an open route. Undefined: it is not open to them. */
   lookUpAnonymous?(db: AnyDb, exchange: Exchange): Promise<AnonymousLookup | undefined>;
+  /** On an open route whose path has the token of a hook: reads that hook. Undefined: no such hook. */
+  lookUpHook?(db: AnyDb, exchange: Exchange, cellCode: string): Promise<HookLookup | undefined>;
   /**
    * Returns the proof, or throws the refusal. A guard declares the type that its own `lookUp` returns. The lookup is
-   * undefined only on open routes, and anonymous only where `lookUpAnonymous` exists.
+   * undefined only on open routes, and anonymous only where `lookUpAnonymous` or `lookUpHook` exists.
    */
   decide(lookup: LookupResult | AnonymousLookup | undefined, exchange: Exchange): Proof;
   /** Adds the nested rows that the path names to the proof, or throws 404. */

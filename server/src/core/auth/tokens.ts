@@ -1,6 +1,6 @@
 // Owns the text of credentials and its keyed hash (docs/api/credentials.md#kinds). The text is shown once. Only the
 // hash is stored.
-import { createHmac, type KeyObject, randomInt } from 'node:crypto';
+import { createHash, createHmac, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 export type CredentialKind = 'session' | 'personal_token' | 'personal_key' | 'workspace_key' | 'app_user_token';
@@ -30,11 +30,29 @@ export type Peppers = readonly [Pepper, ...Pepper[]];
  * A new credential: prefix, cell code, 32 random characters, checksum.
  * Example: `plp_` `a1` `9fK2…` (32) `0Zr4Qx`. The checksum lets a mistyped token be refused without the database.
  */
-export function mintToken(kind: CredentialKind, cellCode: string): string {
-  let text = prefixes[kind] + cellCode;
+export const mintToken = (kind: CredentialKind, cellCode: string): string => mintText(prefixes[kind], cellCode);
+
+function mintText(prefix: string, cellCode: string): string {
+  let text = prefix + cellCode;
   for (let i = 0; i < 32; i += 1) text += base62[randomInt(62)];
   return text + checksum(text);
 }
+
+const hookPrefix = 'plh_';
+const hookForm = /^plh_([0-9A-Za-z]{2})[0-9A-Za-z]{38}$/;
+
+/** A new token for the address of a hook: as a credential, but it opens nothing else than that hook. */
+export const mintHookToken = (cellCode: string): string => mintText(hookPrefix, cellCode);
+
+const isHookToken = (text: string, cellCode: string): boolean =>
+  hookForm.exec(text)?.[1] === cellCode && checksum(text.slice(0, -6)) === text.slice(-6);
+
+/**
+ * How a hook is found by its token; undefined for a text that can't be one. Without a pepper: the token has 190 random bits, and
+ * is stored encrypted beside its hash, because people look it up.
+ */
+export const hashHookToken = (text: string, cellCode: string): string | undefined =>
+  isHookToken(text, cellCode) ? createHash('sha256').update(text).digest('hex') : undefined;
 
 /** The kind that the prefix says. Undefined if the text is malformed, mistyped or of another cell. */
 export function parseTokenKind(text: string, cellCode: string): CredentialKind | undefined {

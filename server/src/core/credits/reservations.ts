@@ -52,6 +52,17 @@ export function reserve(db: Db, spend: SpendRequest, now: Date): Promise<Reserva
   });
 }
 
+/** 402 if the credits would not cover this. Nothing is set aside: for work that begins later and charges then. */
+export async function requireCredits(
+  db: Db,
+  { workspace_id, user_id, amount }: Pick<SpendRequest, 'workspace_id' | 'user_id' | 'amount'>,
+  now: Date,
+): Promise<void> {
+  const { remaining, member_remaining } = await getPoolBalance(db, workspace_id, user_id, startOfMonth(now));
+  if (remaining !== null && remaining < amount) throw creditsExhausted();
+  if (member_remaining !== null && member_remaining < amount) throw memberLimitReached();
+}
+
 /** Credits have four decimals. A computed cost may have more. */
 function roundCredits(credits: number): number {
   if (!Number.isFinite(credits) || credits < 0) throw new RangeError('credits must be a number of at least 0');
