@@ -780,6 +780,19 @@ export interface Tables {
     input_hash: string;
     generated_at: Date;
   };
+  workflow_events: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
   workflow_run_state: {
     workflow_id: string;
     crash_count: Generated<number>;
@@ -857,6 +870,7 @@ export interface Tables {
     trigger: Json;
     trigger_type: 'manual' | 'entity' | 'scheduled' | 'webhook' | 'app_publish' | 'agent_message' | 'event';
     trigger_key: string | null;
+    entity_names: Generated<string[]>;
     current_version_id: string;
     hook_token_hash: string | null;
     hook_token_sealed: string | null;
