@@ -60,6 +60,7 @@ const inWorkspaces = [
   'webhook.failing',
   'webhook.redelivered',
   'webhook.replayed',
+  'workflow.turned_off',
   'workspace.created',
   'workspace.updated',
   'workspace.deleted',

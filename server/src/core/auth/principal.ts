@@ -22,4 +22,10 @@ export interface SignedIn extends AnyPrincipal {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** Whoever the app's rules apply to. */
 export type Principal = Anonymous | SignedIn;
+
+/** The app itself, by its workflows and automations. No rule applies to it. */
+export interface AppPrincipal extends AnyPrincipal {
+  readonly kind: 'app';
+}

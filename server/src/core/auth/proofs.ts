@@ -2,7 +2,7 @@
 // argument, so a query without one does not compile. Only core/auth issues them (issue-proof.ts).
 
 import type { Plan } from './plans.ts';
-import type { Principal } from './principal.ts';
+import type { AppPrincipal, Principal } from './principal.ts';
 import type { AppRole, WorkspaceRole } from './roles.ts';
 import type { CredentialKind } from './tokens.ts';
 
@@ -98,7 +98,7 @@ export interface DataAccess {
   readonly app: AppRow;
   /** Null for app users, anonymous callers and workspace keys. */
   readonly app_role: AppRole | null;
-  readonly principal: Principal;
+  readonly principal: Principal | AppPrincipal;
 }
 
 export interface AppRow {

@@ -79,6 +79,7 @@ export const omittedTables: Readonly<Record<string, string>> = {
   webhook_deliveries: 'the log of webhook deliveries of the last 30 days',
   deleted_webhooks: 'deleted webhooks whose logs are still to be removed',
   webhook_warnings: 'queued mails about failing webhooks',
+  workflow_warnings: 'queued mails about failing workflows',
   entity_keys: 'keys of records: rebuilt from schemas and records',
   entity_key_states: 'which keys of records are built',
   record_write_counts: 'record writes of the last minutes that are not in the audit log yet',

@@ -156,7 +156,7 @@ export function buildRecordEvent(
 
 function presentActor(access: RecordAccess | BuilderAccess): RecordEvent['actor'] {
   if ('principal' in access)
-    return access.principal.kind === 'anonymous' ? null : { id: access.principal.id, email: access.principal.email };
+    return access.principal.kind === 'signed_in' ? { id: access.principal.id, email: access.principal.email } : null;
   const { user_id, email } = access.caller;
   return user_id === null ? null : { id: user_id, email: email ?? '' };
 }

@@ -1,0 +1,211 @@
+// Owns one claim of a run: reads what it needs, goes on where the run is, and ends it when that is due.
+import { auditService } from '../../../core/audit/audit.ts';
+import { findAccessAsApp } from '../../../core/auth/as-app.ts';
+import { findRequiredPlan } from '../../../core/auth/plans.ts';
+import type { DataAccess } from '../../../core/auth/proofs.ts';
+import { reserve, settle } from '../../../core/credits/reservations.ts';
+import { type ByteCache, createByteCache } from '../../../kit/byte-cache.ts';
+import { transaction } from '../../../kit/db/database.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import type { Definition, Json } from '../definition/model.ts';
+import { deactivateWorkflow, findDefinition, type RunRow, saveBegun } from '../store/runs.ts';
+import type { RunDeps } from './deps.ts';
+import { cancelled, completed, endRun, failed } from './end.ts';
+import { ClaimLost, type Failure, RunStopped, stop } from './errors.ts';
+import { type Execution, openState } from './execution.ts';
+import { interpret, type Pause } from './interpreter.ts';
+import { createMask } from './mask.ts';
+import { currentTask, findTask, startState, topOf } from './state.ts';
+
+/** How long one claim goes on before other runs get its place. */
+const sliceMs = 30_000;
+const runCredits = 0.05;
+const leaseMs = 60_000;
+
+export type Definitions = ByteCache<{ readonly definition: Definition; readonly bytes: number }>;
+
+/** A version never changes, so it is parsed once. */
+export const createDefinitions = (): Definitions => createByteCache(64 * 1024 * 1024, ({ bytes }) => bytes);
+
+export interface Claim {
+  readonly signal: AbortSignal;
+  /** Called once something of this claim was stored. */
+  readonly onProgress: () => void;
+}
+
+/** Executes a run until it ends or has to wait. Returns when it goes on; undefined: it has ended. */
+export async function executeRun(
+  db: Db,
+  run: RunRow,
+  deps: RunDeps,
+  definitions: Definitions,
+  claim: Claim,
+): Promise<number | undefined> {
+  const end = (end: Parameters<typeof endRun>[2]) => endClaimed(db, run, end, deps);
+  if (run.completed_at !== null) return undefined;
+  if (run.status === 'cancelling') return end(cancelled);
+  const access = await findAccessAsApp(db, run);
+  if (access === undefined) return end(cancelled); // the app was deleted
+  const loaded = await loadDefinition(db, run, deps, definitions);
+  if (loaded === undefined) return endInvalid(db, run, deps);
+  if (run.begun_at === null) {
+    const refusal = await begin(db, run, access, deps);
+    if (refusal !== undefined)
+      return refusal === 'plan'
+        ? endWithoutPlan(db, run, deps)
+        : end(failed(refusal.failure, undefined, refusal.reason));
+  }
+  const execution = await openExecution(db, run, access, loaded, deps, claim.signal);
+  try {
+    return await finish(execution, await interpretOrStop(execution));
+  } finally {
+    if (execution.hasProgress) claim.onProgress();
+  }
+}
+
+async function endClaimed(db: Db, run: RunRow, end: Parameters<typeof endRun>[2], deps: RunDeps): Promise<undefined> {
+  await endRun(db, run, end, deps, deps.clock.now(), { claims: run.claims });
+}
+
+async function finish(execution: Execution, pause: Pause | RunStopped): Promise<number | undefined> {
+  const { db, run, deps, state, mask } = execution;
+  const { claims } = run;
+  const reservationId = state.pending?.kind === 'call' ? state.pending.reservationId : undefined;
+  const end = async (end: Parameters<typeof endRun>[2]) => {
+    await endRun(db, run, end, deps, deps.clock.now(), { claims, reservationId });
+    return undefined;
+  };
+  if (pause === 'failed') return undefined; // ended with its last step
+  if (pause === 'completed') return end(completed);
+  if (pause === 'cancelled') return end(cancelled);
+  if (pause instanceof RunStopped) return end(failed(mask(pause.failure), findStoppedTask(execution), pause.reason));
+  return Math.max(0, pause.until - deps.clock.now().getTime());
+}
+
+async function interpretOrStop(execution: Execution): Promise<Pause | RunStopped> {
+  try {
+    return await interpret(execution);
+  } catch (error) {
+    if (error instanceof RunStopped) return error;
+    throw error;
+  }
+}
+
+/** Where the run was when it had to end. */
+function findStoppedTask({ definition, state }: Execution) {
+  const path = topOf(state)?.path ?? '';
+  const task = currentTask(definition, state) ?? (path === '' ? undefined : findTask(definition, path));
+  return task && { name: task.name, step: Math.max(1, state.steps) };
+}
+
+// ---- beginning
+
+/** Charges for the run, once. Returns why it can't begin. */
+async function begin(db: Db, run: RunRow, access: DataAccess, deps: RunDeps): Promise<RunStopped | 'plan' | undefined> {
+  if (findRequiredPlan(access.plan, 'workflows') !== undefined) return 'plan';
+  const now = deps.clock.now();
+  const { workspace_id, app_id, id: reference_id } = run;
+  const spend = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, leaseMs };
+  try {
+    await transaction(db, async (db) => {
+      if (!(await saveBegun(db, run, now))) throw new ClaimLost();
+      await settle(db, await reserve(db, { ...spend, amount: runCredits }, now), runCredits, now);
+    });
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem && error.kind === 'payment_required')
+      return stop('insufficient_credits', error.message, 402);
+    throw error;
+  }
+}
+
+async function endWithoutPlan(db: Db, run: RunRow, deps: RunDeps): Promise<undefined> {
+  await endAndDeactivate(db, run, 'workflows_not_available', noPlan, deps);
+}
+
+async function endInvalid(db: Db, run: RunRow, deps: RunDeps): Promise<undefined> {
+  await endAndDeactivate(db, run, 'definition_invalid', invalidDefinition, deps);
+}
+
+const noPlan: Failure = {
+  type: 'authorization',
+  title: 'Workflows not available',
+  status: 402,
+  detail: "The workspace's plan doesn't include workflows, so the workflow was made inactive.",
+  code: 'plan_required',
+};
+
+const invalidDefinition: Failure = {
+  type: 'configuration',
+  title: 'Definition invalid',
+  status: 400,
+  detail:
+    "The definition of this run can't be read, so the workflow was made inactive. Validate the definition and save it again.",
+};
+
+function endAndDeactivate(
+  db: Db,
+  run: RunRow,
+  status_reason: 'workflows_not_available' | 'definition_invalid',
+  failure: Failure,
+  deps: RunDeps,
+): Promise<void> {
+  const now = deps.clock.now();
+  return transaction(db, async (db) => {
+    if (!(await endRun(db, run, failed(failure), deps, now, { claims: run.claims }))) throw new ClaimLost();
+    if (!(await deactivateWorkflow(db, run, status_reason, now))) return;
+    const { workspace_id, app_id, workflow_id: id } = run;
+    const target = { kind: 'workflow', id };
+    const after = { status: 'inactive', status_reason };
+    await auditService(
+      db,
+      workspace_id,
+      { type: 'workflow.turned_off', target, app_id, before: { status: 'active' }, after },
+      now,
+    );
+  });
+}
+
+/** Undefined if it is gone, or this release can't read it. */
+async function loadDefinition(
+  db: Db,
+  run: RunRow,
+  deps: RunDeps,
+  definitions: Definitions,
+): Promise<Definition | undefined> {
+  const { workspace_id, workflow_id, version_id } = run;
+  const loaded = definitions.get(workspace_id, `${workflow_id} ${version_id}`, async () => {
+    const source = await findDefinition(db, run);
+    const definition = source === undefined ? undefined : deps.parseStored(source);
+    // Parsed, it takes a few times as much as its text.
+    return { definition: definition as Definition, bytes: JSON.stringify(source ?? null).length * 4 };
+  });
+  return (await loaded).definition;
+}
+
+async function openExecution(
+  db: Db,
+  run: RunRow,
+  access: DataAccess,
+  definition: Definition,
+  deps: RunDeps,
+  signal: AbortSignal,
+): Promise<Execution> {
+  const values = await deps.readSecrets(db, access.app, definition.secretNames);
+  return {
+    db,
+    run,
+    definition,
+    deps,
+    access,
+    secrets: Object.fromEntries(values),
+    mask: createMask(values.values()),
+    signal,
+    sliceEndsAt: performance.now() + sliceMs,
+    state: openState(run, deps.secrets) ?? startState(run.input as Json, deps.clock.now()),
+    hasProgress: false,
+    isCancelled: false,
+    notifiedAt: 0,
+  };
+}

@@ -1,0 +1,210 @@
+// Owns executing a definition (docs/internals/workflows.md): one transition after the other, until the run ends or has to wait.
+// What a transition did is stored before the next one begins.
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { transaction } from '../../../kit/db/database.ts';
+import type { WaitTask } from '../definition/model.ts';
+import { enterContainer, finishList, isContainer } from './containers.ts';
+import { ClaimLost, stop } from './errors.ts';
+import { evaluate, holds, type Scope } from './evaluate.ts';
+import { type Execution, recordState } from './execution.ts';
+import { writeValue } from './recorded.ts';
+import {
+  currentTask,
+  findExpired,
+  findTask,
+  nextDeadline,
+  pop,
+  type RunState,
+  topOf,
+  withoutPending,
+} from './state.ts';
+import {
+  beginStep,
+  completeStep,
+  failStep,
+  type RunningTask,
+  skipStep,
+  storeCompleted,
+  timeUp,
+  toStep,
+} from './steps.ts';
+import { type Leaf, prepareLeaf } from './tasks/leaf.ts';
+import { whileShown } from './tasks/slow-call.ts';
+
+const limits = { steps: 1_000, transitions: 10_000, runMs: 30 * 24 * 60 * 60 * 1000 };
+const transitionsPerTurn = 32;
+/** A shorter delay before a retry is not worth another claim. */
+const maxSleepMs = 1_000;
+
+/** Why the interpreter stopped: the run has failed and was ended, it has to be ended, or it goes on at that time. */
+export type Pause = 'failed' | 'completed' | 'cancelled' | { readonly until: number };
+
+/** Throws ClaimLost if the run is no longer this worker's, and RunStopped if it must not go on. */
+export async function interpret(execution: Execution): Promise<Pause> {
+  for (;;) {
+    if (execution.isCancelled) return 'cancelled';
+    if (execution.state.frames.length === 0) return 'completed';
+    if (execution.state.transitions % transitionsPerTurn === 0) await setImmediate(); // others need the processor, too
+    if (execution.signal.aborted) throw new ClaimLost();
+    const pause = await takeTransition(execution, execution.deps.clock.now().getTime());
+    if (pause !== undefined) return pause;
+  }
+}
+
+async function takeTransition(execution: Execution, now: number): Promise<Pause | undefined> {
+  const { pending } = execution.state;
+  if (pending?.kind === 'wait') return continueWait(execution, now, pending);
+  if (pending?.kind === 'retry') return continueRetry(execution, now, pending.until);
+  if (performance.now() > execution.sliceEndsAt) {
+    await recordState(execution, execution.db, execution.state);
+    return { until: now };
+  }
+  checkBounds(execution, now);
+  execution.state = { ...execution.state, transitions: execution.state.transitions + 1 };
+  const { state, definition } = execution;
+  const expired = findExpired(state, now);
+  if (expired !== undefined) return failExpired(execution, expired);
+  const task = currentTask(definition, state);
+  if (task !== undefined) return runTask(execution, { task, state, startedAt: now });
+  return leaveList(execution);
+}
+
+const endOf = ({ run }: Execution): number => run.started_at.getTime() + limits.runMs;
+
+function checkTime(execution: Execution, now: number): void {
+  if (now >= endOf(execution))
+    throw stop('timeout', 'The run has taken 30 days, which is the longest that a run may take.', 408);
+}
+
+function checkBounds(execution: Execution, now: number): void {
+  const { steps, transitions } = execution.state;
+  checkTime(execution, now);
+  if (steps >= limits.steps)
+    throw stop('step_limit', 'The run has reached its limit of 1,000 steps. Check its loops and jumps.', 508);
+  if (transitions >= limits.transitions)
+    throw stop('step_limit', 'The run has entered 10,000 tasks, which is the limit. Check its loops and jumps.', 508);
+}
+
+const toPause = (hasFailed: boolean): Pause | undefined => (hasFailed ? 'failed' : undefined);
+
+/** The time of the task that contains the frame is up. Everything in it is left. */
+async function failExpired(execution: Execution, index: number): Promise<Pause | undefined> {
+  const { state, definition } = execution;
+  const { path = '', startedAt = 0 } = state.frames[index] ?? {};
+  const task = findTask(definition, path);
+  const left = { ...state, frames: state.frames.slice(0, index) };
+  return toPause(await failStep(execution, { task, state: left, startedAt }, timeUp(task)));
+}
+
+/** The list of the last frame has ended. */
+async function leaveList(execution: Execution): Promise<Pause | undefined> {
+  const { state, definition } = execution;
+  const { path = '', startedAt = 0 } = topOf(state) ?? {};
+  if (path === '') {
+    execution.state = pop(state);
+    return undefined;
+  }
+  const task = findTask(definition, path);
+  if (!isContainer(task)) throw new Error(`the task at ${path} contains no tasks`);
+  try {
+    execution.state = await finishList(execution, task);
+    return undefined;
+  } catch (error) {
+    return toPause(await failStep(execution, { task, state: pop(state), startedAt }, error));
+  }
+}
+
+async function runTask(execution: Execution, begun: RunningTask): Promise<Pause | undefined> {
+  const { task, state, startedAt } = begun;
+  let running = begun;
+  try {
+    const outer: Scope = { input: state.data, taskInput: state.data, task, startedAt, state };
+    if (task.if !== undefined && !(await holds(execution, task.if, outer))) {
+      await skipStep(execution, running);
+      return undefined;
+    }
+    const { input } =
+      task.inputFrom === undefined
+        ? { input: state.data }
+        : await evaluate(execution, { input: task.inputFrom }, outer);
+    const scope: Scope = { ...outer, input, taskInput: input };
+    if (isContainer(task)) {
+      execution.state = await enterContainer(execution, task, scope);
+      return undefined;
+    }
+    if (task.inputFrom !== undefined) running = { ...begun, shownInput: writeValue(input) };
+    if (task.type === 'wait') return await beginWait(execution, running, task);
+    const leaf = await prepareLeaf(execution, task, scope);
+    if (leaf.shownInput !== input) running = { ...begun, shownInput: writeValue(leaf.shownInput) };
+    await runLeaf(execution, running, leaf, scope);
+    return undefined;
+  } catch (error) {
+    return toPause(await failStep(execution, running, error));
+  }
+}
+
+async function runLeaf(execution: Execution, running: RunningTask, leaf: Leaf, scope: Scope): Promise<void> {
+  const { db, deps } = execution;
+  if (leaf.kind === 'done') return completeStep(execution, running, scope, leaf.output, leaf);
+  const timeoutMs = findTimeLeft(execution, running);
+  if (leaf.kind === 'transaction') {
+    const finish = await transaction(db, async (db) => {
+      const output = await leaf.run(db, { timeoutMs, now: deps.clock.now() });
+      return storeCompleted(execution, db, running, scope, output);
+    });
+    return finish();
+  }
+  const step = toStep(execution, running, {});
+  const result = await whileShown(execution, step, (signal) => leaf.call({ signal, timeoutMs }));
+  if (result === 'cancelled') execution.isCancelled = true;
+  else await completeStep(execution, running, scope, result.output, result);
+}
+
+/** By the task's own `timeout.after`, by those of the tasks around it, and by the end of the run. */
+function findTimeLeft(execution: Execution, { task, state, startedAt }: RunningTask): number {
+  const end = Math.min(nextDeadline(state), endOf(execution));
+  return Math.max(1, Math.min(task.timeoutMs ?? Number.POSITIVE_INFINITY, end - startedAt));
+}
+
+// ---- waiting
+
+async function beginWait(execution: Execution, running: RunningTask, task: WaitTask): Promise<undefined> {
+  const { startedAt, state } = running;
+  const input = running.shownInput?.value ?? state.data;
+  await beginStep(execution, running, {
+    kind: 'wait',
+    startedAt,
+    input: input as RunState['data'],
+    until: startedAt + task.waitMs,
+    ...(task.timeoutMs !== undefined && { deadline: startedAt + task.timeoutMs }),
+  });
+}
+
+async function continueWait(
+  execution: Execution,
+  now: number,
+  { startedAt, input, until, deadline = Number.POSITIVE_INFINITY }: NonNullable<RunState['pending']> & { kind: 'wait' },
+): Promise<Pause | undefined> {
+  const { state, definition } = execution;
+  const task = currentTask(definition, state);
+  if (task === undefined) throw new Error('the run waits outside of a task');
+  const running: RunningTask = { task, state, startedAt, shownInput: writeValue(input) };
+  const end = Math.min(deadline, nextDeadline(state));
+  if (now < Math.min(until, end, endOf(execution))) return { until: Math.min(until, end, endOf(execution)) };
+  try {
+    if (until > end) throw timeUp(task);
+    checkTime(execution, now);
+    await completeStep(execution, running, { input, taskInput: input, task, startedAt, state }, input);
+    return undefined;
+  } catch (error) {
+    return toPause(await failStep(execution, running, error));
+  }
+}
+
+async function continueRetry(execution: Execution, now: number, until: number): Promise<Pause | undefined> {
+  const at = Math.min(until, nextDeadline(execution.state), endOf(execution));
+  if (at <= now) execution.state = withoutPending(execution.state);
+  else if (at - now > maxSleepMs) return { until: at };
+  else await sleep(at - now, undefined, { signal: execution.signal }).catch(() => {});
+  return undefined;
+}

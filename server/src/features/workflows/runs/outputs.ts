@@ -1,0 +1,39 @@
+// Owns what a task leaves behind: its output by `output.as`, the context by `export.as`, and where the run goes on.
+import type { Json, Task, Then } from '../definition/model.ts';
+import { evaluate, type Scope } from './evaluate.ts';
+import type { Execution } from './execution.ts';
+import { type JsonText, writeValue } from './recorded.ts';
+import { move, type RunState, withoutPending } from './state.ts';
+
+export interface Completion {
+  readonly output: JsonText;
+  /** After the task. */
+  readonly state: RunState;
+}
+
+/** `state` is that of the list which contains the task; `scope` has the task's input as `$input`. */
+export async function completeTask(
+  execution: Execution,
+  task: Task,
+  state: RunState,
+  scope: Scope,
+  raw: unknown,
+  then: Then | undefined = task.then,
+): Promise<Completion> {
+  const output = await transform(execution, task.outputAs, scope, writeValue(raw));
+  const context = task.exportAs === undefined ? undefined : await transform(execution, task.exportAs, scope, output);
+  const after = { ...withoutPending(state), data: output.value as Json };
+  const exported = context === undefined ? after : { ...after, context: context.value as Json };
+  return { output, state: move(execution.definition, exported, then) };
+}
+
+async function transform(
+  execution: Execution,
+  template: Json | undefined,
+  scope: Scope,
+  value: JsonText,
+): Promise<JsonText> {
+  if (template === undefined) return value;
+  const { result } = await evaluate(execution, { result: template }, { ...scope, input: value.value as Json });
+  return writeValue(result);
+}

@@ -1,0 +1,121 @@
+// Owns the queue of runs, the mails about failing workflows, and the jobs that keep the tables small.
+import type { Mail } from '../../../gateways/mail/index.ts';
+import { toErrorText } from '../../../kit/background/error-text.ts';
+import { type Outcome, type Queue, type QueueRow, retries } from '../../../kit/background/queues/queue.ts';
+import type { Job } from '../../../kit/background/workers/schedule.ts';
+import { afterCommit } from '../../../kit/db/database.ts';
+import { rewrapEach, type Secrets } from '../../../kit/secrets.ts';
+import type { Db } from '../../../tables.ts';
+import {
+  listStatesUnderOldKeys,
+  makeDueIfCancelling,
+  type RunRow,
+  removeOldRuns,
+  saveRewrappedState,
+} from '../store/runs.ts';
+import { findWorkflowName, type Warning } from '../store/warnings.ts';
+import type { RunDeps } from './deps.ts';
+import { endRun, failed, maxConsecutiveFailures } from './end.ts';
+import { ClaimLost, type Failure } from './errors.ts';
+import { createDefinitions, executeRun } from './execute.ts';
+import { rewrapState } from './execution.ts';
+import { runQueue } from './start.ts';
+
+const minuteMs = 60 * 1000;
+const retryMs = retries(1_000, 5_000, 15_000, minuteMs, 5 * minuteMs);
+
+export function createRunQueue(deps: RunDeps): Queue<RunRow> {
+  const definitions = createDefinitions();
+  return {
+    name: runQueue,
+    owner: 'app_id',
+    concurrency: 256, // a run mostly waits for somebody's answer
+    perOwner: 20,
+    globalLimits: { concurrencyKey: 'workspace_id', perKey: 32 },
+    quarantineAfter: 5, // calls take long: two unrelated crashes must not make runs run one at a time
+    timeoutMs: 5 * minuteMs,
+    retryMs,
+    async run(run, { db, signal }) {
+      let hasProgress = false;
+      const onProgress = () => {
+        hasProgress = true;
+      };
+      try {
+        return toOutcome(run, await executeRun(db, run, deps, definitions, { signal, onProgress }), deps);
+      } catch (error) {
+        if (error instanceof ClaimLost) return {};
+        // Only errors without progress between them count: a run may take 30 days.
+        if (hasProgress) return { error: toErrorText(error), runAgainInMs: retryMs(1) };
+        throw error;
+      }
+    },
+    async onDeadLetter(db, run) {
+      await endRun(db, run, failed(platformFailure), deps, deps.clock.now());
+    },
+  };
+}
+
+/** While a run pauses it may have been cancelled: then it must not wait. */
+const toOutcome = (run: RunRow, runAgainInMs: number | undefined, { wake }: RunDeps): Outcome =>
+  runAgainInMs === undefined
+    ? {}
+    : {
+        runAgainInMs,
+        record: async (db: Db) => {
+          if (await makeDueIfCancelling(db, run)) afterCommit(db, () => wake.notify(runQueue));
+        },
+      };
+
+const platformFailure: Failure = {
+  type: 'runtime',
+  title: 'Platform error',
+  status: 500,
+  detail:
+    'An error of the platform kept this run from going on. Run the workflow again; if it happens again, tell the operator.',
+  code: 'platform_error',
+};
+
+export const createWarningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string }): Queue<Warning & QueueRow> => ({
+  name: 'workflow_warnings',
+  owner: 'workflow_id',
+  concurrency: 8,
+  perOwner: 2,
+  timeoutMs: 30_000,
+  retryMs: retries(10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 6 * 60 * minuteMs),
+  async run(warning, { db }) {
+    const name = await findWorkflowName(db, warning);
+    if (name === undefined) return {};
+    const sent = await mail.send({
+      to: warning.email,
+      subject: `The workflow "${name}" was made inactive`,
+      text: `${inactiveText}\n\nWorkflow: ${name} (${warning.workflow_id})\nInstallation: ${baseUrl}\n`,
+    });
+    if (sent === 'failed') throw new Error('mail server did not accept the warning');
+    return {};
+  },
+});
+
+const inactiveText = `The last ${maxConsecutiveFailures} runs of this workflow have failed, so it was made inactive. Its triggers start no more runs.
+
+What to do:
+1. Find the cause: each failed run has its error, and its steps show what they received.
+2. Correct the definition, or what it calls, and start a run by hand to try it.
+3. Make the workflow active again.`;
+
+export interface RunJobDeps {
+  readonly secrets: Secrets;
+  readonly masterKeyId: string;
+}
+
+export const createRunJobs = ({ secrets, masterKeyId }: RunJobDeps): Job[] => [
+  { name: 'remove old workflow runs', everyMs: 10_000, run: removeOldRuns },
+  {
+    name: 'rewrap states of workflow runs',
+    everyMs: minuteMs,
+    run: async (db) =>
+      rewrapEach('states of workflow runs', await listStatesUnderOldKeys(db, masterKeyId, 100), async (row) => {
+        const rewrapped = rewrapState(row, secrets);
+        if (rewrapped !== undefined) await saveRewrappedState(db, row, rewrapped);
+      }),
+  },
+];

@@ -1,0 +1,72 @@
+// Owns what a step records of a value: as JSON text that PostgreSQL can store, without secrets, and cut if it is long.
+import { toStorableText } from '../../../kit/text.ts';
+import { fail } from './errors.ts';
+import type { Mask } from './mask.ts';
+
+const maxValueBytes = 256 * 1024;
+const maxRecordedBytes = 16 * 1024;
+
+/** PostgreSQL refuses both in `jsonb`, and they break readers of `json`. */
+const unstorable = /\\u0000|\\ud[89a-f]/i;
+
+export interface JsonText {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+/**
+ * Writes the value of a step as JSON, once. The error of a value that is too large is of the type `runtime`: what made the
+ * value is part of the definition.
+ */
+export function writeValue(value: unknown): JsonText {
+  const written = toStorableJson(value ?? null);
+  const { text } = written;
+  if (text.length * 3 > maxValueBytes && Buffer.byteLength(text) > maxValueBytes)
+    throw fail('runtime', 'The value is larger than 256 KiB. Keep only the parts that later tasks need.', {
+      cause: 'too_large',
+    });
+  return written;
+}
+
+export const writeStorable = (value: unknown): string => toStorableJson(value ?? null).text;
+
+function toStorableJson(value: unknown): JsonText {
+  const text = JSON.stringify(value);
+  if (!unstorable.test(text)) return { value, text };
+  const storable = toStorableValue(value);
+  return { value: storable, text: JSON.stringify(storable) };
+}
+
+/** The value with each text in it made storable, also the names of fields. */
+function toStorableValue(value: unknown): unknown {
+  if (typeof value === 'string') return toStorableText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(toStorableValue);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [toStorableText(name), toStorableValue(inner)]),
+  );
+}
+
+/** The JSON text of a value for people to read. */
+export function writeRecorded({ value, text }: JsonText, mask: Mask): string {
+  const shown = mask(value);
+  return cutJson(shown === value ? text : JSON.stringify(shown));
+}
+
+/** A text that is too long becomes a JSON string of its beginning. */
+function cutJson(text: string): string {
+  if (text.length * 3 <= maxRecordedBytes || Buffer.byteLength(text) <= maxRecordedBytes) return text;
+  let kept = text.slice(0, maxRecordedBytes);
+  for (;;) {
+    const written = JSON.stringify(`${kept.toWellFormed()}…`);
+    const bytes = Buffer.byteLength(written);
+    if (bytes <= maxRecordedBytes) return written;
+    // In proportion to what is too much; escaping makes a text up to six times as long.
+    kept = kept.slice(0, Math.min(kept.length - 1, Math.floor((kept.length * maxRecordedBytes) / bytes)));
+  }
+}
+
+const maxDetailCharacters = 2_000;
+
+export const cutDetail = (text: string): string =>
+  text.length <= maxDetailCharacters ? text : `${text.slice(0, maxDetailCharacters).toWellFormed()}…`;

@@ -1,0 +1,70 @@
+// Owns the tasks that do something themselves: evaluates what a task is about, and says how it is then carried out.
+import type { Db } from '../../../../tables.ts';
+import type { Json, SwitchTask, Task, Then } from '../../definition/model.ts';
+import type { Container } from '../containers.ts';
+import { fail, TaskFailure, titleOf, toShortType } from '../errors.ts';
+import { evaluate, holds, type Scope } from '../evaluate.ts';
+import type { Execution } from '../execution.ts';
+
+/** A task whose expressions have been evaluated. */
+export type Leaf =
+  | { readonly kind: 'done'; readonly shownInput: unknown; readonly output: Json; readonly next?: Then }
+  /** Changes rows: in the transaction that records the step. Returns the output. */
+  | {
+      readonly kind: 'transaction';
+      readonly shownInput: unknown;
+      run(db: Db, limits: { readonly timeoutMs: number; readonly now: Date }): Promise<unknown>;
+    }
+  /** Calls the outside, which may take long. Abandoned if `signal` is aborted. */
+  | {
+      readonly kind: 'call';
+      readonly shownInput: unknown;
+      call(limits: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<CallResult>;
+    };
+
+export interface CallResult {
+  readonly output: unknown;
+  /** Written in the transaction that records the step. */
+  readonly record?: (db: Db, now: Date) => Promise<void>;
+}
+
+export type LeafTask = Exclude<Task, Container | { readonly type: 'wait' }>;
+
+export async function prepareLeaf(execution: Execution, task: LeafTask, scope: Scope): Promise<Leaf> {
+  switch (task.type) {
+    case 'set': {
+      const { set } = await evaluate(execution, { set: task.set }, scope);
+      return { kind: 'done', shownInput: scope.input, output: set };
+    }
+    case 'switch':
+      return {
+        kind: 'done',
+        shownInput: scope.input,
+        output: scope.input,
+        next: await chooseCase(execution, task, scope),
+      };
+    case 'raise':
+      throw await raise(execution, task, scope);
+    default:
+      throw new Error(`tasks of the type ${task.type} can't be run`);
+  }
+}
+
+/** The first case that applies. If none does, the next task follows. */
+async function chooseCase(execution: Execution, { cases, then }: SwitchTask, scope: Scope): Promise<Then | undefined> {
+  for (const { when, then } of cases) if (when === undefined || (await holds(execution, when, scope))) return then;
+  return then;
+}
+
+async function raise(execution: Execution, { error }: Task & { readonly type: 'raise' }, scope: Scope) {
+  const { type, status, title = null, detail = null } = await evaluate(execution, { ...error }, scope);
+  if (typeof type !== 'string' || type === '')
+    return fail('validation', 'The type of the error to raise is not a text.');
+  const code = Number(status);
+  if (!Number.isInteger(code) || code < 100 || code > 599)
+    return fail('validation', 'The status of the error to raise is not a number from 100 to 599.');
+  const shortType = toShortType(type);
+  const shownTitle = typeof title === 'string' ? title : titleOf(shortType);
+  const shownDetail = typeof detail === 'string' ? detail : shownTitle;
+  return new TaskFailure({ type: shortType, status: code, title: shownTitle, detail: shownDetail, cause: 'raised' });
+}

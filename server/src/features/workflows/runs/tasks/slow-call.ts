@@ -1,0 +1,69 @@
+// Owns calls that take longer: readers see their step while it runs, and a run that is cancelled meanwhile does not wait for the
+// call for more than 30 seconds.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WakeableSleep } from '../../../../kit/background/workers/wake.ts';
+import { findRunStatus } from '../../store/runs.ts';
+import { type StepRecord, showRunningStep } from '../../store/steps.ts';
+import { ClaimLost } from '../errors.ts';
+import { type Execution, notifyFollowers } from '../execution.ts';
+
+const shownAfterMs = 100;
+const maxPollMs = 1_000;
+const cancelGraceMs = 30_000;
+
+/** Wakes the worker of a run that was cancelled. */
+export const toCancelTopic = (id: string): string => `run-cancel:${id}`;
+
+/** Runs a call. `cancelled`: the run was cancelled, and the call abandoned. */
+export async function whileShown<Result>(
+  execution: Execution,
+  step: StepRecord,
+  call: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result | 'cancelled'> {
+  const abandoned = new AbortController();
+  const ended = new AbortController();
+  const watching = watch(execution, step, abandoned, ended.signal);
+  try {
+    const result = await call(AbortSignal.any([execution.signal, abandoned.signal]));
+    if (abandoned.signal.aborted) return 'cancelled';
+    return result;
+  } catch (error) {
+    if (abandoned.signal.aborted) return 'cancelled';
+    // What the call says about its own abortion is not an error of the task.
+    if (execution.signal.aborted) throw new ClaimLost();
+    throw error;
+  } finally {
+    ended.abort();
+    await watching; // the step must not be shown as running after it was recorded
+  }
+}
+
+async function watch(
+  execution: Execution,
+  step: StepRecord,
+  abandoned: AbortController,
+  ended: AbortSignal,
+): Promise<void> {
+  const { db, run, deps } = execution;
+  await sleep(shownAfterMs, undefined, { signal: ended }).catch(() => {});
+  if (ended.aborted) return;
+  const idle = new WakeableSleep();
+  const unlisten = deps.wake.listen(toCancelTopic(run.id), idle.wake);
+  try {
+    await showRunningStep(db, run, step);
+    notifyFollowers(execution, true);
+    while (!ended.aborted) {
+      if ((await findRunStatus(db, run)) !== 'running') return await abandonAfter(cancelGraceMs, abandoned, ended);
+      await idle.sleep(Math.min(deps.wake.pollMs(), maxPollMs), ended);
+    }
+  } catch {
+    // The call goes on. If the database is unavailable, recording the step will meet the same error.
+  } finally {
+    unlisten();
+  }
+}
+
+async function abandonAfter(ms: number, abandoned: AbortController, ended: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: ended }).catch(() => {});
+  if (!ended.aborted) abandoned.abort(new Error('the run was cancelled'));
+}
