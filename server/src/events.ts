@@ -1,4 +1,5 @@
 // Owns the events that features publish: their names and payloads. A payload is stored as receivers will get it.
+import type { Event } from './kit/background/events/dispatch.ts';
 import { createListeners, type EventBus } from './kit/background/events/event-bus.ts';
 import type { Db } from './tables.ts';
 
@@ -67,3 +68,11 @@ export type EventWriter = Pick<EventBus<Events, Db>, 'newRow' | 'published'>;
 
 /** Create listeners that run in the transaction of the change, or in a worker after it has committed. */
 export const { listenInTransaction, listenAfterCommit } = createListeners<Events, Db>();
+
+/** A change of a record as webhooks, automations and workflows receive it. The log loses the order of keys, so it is set here. */
+export function presentRecordEvent({ id, name: type, occurred_at, payload }: Event<RecordEvent>) {
+  const { app_id, entity_name, entity_id, data, old_data, changed_fields, depth, payload_too_large } = payload;
+  const actor = payload.actor && { id: payload.actor.id, email: payload.actor.email };
+  const what = { id, type, created_at: occurred_at.toISOString(), app_id, entity_name, entity_id };
+  return { ...what, data, old_data, changed_fields, actor, depth, payload_too_large };
+}

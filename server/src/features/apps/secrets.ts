@@ -6,7 +6,15 @@ import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { limitReached, notFound } from '../../kit/problem.ts';
 import { rewrapEach, type Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
-import { countSecrets, findSecret, listSecretsUnderOldKeys, removeSecret, saveRewrapped, saveSecret } from './store.ts';
+import {
+  countSecrets,
+  findSecret,
+  listSealedSecrets,
+  listSecretsUnderOldKeys,
+  removeSecret,
+  saveRewrapped,
+  saveSecret,
+} from './store.ts';
 
 const maxSecrets = 100;
 const minLengthForLast4 = 16; // the last four characters of a shorter value would reveal too much
@@ -57,6 +65,18 @@ export async function deleteAppSecret(db: Db, access: AppAccess, name: string, n
     );
     return { success: true } as const;
   });
+}
+
+/** The values of those of these secrets that exist, by name. For automations and workflows, which use them in requests. */
+export async function readSecrets(
+  db: Db,
+  secrets: Secrets,
+  app: { readonly id: string },
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  if (names.length === 0) return new Map();
+  const rows = await listSealedSecrets(db, app, names);
+  return new Map(rows.map(({ name, sealed }) => [name, secrets.open(sealed, secretLocation(app.id, name))]));
 }
 
 /** Re-encrypts a batch of secrets that use an older master key with the current one. Returns how many. */

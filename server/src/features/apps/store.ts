@@ -111,6 +111,14 @@ export const listSecrets = (db: Db, access: AppAccess, limit: number, after: Pos
 export const listSecretNames = async (db: Db, access: AppAccess): Promise<string[]> =>
   (await secrets(db, access).select('name').execute()).map(({ name }) => name);
 
+export const listSealedSecrets = (db: Db, app: { readonly id: string }, names: readonly string[]) =>
+  db
+    .selectFrom('app_secrets')
+    .where('app_id', '=', app.id)
+    .where('name', 'in', names)
+    .select(['name', 'sealed'])
+    .execute();
+
 export const findSecret = (db: Db, access: AppAccess, name: string) =>
   secrets(db, access).where('name', '=', name).select('name').executeTakeFirst();
 

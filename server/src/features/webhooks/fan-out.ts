@@ -1,6 +1,6 @@
 // Owns the fan-out: one event becomes one body and a numbered delivery for each webhook that subscribes to it
 // (docs/api/webhooks.md#events).
-import type { MessageEvent, RecordEvent } from '../../events.ts';
+import { type MessageEvent, presentRecordEvent, type RecordEvent } from '../../events.ts';
 import type { Event } from '../../kit/background/events/dispatch.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
@@ -18,21 +18,19 @@ type WebhookEvent = Event<MessageEvent | RecordEvent>;
 const appIdOf = ({ payload }: WebhookEvent): string => ('agent_id' in payload ? payload.agent_id : payload.app_id);
 
 /** The exact bytes that are sent. The event log is `jsonb`, which loses the order of keys, so it is set here. */
-function bodyOf({ id, name, occurred_at, payload }: WebhookEvent): string {
-  const common = { id, type: name, created_at: occurred_at.toISOString() };
-  return JSON.stringify({ ...common, ...('agent_id' in payload ? messageBody(payload) : recordBody(payload)) });
+function bodyOf(event: WebhookEvent): string {
+  const { payload } = event;
+  const presented =
+    'agent_id' in payload ? presentMessageEvent({ ...event, payload }) : presentRecordEvent({ ...event, payload });
+  return JSON.stringify(presented);
 }
 
-function messageBody({ agent_id, conversation_id, data }: MessageEvent) {
+function presentMessageEvent({ id: event_id, name: type, occurred_at, payload }: Event<MessageEvent>) {
+  const { agent_id, conversation_id, data } = payload;
   const { id, role, content, content_truncated, file_urls, created_date, updated_date } = data.message;
   const message = { id, role, content, content_truncated, file_urls, created_date, updated_date };
-  return { agent_id, conversation_id, data: { message, user: { id: data.user.id, email: data.user.email } } };
-}
-
-function recordBody(event: RecordEvent) {
-  const { app_id, entity_name, entity_id, data, old_data, changed_fields, depth, payload_too_large } = event;
-  const actor = event.actor && { id: event.actor.id, email: event.actor.email };
-  return { app_id, entity_name, entity_id, data, old_data, changed_fields, actor, depth, payload_too_large };
+  const what = { id: event_id, type, created_at: occurred_at.toISOString(), agent_id, conversation_id };
+  return { ...what, data: { message, user: { id: data.user.id, email: data.user.email } } };
 }
 
 /** A webhook never receives an event from before it was created, even if that event is dispatched later. */
