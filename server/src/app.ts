@@ -282,8 +282,9 @@ export function createApp(config: Config, deps: AppDeps): App {
     addresses,
     guests: memberFeature.guests,
     startChat: builderFeature.startChat,
+    onTrash: [],
   });
-  const entityFeature = entities({ cursors, events: bus, storage });
+  const entityFeature = entities({ cursors, events: bus, storage, listNamedEntities: [] });
   const publishingFeature = publishing({
     db: database.db,
     cursors,

@@ -44,7 +44,7 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     entity_name: text('The entity whose rule takes too many steps.'),
     operation: text('The operation of the rule.'),
   },
-  schema_in_use: { entity_names: texts('The entities that have records.') },
+  schema_in_use: { entity_names: texts('The entities that are in use.') },
   storage_quota_exceeded: {
     quota_bytes: integer("The workspace's quota."),
     used_bytes: integer('What the workspace stores now.'),

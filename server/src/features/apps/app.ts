@@ -100,11 +100,15 @@ async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ 
   return member;
 }
 
+/** What else happens to an app that is moved to the trash, in the same transaction. */
+export type OnTrash = (db: Db, access: AppAccess, now: Date) => Promise<void>;
+
 /** Moves the app to the trash. It is hidden and unpublished at once, and purged after 30 days. */
-export async function deleteApp(db: Db, access: AppAccess, now: Date) {
+export async function deleteApp(db: Db, access: AppAccess, onTrash: readonly OnTrash[], now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
     await trashApp(db, access, now);
+    for (const change of onTrash) await change(db, access, now);
     await audit(
       db,
       access,

@@ -12,7 +12,7 @@ import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
 import { email, items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
-import { changeApp, createApp, deleteApp, restoreApp, type StartChat } from './app.ts';
+import { changeApp, createApp, deleteApp, type OnTrash, restoreApp, type StartChat } from './app.ts';
 import {
   AppChange,
   AppFileContent,
@@ -43,6 +43,7 @@ export interface AppDeps {
   readonly secrets: Secrets;
   readonly guests: GuestInvitations;
   readonly addresses: AppAddresses;
+  readonly onTrash: readonly OnTrash[];
 }
 
 export const appRoutes = (deps: AppDeps): Route[] => [
@@ -52,7 +53,7 @@ export const appRoutes = (deps: AppDeps): Route[] => [
   ...secretRoutes(deps),
 ];
 
-const crudRoutes = ({ cursors, addresses, startChat }: AppDeps): Route[] => [
+const crudRoutes = ({ cursors, addresses, startChat, onTrash }: AppDeps): Route[] => [
   route({
     name: 'listApps',
     method: 'GET',
@@ -132,9 +133,9 @@ const crudRoutes = ({ cursors, addresses, startChat }: AppDeps): Route[] => [
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
-    audits: ['app.deleted'],
+    audits: ['app.deleted', 'automation.disabled'],
     answers: { 200: Success },
-    handle: ({ db, access, now }) => deleteApp(db, access, now),
+    handle: ({ db, access, now }) => deleteApp(db, access, onTrash, now),
   }),
   route({
     name: 'restoreApp',

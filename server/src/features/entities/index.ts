@@ -11,7 +11,7 @@ import type { WriteDeps } from './records/write.ts';
 import { auditCountedWrites, countWrites } from './records/write-audit.ts';
 import { listOpenEntities } from './schemas/open-entities.ts';
 import { schemaRoutes } from './schemas/routes.ts';
-import { applySchemas, lockSchemas, previewEntitySchema } from './schemas/schema.ts';
+import { applySchemas, hasEntity, type ListNamedEntities, lockSchemas, previewEntitySchema } from './schemas/schema.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
 import { listSchemas } from './schemas/store.ts';
 
@@ -29,14 +29,26 @@ export const appSchemas = {
   preview: previewEntitySchema,
   lock: lockSchemas,
   apply: applySchemas,
+  has: hasEntity,
 };
 
-export function entities({ cursors, ...deps }: WriteDeps & { readonly cursors: Cursors }) {
+interface EntityDeps extends WriteDeps {
+  readonly cursors: Cursors;
+  /** Schemas of the entities that these list can't be deleted. */
+  readonly listNamedEntities: readonly ListNamedEntities[];
+}
+
+export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
   const findEntity = createSchemaCache();
   return {
     routes: [
       ...schemaRoutes({
         trashAllRecords: (countBytes, ...args) => trashAllRecords({ ...deps, findEntity, countBytes }, ...args),
+        async listNamedEntities(...args) {
+          const named: string[] = [];
+          for (const list of listNamedEntities) named.push(...(await list(...args)));
+          return named;
+        },
       }),
       ...recordRoutes({ ...deps, cursors, findEntity }),
     ],

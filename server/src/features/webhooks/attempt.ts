@@ -1,6 +1,6 @@
 // Owns one attempt: the request that is sent, and what is kept of the response (docs/api/webhooks.md#deliveries).
 import type { Outbound } from '../../kit/outbound/outbound.ts';
-import { errorType, type Outcome } from '../../kit/outbound/outcome.ts';
+import { describeErrorType, errorType, type Outcome } from '../../kit/outbound/outcome.ts';
 import { toStorableText } from '../../kit/text.ts';
 import type { LastError, WebhookRow } from './contract.ts';
 import type { Signer } from './signing.ts';
@@ -99,21 +99,9 @@ function parseRetryAfter(header: string | undefined, now: Date): number {
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }
 
-const messages: Readonly<Record<string, string>> = {
-  timeout: 'The endpoint did not answer within 10 seconds.',
-  dns_error: 'The host name of the endpoint could not be resolved.',
-  connection_refused: 'The endpoint refused the connection.',
-  connection_reset: 'The endpoint closed the connection before it answered.',
-  tls_error: 'No TLS connection could be made. Check the certificate of the endpoint.',
-  address_not_allowed: 'The endpoint does not resolve to a public address.',
-  protocol_error: 'The endpoint did not send a valid HTTP response.',
-};
-
 /** The webhook's `last_error` after a failed attempt. */
 export function errorOf({ attempted_at, status_code, error_type, response_body }: DeliveryAttempt): LastError {
   const message =
-    status_code === null
-      ? (messages[error_type ?? ''] ?? 'The endpoint did not answer.')
-      : `The endpoint answered ${status_code}.`;
+    status_code === null ? describeErrorType(error_type, timeoutMs) : `The endpoint answered ${status_code}.`;
   return { message, attempted_at: attempted_at.toISOString(), status_code, response_body, error_type };
 }

@@ -16,6 +16,7 @@ import {
 } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { checkTarget, type TargetRules } from '../../kit/http/check-url.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
@@ -44,7 +45,7 @@ import {
 import { redeliver, replay } from './delivery.ts';
 import { findDelivery, getBody, listDeliveries } from './store/deliveries.ts';
 import { findWebhook, findWebhookCreator, listWebhooks, listWebhooksOf } from './store/webhooks.ts';
-import { changeWebhook, checkTarget, createWebhook, deleteWebhook, type TargetRules, testWebhook } from './webhook.ts';
+import { changeWebhook, createWebhook, deleteWebhook, testWebhook } from './webhook.ts';
 
 export interface WebhookDeps extends AttemptDeps, TargetRules {
   readonly cursors: Cursors;
@@ -158,7 +159,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     audits: ['webhook.created'],
     answers: { 200: variant.shapes.webhook },
     refusals: [{ status: 409, code: 'limit_reached' }],
-    precheck: ({ body }) => checkTarget(deps, body.target_url),
+    precheck: ({ body }) => checkTarget(deps, body.target_url, ['body', 'target_url']),
     handle: ({ db, access, body, now }) => createWebhook(db, access, variant.scope, body, deps.secrets, now),
   }),
   route({
@@ -190,7 +191,7 @@ const crudRoutes = (variant: Variant, deps: WebhookDeps): Route[] => [
     audits: ['webhook.updated', 'webhook.secret_rotated', 'webhook.turned_on', 'webhook.turned_off'],
     answers: { 200: variant.shapes.webhook },
     refusals: [notFound],
-    precheck: ({ body }) => checkTarget(deps, body.target_url),
+    precheck: ({ body }) => checkTarget(deps, body.target_url, ['body', 'target_url']),
     handle: ({ db, access, body, now }) => changeWebhook(db, access, body, deps, now),
   }),
   route({

@@ -6,10 +6,7 @@ import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
-import { ValidationError } from '../../kit/http/faults.ts';
 import { newId } from '../../kit/ids.ts';
-import type { Outbound } from '../../kit/outbound/outbound.ts';
-import { type UrlReason, urlFaults } from '../../kit/outbound/url.ts';
 import { limitReached, notFound } from '../../kit/problem.ts';
 import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
@@ -37,27 +34,6 @@ import {
 } from './store/webhooks.ts';
 
 export type WebhookAccess = AppAccess & { readonly webhook: WebhookRow };
-
-export interface TargetRules {
-  readonly outbound: Outbound;
-  /** The installation is on the developer's own machine. The refusal then says how to allow a receiver there. */
-  readonly isDevelopment: boolean;
-}
-
-/** Refuses a URL that deliveries may not go to. Resolves names, so it runs before the transaction. */
-export async function checkTarget(rules: TargetRules, target_url: string | undefined): Promise<void> {
-  if (target_url === undefined) return;
-  const verdict = await rules.outbound.vet(target_url);
-  if ('ok' in verdict) return;
-  const { type, msg } = urlFaults[verdict.reason];
-  const isAllowable = rules.isDevelopment && isAboutThePlace(verdict.reason);
-  throw new ValidationError([{ loc: ['body', 'target_url'], msg: isAllowable ? addHint(msg) : msg, type }]);
-}
-
-/** `OUTBOUND_ALLOW` can lift these refusals. The others are about the form of the URL. */
-const isAboutThePlace = (reason: UrlReason): boolean => ['scheme', 'host', 'port', 'address'].includes(reason);
-const addHint = (msg: string): string =>
-  `${msg}. To allow a private receiver in development, set OUTBOUND_ALLOW=http://HOST:PORT in .env and restart; \`npm run dev\` allows this machine by itself. See docs/guides/receiving-webhooks.md#testing-locally`;
 
 export const maxWebhooks = 20;
 

@@ -4,12 +4,12 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startWebhookScene } from '../../../test/support/webhook-receiver.ts';
 import { startSecondApp } from '../../../test/support/world.ts';
+import { checkTarget } from '../../kit/http/check-url.ts';
 import { newId } from '../../kit/ids.ts';
 import { openOutbound } from '../../kit/outbound/outbound.ts';
 import { createSecrets } from '../../kit/secrets.ts';
 import type { WebhookRow } from './contract.ts';
 import { createSigner } from './signing.ts';
-import { checkTarget } from './webhook.ts';
 
 const { world, url, owner, workspace, token, createWebhook } = await startWebhookScene();
 const as = { as: token };
@@ -114,7 +114,9 @@ describe('createAgentWebhook', () => {
   it('says how to allow a private receiver, only where a developer would want one', async () => {
     const refusal = async (isDevelopment: boolean, target_url: string) => {
       const outbound = openOutbound();
-      const error = await checkTarget({ outbound, isDevelopment }, target_url).catch((thrown) => thrown);
+      const error = await checkTarget({ outbound, isDevelopment }, target_url, ['body', 'target_url']).catch(
+        (thrown) => thrown,
+      );
       await outbound.close();
       return error.faults[0].msg;
     };

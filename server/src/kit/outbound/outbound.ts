@@ -40,6 +40,8 @@ const reservedHeaders = new Set(
   'host connection keep-alive proxy-connection content-length transfer-encoding te trailer upgrade expect'.split(' '),
 );
 
+export const isReservedHeader = (name: string): boolean => reservedHeaders.has(name.toLowerCase());
+
 export function openOutbound(options: OutboundOptions = {}): Outbound {
   const { allow = [], dns = systemDns } = options;
   const connections = openConnections(options);
@@ -115,5 +117,5 @@ function areValidHeaders(headers: Readonly<Record<string, string>>): boolean {
   } catch {
     return false;
   }
-  return !Object.keys(headers).some((name) => reservedHeaders.has(name.toLowerCase()));
+  return !Object.keys(headers).some(isReservedHeader);
 }

@@ -44,3 +44,18 @@ const errorTypes: Readonly<Record<FailureKind, string>> = {
   too_large: 'protocol_error',
   aborted: 'timeout',
 };
+
+/** A sentence for people about a request without a response. */
+export const describeErrorType = (type: string | null, timeoutMs: number): string =>
+  type === 'timeout'
+    ? `The endpoint did not answer within ${timeoutMs / 1000} seconds.`
+    : (errorMessages[type ?? ''] ?? 'The endpoint did not answer.');
+
+const errorMessages: Readonly<Record<string, string>> = {
+  dns_error: 'The host name of the endpoint could not be resolved.',
+  connection_refused: 'The endpoint refused the connection.',
+  connection_reset: 'The endpoint closed the connection before it answered.',
+  tls_error: 'No TLS connection could be made. Check the certificate of the endpoint.',
+  address_not_allowed: 'The endpoint does not resolve to a public address.',
+  protocol_error: 'The endpoint did not send a valid HTTP response.',
+};

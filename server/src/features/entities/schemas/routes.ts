@@ -19,6 +19,7 @@ import {
 import {
   deleteEntitySchema,
   getEntitySchema,
+  type ListNamedEntities,
   listEntitySchemas,
   putEntitySchema,
   syncEntitySchemas,
@@ -32,9 +33,10 @@ const limitReached = { status: 409, code: 'limit_reached' } as const;
 interface SchemaDeps {
   /** `countBytes` counts the records towards the byte budget. */
   trashAllRecords(countBytes: (bytes: number) => Promise<unknown>, ...args: Parameters<TrashAllRecords>): Promise<void>;
+  readonly listNamedEntities: ListNamedEntities;
 }
 
-export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
+export const schemaRoutes = ({ trashAllRecords, listNamedEntities }: SchemaDeps): Route[] => [
   route({
     name: 'listEntitySchemas',
     method: 'GET',
@@ -65,7 +67,7 @@ export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
     audits: ['entity_schema.created', 'entity_schema.updated', 'entity_schema.deleted'],
     answers: { 200: SchemasSynced },
     refusals: [{ status: 409, code: 'schema_in_use' }, limitReached],
-    handle: ({ db, access, body, now }) => syncEntitySchemas(db, access, body, now),
+    handle: ({ db, access, body, now }) => syncEntitySchemas(db, access, body, listNamedEntities, now),
   }),
   route({
     name: 'getEntitySchema',
@@ -115,7 +117,7 @@ export const schemaRoutes = ({ trashAllRecords }: SchemaDeps): Route[] => [
     refusals: [{ status: 409, code: 'schema_in_use' }],
     handle: ({ db, access, query, now, countBytes }) => {
       const trashRecords: TrashAllRecords = (...args) => trashAllRecords(countBytes, ...args);
-      return deleteEntitySchema(db, access, query.delete_records ? trashRecords : undefined, now);
+      return deleteEntitySchema(db, access, query.delete_records ? trashRecords : undefined, listNamedEntities, now);
     },
   }),
 ];

@@ -21,6 +21,7 @@ import {
   hasMoreRecordsThan,
   listSchemas,
   lockSchema,
+  lockSchemaName,
   removeSchema,
   saveSchema,
 } from './store.ts';
@@ -104,7 +105,13 @@ export interface SyncInput {
 }
 
 /** Creates, replaces and (with `delete_missing`) deletes schemas in one revision, all or nothing. */
-export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncInput, now: Date) {
+export async function syncEntitySchemas(
+  db: Db,
+  access: AppAccess,
+  input: SyncInput,
+  listNamed: ListNamedEntities,
+  now: Date,
+) {
   const schemas = parseDocuments(
     input.schemas.map((document, index) => ({ document, loc: ['body', 'schemas', index] })),
   );
@@ -120,6 +127,7 @@ export async function syncEntitySchemas(db: Db, access: AppAccess, input: SyncIn
     const names = new Set(schemas.map((schema) => schema.name));
     const removed = input.delete_missing ? [...known.values()].filter((row) => !names.has(row.name)) : [];
     await refuseInUse(db, access, removed);
+    await refuseNamed(db, access, removed, listNamed);
     const isChange = changed.length > 0 || removed.length > 0;
     if (isChange && !input.dry_run) {
       const revision =
@@ -168,6 +176,7 @@ export async function deleteEntitySchema(
   db: Db,
   access: AppAccess & { entity: SchemaRow },
   trashAllRecords: TrashAllRecords | undefined,
+  listNamed: ListNamedEntities,
   now: Date,
 ) {
   return transaction(db, async (db) => {
@@ -175,6 +184,7 @@ export async function deleteEntitySchema(
     const row = await findSchema(db, access, access.entity.name);
     if (row === undefined) throw notFound('entity_not_found'); // a concurrent request deleted it
     await refuseInUse(db, access, [row], trashAllRecords === undefined ? 0 : maxTrashedWithSchema);
+    await refuseNamed(db, access, [row], listNamed);
     await trashAllRecords?.(db, access, row.name, now);
     await removeWithAudit(db, access, row, await incrementRevision(db, access, now), now);
     return { success: true } as const;
@@ -273,6 +283,37 @@ async function refuseInUse(db: Db, access: AppAccess, rows: readonly SchemaRow[]
     },
   );
 }
+
+/** Those of these entities that something else of the app names: an automation, for example. */
+export type ListNamedEntities = (db: Db, access: AppAccess, names: readonly string[]) => Promise<readonly string[]>;
+
+/** Called with the schemas locked: whoever names one of them locks it too (`hasEntity`). */
+async function refuseNamed(
+  db: Db,
+  access: AppAccess,
+  rows: readonly SchemaRow[],
+  listNamed: ListNamedEntities,
+): Promise<void> {
+  const named = await listNamed(
+    db,
+    access,
+    rows.map(({ name }) => name),
+  );
+  if (named.length === 0) return;
+  throw new Problem(
+    'conflict',
+    'schema_in_use',
+    'An automation or a workflow of the app names the entity. Change or delete it first.',
+    {
+      members: { entity_names: [...new Set(named)].toSorted() },
+      retrySafe: false,
+    },
+  );
+}
+
+/** Whether the app has the entity. Until the transaction ends, its schema is not deleted. */
+export const hasEntity = async (db: Db, access: AppAccess, name: string): Promise<boolean> =>
+  (await lockSchemaName(db, access, name)) !== undefined || findImplicitSchema(name) !== undefined;
 
 /** Whether the documents are equal. The order of members does not matter. */
 const isSameDocument = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);

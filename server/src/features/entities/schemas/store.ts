@@ -41,6 +41,10 @@ export const findSchema = (db: Db, access: AppScope, name: string) =>
 export const lockSchema = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().forUpdate().executeTakeFirst();
 
+/** Finds a schema and keeps it from being deleted until the transaction ends. Records can be written meanwhile. */
+export const lockSchemaName = (db: Db, access: AppScope, name: string) =>
+  selectSchemas(db, access).where('entity_schemas.name', '=', name).select('name').forKeyShare().executeTakeFirst();
+
 /** Queries over many records are cancelled after this time and answered with 503. */
 export const readLimitMs = 5_000;
 

@@ -80,6 +80,15 @@ export function eventBus<Events extends { [Name in keyof Events]: object }, Db e
   };
 }
 
+/** Those of these events that are still kept. For work that an event has caused and that reads its payload later. */
+export const listEvents = <Payload>(db: AnyDb, ids: readonly string[]): Promise<Event<Payload>[]> =>
+  selectEvents(db, ids) as Promise<Event<Payload>[]>;
+
+const selectEvents = prepared<Event, [readonly string[]]>(
+  'list events by id',
+  '/* service */ select id, name, payload, occurred_at from events where id = any($1::uuid[])',
+);
+
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 
 /** Removes events a week after they were dispatched. Returns how many. */
