@@ -164,6 +164,23 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
+  app_warnings: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    email: string;
+    subject: string;
+    body: string;
+    created_date: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
   apps: {
     id: string;
     workspace_id: string;
@@ -230,10 +247,13 @@ export interface Tables {
     workspace_id: string;
     app_id: string;
     automation_id: string;
-    input: Json;
+    event_id: string | null;
+    tick_at: Date | null;
+    is_last: Generated<boolean>;
     depth: Generated<number>;
-    cause: string | null;
     created_date: Date;
+    attempts: Generated<number>;
+    error_message: string | null;
     completed_at: Date | null;
     due_at: Date | null;
     claims: Generated<number>;
@@ -256,6 +276,7 @@ export interface Tables {
     condition: string | null;
     schedule: Json | null;
     action: Json;
+    workflow_id: string | null;
     is_active: boolean;
     next_tick_at: Date | null;
     ticks: Generated<number>;
