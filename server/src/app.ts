@@ -266,7 +266,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     cursors,
     model,
     browser,
-    findPageFile: createPreview(platformFiles),
+    openPreview: createPreview(platformFiles),
     files: createAppFiles(storage),
     schemas: appSchemas,
     addresses,

@@ -39,6 +39,25 @@ it('the starter has no errors, with the runtime client that published pages get'
   expect(page).toMatchObject({ status: 'success', results: expect.stringContaining('loaded with 0 errors') });
 }, 60_000);
 
+it('the files of a page may have names that are encoded in addresses', async () => {
+  const app = await createApp();
+  const page = '<!doctype html><title>Tasks</title><h1>Tasks</h1><script src="100%25%20%231.js"></script>';
+  scriptSteps(
+    callTools(
+      writeFile('public/index.html', page),
+      writeFile('public/100% #1.js', 'document.querySelector("h1").textContent = "The script ran";'),
+    ),
+    say('Done.'),
+  );
+  const got = await send(app);
+  const checks = listCalls(got).filter(({ name }) => name.startsWith('check_'));
+  expect(checks.map(({ name, status }) => [name, status])).toEqual([
+    ['check_files', 'success'],
+    ['check_page', 'success'],
+  ]);
+  expect(checks[1]?.results).toContain('The script ran');
+}, 60_000);
+
 it('a page that is never done is an error of the page', async () => {
   const app = await createApp();
   scriptSteps(callTools(writeFile('public/index.html', pageWith('for (;;) {}'))), say('Fine.'), say('I leave it.'));

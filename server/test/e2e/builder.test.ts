@@ -2,35 +2,13 @@
 // or none, and nobody pays twice. Judged also by the model's own record of its calls.
 import { once } from 'node:events';
 import { sql } from 'kysely';
-import { afterAll, beforeEach, expect, it } from 'vitest';
-import { type ModelReply, startModelSandbox } from '../../../sandbox/src/model.ts';
-import { newKeys } from '../../src/commands/keys.ts';
-import { openDatabase } from '../../src/kit/db/database.ts';
-import type { Tables } from '../../src/tables.ts';
+import { beforeEach, expect, it } from 'vitest';
+import type { ModelReply } from '../../../sandbox/src/model.ts';
 import { callTools, say, writeFile } from '../support/chat.ts';
 import { call, stream } from '../support/client.ts';
-import { cloneTemplate } from '../support/template.ts';
-import { commandLine } from './command.ts';
+import { startModelInstallation } from './model-installation.ts';
 
-const model = await startModelSandbox();
-const database = await cloneTemplate();
-const { db, close } = openDatabase<Tables>({ url: database.url, poolSize: 2 });
-afterAll(async () => {
-  await model.close();
-  await close();
-  await database.drop();
-});
-const { plinth, start, startApi } = commandLine({
-  ...newKeys(),
-  DATABASE_URL: database.url,
-  MODEL_URL: model.url,
-  WORKER_SLOTS: '4',
-});
-const token = (
-  await plinth('bootstrap', '--email', 'first@example.com', '--name', 'First', '--workspace', 'Ours')
-).stdout.trim();
-const startWorker = () => start('worker', /"msg":"worker started"/);
-const [a, b] = [await startApi(), await startApi()];
+const { model, db, token, startApi, startWorker, a, b } = await startModelInstallation();
 let worker = await startWorker();
 beforeEach(() => model.behave('well'));
 

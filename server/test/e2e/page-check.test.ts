@@ -67,7 +67,7 @@ describe('a report', () => {
       '/a.js':
         "import { three } from './b.js'; document.body.append(three, isSecureContext); localStorage.a = await (await fetch('/c%20d.json')).text();",
       '/b.js': "export const three = 'Three, ' + location.host + ', ';",
-      '/c d.json': '{}',
+      '/c%20d.json': '{}',
     };
     expect(await check(files)).toEqual({ ...clean, title: 'Tasks', text: 'One\n\nThree, app.invalid, true' });
   });

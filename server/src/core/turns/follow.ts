@@ -6,7 +6,6 @@ import type { Clock } from '../../kit/clock.ts';
 import type { AnyDb } from '../../kit/db/database.ts';
 import { classifyFailure } from '../../kit/db/failures.ts';
 import { Answer, eventStream } from '../../kit/http/answer.ts';
-import { ValidationError } from '../../kit/http/faults.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import { toTurnTopic } from './delta-writer.ts';
@@ -183,33 +182,3 @@ const serverRestarting = (retrySafe: boolean) =>
       headers: { 'retry-after': '1' },
     },
   );
-
-// ---- resuming
-
-const lastEventIdPattern = /^([0-9a-f-]{36}):(\d{1,9}):(\d{1,9})$/;
-
-/** Parses `turn:claim:seq`. With `expectedTurnId`, an id of another turn is refused. */
-export function parseLastEventId(
-  header: unknown,
-  expectedTurnId?: string,
-): { turnId: string; position: StreamPosition } | undefined {
-  if (header === undefined) return undefined;
-  const [, turnId, claim, seq] = lastEventIdPattern.exec(String(header)) ?? [];
-  if (turnId === undefined || (expectedTurnId !== undefined && turnId !== expectedTurnId)) throw invalidLastEventId();
-  return { turnId, position: { claim: Number(claim), seq: Number(seq) } };
-}
-
-const resumableMs = 10 * 60 * 1000;
-
-/** Whether a stream of the turn can be resumed: it is running, or ended in the last ten minutes. */
-export const isResumable = ({ ended_date }: { readonly ended_date: Date | null }, now: Date): boolean =>
-  ended_date === null || now.getTime() - ended_date.getTime() < resumableMs;
-
-export const invalidLastEventId = () =>
-  new ValidationError([
-    {
-      loc: ['header', 'Last-Event-ID'],
-      msg: 'must be the id of an event of a reply to this message in the last ten minutes',
-      type: 'value_error',
-    },
-  ]);

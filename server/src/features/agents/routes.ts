@@ -6,11 +6,9 @@ import { agentAs, type Guard, nestedResource, workspaceAs } from '../../core/aut
 import { type Route, route } from '../../core/auth/route.ts';
 import type { AppAddresses } from '../../core/identity/app-addresses.ts';
 import { getListPosition } from '../../core/identity/app-list.ts';
-import type { StreamPosition } from '../../core/turns/deltas.ts';
-import { parseLastEventId } from '../../core/turns/follow.ts';
 import { NewMessage } from '../../core/turns/messages.ts';
+import { createSendHandlers } from '../../core/turns/send.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
-import { resumableAnswer } from '../../kit/http/answer.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
@@ -31,20 +29,12 @@ import {
   presentListedConversation,
   presentMemory,
 } from './contract.ts';
-import {
-  createConversation,
-  deleteMessage,
-  getConversation,
-  resumeTurn,
-  type SendAccess,
-  startTurn,
-} from './conversation.ts';
+import { createConversation, deleteMessage, getConversation, type SendAccess } from './conversation.ts';
 import { deleteMemory } from './memory.ts';
-import { answerWithReply, type ReplyDeps, rejoinTurn } from './reply.ts';
+import { createTurnKind, type ReplyDeps } from './reply.ts';
 import { listAgents } from './store/agents.ts';
 import { type ConversationAccess, findConversation, listConversations } from './store/conversations.ts';
 import { findMemory, listMemories } from './store/memories.ts';
-import type { TurnRow } from './store/turns.ts';
 
 export interface AgentDeps extends ReplyDeps {
   readonly cursors: Cursors;
@@ -217,15 +207,8 @@ const conversationRoutes = (deps: AgentDeps): Route[] => [
   }),
 ];
 
-function sendAgentMessage(deps: AgentDeps): Route {
-  type Headers = Readonly<Record<string, string | string[] | undefined>>;
-  const answer = (turn: TurnRow, access: SendAccess, headers: Headers, from: StreamPosition | undefined) => {
-    const hasIdempotencyKey = headers['idempotency-key'] !== undefined;
-    return resumableAnswer({ turn_id: turn.id }, (db) =>
-      answerWithReply(db, headers.accept, { turn, from, access, hasIdempotencyKey }, deps),
-    );
-  };
-  return route({
+const sendAgentMessage = (deps: AgentDeps): Route =>
+  route({
     name: 'sendAgentMessage',
     effect: 'spend',
     heldSeconds: 300,
@@ -252,21 +235,8 @@ function sendAgentMessage(deps: AgentDeps): Route {
       { status: 503, code: 'model_unavailable' },
       { status: 504, code: 'reply_timeout' },
     ],
-    handle: async ({ db, access, body, headers, now }) => {
-      const left = parseLastEventId(headers['last-event-id']);
-      const turn =
-        left === undefined
-          ? await startTurn(db, access, body, deps, now)
-          : await rejoinTurn(db, access, left.turnId, body, now);
-      return answer(turn, access, headers, left?.position);
-    },
-    resume: async ({ db, access, headers, now }, saved) => {
-      const { turn_id } = saved as { turn_id: string };
-      const left = parseLastEventId(headers['last-event-id'], turn_id); // checked before the turn is run, and paid for, again
-      return answer(await resumeTurn(db, access, turn_id, deps, now), access, headers, left?.position);
-    },
+    ...createSendHandlers(createTurnKind(deps), deps),
   });
-}
 
 const memoryRoutes = (cursors: Cursors): Route[] => [
   route({

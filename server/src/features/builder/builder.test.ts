@@ -518,7 +518,7 @@ describe('a turn that fails', () => {
     });
     const got = await send(app, 'Hello', { as });
     expect(got.body.status).toMatchObject({ state: 'error', error_source: 'paywall' });
-    expect(listMessages(got).at(-1)).toContain('so nothing was saved. The 1 steps until then were charged.');
+    expect(listMessages(got).at(-1)).toContain('so nothing was saved. Steps that were charged until then: 1.');
     expect(await listCharges(app)).toEqual(['settled 3']);
     const files = await world.call('GET', `/api/apps/${app.id}/files`, { as });
     expect(files.body.items).toEqual([]);

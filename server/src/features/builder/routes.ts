@@ -1,25 +1,21 @@
 // Owns the HTTP contract of the builder chat.
 import { readCredentials, writeCredentials } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
-import type { AppAccess } from '../../core/auth/proofs.ts';
 import { builtAppAs } from '../../core/auth/resource-guards.ts';
 import { type Route, route } from '../../core/auth/route.ts';
-import type { StreamPosition } from '../../core/turns/deltas.ts';
-import { parseLastEventId } from '../../core/turns/follow.ts';
+import type { FollowDeps } from '../../core/turns/follow.ts';
 import { NewMessage } from '../../core/turns/messages.ts';
-import { resumableAnswer } from '../../kit/http/answer.ts';
+import { createSendHandlers } from '../../core/turns/send.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
-import { notFound } from '../../kit/problem.ts';
-import { answerWithChatTurn, type ChatAnswerDeps, rejoinTurn } from './answer.ts';
-import { type ChatDeps, startTurn, stopChat } from './chat.ts';
+import { type ChatAnswerDeps, createTurnKind } from './answer.ts';
+import { stopChat } from './chat.ts';
 import { ChatMessage, ChatQuery, ChatStopped, ChatTurn, presentMessage } from './contract.ts';
 import { listMessages, toChatKey } from './store/messages.ts';
-import { findTurn, type TurnRow } from './store/turns.ts';
 
-export interface ChatRouteDeps extends ChatDeps, ChatAnswerDeps {
-  readonly wake: ChatDeps['wake'] & ChatAnswerDeps['wake'];
+export interface ChatRouteDeps extends ChatAnswerDeps, FollowDeps {
+  readonly wake: ChatAnswerDeps['wake'] & FollowDeps['wake'];
   readonly cursors: Cursors;
 }
 
@@ -66,15 +62,8 @@ export const chatRoutes = (deps: ChatRouteDeps): Route[] => [
   }),
 ];
 
-function sendChatMessage(deps: ChatRouteDeps): Route {
-  type Headers = Readonly<Record<string, string | string[] | undefined>>;
-  const answer = (turn: TurnRow, access: AppAccess, headers: Headers, from: StreamPosition | undefined) => {
-    const hasIdempotencyKey = headers['idempotency-key'] !== undefined;
-    return resumableAnswer({ turn_id: turn.id }, (db) =>
-      answerWithChatTurn(db, headers.accept, { turn, from, access, hasIdempotencyKey }, deps),
-    );
-  };
-  return route({
+const sendChatMessage = (deps: ChatRouteDeps): Route =>
+  route({
     name: 'sendChatMessage',
     effect: 'spend',
     heldSeconds: 600,
@@ -96,20 +85,5 @@ function sendChatMessage(deps: ChatRouteDeps): Route {
       { status: 409, code: 'app_busy' },
       { status: 504, code: 'reply_timeout' },
     ],
-    handle: async ({ db, access, body, headers, now }) => {
-      const left = parseLastEventId(headers['last-event-id']);
-      const turn =
-        left === undefined
-          ? await startTurn(db, access, body, deps, now)
-          : await rejoinTurn(db, access, left.turnId, body, now);
-      return answer(turn, access, headers, left?.position);
-    },
-    resume: async ({ db, access, headers }, saved) => {
-      const { turn_id } = saved as { turn_id: string };
-      const left = parseLastEventId(headers['last-event-id'], turn_id);
-      const turn = await findTurn(db, toChatKey(access), turn_id);
-      if (turn === undefined) throw notFound('app_not_found'); // turns are kept longer than keys
-      return answer(turn, access, headers, left?.position);
-    },
+    ...createSendHandlers(createTurnKind(deps), deps),
   });
-}

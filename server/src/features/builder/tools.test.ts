@@ -213,6 +213,7 @@ describe('a call that the model got wrong', () => {
     ['arguments of another form', ['read_file', { file: 'a' }], 'The arguments are not valid:'],
     ['a path outside of the app', ['write_file', { path: '../a.js', content: 'x' }], 'The path must match'],
     ['a file that does not exist', ['read_file', { path: 'public/none.js' }], 'There is no file with this path.'],
+    ['lines that end before they begin', ['read_file', { path: 'a', from_line: 3, to_line: 2 }], 'to_line must be'],
     ['a search for everything', ['search_files', { text: '**' }], 'The text must contain something beside *.'],
     ['an edit without a change', ['edit_file', { path: 'a', old_text: 'x', new_text: 'x' }], 'There is no file'],
   ] as const)('gets %s as a result, and the turn goes on', async (_what, call, message) => {

@@ -194,7 +194,7 @@ const outOfCredits = ({ message }: Problem, stepsSoFar: number): TurnFailure =>
     'paywall',
     stepsSoFar === 0
       ? `Nothing was done. ${message}`
-      : `The credits ran out, so nothing was saved. The ${stepsSoFar} steps until then were charged. ${message}`,
+      : `The credits ran out, so nothing was saved. Steps that were charged until then: ${stepsSoFar}. ${message}`,
   );
 
 /** Records a step, and charges for it, in one transaction. */
@@ -229,10 +229,10 @@ function toModelFailure(run: TurnRun, { reason }: UnavailableReply): TurnFailure
 }
 
 const rejected = (stepsSoFar: number): TurnFailure => {
-  const charged = stepsSoFar === 0 ? 'nothing is charged' : `the ${stepsSoFar} steps until then were charged`;
+  const charged = stepsSoFar === 0 ? 'Nothing is charged' : `Steps that were charged until then: ${stepsSoFar}`;
   return fail(
     'builder',
-    `The model rejected the request: the conversation may have become too long for it. Nothing was saved, and ${charged}. Ask for a smaller change, in a shorter message.`,
+    `The model rejected the request: the conversation may have become too long for it. Nothing was saved. ${charged}. Ask for a smaller change, in a shorter message.`,
   );
 };
 

@@ -10,7 +10,7 @@ export interface PageFile {
   readonly contentType: string;
 }
 
-/** What the page's own origin serves at a path, such as `/` or `/assets/app.js`. */
+/** What the page's own origin serves at a path as the browser sends it, such as `/`, `/assets/app.js` or `/my%20picture.png`. */
 export type FindFile = (path: string) => Promise<PageFile | undefined>;
 
 export interface FailedRequest {
@@ -96,20 +96,11 @@ async function answer(
   files: FindFile,
 ): Promise<number> {
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405);
-  const path = decodePath(pathname);
-  const file = path === undefined ? undefined : await files(path);
+  const file = await files(pathname);
   if (file === undefined) return send(response, 404);
   response.setHeader('content-type', file.contentType);
   response.setHeader('content-length', file.content.length);
   return send(response, 200, method === 'HEAD' ? undefined : file.content);
-}
-
-function decodePath(pathname: string): string | undefined {
-  try {
-    return decodeURIComponent(pathname);
-  } catch {
-    return undefined;
-  }
 }
 
 function send(response: ServerResponse, status: number, content?: Buffer): number {

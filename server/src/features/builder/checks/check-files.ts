@@ -1,6 +1,5 @@
 // Owns the check of a turn's changes before they are saved: every changed file is parsed, pages must not load files that do
 // not exist, and no file should contain a key. The result is shown to the person as it is.
-import { posix } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { findKeys } from '../tools/keys.ts';
 import { parseInThread } from './parser.ts';
@@ -64,11 +63,20 @@ function listMissingFiles(page: string, references: readonly PageReference[], pa
   });
 }
 
-/** The file of the app that a URL on a page means; undefined if it means something else. */
+const appOrigin = 'https://app.invalid';
+
+/** The file of the app that a URL on a page means to a browser; undefined if it means something else. */
 function resolve(page: string, url: string): string | undefined {
-  const [path = ''] = url.trim().split(/[?#]/);
-  if (path === '' || path.startsWith('//') || path.startsWith('/_plinth/') || /^[a-z][a-z0-9+.-]*:/i.test(path))
-    return undefined;
-  const base = path.startsWith('/') ? publishedFolder : posix.dirname(page);
-  return posix.join(base, path);
+  const pagePath = page.slice(publishedFolder.length).split('/').map(encodeURIComponent).join('/');
+  const meant = URL.parse(url, `${appOrigin}/${pagePath}`);
+  if (meant?.origin !== appOrigin || meant.pathname.startsWith('/_plinth/')) return undefined;
+  return publishedFolder + meant.pathname.slice(1).split('/').map(decode).join('/');
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment; // not UTF-8: shown as it is
+  }
 }

@@ -4,16 +4,15 @@ import type { Browser, PageReport } from '../../../gateways/browser/index.ts';
 import type { Db } from '../../../tables.ts';
 import type { Draft } from '../draft.ts';
 
-/** What a path of the app's pages would be answered with, if files of these paths were published. */
-export type FindPageFile = (
-  app: AppAccess['app'],
-  paths: readonly string[],
-  url: string,
-) => ({ readonly contentType: string } & ({ readonly path: string } | { readonly content: Buffer })) | undefined;
+/** A file of the draft, by its path, or one of the platform, with its content. */
+type PageFile = { readonly contentType: string } & ({ readonly path: string } | { readonly content: Buffer });
+
+/** Returns what an address of the app would be answered with, if files of these paths were published. */
+export type OpenPreview = (app: AppAccess['app'], paths: readonly string[]) => (url: string) => PageFile | undefined;
 
 export interface PageCheckDeps {
   readonly browser: Browser;
-  readonly findPageFile: FindPageFile;
+  readonly openPreview: OpenPreview;
 }
 
 export interface PageCheckResult {
@@ -23,19 +22,20 @@ export interface PageCheckResult {
 }
 
 export async function checkPage(
-  { browser, findPageFile }: PageCheckDeps,
+  { browser, openPreview }: PageCheckDeps,
   { db, access, draft, signal }: { db: Db; access: AppAccess; draft: Draft; signal: AbortSignal },
   path: string,
 ): Promise<PageCheckResult> {
   const paths = (await draft.listFiles(db, access)).map((file) => file.path);
-  if (findPageFile(access.app, paths, path) === undefined)
+  const findFile = openPreview(access.app, paths);
+  if (findFile(path) === undefined)
     return { status: 'stopped', results: `The page was not looked at: ${path} is not a page of the app.` };
   const report = await browser.checkPage({
     owner: access.workspace_id,
     path,
     signal,
     async files(url) {
-      const found = findPageFile(access.app, paths, url);
+      const found = findFile(url);
       if (found === undefined) return undefined;
       const content = 'content' in found ? found.content : await draft.readBytes(db, access, found.path);
       return content && { content, contentType: found.contentType };

@@ -68,6 +68,21 @@ it('reports files that a page loads and that do not exist, but not what is elsew
   ]);
 });
 
+it('finds the files that a page loads as browsers do: by decoded names, and never above the published folder', async () => {
+  const page = [
+    '<img src="my%20picture%231.png?v=1"><img src="my picture%231.png"><script src="../../../app.js"></script>',
+    '<script src="../../server.js"></script><img src="%zz.png"><img src="">',
+  ].join('\n');
+  const { results } = await checkFiles(
+    new Map([['public/50% off/index.html', page]]),
+    new Set(['public/50% off/index.html', 'public/50% off/my picture#1.png', 'public/app.js', 'server.js']),
+  );
+  expect(results.split('\n').slice(1)).toEqual([
+    'public/50% off/index.html: line 2: the file public/server.js does not exist',
+    'public/50% off/index.html: line 2: the file public/50% off/%zz.png does not exist',
+  ]);
+});
+
 it('says which files it did not check because the turn changed too much', async () => {
   const text = `let a = '${'x'.repeat(250 * 1024)}';`;
   const files = Array.from({ length: 10 }, (_, n): [string, string] => [`public/${n}.js`, text]);

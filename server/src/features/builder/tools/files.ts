@@ -36,6 +36,7 @@ const readFile = defineTool({
     to_line: z.int().min(1).optional(),
   }),
   async run({ path, from_line = 1, to_line }, context) {
+    if (to_line !== undefined && to_line < from_line) throw new ToolError('to_line must be from_line or more.');
     const text = await getText(context, path);
     const lines = text.split('\n');
     const wanted = lines.slice(from_line - 1, to_line ?? lines.length);
