@@ -1,7 +1,6 @@
 // Measures what publishing an event adds to a transaction, how soon and how fast events are handled, and what an idle
 // worker costs.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +12,7 @@ import { openWakeUps } from '../server/src/kit/background/workers/wake.ts';
 import { type AnyDb, openDatabase, prepared, transaction } from '../server/src/kit/db/database.ts';
 import { newId } from '../server/src/kit/ids.ts';
 import type { Bench } from './lib/bench.ts';
+import { cpuMs, usedSince } from './lib/cpu.ts';
 import { type OwnPostgres, startPostgres } from './lib/postgres.ts';
 import { median, quantile, rounded } from './lib/statistics.ts';
 
@@ -265,19 +265,5 @@ async function idleLoad(postgres: OwnPostgres, seconds: number, progress: (line:
     return idle;
   } finally {
     worker.kill('SIGKILL');
-  }
-}
-
-/** CPU time that these processes used since then. A process that started in between counts in full. */
-const usedSince = (pids: readonly number[], before: ReadonlyMap<number, number>): number =>
-  pids.reduce((sum, pid) => sum + cpuMs(pid) - (before.get(pid) ?? 0), 0);
-
-/** User and system time of a process, in ms; 0 when it is gone. */
-function cpuMs(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  } catch {
-    return 0;
   }
 }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
+import { type MemoryWatch, watchMemory } from './lib/memory.ts';
 import type { AttackReport } from './noisy-neighbour/attacker.ts';
 import { nowMs } from './noisy-neighbour/clock.ts';
 import { type Environment, startEnvironment } from './noisy-neighbour/environment.ts';
@@ -15,7 +16,6 @@ import {
   latenciesWithin,
   type Stretch,
 } from './noisy-neighbour/judge.ts';
-import { type MemoryWatch, watchMemory } from './noisy-neighbour/memory.ts';
 import type { SeedSize } from './noisy-neighbour/seed.ts';
 import type { Way } from './noisy-neighbour/way.ts';
 import { ways } from './noisy-neighbour/ways.ts';

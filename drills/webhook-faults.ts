@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench, BenchOptions, Report } from '../bench/lib/bench.ts';
 import { rounded } from '../bench/lib/statistics.ts';
+import { readJournal } from './lib/journal-file.ts';
 import { randomFrom } from './lib/random.ts';
 import { type Environment, startEnvironment } from './webhook-faults/environment.ts';
 import { type Fault, type FaultPlan, injectFaults } from './webhook-faults/faults.ts';
@@ -13,14 +14,7 @@ import {
   listDeliveries,
   newestKey,
 } from './webhook-faults/integrator.ts';
-import {
-  keysOfTurn,
-  lastMessage,
-  type ReceivedLine,
-  readJournal,
-  type SentLine,
-  typeOf,
-} from './webhook-faults/journal.ts';
+import { keysOfTurn, lastMessage, type ReceivedLine, type SentLine, typeOf } from './webhook-faults/journal.ts';
 import { countRepeats, judgeDeliveries, type Listing, type Verdict } from './webhook-faults/oracle.ts';
 
 interface Size {

@@ -12,6 +12,7 @@ interface ManagedProcess {
   child?: ChildProcess;
   /** Set when it has logged that it is ready. */
   ready?: boolean;
+  readyAt?: number;
 }
 
 export interface Processes {
@@ -23,6 +24,10 @@ export interface Processes {
   allReady(): Promise<void>;
   /** Kills a ready process, picked by `choose`. Returns false if there is none. */
   kill(kind: Kind, choose: (count: number) => number): boolean;
+  /** Kills all processes and starts none. */
+  takeDown(): void;
+  /** Starts them again. Returns when all are ready, with the time at which the first worker was. */
+  bringUp(): Promise<number>;
   stop(): void;
 }
 
@@ -36,15 +41,18 @@ export async function startProcesses(
   settings: Record<string, string>,
 ): Promise<Processes> {
   let stopping = false;
+  let isDown = false;
   let starts = 0;
 
   function startAndRestart(member: ManagedProcess): void {
-    if (stopping) return;
+    if (stopping || isDown) return;
     starts += 1;
     const env = { PATH: process.env.PATH, ...member.settings };
     const child = spawn(process.execPath, [main, member.kind], { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout.on('data', (chunk) => {
-      if (!member.ready) member.ready = String(chunk).includes(readyMessages[member.kind]);
+      if (member.ready || !String(chunk).includes(readyMessages[member.kind])) return;
+      member.ready = true;
+      member.readyAt = Date.now();
     });
     child.once('exit', () => {
       member.ready = false;
@@ -59,19 +67,26 @@ export async function startProcesses(
     ...Array.from({ length: counts.worker }, () => ({ kind: 'worker' as const, settings })),
   ];
   members.forEach(startAndRestart);
+  const allReady = async () => {
+    const end = Date.now() + readyWithinMs;
+    while (members.some((member) => !member.ready)) {
+      if (Date.now() > end) throw new Error('not every process came to work');
+      await sleep(50);
+    }
+  };
+  const killAll = () => {
+    for (const member of members) {
+      member.ready = false;
+      member.child?.kill('SIGKILL');
+    }
+  };
   return {
     apis: ports.map((port) => `http://127.0.0.1:${port}`),
     get restarts() {
       return starts - members.length;
     },
     pids: (kind) => members.flatMap((member) => (member.kind === kind ? (member.child?.pid ?? []) : [])),
-    async allReady() {
-      const end = Date.now() + readyWithinMs;
-      while (members.some((member) => !member.ready)) {
-        if (Date.now() > end) throw new Error('not every process came to work');
-        await sleep(50);
-      }
-    },
+    allReady,
     kill(kind, choose) {
       const ready = members.filter((member) => member.kind === kind && member.ready);
       const member = ready[choose(ready.length)];
@@ -79,9 +94,20 @@ export async function startProcesses(
       member.ready = false;
       return member.child?.kill('SIGKILL') ?? false;
     },
+    takeDown() {
+      isDown = true;
+      killAll();
+    },
+    async bringUp() {
+      await sleep(2 * restartDelayMs); // until those that exited have noticed that everything is down
+      isDown = false;
+      members.forEach(startAndRestart);
+      await allReady();
+      return Math.min(...members.flatMap(({ kind, readyAt }) => (kind === 'worker' ? (readyAt ?? []) : [])));
+    },
     stop() {
       stopping = true;
-      for (const { child } of members) child?.kill('SIGKILL');
+      killAll();
     },
   };
 }

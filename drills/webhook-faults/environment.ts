@@ -2,13 +2,12 @@
 // workspace with agents and webhooks. Everything is stopped by its pid.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createBenchUser, createBenchWorkspace } from '../../bench/lib/fixtures.ts';
 import { startPostgres } from '../../bench/lib/postgres.ts';
-import { makeAuthority } from '../../sandbox/src/certificates.ts';
 import { startModelSandbox } from '../../sandbox/src/model.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { migrateAll } from '../../server/src/commands/migrate.ts';
@@ -16,6 +15,7 @@ import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
 import type { Tables } from '../../server/src/tables.ts';
 import { startProcesses } from '../lib/processes.ts';
+import { startReceiver } from '../lib/receiver-process.ts';
 import { startRedis } from '../lib/redis.ts';
 import { type Call, retryingClient } from '../lib/retrying-client.ts';
 import type { FaultTargets } from './faults.ts';
@@ -62,7 +62,7 @@ async function build(agentCount: number, atEnd: (end: () => unknown) => void): P
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const journals = { sent: join(folder, 'sent'), received: join(folder, 'received') };
   const addresses = Array.from({ length: agentCount }, (_, n) => `127.20.0.${n + 1}`);
-  const receiver = await startRawServer(folder, journals.received, addresses);
+  const receiver = await startReceiver(file('receiver.ts'), { folder, journal: journals.received, addresses });
   atEnd(receiver.stop);
   const postgres = await startPostgres();
   atEnd(postgres.stop);
@@ -95,14 +95,15 @@ async function build(agentCount: number, atEnd: (end: () => unknown) => void): P
       ),
     ),
   );
-  receiver.order({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
+  const order = (given: ReceiverCommand) => receiver.send(given);
+  order({ secrets: Object.fromEntries(webhooks.map(({ path, secret }) => [path, secret])) });
   return {
     targets: {
       processes: processes,
       postgres,
       redis,
       addresses,
-      receive: (address, answer) => receiver.order({ address, answer }),
+      receive: (address, answer) => order({ address, answer }),
     },
     webhooks,
     journals,
@@ -119,19 +120,6 @@ async function build(agentCount: number, atEnd: (end: () => unknown) => void): P
       return { sent: ended };
     },
   };
-}
-
-async function startRawServer(folder: string, journal: string, addresses: readonly string[]) {
-  const authority = await makeAuthority();
-  const trusted = join(folder, 'authority.pem');
-  writeFileSync(trusted, authority.ca);
-  const certificate = await authority.issue(...addresses.map((address) => `IP:${address}`));
-  await authority.close();
-  const child = fork(file('receiver.ts'));
-  const order = (given: ReceiverCommand) => void child.send(given);
-  order({ listen: { journal, addresses, certificate } });
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return { authority: trusted, port, order, stop: () => void child.kill('SIGKILL') };
 }
 
 /** Creates a user with a token, in a workspace without effective rate limits. */

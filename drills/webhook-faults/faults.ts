@@ -1,22 +1,21 @@
-// Owns the faults and their schedule, drawn from a seed so that a run can be repeated.
+// Owns the faults of the drill and how often each is injected.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnPostgres } from '../../bench/lib/postgres.ts';
+import { drawTimes, injectAt } from '../lib/fault-schedule.ts';
 import type { Processes } from '../lib/processes.ts';
 import type { Random } from '../lib/random.ts';
 import type { OwnRedis } from '../lib/redis.ts';
 import type { Answer } from './journal.ts';
 
-const faults = [
-  'api killed',
-  'worker killed',
-  'postgres crashed',
-  'redis flushed',
-  'redis gone',
-  'receiver silent',
-  'receiver cuts',
-  'receiver answers 500',
-] as const;
-export type Fault = (typeof faults)[number];
+export type Fault =
+  | 'api killed'
+  | 'worker killed'
+  | 'postgres crashed'
+  | 'redis flushed'
+  | 'redis gone'
+  | 'receiver silent'
+  | 'receiver cuts'
+  | 'receiver answers 500';
 
 /** How often each fault is injected within these seconds, and how long lasting faults take. */
 export interface FaultPlan {
@@ -34,29 +33,14 @@ export interface FaultTargets {
 }
 
 /** Returns how often each fault was injected. */
-export async function injectFaults(
+export function injectFaults(
   targets: FaultTargets,
   plan: FaultPlan,
   random: Random,
   progress: (line: string) => void,
 ): Promise<Record<Fault, number>> {
-  const schedule = faults
-    .flatMap((fault) => Array.from({ length: plan.counts[fault] }, () => ({ fault, at: random() * plan.seconds })))
-    .sort((a, b) => a.at - b.at);
-  const injected = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
-  const pending: Promise<void>[] = [];
-  const startedAt = performance.now();
-  for (const { fault, at } of schedule) {
-    await sleep(Math.max(0, startedAt + at * 1000 - performance.now()));
-    progress(`${at.toFixed(1)} s: ${fault}`);
-    pending.push(
-      inject(fault, targets, plan.durationMs, random).then((did) => {
-        if (did) injected[fault] += 1;
-      }),
-    );
-  }
-  await Promise.all(pending);
-  return injected;
+  const times = drawTimes(plan.counts, plan.seconds, random);
+  return injectAt(times, (fault) => inject(fault, targets, plan.durationMs, random), progress);
 }
 
 const answers = { 'receiver silent': 'silence', 'receiver cuts': 'cut', 'receiver answers 500': 500 } as const;

@@ -1,6 +1,4 @@
-// Owns the two journals: what the sender sent and got acknowledged, and what the receiver received and answered. A line is
-// written before anything is done because of it.
-import { openSync, readFileSync, writeSync } from 'node:fs';
+// Owns the lines of the two journals: what the sender sent and got acknowledged, and what the receiver received and answered.
 
 /** A line of the sender: events of one agent in one transaction. */
 export interface SentLine {
@@ -42,14 +40,3 @@ export const keysOfTurn = (content: string): string[] => [
 export const lastMessage = 'last words';
 
 export const replyTo = (content: string): string => `re ${content}`;
-
-export function openJournal<Line>(file: string): (line: Line) => void {
-  const journal = openSync(file, 'a');
-  return (line) => void writeSync(journal, `${JSON.stringify(line)}\n`);
-}
-
-export const readJournal = <Line>(file: string): Line[] =>
-  readFileSync(file, 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));

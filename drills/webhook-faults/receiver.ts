@@ -1,19 +1,14 @@
 // The receiver of the drill, in its own process, which is never killed: HTTPS endpoints, one address per agent. It verifies
 // signatures, keeps the journal, and misbehaves on command.
 import { createHash, createHmac } from 'node:crypto';
-import type { Certificate } from '../../sandbox/src/certificates.ts';
 import {
   type ReceivedRequest as Request,
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../sandbox/src/webhook-endpoint.ts';
-import { type Answer, keyOf, openJournal, type ReceivedLine } from './journal.ts';
-
-interface ListenOptions {
-  readonly journal: string;
-  readonly addresses: readonly string[];
-  readonly certificate: Certificate;
-}
+import { openJournal } from '../lib/journal-file.ts';
+import type { ListenOptions } from '../lib/receiver-process.ts';
+import { type Answer, keyOf, type ReceivedLine } from './journal.ts';
 
 export type ReceiverCommand =
   | { readonly listen: ListenOptions }

@@ -7,8 +7,9 @@ import { readConfig } from '../../server/src/config.ts';
 import type { MessageEvent } from '../../server/src/events.ts';
 import { transaction } from '../../server/src/kit/db/database.ts';
 import { newId } from '../../server/src/kit/ids.ts';
+import { openJournal } from '../lib/journal-file.ts';
 import { retryingClient } from '../lib/retrying-client.ts';
-import { keyOf, keysOfTurn, lastMessage, openJournal, type SentLine } from './journal.ts';
+import { keyOf, keysOfTurn, lastMessage, type SentLine } from './journal.ts';
 
 export interface SenderOptions {
   readonly journal: string;

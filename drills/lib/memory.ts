@@ -5,7 +5,7 @@ const pageBytes = 4096;
 const everyMs = 100;
 
 /** Resident memory in MB. 0 if the process has ended. */
-function residentMb(pid: number): number {
+export function residentMb(pid: number): number {
   try {
     return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * pageBytes) / 1e6;
   } catch {
