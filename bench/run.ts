@@ -8,6 +8,7 @@ import { slotsDrill } from '../drills/slots.ts';
 import { ssrf } from '../drills/ssrf.ts';
 import { tenantIsolation } from '../drills/tenant-isolation.ts';
 import { webhookFaults } from '../drills/webhook-faults.ts';
+import { workflowFaults } from '../drills/workflow-faults.ts';
 import { agents } from './agents.ts';
 import { audit } from './audit.ts';
 import { credits } from './credits.ts';
@@ -38,6 +39,7 @@ const benches: Record<string, Bench> = {
   ssrf,
   webhooks,
   'webhook-faults': webhookFaults,
+  'workflow-faults': workflowFaults,
 };
 
 const [name = '', ...flags] = process.argv.slice(2);

@@ -1,0 +1,106 @@
+// Owns the measurement of a worker's memory beside many waiting runs: copies of one that really waits.
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { residentMb } from '../lib/memory.ts';
+import { startProcesses } from '../lib/processes.ts';
+import { retryingClient } from '../lib/retrying-client.ts';
+import type { DrillApp, Environment } from './environment.ts';
+import { type PeopleJournal, start } from './people.ts';
+import { readRun } from './reading.ts';
+import type { Scenario } from './scenario.ts';
+
+export interface MemoryFigures {
+  readonly waiting: number;
+  readonly idle_mb: number;
+  readonly beside_waiting_mb: number;
+  readonly seconds_of_work: number;
+  readonly seconds_of_work_beside_waiting: number;
+}
+
+/** Starts one API and one worker of its own: nothing else of Plinth may be running. */
+export async function measureMemory(
+  environment: Environment,
+  { waiting, work, idleSeconds }: { waiting: number; work: number; idleSeconds: number },
+  progress: (line: string) => void,
+): Promise<MemoryFigures> {
+  const { settings, postgres } = environment;
+  const processes = await startProcesses({ api: 1, worker: 1 }, { ...settings });
+  try {
+    await processes.allReady();
+    const [first] = environment.apps as [DrillApp];
+    const app = { ...first, call: retryingClient(processes.apis, first.token) };
+    const workOff = () => runAndWait({ ...environment, apps: [app] }, work);
+    const settle = () => measureIdle(() => processes.pids('worker'), idleSeconds);
+    await workOff(); // until everything that a worker loads once is loaded
+    const alone = await workOff();
+    const idle = await settle();
+    progress(`an idle worker uses ${Math.round(idle)} MB`);
+    await insertWaiting(environment, app, postgres.url, waiting);
+    const beside = await workOff();
+    const after = await settle();
+    progress(`beside ${waiting} waiting runs it uses ${Math.round(after)} MB`);
+    return {
+      waiting,
+      idle_mb: Math.round(idle),
+      beside_waiting_mb: Math.round(after),
+      seconds_of_work: alone,
+      seconds_of_work_beside_waiting: beside,
+    };
+  } finally {
+    processes.stop();
+  }
+}
+
+/** The least while it idles: garbage comes and goes. */
+async function measureIdle(pids: () => readonly number[], seconds: number): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < seconds * 4; n += 1) {
+    await sleep(250);
+    least = Math.min(least, Math.max(...pids().map(residentMb)));
+  }
+  return least;
+}
+
+const noJournal = (): PeopleJournal => ({ starts: [], ticks: [] });
+const find = ({ scenarios }: Environment, name: string) => scenarios.find((each) => each.name === name) as Scenario;
+
+/** Runs the chain of records so many times. Returns how many seconds that took. */
+async function runAndWait(environment: Environment, count: number): Promise<number> {
+  const scenario = find(environment, 'chain');
+  const app = environment.apps[0] as DrillApp;
+  const startedAt = performance.now();
+  const lines = await Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      start(environment, { app, scenario, plan: scenario.draw(`work-${n}`, () => 0) }, noJournal()),
+    ),
+  );
+  const workflowId = app.workflowIds.get(scenario.name) as string;
+  for (const { run_id } of lines)
+    while ((await readRun(app, workflowId, run_id as string)).status !== 'completed') await sleep(50);
+  return Math.round((performance.now() - startedAt) / 100) / 10;
+}
+
+async function insertWaiting(environment: Environment, app: DrillApp, url: string, count: number): Promise<void> {
+  const scenario = find(environment, 'cancels');
+  const { run_id } = await start(environment, { app, scenario, plan: scenario.draw('waiting', () => 0) }, noJournal());
+  const client = new pg.Client(url);
+  await client.connect();
+  while ((await client.query(insertCopies, [run_id, count])).rowCount === 0) await sleep(50);
+  await client.query('analyze workflow_runs');
+  await client.end();
+}
+
+/** Copies a run and its steps, once it waits. */
+const insertCopies = `
+  with original as (
+    select * from workflow_runs
+    where id = $1 and claimed_slot is null and due_at > now() + interval '1 minute'),
+  copies as (
+    insert into workflow_runs
+    select copy.* from original, generate_series(1, $2::int) n, lateral jsonb_populate_record(original,
+      jsonb_build_object('id', gen_random_uuid(), 'due_at', original.due_at + n * interval '1 s')) copy
+    returning id)
+  insert into workflow_steps
+  select copy.* from copies, workflow_steps step,
+    lateral jsonb_populate_record(step, jsonb_build_object('run_id', copies.id)) copy
+  where step.run_id = $1`;

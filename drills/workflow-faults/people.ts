@@ -1,0 +1,112 @@
+// Owns the people of the drill: they start runs and cancel some of them, and keep a journal of what was acknowledged.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../lib/random.ts';
+import type { DrillApp, Environment } from './environment.ts';
+import { type Plan, pick, type Scenario } from './scenario.ts';
+import { defineTick } from './scenarios.ts';
+
+/** One acknowledged start. */
+export interface StartLine {
+  readonly app: DrillApp;
+  readonly scenario: Scenario;
+  readonly plan: Plan;
+  /** Unknown if a record started the run. */
+  readonly run_id: string | undefined;
+  /** What was answered to the cancel. */
+  cancelled?: string;
+}
+
+/** One acknowledged workflow that runs once, at a given time. */
+export interface TickLine {
+  readonly app: DrillApp;
+  readonly workflow_id: string;
+  readonly token: string;
+  readonly at: Date;
+}
+
+export interface PeopleJournal {
+  readonly starts: StartLine[];
+  readonly ticks: TickLine[];
+}
+
+const people = 16;
+
+/** Starts so many runs, and creates workflows that tick once, spread over these seconds. */
+export async function startAll(
+  environment: Environment,
+  { starts, ticks, seconds }: { starts: number; ticks: number; seconds: number },
+  random: Random,
+  journal: PeopleJournal,
+): Promise<void> {
+  const { apps, scenarios } = environment;
+  const orders: Order[] = Array.from({ length: starts }, (_, n) => {
+    const scenario = pick(random, scenarios);
+    return { app: pick(random, apps), scenario, plan: scenario.draw(`${scenario.name}-${n}`, random) };
+  });
+  const startedAt = performance.now();
+  let next = 0;
+  const cancels: Promise<void>[] = [];
+  const person = async () => {
+    for (let n = next++; n < orders.length; n = next++) {
+      await sleep(Math.max(0, startedAt + (n * seconds * 1000) / starts - performance.now()));
+      const line = await start(environment, orders[n] as Order, journal);
+      if (line.plan.cancelAfterMs !== undefined) cancels.push(cancel(line, line.plan.cancelAfterMs));
+    }
+  };
+  await Promise.all([...Array.from({ length: people }, person), scheduleTicks(apps, ticks, seconds, random, journal)]);
+  await Promise.all(cancels);
+}
+
+type Order = Pick<StartLine, 'app' | 'scenario' | 'plan'>;
+
+/** Starts a run, and writes it down once it is acknowledged. */
+export async function start(
+  environment: Pick<Environment, 'callHook'>,
+  order: Order,
+  { starts }: PeopleJournal,
+): Promise<StartLine> {
+  const line: StartLine = { ...order, run_id: await send(environment, order) };
+  starts.push(line);
+  return line;
+}
+
+async function send(
+  { callHook }: Pick<Environment, 'callHook'>,
+  { app, scenario, plan }: Order,
+): Promise<string | undefined> {
+  switch (scenario.startedBy) {
+    case 'run': {
+      const path = `/api/apps/${app.id}/workflows/${app.workflowIds.get(scenario.name)}/run-now`;
+      return (await app.call('POST', path, { input: plan.input })).body.run_id;
+    }
+    case 'hook':
+      return (await callHook('POST', app.hooks.get(scenario.name) as string, plan.input)).body.run_id;
+    case 'record':
+      await app.call('POST', `/api/apps/${app.id}/entities/${scenario.entity}`, plan.input);
+      return undefined;
+  }
+}
+
+async function cancel(line: StartLine, afterMs: number): Promise<void> {
+  await sleep(afterMs);
+  const { app, scenario, run_id } = line;
+  const path = `/api/apps/${app.id}/workflows/${app.workflowIds.get(scenario.name)}/runs/${run_id}/cancel`;
+  line.cancelled = (await app.call('POST', path)).body.status;
+}
+
+/** They are due while faults happen. */
+async function scheduleTicks(
+  apps: readonly DrillApp[],
+  count: number,
+  seconds: number,
+  random: Random,
+  { ticks }: PeopleJournal,
+): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    const app = pick(random, apps);
+    const token = `tick-${n}`;
+    const at = new Date(Date.now() + 2_000 + random() * seconds * 1000);
+    const { id } = (await app.call('POST', `/api/apps/${app.id}/workflows`, defineTick(token, at))).body;
+    ticks.push({ app, workflow_id: id, token, at });
+  }
+}
