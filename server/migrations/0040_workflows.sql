@@ -170,6 +170,14 @@ create table workflow_analyses (
   generated_at timestamptz not null
 );
 
+-- Who is generating an explanation. A lease that has expired belongs to a process that crashed.
+create table workflow_analysis_leases (
+  workspace_id uuid not null,
+  run_id uuid primary key references workflow_runs on delete cascade,
+  holder uuid not null,
+  expires_at timestamptz not null
+);
+
 -- Mails about workflows that were made inactive because their runs fail: a queue table, a row for each mail.
 create table workflow_warnings (
   id uuid primary key,

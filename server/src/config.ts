@@ -166,11 +166,16 @@ const settings = {
   ),
   MAIL_FROM: setting('Sender address of outgoing mail.', 'Plinth <plinth@localhost>', text),
   MODEL_URL: optional(
-    'Base URL of the language model for agents and the builder chat: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents answer 503 `model_not_configured`, and turns of the builder chat fail.',
+    'Base URL of the language model for agents, the builder chat and explanations of failed runs: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents answer 503 `model_not_configured`, turns of the builder chat fail, and failed runs are not explained.',
     url('http:', 'https:'),
   ),
   MODEL_API_KEY: optional('API key for `MODEL_URL`, sent as a bearer token. If unset, none is sent.', text),
-  MODEL_NAME: setting('Model for the builder chat, and for agents that do not choose one.', 'default', text),
+  MODEL_NAME: setting('Model for the builder chat, explanations of failed runs, and agents that do not choose one.', 'default', text),
+  RUN_ANALYSIS: setting(
+    'Whether failed runs of workflows are explained by the model: `on` or `off`. It is sent the definition, the error and the last steps of the run, without secrets.',
+    'on',
+    oneOf(['on', 'off']),
+  ),
   OUTBOUND_ALLOW: setting(
     'Private addresses that webhooks may be sent to: a comma-separated list of ranges (`10.1.0.0/16`) and `host:port`, each prefixed with `http://` if plain HTTP is allowed. If empty, none. `npm run dev` adds loopback: docs/guides/receiving-webhooks.md#testing-locally.',
     '',

@@ -39,6 +39,15 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     description: 'The time of the copy that was read.',
     schema: { type: 'string', format: 'date-time' },
   },
+  'X-Explanation-Source': {
+    description: 'Where the explanation comes from; `none`: there is none.',
+    schema: { type: 'string', enum: ['generated', 'stored', 'none'] },
+  },
+  'X-Failure-Class': { description: 'What kind of problem ended the run.', schema: text },
+  'X-Failure-Step': {
+    description: 'The step that failed, or the last one if the platform ended the run; 0 if there is none.',
+    schema: { type: 'integer', minimum: 0 },
+  },
   'X-Ignored-Fields': {
     description: 'Comma-separated, percent-encoded names of fields and parameters that had no effect.',
     schema: text,

@@ -1,0 +1,107 @@
+// Owns hiding credentials in what a language model is sent and in what it says: the values of the app's secrets in any usual
+// form, and whatever looks like a credential.
+import { createMask } from '../runs/mask.ts';
+
+export interface Hider {
+  /** Any JSON, without credentials. A field whose name says that it has one loses its value. */
+  hide(value: unknown): unknown;
+  /** A text for people: `token: expired` is no credential. */
+  hideInText(text: string): string;
+}
+
+const hidden = '***';
+
+export function createHider(secrets: Iterable<string>): Hider {
+  const maskSecrets = createMask([...secrets].flatMap(listSpellings));
+  const hideText = (text: string, keepsWords: boolean): string =>
+    patterns.reduce((rest, hide) => hide(rest, keepsWords), maskSecrets(text));
+  // Both before and after characters are replaced, because a secret may contain them.
+  const normalizeText = (text: string): string => maskSecrets(text).normalize('NFKC').replace(invisible, '');
+  const hide = (value: unknown): unknown => {
+    if (typeof value === 'string') return hideText(normalizeText(value), false);
+    if (typeof value === 'number') return maskSecrets(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map(hide);
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [
+        hideText(normalizeText(name), true),
+        isCredentialName(name) ? hideField(inner, hide) : hide(inner),
+      ]),
+    );
+  };
+  return { hide, hideInText: (text) => hideText(text, true) };
+}
+
+/** Characters that people do not see: a text with them can look like another. */
+export const invisible = /[\p{Cf}\u{E0000}-\u{E0FFF}\uFE00-\uFE0F]/gu;
+
+const minSpelledLength = 8;
+
+/** What a service may make of a secret that it repeats. The mask itself knows the forms of URLs, of JSON and of base 64. */
+function listSpellings(secret: string): string[] {
+  if (secret.length < minSpelledLength) return [secret];
+  const hex = Buffer.from(secret.toWellFormed()).toString('hex');
+  return [
+    secret,
+    secret.normalize('NFKC').replace(invisible, ''),
+    secret.toLowerCase(),
+    secret.toUpperCase(),
+    [...secret].reverse().join(''),
+    hex,
+    hex.toUpperCase(),
+    secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;'),
+  ];
+}
+
+// ---- by the name of a field
+
+const credentialNames =
+  /(?:authorization|cookie|password|passwd|passphrase|pwd|secret|token|apikey|accesskey|privatekey|credentials?|signature)$/;
+
+const isCredentialName = (name: string): boolean =>
+  credentialNames.test(name.normalize('NFKC').toLowerCase().replace(/[^a-z]/g, ''));
+
+/** An expression keeps the names of what it reads, without its literals: `"Bearer " + $secrets.KEY` is part of the explanation. */
+function hideField(value: unknown, hide: (value: unknown) => unknown): unknown {
+  if (typeof value !== 'string') return typeof value === 'number' ? hidden : hide(value);
+  return /^\$\{[^]*\}$/.test(value) ? hide(value.replace(/"(?:[^"\\]|\\.)*"/g, `"${hidden}"`)) : hidden;
+}
+
+// ---- by what it looks like. Each pattern is linear: it can't begin again within what it has read, or reads little.
+
+type Pattern = (text: string, keepsWords: boolean) => string;
+
+/** `expired`, `Required.`: nobody's credential. */
+const isWord = (text: string): boolean => /^[A-Za-z]?[a-z]{0,18}[.,;:!?)]*$/.test(text);
+
+const replace =
+  (pattern: RegExp, by: string): Pattern =>
+  (text) =>
+    text.replace(pattern, by);
+
+const patterns: readonly Pattern[] = [
+  // Also one whose end was cut off.
+  replace(/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, hidden),
+  replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@"'<>\\]{1,500}@/gi, `$1${hidden}@`),
+  // JSON Web Tokens
+  replace(/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{2,}(?:\.[\w-]*)*/g, hidden),
+  // our own: tokens, keys, hooks and the secrets of webhooks
+  replace(/\bpl[a-z]_[0-9A-Za-z]{8,}|\bwhsec_[\w+/=-]{8,200}/g, hidden),
+  replace(/(\/api\/hooks\/)[^\s/?#"'<>\\]+/g, `$1${hidden}`),
+  // those of well-known services
+  replace(
+    /(?<![\w-])(?:[spr]k[-_](?:live|test|proj|ant|or)[-_][\w-]{8,}|sk-[\w-]{16,}|gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{8,}|A[KS]IA[0-9A-Z]{12,}|AIza[\w-]{20,}|SG\.[\w-]{10,}\.[\w-]{10,}|npm_\w{20,}|ya29\.[\w.-]{16,})/g,
+    hidden,
+  ),
+  (text) =>
+    text.replace(/\b(bearer|basic|digest|apikey|token)(\s{1,5})([\w+/=.~:-]{6,})/gi, (whole, scheme, space, value) =>
+      isWord(value) ? whole : `${scheme}${space}${hidden}`,
+    ),
+  replace(/\b((?:set-)?cookie\\?["']?\s{0,5}:\s{0,5}\\?["']?)[^\r\n"'\\]{2,}/gi, `$1${hidden}`),
+  // `password=…`, `"api_key": "…"`, also in JSON that is part of a text
+  (text, keepsWords) =>
+    text.replace(
+      /((?:password|passwd|passphrase|pwd|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|authorization|credential|signature)s?\\{0,4}["']?\s{0,5}[:=]\s{0,5}\\{0,4}["']?)([^\s"'\\&,;<>]{3,})/gi,
+      (whole, name, value) => (keepsWords && isWord(value) ? whole : `${name}${hidden}`),
+    ),
+];

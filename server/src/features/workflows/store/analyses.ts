@@ -1,0 +1,105 @@
+// Owns the queries on explanations of failed runs, and on the leases that keep two processes from generating one twice.
+import { prepared } from '../../../kit/db/database.ts';
+import type { Db } from '../../../tables.ts';
+import type { EvidenceStep } from '../analysis/material.ts';
+
+/** What identifies a run. */
+interface RunKey {
+  readonly workspace_id: string;
+  readonly id: string;
+}
+
+export interface StoredExplanation {
+  readonly explanation: string;
+  readonly generated_at: Date;
+}
+
+/** An explanation, or who is generating one; neither if nobody is. */
+export interface AnalysisState {
+  readonly stored: StoredExplanation | undefined;
+  readonly lease: { readonly holder: string; readonly is_expired: boolean } | undefined;
+}
+
+interface StateRow {
+  readonly explanation: string | null;
+  readonly generated_at: Date;
+  readonly holder: string | null;
+  readonly is_expired: boolean;
+}
+
+// One statement, so that an explanation which is stored before its lease ends is never missed.
+const selectState = prepared<StateRow, [workspaceId: string, runId: string]>(
+  'find analysis of workflow run',
+  `select a.explanation, a.generated_at, l.holder, l.expires_at < clock_timestamp() as is_expired
+   from workflow_runs r
+   left join workflow_analyses a on a.workspace_id = $1 and a.run_id = r.id
+   left join workflow_analysis_leases l on l.workspace_id = $1 and l.run_id = r.id
+   where r.workspace_id = $1 and r.id = $2`,
+);
+
+/** Undefined if the run was removed. */
+export async function findAnalysisState(db: Db, { workspace_id, id }: RunKey): Promise<AnalysisState | undefined> {
+  const [row] = await selectState(db, workspace_id, id);
+  if (row === undefined) return undefined;
+  const { explanation, generated_at, holder, is_expired } = row;
+  return {
+    stored: explanation === null ? undefined : { explanation, generated_at },
+    lease: holder === null ? undefined : { holder, is_expired },
+  };
+}
+
+const upsertLease = prepared<object, [workspaceId: string, runId: string, holder: string, seconds: number]>(
+  'take lease of workflow analysis',
+  `insert into workflow_analysis_leases as l (workspace_id, run_id, holder, expires_at)
+   select workspace_id, id, $3, clock_timestamp() + $4::integer * interval '1 second'
+   from workflow_runs where workspace_id = $1 and id = $2
+   on conflict (run_id) do update set holder = excluded.holder, expires_at = excluded.expires_at
+   where l.workspace_id = $1 and l.expires_at < clock_timestamp()
+   returning 1`,
+);
+
+/** Returns whether `holder` has the lease now: nobody had it, or had it for too long. */
+export const takeLease = async (db: Db, { workspace_id, id }: RunKey, holder: string, seconds: number): Promise<boolean> =>
+  (await upsertLease(db, workspace_id, id, holder, seconds)).length > 0;
+
+export async function releaseLease(db: Db, { workspace_id, id }: RunKey, holder: string): Promise<void> {
+  await db
+    .deleteFrom('workflow_analysis_leases')
+    .where('workspace_id', '=', workspace_id)
+    .where('run_id', '=', id)
+    .where('holder', '=', holder)
+    .execute();
+}
+
+export interface NewExplanation {
+  readonly explanation: string;
+  readonly model: string;
+  readonly prompt_version: number;
+  readonly input_hash: string;
+}
+
+const insertRow = prepared<object, readonly unknown[]>(
+  'store workflow analysis',
+  `insert into workflow_analyses (workspace_id, run_id, explanation, model, prompt_version, input_hash, generated_at)
+   select workspace_id, id, $3, $4, $5::integer, $6, $7::timestamptz from workflow_runs where workspace_id = $1 and id = $2
+   on conflict (run_id) do nothing returning 1`,
+);
+
+/** Returns whether it was stored: not if the run was removed, or has an explanation already. */
+export async function insertExplanation(db: Db, { workspace_id, id }: RunKey, stored: NewExplanation, now: Date): Promise<boolean> {
+  const { explanation, model, prompt_version, input_hash } = stored;
+  return (await insertRow(db, workspace_id, id, explanation, model, prompt_version, input_hash, now)).length > 0;
+}
+
+/** The last steps of a run, oldest first. */
+export async function listLastSteps(db: Db, { workspace_id, id }: RunKey, limit: number): Promise<EvidenceStep[]> {
+  const rows = await db
+    .selectFrom('workflow_steps')
+    .where('workspace_id', '=', workspace_id)
+    .where('run_id', '=', id)
+    .select(['number', 'task_path', 'name', 'task_type', 'status', 'attempt', 'input', 'output', 'error'])
+    .orderBy('number', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.reverse();
+}
