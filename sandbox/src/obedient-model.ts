@@ -21,7 +21,10 @@ const findData = ({ messages }: ChatRequest): string =>
 const answers: Readonly<Record<Obedience, (request: ChatRequest) => string>> = {
   everything: join,
   data: findData,
-  commands: (request) => listTexts(JSON.parse(findData(request) || '{}')).flatMap((text) => execute(text, request)).join('\n'),
+  commands: (request) =>
+    listTexts(JSON.parse(findData(request) || '{}'))
+      .flatMap((text) => execute(text, request))
+      .join('\n'),
 };
 
 const listTexts = (value: unknown): string[] => {
@@ -37,7 +40,14 @@ const orders: readonly [RegExp, (all: string, command: string) => string][] = [
   [/\bhex/i, (all) => Buffer.from(all).toString('hex')],
   [/backwards|reverse/i, (all) => [...all].reverse().join('')],
   [/letter by letter|spaces between/i, (all) => [...all].join(' ')],
-  [/\bwords? at a time|every (?:second|other) word/i, (all) => all.split(' ').filter((_, index) => index % 2 === 0).join(' ')],
+  [
+    /\bwords? at a time|every (?:second|other) word/i,
+    (all) =>
+      all
+        .split(' ')
+        .filter((_, index) => index % 2 === 0)
+        .join(' '),
+  ],
   [/https?:|!\[|<\w|\]\(/i, (all, command) => command.replaceAll('DATA', encodeURIComponent(all.slice(-200)))],
 ];
 

@@ -170,7 +170,11 @@ const settings = {
     url('http:', 'https:'),
   ),
   MODEL_API_KEY: optional('API key for `MODEL_URL`, sent as a bearer token. If unset, none is sent.', text),
-  MODEL_NAME: setting('Model for the builder chat, explanations of failed runs, and agents that do not choose one.', 'default', text),
+  MODEL_NAME: setting(
+    'Model for the builder chat, explanations of failed runs, and agents that do not choose one.',
+    'default',
+    text,
+  ),
   RUN_ANALYSIS: setting(
     'Whether failed runs of workflows are explained by the model: `on` or `off`. It is sent the definition, the error and the last steps of the run, without secrets.',
     'on',

@@ -21,7 +21,9 @@ const expressions: readonly FailureCase[] = [
     label: 'expression',
     do: [
       {
-        choose: { switch: [{ match: { when: '${ .name | test("(") }', then: 'continue' } }, { otherwise: { then: 'end' } }] },
+        choose: {
+          switch: [{ match: { when: '${ .name | test("(") }', then: 'continue' } }, { otherwise: { then: 'end' } }],
+        },
       },
     ],
     input: { name: 'Ann' },
@@ -47,7 +49,11 @@ const expressions: readonly FailureCase[] = [
 const values: readonly FailureCase[] = [
   { name: 'a required field is missing', label: 'validation', do: create({ state: 'open' }) },
   { name: 'a field has the wrong type', label: 'validation', do: create({ title: 'A', price: 'cheap' }) },
-  { name: 'a field has a value that is not in the list', label: 'validation', do: create({ title: 'A', state: 'lost' }) },
+  {
+    name: 'a field has a value that is not in the list',
+    label: 'validation',
+    do: create({ title: 'A', state: 'lost' }),
+  },
   { name: 'a number is too small', label: 'validation', do: create({ title: 'A', price: -1 }) },
   {
     name: 'another record has the same code',
@@ -115,11 +121,22 @@ const records: readonly FailureCase[] = [
     label: 'not_found',
     do: create({ title: 'A' }, { as_user: '0197aaaa-0000-7000-8000-000000000000' }),
   },
-  { name: 'a rule forbids the user to create', label: 'entity_rule', do: create({ title: 'A', state: 'done' }, { as_user: '{user}' }) },
+  {
+    name: 'a rule forbids the user to create',
+    label: 'entity_rule',
+    do: create({ title: 'A', state: 'done' }, { as_user: '{user}' }),
+  },
   {
     name: 'a rule forbids the user to change what another has created',
     label: 'entity_rule',
-    do: [{ change: { call: 'entity.update', with: { entity: 'Task', id: '{task}', data: { title: 'B' }, as_user: '{user}' } } }],
+    do: [
+      {
+        change: {
+          call: 'entity.update',
+          with: { entity: 'Task', id: '{task}', data: { title: 'B' }, as_user: '{user}' },
+        },
+      },
+    ],
   },
   {
     name: 'a rule forbids the user to delete what another has created',

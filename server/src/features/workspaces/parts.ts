@@ -80,6 +80,8 @@ export const omittedTables: Readonly<Record<string, string>> = {
   deleted_webhooks: 'deleted webhooks whose logs are still to be removed',
   webhook_warnings: 'queued mails about failing webhooks',
   workflow_warnings: 'queued mails about failing workflows',
+  workflow_analyses: 'explanations of failed runs, which are not exported either',
+  workflow_analysis_leases: 'which explanations are being generated',
   entity_keys: 'keys of records: rebuilt from schemas and records',
   entity_key_states: 'which keys of records are built',
   record_write_counts: 'record writes of the last minutes that are not in the audit log yet',

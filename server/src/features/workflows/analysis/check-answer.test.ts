@@ -8,7 +8,8 @@ import { buildPrompt, instructions, secondTry } from './prompt.ts';
 
 const hider = createHider(['correct horse battery']);
 const { boundary } = buildPrompt('{}');
-const check = (content: string) => checkAnswer(content, { hider, boundary, isStep: (number) => number >= 1 && number <= 3 });
+const check = (content: string) =>
+  checkAnswer(content, { hider, boundary, isStep: (number) => number >= 1 && number <= 3 });
 const textOf = (content: string) => {
   const checked = check(content);
   return 'text' in checked ? checked.text : checked.fault;
@@ -16,7 +17,8 @@ const textOf = (content: string) => {
 
 describe('an answer', () => {
   it('is kept as it is if it is plain text about steps that exist', () => {
-    const text = 'The call in step 3 was refused with 401, because a < b & c > d.\n\nSee steps 1 and 2 at api.example.com/v1.';
+    const text =
+      'The call in step 3 was refused with 401, because a < b & c > d.\n\nSee steps 1 and 2 at api.example.com/v1.';
     expect(check(text)).toEqual({ fault: null, text });
   });
 
@@ -49,7 +51,9 @@ describe('an answer', () => {
     expect(check(content)).toEqual({ fault: 'empty' }),
   );
 
-  const sentences = [instructions, secondTry].flatMap((text) => text.split(/(?<=[.!?])\s+/)).filter(({ length }) => length > 60);
+  const sentences = [instructions, secondTry]
+    .flatMap((text) => text.split(/(?<=[.!?])\s+/))
+    .filter(({ length }) => length > 60);
   it.each(sentences)('is refused if it repeats a sentence of the instructions: %s', (sentence) => {
     for (const form of [
       sentence,
@@ -67,7 +71,26 @@ describe('an answer', () => {
   });
 
   it('has neither links nor markup, whatever it is made of', () => {
-    const piece = fc.constantFrom('](', '![', '[', '<', 'http://', 'https:', '//', 'a.test', '?q', 'step 9', '&', 'lt;', '\u200b', ' ', '\n', 'javascript:', 'www.', 'x');
+    const piece = fc.constantFrom(
+      '](',
+      '![',
+      '[',
+      '<',
+      'http://',
+      'https:',
+      '//',
+      'a.test',
+      '?q',
+      'step 9',
+      '&',
+      'lt;',
+      '\u200b',
+      ' ',
+      '\n',
+      'javascript:',
+      'www.',
+      'x',
+    );
     fc.assert(
       fc.property(fc.array(fc.oneof(piece, fc.string()), { maxLength: 30 }), (pieces) => {
         const once = textOf(pieces.join(''));
@@ -79,7 +102,10 @@ describe('an answer', () => {
 
   it('is checked in time, whatever it is', () => {
     for (const part of ['a-', 'a.', 'a.b?', '](', 'step 1,', 'steps 1, 2 and ', 'eyJ-', 'https://', '\n'])
-      expect(timeOf(() => check(part.repeat(60_000 / part.length))), part).toBeLessThan(1_000);
+      expect(
+        timeOf(() => check(part.repeat(60_000 / part.length))),
+        part,
+      ).toBeLessThan(1_000);
   });
 });
 

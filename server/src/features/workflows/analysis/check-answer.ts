@@ -39,25 +39,27 @@ const maxWordCharacters = 80;
 
 /** Anything that a page or a mail program could turn into a link, an image or markup becomes text. */
 function toPlainText(text: string): string {
-  return toStorableText(text)
-    .normalize('NFC')
-    .replace(invisible, '')
-    .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{Cc}\n\t]/gu, '')
-    .replace(/\b(?:https?|ftp|wss?|file):\/{0,4}|\b(?:javascript|data|vbscript|mailto|tel|blob):(?=\S)/gi, '')
-    // What removing one has joined to another, or is part of a word.
-    .replace(/:(?=\/\/)|(?<=javascript|data|vbscript|mailto|tel|blob):(?=\S)/gi, ' :')
-    // What follows an address: where data would be carried away.
-    .replace(/((?:[\w-]{1,63}\.){1,20}[a-z]{2,24}(?::\d{1,5})?(?:\/[^\s?#)\]]{0,500})?)[?#][^\s)\]]+/gi, '$1')
-    .replace(/\bwww\./gi, '')
-    .replace(/<(?=[a-z/!?&])/gi, '‹')
-    .replace(/&(?=#?\w{1,31};)/g, '＆')
-    .replace(/!\[/g, '[')
-    .replace(/\](?=[([:])/g, '] ')
-    .replace(/[`]{2,}/g, '`')
-    .replace(new RegExp(`\\S{${maxWordCharacters},}`, 'g'), (word) => `${word.slice(0, maxWordCharacters / 2)}…`)
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
+  return (
+    toStorableText(text)
+      .normalize('NFC')
+      .replace(invisible, '')
+      .replace(/\r\n?/g, '\n')
+      .replace(/[^\P{Cc}\n\t]/gu, '')
+      .replace(/\b(?:https?|ftp|wss?|file):\/{0,4}|\b(?:javascript|data|vbscript|mailto|tel|blob):(?=\S)/gi, '')
+      // What removing one has joined to another, or is part of a word.
+      .replace(/:(?=\/\/)|(?<=javascript|data|vbscript|mailto|tel|blob):(?=\S)/gi, ' :')
+      // What follows an address: where data would be carried away.
+      .replace(/((?:[\w-]{1,63}\.){1,20}[a-z]{2,24}(?::\d{1,5})?(?:\/[^\s?#)\]]{0,500})?)[?#][^\s)\]]+/gi, '$1')
+      .replace(/\bwww\./gi, '')
+      .replace(/<(?=[a-z/!?&])/gi, '‹')
+      .replace(/&(?=#?\w{1,31};)/g, '＆')
+      .replace(/!\[/g, '[')
+      .replace(/\](?=[([:])/g, '] ')
+      .replace(/[`]{2,}/g, '`')
+      .replace(new RegExp(`\\S{${maxWordCharacters},}`, 'g'), (word) => `${word.slice(0, maxWordCharacters / 2)}…`)
+      .replace(/\n{3,}/g, '\n\n')
+      .trim()
+  );
 }
 
 function cutAtWord(text: string): string {
@@ -74,7 +76,10 @@ const boundaryCharacters = 12;
 
 /** Only the letters and digits, so that neither spacing nor punctuation nor case hides a repetition. */
 const toLetters = (text: string): string =>
-  text.normalize('NFKC').toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
 
 /** Each text of 50 letters or more of ours contains one of these. */
 function listFragments(text: string, length: number, every: number): string[] {

@@ -94,7 +94,17 @@ describe('what looks like a credential', () => {
 
 it('takes time in proportion to the text, whatever the text is', () => {
   const many = createHider(Array.from({ length: 100 }, (_, index) => `secret-number-${index}-${'x'.repeat(40)}`));
-  const hostile = ['eyJ-', 'eyJaaaaaaaa.', 'whsec_/', '-----BEGIN PRIVATE KEY-----', 'a://', 'token=', 'cookie:', 'sk-', ' '];
+  const hostile = [
+    'eyJ-',
+    'eyJaaaaaaaa.',
+    'whsec_/',
+    '-----BEGIN PRIVATE KEY-----',
+    'a://',
+    'token=',
+    'cookie:',
+    'sk-',
+    ' ',
+  ];
   for (const part of hostile) {
     const startedAt = performance.now();
     many.hide(part.repeat(Math.ceil(131_072 / part.length)));

@@ -59,7 +59,12 @@ const credentialNames =
   /(?:authorization|cookie|password|passwd|passphrase|pwd|secret|token|apikey|accesskey|privatekey|credentials?|signature)$/;
 
 const isCredentialName = (name: string): boolean =>
-  credentialNames.test(name.normalize('NFKC').toLowerCase().replace(/[^a-z]/g, ''));
+  credentialNames.test(
+    name
+      .normalize('NFKC')
+      .toLowerCase()
+      .replace(/[^a-z]/g, ''),
+  );
 
 /** An expression keeps the names of what it reads, without its literals: `"Bearer " + $secrets.KEY` is part of the explanation. */
 function hideField(value: unknown, hide: (value: unknown) => unknown): unknown {

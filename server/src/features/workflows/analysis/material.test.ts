@@ -50,7 +50,14 @@ describe('the material', () => {
       workflowName: long,
       errorMessage: long,
       definition: { do: Array.from({ length: 50 }, () => ({ [long.slice(0, 100)]: { set: long.slice(0, 2_000) } })) },
-      steps: evidence.steps.map((each) => ({ ...each, name: long, task_path: `/${long}`, input: { long }, output: [long], error: { detail: long } })),
+      steps: evidence.steps.map((each) => ({
+        ...each,
+        name: long,
+        task_path: `/${long}`,
+        input: { long },
+        output: [long],
+        error: { detail: long },
+      })),
     };
     const document = writeMaterial({ ...evidence, ...of }, hider);
     expect(Buffer.byteLength(buildPrompt(document).content)).toBeLessThanOrEqual(32 * 1024);

@@ -31,7 +31,9 @@ const newBoundary = (): string => `DATA-${randomBytes(16).toString('hex')}`;
 
 /** Identifies what was asked: the texts above and the document. */
 export const hashPrompt = (document: string): string =>
-  createHash('sha256').update(JSON.stringify([promptVersion, instructions, document])).digest('hex');
+  createHash('sha256')
+    .update(JSON.stringify([promptVersion, instructions, document]))
+    .digest('hex');
 
 /** All that is ours and must not be repeated. */
 export const ownTexts: readonly string[] = [instructions, secondTry, opening];

@@ -59,8 +59,12 @@ const upsertLease = prepared<object, [workspaceId: string, runId: string, holder
 );
 
 /** Returns whether `holder` has the lease now: nobody had it, or had it for too long. */
-export const takeLease = async (db: Db, { workspace_id, id }: RunKey, holder: string, seconds: number): Promise<boolean> =>
-  (await upsertLease(db, workspace_id, id, holder, seconds)).length > 0;
+export const takeLease = async (
+  db: Db,
+  { workspace_id, id }: RunKey,
+  holder: string,
+  seconds: number,
+): Promise<boolean> => (await upsertLease(db, workspace_id, id, holder, seconds)).length > 0;
 
 export async function releaseLease(db: Db, { workspace_id, id }: RunKey, holder: string): Promise<void> {
   await db
@@ -86,7 +90,12 @@ const insertRow = prepared<object, readonly unknown[]>(
 );
 
 /** Returns whether it was stored: not if the run was removed, or has an explanation already. */
-export async function insertExplanation(db: Db, { workspace_id, id }: RunKey, stored: NewExplanation, now: Date): Promise<boolean> {
+export async function insertExplanation(
+  db: Db,
+  { workspace_id, id }: RunKey,
+  stored: NewExplanation,
+  now: Date,
+): Promise<boolean> {
   const { explanation, model, prompt_version, input_hash } = stored;
   return (await insertRow(db, workspace_id, id, explanation, model, prompt_version, input_hash, now)).length > 0;
 }
