@@ -801,6 +801,12 @@ export interface Tables {
     input_hash: string;
     generated_at: Date;
   };
+  workflow_analysis_leases: {
+    workspace_id: string;
+    run_id: string;
+    holder: string;
+    expires_at: Date;
+  };
   workflow_events: {
     id: string;
     workspace_id: string;
