@@ -33,7 +33,7 @@ export function createHider(secrets: Iterable<string>): Hider {
 }
 
 /** Characters that people do not see: a text with them can look like another. */
-export const invisible = /[\p{Cf}\u{E0000}-\u{E0FFF}\uFE00-\uFE0F]/gu;
+export const invisible = /\p{Cf}|\p{Variation_Selector}|[\u{E0000}-\u{E00FF}]/gu;
 
 const minSpelledLength = 8;
 
@@ -69,7 +69,7 @@ const isCredentialName = (name: string): boolean =>
 /** An expression keeps the names of what it reads, without its literals: `"Bearer " + $secrets.KEY` is part of the explanation. */
 function hideField(value: unknown, hide: (value: unknown) => unknown): unknown {
   if (typeof value !== 'string') return typeof value === 'number' ? hidden : hide(value);
-  return /^\$\{[^]*\}$/.test(value) ? hide(value.replace(/"(?:[^"\\]|\\.)*"/g, `"${hidden}"`)) : hidden;
+  return /^\$\{[\s\S]*\}$/.test(value) ? hide(value.replace(/"(?:[^"\\]|\\.)*"/g, `"${hidden}"`)) : hidden;
 }
 
 // ---- by what it looks like. Each pattern is linear: it can't begin again within what it has read, or reads little.
@@ -86,7 +86,7 @@ const replace =
 
 const patterns: readonly Pattern[] = [
   // Also one whose end was cut off.
-  replace(/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, hidden),
+  replace(/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, hidden),
   replace(/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/?#@"'<>\\]{1,500}@/gi, `$1${hidden}@`),
   // JSON Web Tokens
   replace(/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{2,}(?:\.[\w-]*)*/g, hidden),
