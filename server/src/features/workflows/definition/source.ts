@@ -1,0 +1,166 @@
+// Owns reading what was sent: places in it, their faults, and the expressions that were found. Reading goes on after a fault,
+// so that all faults are reported at once.
+import type { Expression, Fault, Json, Task, Template } from './model.ts';
+import { readExpression } from './templates.ts';
+
+/** What reading one document has found so far. */
+export interface Findings {
+  readonly faults: { readonly order: number; readonly fault: Fault }[];
+  readonly expressions: FoundExpression[];
+  readonly tasksByPath: Map<string, Task>;
+  readonly secretNames: Set<string>;
+  readonly entityNames: Set<string>;
+  /** How many tasks were begun. */
+  taskCount: number;
+  /** Faults and expressions are numbered as they are found, so that both can be reported in the order of the document. */
+  order: number;
+}
+
+export interface FoundExpression {
+  readonly order: number;
+  readonly path: string;
+  readonly expression: Expression;
+  /** The names of the variables that it may use. */
+  readonly scope: readonly string[];
+}
+
+/** A value at its place in the document. */
+export interface Place {
+  readonly value: unknown;
+  /** A JSON pointer. */
+  readonly path: string;
+  /** The names of the variables that expressions may use here. */
+  readonly scope: readonly string[];
+  readonly findings: Findings;
+}
+
+export const createFindings = (): Findings => ({
+  faults: [],
+  expressions: [],
+  tasksByPath: new Map(),
+  secretNames: new Set(),
+  entityNames: new Set(),
+  taskCount: 0,
+  order: 0,
+});
+
+// Far more than are reported.
+const maxStoredFaults = 1_000;
+
+/** Notes a fault. Returns undefined, for what could not be read. */
+export function fault(
+  { path, findings }: Place,
+  message: string,
+  code: Fault['code'] = 'definition_syntax',
+): undefined {
+  findings.order += 1;
+  if (findings.faults.length < maxStoredFaults)
+    findings.faults.push({ order: findings.order, fault: { path, code, message } });
+  return undefined;
+}
+
+export const step = (place: Place, key: string | number, value: unknown): Place => ({
+  ...place,
+  value,
+  path: `${place.path}/${escapeKey(String(key))}`,
+});
+
+/** The same place, where expressions may use more variables. */
+export const withVariables = (place: Place, names: readonly string[]): Place => ({
+  ...place,
+  scope: [...new Set([...place.scope, ...names])],
+});
+
+const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+export interface Fields {
+  /** The field, if it was sent. */
+  get(key: string): Place | undefined;
+  /** The field; a fault if it was not sent. */
+  require(key: string): Place | undefined;
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads an object that has only these keys. */
+export function readObject(place: Place, keys: readonly string[]): Fields | undefined {
+  const { value } = place;
+  if (!isObject(value)) return fault(place, 'must be an object');
+  for (const key of Object.keys(value)) if (!keys.includes(key)) reportUnknownKey(step(place, key, null), keys);
+  const get = (key: string) => (Object.hasOwn(value, key) ? step(place, key, value[key]) : undefined);
+  return { get, require: (key) => get(key) ?? fault(step(place, key, undefined), 'is required') };
+}
+
+function reportUnknownKey(place: Place, keys: readonly string[]): void {
+  fault(place, `is not supported here. Supported: ${keys.join(', ')}`);
+}
+
+/** Reads a text that is one of these. */
+export function readChoice<Choice extends string>(place: Place, choices: readonly Choice[]): Choice | undefined {
+  const found = choices.find((choice) => choice === place.value);
+  return found ?? fault(place, `must be one of ${choices.join(', ')}`);
+}
+
+/** Reads a text of 1 to `max` characters. */
+export function readText(place: Place, max: number): string | undefined {
+  const { value } = place;
+  if (typeof value !== 'string') return fault(place, 'must be a string');
+  if (value === '') return fault(place, 'must have at least 1 character');
+  if (value.length > max && [...value].length > max) return fault(place, `must have at most ${max} characters`);
+  return value;
+}
+
+export function readInteger(place: Place, min: number, max: number): number | undefined {
+  const { value } = place;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
+    return fault(place, `must be an integer from ${min} to ${max}`);
+  return value;
+}
+
+/** Reads a text that must be an expression. */
+export function readRequiredExpression(place: Place): Expression | undefined {
+  const expression = typeof place.value === 'string' ? readExpression(place.value) : undefined;
+  if (expression === undefined) return fault(place, mustBeExpression);
+  noteExpression(place, expression);
+  return expression;
+}
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it shows what to write
+const mustBeExpression = 'must be an expression: a text that is wholly ${ … }';
+
+/** Reads any JSON, and notes the expressions in it. */
+export function readTemplate(place: Place): Template {
+  const { value } = place;
+  if (typeof value === 'string') {
+    const expression = readExpression(value);
+    if (expression !== undefined) noteExpression(place, expression);
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) if (mayHaveExpression(item)) readTemplate(step(place, key, item));
+  return asJson(value);
+}
+
+/** Most values are neither: a place for each of them would take most of the time. */
+const mayHaveExpression = (value: unknown): boolean =>
+  typeof value === 'string' ? readExpression(value) !== undefined : typeof value === 'object' && value !== null;
+
+/** Reads an expression, or else what `readLiteral` reads. */
+export function readExpressionOr<Value extends Template>(
+  place: Place,
+  readLiteral: (place: Place) => Value | undefined,
+): Template | undefined {
+  const isExpression = typeof place.value === 'string' && readExpression(place.value) !== undefined;
+  return isExpression ? readTemplate(place) : readLiteral(place);
+}
+
+/** Reads an object that may contain expressions. */
+export const readObjectTemplate = (place: Place): Template | undefined =>
+  isObject(place.value) ? readTemplate(place) : fault(place, 'must be an object or an expression');
+
+export function noteExpression({ path, scope, findings }: Place, expression: Expression): void {
+  findings.order += 1;
+  findings.expressions.push({ order: findings.order, path, expression, scope });
+}
+
+/** What was sent was parsed from JSON, and `findDocumentFault` has seen all of it. */
+const asJson = (value: unknown): Json => value as Json;

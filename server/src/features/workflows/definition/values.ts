@@ -1,0 +1,118 @@
+// Owns the values of definitions that have a form of their own: durations, names of variables, types of errors.
+import type { ErrorType } from './model.ts';
+import { fault, type Place, readInteger, readObject, readText } from './source.ts';
+
+const dayMs = 86_400_000;
+export const maxDurationMs = 30 * dayMs;
+
+const units: Readonly<Record<string, number>> = {
+  days: dayMs,
+  hours: 3_600_000,
+  minutes: 60_000,
+  seconds: 1_000,
+  milliseconds: 1,
+};
+
+const isoForm = /^P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?$/;
+
+/** Reads `PT1M30S` or `{"minutes": 1, "seconds": 30}` as milliseconds. */
+export function readDuration(place: Place, minMs = 0): number | undefined {
+  const ms = typeof place.value === 'string' ? readIsoDuration(place, place.value) : readDurationObject(place);
+  if (ms === undefined) return undefined;
+  if (ms < minMs) return fault(place, 'must be longer than nothing');
+  if (ms > maxDurationMs) return fault(place, 'must be at most 30 days');
+  return ms;
+}
+
+function readIsoDuration(place: Place, text: string): number | undefined {
+  const match = isoForm.exec(text);
+  if (match === null || /[PT]$/.test(text))
+    return fault(place, 'must be a duration such as PT30S, PT1H30M or P2D, without years and months');
+  const [weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(1).map((part) => Number(part ?? 0));
+  return (weeks * 7 + days) * dayMs + hours * 3_600_000 + minutes * 60_000 + Math.round(seconds * 1_000);
+}
+
+function readDurationObject(place: Place): number | undefined {
+  const names = Object.keys(units);
+  const fields = readObject(place, names);
+  if (fields === undefined) return undefined;
+  const parts = names.flatMap((name) => {
+    const field = fields.get(name);
+    return field === undefined ? [] : [{ unitMs: units[name] ?? 0, count: readInteger(field, 0, maxDurationMs) }];
+  });
+  if (parts.length === 0) return fault(place, 'must have at least one of days, hours, minutes, seconds, milliseconds');
+  return parts.reduce((sum, { unitMs, count = 0 }) => sum + unitMs * count, 0);
+}
+
+/** Variables that every expression of a task may use. */
+export const taskVariables = ['context', 'input', 'workflow', 'task', 'secrets'] as const;
+const reservedVariables: readonly string[] = [...taskVariables, 'error', 'ENV', '__loc__'];
+const variableForm = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+
+/** Reads the name of a variable that the definition introduces. */
+export function readVariableName(place: Place): string | undefined {
+  const { value } = place;
+  if (typeof value !== 'string' || !variableForm.test(value))
+    return fault(place, 'must be a name of 1 to 64 letters, digits and underscores that begins with no digit');
+  if (reservedVariables.includes(value) || value.startsWith('__'))
+    return fault(place, `must not be one of ${reservedVariables.join(', ')}, and must not begin with two underscores`);
+  return value;
+}
+
+export const errorTypes = [
+  'configuration',
+  'validation',
+  'expression',
+  'authentication',
+  'authorization',
+  'timeout',
+  'communication',
+  'runtime',
+] as const satisfies readonly ErrorType[];
+
+const standardType = /^https:\/\/serverlessworkflow\.io\/spec\/1\.0\.\d+\/errors\/(.*)$/s;
+
+/** `https://serverlessworkflow.io/spec/1.0.0/errors/timeout` → `timeout`; any other type stays as it is. */
+export function shortenErrorType(type: string): string {
+  const name = standardType.exec(type)?.[1];
+  return errorTypes.find((known) => known === name) ?? type;
+}
+
+/** Reads the type of an error: one of ours, short or as a URI, or a URI of the author's own. */
+export function readErrorType(place: Place): string | undefined {
+  const text = readText(place, 256);
+  if (text === undefined) return undefined;
+  const type = shortenErrorType(text);
+  const isKnown = errorTypes.some((known) => known === type);
+  const isOwn = /^[a-z][a-z0-9+.-]*:\S+$/i.test(type) && !standardType.test(type);
+  return isKnown || isOwn ? type : fault(place, `must be one of ${errorTypes.join(', ')}, or a URI of your own`);
+}
+
+/** Reads a literal text; one that looks like an expression would be compared as it is, and never match. */
+export function readLiteralText(place: Place, max: number): string | undefined {
+  const text = readText(place, max);
+  return text?.startsWith('${') ? fault(place, 'must not be an expression') : text;
+}
+
+const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Reads an id that is written in the definition. */
+export function readId(place: Place): string | undefined {
+  const { value } = place;
+  if (typeof value !== 'string' || !idForm.test(value)) return fault(place, 'must be an id or an expression');
+  return value;
+}
+
+const entityForm = /^[A-Za-z]\w{0,63}$/;
+
+/** Reads the name of an entity that is written in the definition. */
+export function readEntityName(place: Place): string | undefined {
+  const { value } = place;
+  if (typeof value !== 'string' || !entityForm.test(value))
+    return fault(
+      place,
+      'must be the name of an entity: up to 64 letters, digits and underscores, beginning with a letter',
+    );
+  place.findings.entityNames.add(value);
+  return value;
+}
