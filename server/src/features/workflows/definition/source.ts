@@ -126,7 +126,6 @@ export function readRequiredExpression(place: Place): Expression | undefined {
   return expression;
 }
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it shows what to write
 const mustBeExpression = 'must be an expression: a text that is wholly ${ … }';
 
 /** Reads any JSON, and notes the expressions in it. */

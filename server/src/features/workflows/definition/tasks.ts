@@ -109,7 +109,6 @@ function readCommon(fields: Fields, { siblings }: Position) {
     outputAs: readPassing(fields.get('output'), 'as'),
     exportAs: readPassing(fields.get('export'), 'as'),
     timeoutMs: after && readDuration(after, 1),
-    // biome-ignore lint/suspicious/noThenProperty: the language calls it so, and it is no function
     then: then && readThen(then, siblings),
   };
 }
@@ -183,7 +182,6 @@ function readCases(place: Place, siblings: ReadonlySet<string>): SwitchCase[] {
       fault(each, 'must have when, unless it is the last case: no case after it would ever apply');
     const next = then && readThen(then, siblings);
     if (next === undefined) return [];
-    // biome-ignore lint/suspicious/noThenProperty: the language calls it so, and it is no function
     return [{ name, when: when && readRequiredExpression(when), then: next }];
   });
 }
