@@ -41,6 +41,16 @@ export interface RecordEvent {
   readonly payload_too_large: boolean;
 }
 
+export interface EmittedEvent {
+  readonly workspace_id: string;
+  readonly app_id: string;
+  readonly type: string;
+  readonly data: unknown;
+  /** How many workflows and automations are between a person's change and this event. */
+  readonly depth: number;
+  readonly run_id: string;
+}
+
 export interface Events {
   /** A person's or an agent's message was added to a conversation. */
   'message.created': MessageEvent;
@@ -57,6 +67,8 @@ export interface Events {
     readonly deployment_id: string;
     readonly revision: number;
   };
+  /** A run of a workflow has emitted an event. `type` and `data` are what its definition says. */
+  'app.event_emitted': EmittedEvent;
   /** A member left the workspace or was removed. Their apps now belong to `owner_id`. */
   'member.removed': { readonly workspace_id: string; readonly user_id: string; readonly owner_id: string };
 }

@@ -97,7 +97,11 @@ async function readTurnContext(db: Db, turn: TurnRow): Promise<TurnContext | und
   };
 }
 
-const buildInstructions = ({ instructions }: AgentSettings, memories: readonly MemoryRow[]): string =>
+/** What the model is told before the messages. */
+export const buildInstructions = (
+  { instructions }: Pick<AgentSettings, 'instructions'>,
+  memories: readonly Pick<MemoryRow, 'id' | 'content'>[],
+): string =>
   [
     instructions || 'You are a helpful assistant.',
     ...(memories.length === 0

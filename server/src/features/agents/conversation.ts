@@ -126,7 +126,7 @@ async function admitTurn(
 /** One credit per 10,000 tokens, at least 0.2 (docs/api/credits.md). */
 export const computeCredits = (tokens: number): number => Math.max(0.2, tokens / 10_000);
 
-const estimatedReplyTokens = 1_000;
+export const estimatedReplyTokens = 1_000;
 
 async function estimateTokens(db: Db, conversation: ConversationRow, content: string): Promise<number> {
   const before = await countRecentBytes(db, conversation, historyLimits.messages);

@@ -5,6 +5,7 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import { buildKeys, purgeRecords } from './background.ts';
+import { createAppRecords } from './records/app-records.ts';
 import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
@@ -17,6 +18,7 @@ import { listSchemas } from './schemas/store.ts';
 
 export { entityArchiveTables } from './archive-rows.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
+export type { AppRecords } from './records/app-records.ts';
 
 /** An app's schemas, for features that change them as part of something larger. */
 export const appSchemas = {
@@ -53,6 +55,8 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
       ...recordRoutes({ ...deps, cursors, findEntity }),
     ],
     listOpenEntities,
+    /** For the app's own workflows. */
+    records: createAppRecords({ ...deps, findEntity }),
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },

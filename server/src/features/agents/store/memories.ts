@@ -30,6 +30,20 @@ export const findMemory = (db: Db, access: AppAccess, id: string) =>
 export const listMemoriesFor = (db: Db, { workspace_id, app_id, user_id }: ConversationRow) =>
   selectMemories(db, workspace_id, app_id, user_id).orderBy('id').execute();
 
+/** What the agent remembers for everyone. */
+export const listSharedMemories = (
+  db: Db,
+  { workspace_id, id }: { readonly workspace_id: string; readonly id: string },
+) =>
+  db
+    .selectFrom('agent_memories')
+    .where('workspace_id', '=', workspace_id)
+    .where('app_id', '=', id)
+    .where('user_id', 'is', null)
+    .select(['id', 'content'])
+    .orderBy('id')
+    .execute();
+
 export async function insertMemories(db: Db, rows: readonly MemoryRow[]): Promise<void> {
   if (rows.length > 0)
     await db

@@ -8,6 +8,7 @@ import {
   cursorBinding,
   encodeListQuery,
   type ListQuery,
+  parseFilter,
   parseListQuery,
   type RawListQuery,
   resumeListQuery,
@@ -43,6 +44,19 @@ export async function listRecords(db: Db, access: RecordAccess, cursors: Cursors
   return hold(() =>
     cursors.page(rows, Math.min(limit, fitting), binding, now, present, ({ position }) => [encodedQuery, ...position]),
   );
+}
+
+/** The newest that match the filter, all of them if it is undefined. Ends early, as a page does. */
+export async function listNewestRecords(
+  db: Db,
+  access: RecordAccess,
+  { query, limit }: { readonly query: unknown; readonly limit: number },
+): Promise<PresentedRecord[]> {
+  const { query: everything, ...order } = parseListQuery(access, {});
+  const filter = query === undefined ? everything : parseFilter(access, query, ['query']);
+  const bounds = { limit, maxBytes: maxPageBytes };
+  const rows = await listMatchingRecords(db, access, { ...order, query: filter }, undefined, bounds);
+  return rows.map(({ record }) => presentRecord(access, record));
 }
 
 const pageParameters = ['sort', 'limit', 'fields', 'cursor'];

@@ -9,7 +9,12 @@ import { pickDeclaredFields } from '../schemas/declared-fields.ts';
 import type { Entity } from '../schemas/schema-cache.ts';
 
 /** Access to the records of an entity, within what its rules allow the principal. Made anew for each request. */
-export type RecordAccess = DataAccess & { readonly entity: Entity; readonly checks: RuleChecks };
+export type RecordAccess = DataAccess & {
+  readonly entity: Entity;
+  readonly checks: RuleChecks;
+  /** How many workflows and automations are between a person's change and this one. Absent: none. */
+  readonly depth?: number;
+};
 /** Access to the records of an entity as a builder of the app. Rules do not apply. */
 export type BuilderAccess = AppAccess & { readonly entity: Entity };
 
@@ -146,7 +151,7 @@ export function buildRecordEvent(
     changed_fields: change.changed,
     actor: presentActor(access),
     credential_id: 'principal' in access && !access.principal.isManager ? null : access.caller.credential_id,
-    depth: 0,
+    depth: 'depth' in access ? (access.depth ?? 0) : 0,
     payload_too_large: false,
   };
   const event = newRow(name, payload, now);

@@ -54,8 +54,8 @@ async function matches(
     variables,
   };
   try {
-    if (when !== undefined && !(await holds(execution, when, scope))) return false;
-    return exceptWhen === undefined || !(await holds(execution, exceptWhen, scope));
+    if (when !== undefined && !(await holds(execution, 'catch.when', when, scope))) return false;
+    return exceptWhen === undefined || !(await holds(execution, 'catch.exceptWhen', exceptWhen, scope));
   } catch (thrown) {
     if (thrown instanceof TaskFailure) return thrown.failure;
     throw thrown;

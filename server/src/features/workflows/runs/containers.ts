@@ -34,7 +34,7 @@ export async function enterContainer(execution: Execution, task: Container, scop
 }
 
 async function listItems(execution: Execution, task: ForTask, scope: Scope): Promise<readonly Json[]> {
-  const { items } = await evaluate(execution, { items: toTemplate(task.in) }, scope);
+  const { in: items } = await evaluate(execution, { in: toTemplate(task.in) }, scope);
   if (!Array.isArray(items)) throw fail('expression', 'the value of `in` is not an array.');
   if (items.length > maxTurns)
     throw fail('runtime', 'the loop would take more than 1,000 turns. Give it fewer items at a time.');
@@ -54,7 +54,7 @@ export async function finishList(execution: Execution, task: Container): Promise
 
 async function mayTakeTurn(execution: Execution, task: ForTask, state: RunState): Promise<boolean> {
   if (task.while === undefined) return true;
-  return holds(execution, task.while, toScope(task, state));
+  return holds(execution, 'while', task.while, toScope(task, state));
 }
 
 const finishContainer = async (execution: Execution, task: Container, state: RunState): Promise<RunState> =>

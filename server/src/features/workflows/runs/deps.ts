@@ -1,36 +1,70 @@
 // Owns what runs use from outside.
 
+import type { DataAccess } from '../../../core/auth/proofs.ts';
 import type { Publish } from '../../../events.ts';
 import type { Mail } from '../../../gateways/mail/index.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import type { Jq } from '../../../kit/jq/index.ts';
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 import type { Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition } from '../definition/model.ts';
 
+/** Who uses which entity. */
+export interface RecordsScope {
+  readonly access: DataAccess;
+  readonly entity: string;
+  /** How many workflows and automations are between a person's change and this. */
+  readonly depth: number;
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** The app's records. Changes are part of the caller's transaction. */
+export interface Records {
+  create(db: Db, scope: RecordsScope, data: Data, now: Date): Promise<unknown>;
+  get(db: Db, scope: RecordsScope, id: string, now: Date): Promise<unknown>;
+  list(
+    db: Db,
+    scope: RecordsScope,
+    options: { readonly query: unknown; readonly limit: number },
+    now: Date,
+  ): Promise<unknown>;
+  update(db: Db, scope: RecordsScope, id: string, data: Data, now: Date): Promise<unknown>;
+  remove(db: Db, scope: RecordsScope, id: string, now: Date): Promise<unknown>;
+}
+
+/** The reply of an agent to one message, without a conversation. */
+export interface AgentReplies {
+  /** The credits to reserve before the agent is asked; undefined if there is no such agent in the workspace. */
+  estimate(db: Db, agent: AgentKey, content: string): Promise<number | undefined>;
+  /** Undefined if the agent was deleted meanwhile. */
+  reply(
+    db: Db,
+    agent: AgentKey,
+    content: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly content: string; readonly credits: number } | { readonly unavailable: string } | undefined>;
+}
+
+export interface AgentKey {
+  readonly workspace_id: string;
+  readonly id: string;
+  /** The owner of the app whose workflow it is. */
+  readonly owner_id: string;
+}
+
 export interface RunDeps {
-  readonly jq: {
-    evaluate(
-      filters: readonly string[],
-      data: {
-        readonly input: unknown;
-        readonly variables: Record<string, unknown>;
-        readonly owner?: string;
-        readonly secrets?: readonly string[];
-      },
-      signal?: AbortSignal,
-    ): Promise<
-      | { readonly values: unknown[] }
-      | { readonly error: string; readonly kind: 'failed' | 'timeout' | 'memory' | 'busy' | 'too_large' }
-    >;
-  };
+  readonly jq: Jq;
   readonly outbound: Outbound;
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly publish: Publish;
   readonly mail: Mail;
+  readonly records: Records;
+  readonly agentReplies: AgentReplies;
   /** The values of those of these secrets of an app that exist, by name. */
   readonly readSecrets: (
     db: Db,

@@ -84,11 +84,11 @@ export function keep(execution: Execution, state: RunState, status: RunStatus): 
   if (status === 'cancelling') execution.isCancelled = true;
 }
 
-/** Stores where the run is, without a step. */
-export async function recordState(execution: Execution, db: Db, state: RunState): Promise<void> {
+/** Stores where the run is, without a step. Call `keep` once that has committed. */
+export async function recordState(execution: Execution, db: Db, state: RunState): Promise<RunStatus> {
   const status = await saveState(db, execution.run, toStoredState(execution, state));
   if (status === undefined) throw new ClaimLost();
-  if (!db.isTransaction) keep(execution, state, status);
+  return status;
 }
 
 const notifyEveryMs = 100;

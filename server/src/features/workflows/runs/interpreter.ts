@@ -2,11 +2,11 @@
 // What a transition did is stored before the next one begins.
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { transaction } from '../../../kit/db/database.ts';
-import type { WaitTask } from '../definition/model.ts';
+import type { Json, Task, WaitTask } from '../definition/model.ts';
 import { enterContainer, finishList, isContainer } from './containers.ts';
 import { ClaimLost, stop } from './errors.ts';
 import { evaluate, holds, type Scope } from './evaluate.ts';
-import { type Execution, recordState } from './execution.ts';
+import { type Execution, keep, recordState } from './execution.ts';
 import { writeValue } from './recorded.ts';
 import {
   currentTask,
@@ -56,7 +56,8 @@ async function takeTransition(execution: Execution, now: number): Promise<Pause 
   if (pending?.kind === 'wait') return continueWait(execution, now, pending);
   if (pending?.kind === 'retry') return continueRetry(execution, now, pending.until);
   if (performance.now() > execution.sliceEndsAt) {
-    await recordState(execution, execution.db, execution.state);
+    const { db, state } = execution;
+    keep(execution, state, await recordState(execution, db, state));
     return { until: now };
   }
   checkBounds(execution, now);
@@ -119,14 +120,11 @@ async function runTask(execution: Execution, begun: RunningTask): Promise<Pause 
   let running = begun;
   try {
     const outer: Scope = { input: state.data, taskInput: state.data, task, startedAt, state };
-    if (task.if !== undefined && !(await holds(execution, task.if, outer))) {
+    if (task.if !== undefined && !(await holds(execution, 'if', task.if, outer))) {
       await skipStep(execution, running);
       return undefined;
     }
-    const { input } =
-      task.inputFrom === undefined
-        ? { input: state.data }
-        : await evaluate(execution, { input: task.inputFrom }, outer);
+    const input = await readInput(execution, task, outer);
     const scope: Scope = { ...outer, input, taskInput: input };
     if (isContainer(task)) {
       execution.state = await enterContainer(execution, task, scope);
@@ -141,6 +139,11 @@ async function runTask(execution: Execution, begun: RunningTask): Promise<Pause 
   } catch (error) {
     return toPause(await failStep(execution, running, error));
   }
+}
+
+async function readInput(execution: Execution, { inputFrom }: Task, scope: Scope): Promise<Json> {
+  if (inputFrom === undefined) return scope.input;
+  return (await evaluate(execution, { 'input.from': inputFrom }, scope))['input.from'];
 }
 
 async function runLeaf(execution: Execution, running: RunningTask, leaf: Leaf, scope: Scope): Promise<void> {

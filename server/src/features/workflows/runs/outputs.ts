@@ -1,5 +1,5 @@
 // Owns what a task leaves behind: its output by `output.as`, the context by `export.as`, and where the run goes on.
-import type { Json, Task, Then } from '../definition/model.ts';
+import type { Json, Task, Template, Then } from '../definition/model.ts';
 import { evaluate, type Scope } from './evaluate.ts';
 import type { Execution } from './execution.ts';
 import { type JsonText, writeValue } from './recorded.ts';
@@ -20,8 +20,9 @@ export async function completeTask(
   raw: unknown,
   then: Then | undefined = task.then,
 ): Promise<Completion> {
-  const output = await transform(execution, task.outputAs, scope, writeValue(raw));
-  const context = task.exportAs === undefined ? undefined : await transform(execution, task.exportAs, scope, output);
+  const output = await transform(execution, 'output.as', task.outputAs, scope, writeValue(raw));
+  const context =
+    task.exportAs === undefined ? undefined : await transform(execution, 'export.as', task.exportAs, scope, output);
   const after = { ...withoutPending(state), data: output.value as Json };
   const exported = context === undefined ? after : { ...after, context: context.value as Json };
   return { output, state: move(execution.definition, exported, then) };
@@ -29,11 +30,12 @@ export async function completeTask(
 
 async function transform(
   execution: Execution,
-  template: Json | undefined,
+  name: 'output.as' | 'export.as',
+  template: Template | undefined,
   scope: Scope,
   value: JsonText,
 ): Promise<JsonText> {
   if (template === undefined) return value;
-  const { result } = await evaluate(execution, { result: template }, { ...scope, input: value.value as Json });
-  return writeValue(result);
+  const values = await evaluate(execution, { [name]: template }, { ...scope, input: value.value as Json });
+  return writeValue(values[name]);
 }

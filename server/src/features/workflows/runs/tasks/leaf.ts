@@ -6,6 +6,11 @@ import { fail, TaskFailure, titleOf, toShortType } from '../errors.ts';
 import { evaluate, holds, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
 
+import { prepareAgent } from './agent.ts';
+import { prepareEmit } from './emit.ts';
+import { prepareEntity } from './entity.ts';
+import { prepareHttp } from './http.ts';
+
 /** A task whose expressions have been evaluated. */
 export type Leaf =
   | { readonly kind: 'done'; readonly shownInput: unknown; readonly output: Json; readonly next?: Then }
@@ -45,14 +50,19 @@ export async function prepareLeaf(execution: Execution, task: LeafTask, scope: S
       };
     case 'raise':
       throw await raise(execution, task, scope);
-    default:
-      throw new Error(`tasks of the type ${task.type} can't be run`);
+    case 'emit':
+      return prepareEmit(execution, task, scope);
+    case 'call':
+      if (task.call === 'http') return prepareHttp(execution, task, scope);
+      if (task.call === 'agent.send') return prepareAgent(execution, task, scope);
+      return prepareEntity(execution, task, scope);
   }
 }
 
 /** The first case that applies. If none does, the next task follows. */
 async function chooseCase(execution: Execution, { cases, then }: SwitchTask, scope: Scope): Promise<Then | undefined> {
-  for (const { when, then } of cases) if (when === undefined || (await holds(execution, when, scope))) return then;
+  for (const { when, then } of cases)
+    if (when === undefined || (await holds(execution, 'when', when, scope))) return then;
   return then;
 }
 

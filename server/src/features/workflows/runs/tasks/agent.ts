@@ -1,0 +1,91 @@
+// Owns the task `call: agent.send` (docs/api/workflows.md#agents): the reply of an agent to one message. Its credits are reserved
+// before the agent is asked, and charged with the step, so once.
+import { refund, reserve, settle } from '../../../../core/credits/reservations.ts';
+import { transaction } from '../../../../kit/db/database.ts';
+import { Problem } from '../../../../kit/problem.ts';
+import type { AgentCall } from '../../definition/model.ts';
+import type { AgentKey } from '../deps.ts';
+import { fail, stop } from '../errors.ts';
+import { evaluate, type Scope } from '../evaluate.ts';
+import { type Execution, keep, recordState } from '../execution.ts';
+import { withoutPending } from '../state.ts';
+import type { CallResult, Leaf } from './leaf.ts';
+
+const maxContentLength = 100_000;
+const maxTimeoutMs = 2 * 60 * 1000;
+// Longer than a call can take, also if it is repeated after a crash.
+const leaseMs = 60 * 60 * 1000;
+
+export async function prepareAgent(execution: Execution, call: AgentCall, scope: Scope): Promise<Leaf> {
+  const shownInput = await evaluate(execution, { agent_id: call.agentId, content: call.content }, scope);
+  const { agent_id, content: value } = shownInput;
+  if (typeof agent_id !== 'string') throw fail('validation', 'The value of `agent_id` is not a text.');
+  const content = typeof value === 'string' ? value : JSON.stringify(value);
+  if (content === '' || content.length > maxContentLength)
+    throw fail('validation', 'The content is empty, or has more than 100,000 characters.');
+  const { workspace_id, app } = execution.access;
+  const agent: AgentKey = { workspace_id, id: agent_id, owner_id: app.owner_id };
+  return {
+    kind: 'call',
+    shownInput,
+    call: async ({ signal, timeoutMs }) => {
+      const reservationId = await reserveOnce(execution, agent, content);
+      const within = AbortSignal.timeout(Math.min(timeoutMs, maxTimeoutMs));
+      return ask(execution, agent, content, reservationId, AbortSignal.any([signal, within]), within);
+    },
+  };
+}
+
+const noAgent = () =>
+  fail('configuration', "The workspace has no such agent, or the app's owner can't use it.", { status: 404 });
+
+/** The reservation is part of the stored state: a call that is repeated after a crash uses the same one. */
+async function reserveOnce(execution: Execution, agent: AgentKey, content: string): Promise<string> {
+  const { db, deps, run, state } = execution;
+  if (state.pending?.kind === 'call') return state.pending.reservationId;
+  const amount = await deps.agentReplies.estimate(db, agent, content);
+  if (amount === undefined) throw noAgent();
+  const { workspace_id, app_id, id: reference_id } = run;
+  const spend = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, leaseMs, amount };
+  try {
+    const next = await transaction(db, async (db) => {
+      const { id: reservationId } = await reserve(db, spend, deps.clock.now());
+      const pending = { kind: 'call', reservationId } as const;
+      const status = await recordState(execution, db, { ...state, pending });
+      return { pending, status };
+    });
+    keep(execution, { ...state, pending: next.pending }, next.status);
+    return next.pending.reservationId;
+  } catch (error) {
+    if (error instanceof Problem && error.kind === 'payment_required')
+      throw stop('insufficient_credits', error.message, 402);
+    throw error;
+  }
+}
+
+async function ask(
+  execution: Execution,
+  agent: AgentKey,
+  content: string,
+  reservationId: string,
+  signal: AbortSignal,
+  within: AbortSignal,
+): Promise<CallResult> {
+  const { db, deps, run } = execution;
+  const reservation = { workspace_id: run.workspace_id, id: reservationId };
+  const answer = await deps.agentReplies.reply(db, agent, content, signal);
+  if (answer !== undefined && 'content' in answer)
+    return {
+      output: { content: answer.content },
+      record: async (db, now) => void (await settle(db, reservation, answer.credits, now)),
+    };
+  if (signal.aborted && !within.aborted) throw new Error('the call was abandoned'); // the reservation is kept for its repetition
+  await refund(db, reservation, deps.clock.now());
+  execution.state = withoutPending(execution.state);
+  if (answer === undefined) throw noAgent();
+  if (within.aborted) throw fail('timeout', 'The agent did not reply in time.', { cause: 'timeout' });
+  throw fail('communication', 'The language model is unavailable, or did not complete the reply.', {
+    status: 503,
+    cause: 'model',
+  });
+}

@@ -1,0 +1,28 @@
+// Owns the task `emit`: an event of the app, which starts the workflows that wait for its type.
+import type { EmitTask } from '../../definition/model.ts';
+import { fail } from '../errors.ts';
+import { evaluate, type Scope } from '../evaluate.ts';
+import type { Execution } from '../execution.ts';
+import { writeValue } from '../recorded.ts';
+import type { Leaf } from './leaf.ts';
+
+const maxTypeLength = 200;
+
+/** Published in the transaction that records the step. The output is what the task received. */
+export async function prepareEmit(execution: Execution, task: EmitTask, scope: Scope): Promise<Leaf> {
+  const { type, data } = await evaluate(execution, { type: task.eventType, data: task.data }, scope);
+  if (typeof type !== 'string' || type === '' || type.length > maxTypeLength)
+    throw fail('validation', 'The type of the event is not a text with 1 to 200 characters.');
+  const storable = writeValue({ type, data }).value as { type: string; data: unknown };
+  const { run, deps } = execution;
+  return {
+    kind: 'transaction',
+    shownInput: storable,
+    async run(db, { now }) {
+      const { workspace_id, app_id, id: run_id, depth } = run;
+      const event = { workspace_id, app_id, ...storable, depth: depth + 1, run_id };
+      await deps.publish(db, 'app.event_emitted', event, now);
+      return scope.input;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+// Owns the tasks `call: entity.…` (docs/api/workflows.md#records): they use the app's records, and a change of a record happens
+// in the transaction that records the step, so once.
+import { findAccessAsAppUser } from '../../../../core/auth/as-app.ts';
+import { withTimeLimit } from '../../../../kit/db/database.ts';
+import { isStatementTimeout } from '../../../../kit/db/failures.ts';
+import { ValidationError } from '../../../../kit/http/faults.ts';
+import { Problem, type ProblemKind } from '../../../../kit/problem.ts';
+import type { Db } from '../../../../tables.ts';
+import type { EntityCall, ErrorType, Json } from '../../definition/model.ts';
+import type { RecordsScope } from '../deps.ts';
+import { fail, type TaskFailure } from '../errors.ts';
+import { evaluate, type Scope } from '../evaluate.ts';
+import type { Execution } from '../execution.ts';
+import type { Leaf } from './leaf.ts';
+
+const maxTimeoutMs = 30_000;
+const limits = { default: 100, max: 1_000 };
+
+type EntityCallName = EntityCall['call'];
+
+interface EvaluatedCall {
+  readonly entity: Json;
+  readonly id: Json | undefined;
+  readonly data: Json | undefined;
+  readonly query: Json | undefined;
+  readonly limit: Json | undefined;
+  readonly as_user: Json | undefined;
+}
+
+export async function prepareEntity(execution: Execution, call: EntityCall, scope: Scope): Promise<Leaf> {
+  const { entity, id, data, query, limit, asUser: as_user } = call;
+  const shownInput: EvaluatedCall = await evaluate(execution, { entity, id, data, query, limit, as_user }, scope);
+  return {
+    kind: 'transaction',
+    shownInput,
+    run: (db, { timeoutMs, now }) =>
+      explainRefusals(timeoutMs, () =>
+        withTimeLimit(db, Math.min(timeoutMs, maxTimeoutMs), (db) =>
+          carryOut(execution, db, call.call, shownInput, now),
+        ),
+      ),
+  };
+}
+
+async function carryOut(
+  execution: Execution,
+  db: Db,
+  name: EntityCallName,
+  call: EvaluatedCall,
+  now: Date,
+): Promise<unknown> {
+  const { records } = execution.deps;
+  const scope = await toScope(execution, db, call);
+  switch (name) {
+    case 'entity.create':
+      return records.create(db, scope, toData(call.data), now);
+    case 'entity.get':
+      return records.get(db, scope, toId(call.id), now);
+    case 'entity.list':
+      return records.list(db, scope, { query: call.query ?? undefined, limit: toLimit(call.limit) }, now);
+    case 'entity.update':
+      return records.update(db, scope, toId(call.id), toData(call.data), now);
+    case 'entity.delete':
+      return records.remove(db, scope, toId(call.id), now);
+  }
+}
+
+/** As the app, or as the user whom the call names. Changes are one level deeper than what started the run. */
+async function toScope({ access, run }: Execution, db: Db, { entity, as_user }: EvaluatedCall): Promise<RecordsScope> {
+  if (typeof entity !== 'string') throw fail('configuration', 'The name of the entity is not a text.');
+  const depth = run.depth + 1;
+  if (as_user === undefined || as_user === null) return { access, entity, depth };
+  const asUser = typeof as_user === 'string' ? await findAccessAsAppUser(db, access, as_user) : undefined;
+  if (asUser === undefined)
+    throw fail('configuration', 'The app has no user with the id in `as_user`.', { status: 404 });
+  return { access: asUser, entity, depth };
+}
+
+function toData(data: Json = null): Readonly<Record<string, Json>> {
+  if (typeof data !== 'object' || data === null || Array.isArray(data))
+    throw fail('validation', 'The value of `data` is not an object.');
+  return data as Readonly<Record<string, Json>>;
+}
+
+function toId(id: Json = null): string {
+  if (typeof id !== 'string') throw fail('validation', 'The value of `id` is not a text.');
+  return id;
+}
+
+function toLimit(limit: Json = null): number {
+  if (limit === null) return limits.default;
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > limits.max)
+    throw fail('validation', 'The value of `limit` is not a whole number from 1 to 1,000.');
+  return limit;
+}
+
+// ---- refusals
+
+const types: Readonly<Partial<Record<ProblemKind, ErrorType>>> = {
+  forbidden: 'authorization',
+  not_found: 'runtime',
+  conflict: 'runtime',
+  payment_required: 'runtime',
+  bad_request: 'validation',
+};
+
+/** What the records refuse is an error of the task. Anything else is the platform's, and the step is repeated. */
+async function explainRefusals<Result>(timeoutMs: number, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toFailure(error, timeoutMs) ?? error;
+  }
+}
+
+function toFailure(error: unknown, timeoutMs: number): TaskFailure | undefined {
+  if (error instanceof ValidationError) return fail('validation', describeFaults(error), { status: 422 });
+  if (isStatementTimeout(error) && timeoutMs < maxTimeoutMs)
+    return fail('timeout', 'The records took longer than the timeout of the task.', { cause: 'timeout' });
+  if (!(error instanceof Problem)) return undefined;
+  const type = error.code === 'entity_not_found' ? 'configuration' : types[error.kind];
+  if (type === undefined)
+    return error.kind === 'unavailable' ? fail('runtime', error.message, { status: 503 }) : undefined;
+  const isRule = error.code.includes('rule');
+  return fail(type, error.message, { status: error.status, code: error.code, ...(isRule && { cause: 'entity_rule' }) });
+}
+
+const maxShownFaults = 5;
+
+const describeFaults = ({ faults }: ValidationError): string =>
+  faults
+    .slice(0, maxShownFaults)
+    .map(({ loc, msg }) => `\`${loc.slice(1).join('.') || loc[0]}\` ${msg}.`)
+    .join(' ');
