@@ -28,7 +28,8 @@ import {
   timeUp,
   toStep,
 } from './steps.ts';
-import { type Leaf, prepareLeaf } from './tasks/leaf.ts';
+import { prepareTask } from './tasks/prepare.ts';
+import type { PreparedTask } from './tasks/prepared-task.ts';
 import { whileShown } from './tasks/slow-call.ts';
 
 const limits = { steps: 1_000, transitions: 10_000, runMs: 30 * 24 * 60 * 60 * 1000 };
@@ -132,9 +133,9 @@ async function runTask(execution: Execution, begun: RunningTask): Promise<Pause 
     }
     if (task.inputFrom !== undefined) running = { ...begun, shownInput: writeValue(input) };
     if (task.type === 'wait') return await beginWait(execution, running, task);
-    const leaf = await prepareLeaf(execution, task, scope);
-    if (leaf.shownInput !== input) running = { ...begun, shownInput: writeValue(leaf.shownInput) };
-    await runLeaf(execution, running, leaf, scope);
+    const prepared = await prepareTask(execution, task, scope);
+    if (prepared.shownInput !== input) running = { ...begun, shownInput: writeValue(prepared.shownInput) };
+    await carryOut(execution, running, prepared, scope);
     return undefined;
   } catch (error) {
     return toPause(await failStep(execution, running, error));
@@ -146,19 +147,24 @@ async function readInput(execution: Execution, { inputFrom }: Task, scope: Scope
   return (await evaluate(execution, { 'input.from': inputFrom }, scope))['input.from'];
 }
 
-async function runLeaf(execution: Execution, running: RunningTask, leaf: Leaf, scope: Scope): Promise<void> {
+async function carryOut(
+  execution: Execution,
+  running: RunningTask,
+  prepared: PreparedTask,
+  scope: Scope,
+): Promise<void> {
   const { db, deps } = execution;
-  if (leaf.kind === 'done') return completeStep(execution, running, scope, leaf.output, leaf);
+  if (prepared.kind === 'done') return completeStep(execution, running, scope, prepared.output, prepared);
   const timeoutMs = findTimeLeft(execution, running);
-  if (leaf.kind === 'transaction') {
+  if (prepared.kind === 'transaction') {
     const finish = await transaction(db, async (db) => {
-      const output = await leaf.run(db, { timeoutMs, now: deps.clock.now() });
+      const output = await prepared.run(db, { timeoutMs, now: deps.clock.now() });
       return storeCompleted(execution, db, running, scope, output);
     });
     return finish();
   }
   const step = toStep(execution, running, {});
-  const result = await whileShown(execution, step, (signal) => leaf.call({ signal, timeoutMs }));
+  const result = await whileShown(execution, step, (signal) => prepared.call({ signal, timeoutMs }));
   if (result === 'cancelled') execution.isCancelled = true;
   else await completeStep(execution, running, scope, result.output, result);
 }

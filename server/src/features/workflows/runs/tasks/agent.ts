@@ -9,14 +9,14 @@ import { fail, stop } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import { type Execution, keep, recordState } from '../execution.ts';
 import { withoutPending } from '../state.ts';
-import type { CallResult, Leaf } from './leaf.ts';
+import type { CallResult, PreparedTask } from './prepared-task.ts';
 
 const maxContentLength = 100_000;
 const maxTimeoutMs = 2 * 60 * 1000;
 // Longer than a call can take, also if it is repeated after a crash.
 const leaseMs = 60 * 60 * 1000;
 
-export async function prepareAgent(execution: Execution, call: AgentCall, scope: Scope): Promise<Leaf> {
+export async function prepareAgent(execution: Execution, call: AgentCall, scope: Scope): Promise<PreparedTask> {
   const shownInput = await evaluate(execution, { agent_id: call.agentId, content: call.content }, scope);
   const { agent_id, content: value } = shownInput;
   if (typeof agent_id !== 'string') throw fail('validation', 'The value of `agent_id` is not a text.');

@@ -4,12 +4,12 @@ import { fail } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
 import { writeValue } from '../recorded.ts';
-import type { Leaf } from './leaf.ts';
+import type { PreparedTask } from './prepared-task.ts';
 
 const maxTypeLength = 200;
 
 /** Published in the transaction that records the step. The output is what the task received. */
-export async function prepareEmit(execution: Execution, task: EmitTask, scope: Scope): Promise<Leaf> {
+export async function prepareEmit(execution: Execution, task: EmitTask, scope: Scope): Promise<PreparedTask> {
   const { type, data } = await evaluate(execution, { type: task.eventType, data: task.data }, scope);
   if (typeof type !== 'string' || type === '' || type.length > maxTypeLength)
     throw fail('validation', 'The type of the event is not a text with 1 to 200 characters.');

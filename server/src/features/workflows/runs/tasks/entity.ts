@@ -11,7 +11,7 @@ import type { RecordsScope } from '../deps.ts';
 import { fail, type TaskFailure } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
-import type { Leaf } from './leaf.ts';
+import type { PreparedTask } from './prepared-task.ts';
 
 const maxTimeoutMs = 30_000;
 const limits = { default: 100, max: 1_000 };
@@ -27,7 +27,7 @@ interface EvaluatedCall {
   readonly as_user: Json | undefined;
 }
 
-export async function prepareEntity(execution: Execution, call: EntityCall, scope: Scope): Promise<Leaf> {
+export async function prepareEntity(execution: Execution, call: EntityCall, scope: Scope): Promise<PreparedTask> {
   const { entity, id, data, query, limit, asUser: as_user } = call;
   const shownInput: EvaluatedCall = await evaluate(execution, { entity, id, data, query, limit, as_user }, scope);
   return {

@@ -7,7 +7,7 @@ import type { ErrorType, HttpCall, Json } from '../../definition/model.ts';
 import { type FailureCause, fail } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
-import type { CallResult, Leaf } from './leaf.ts';
+import type { CallResult, PreparedTask } from './prepared-task.ts';
 
 const maxTimeoutMs = 30_000;
 const maxResponseBytes = 1024 * 1024;
@@ -16,7 +16,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 type HttpRequest = Pick<OutboundRequest, 'method' | 'url' | 'headers' | 'body'>;
 
 /** The key is the same when a step is repeated after a crash, so that the receiver can recognise the repetition. */
-export async function prepareHttp(execution: Execution, call: HttpCall, scope: Scope): Promise<Leaf> {
+export async function prepareHttp(execution: Execution, call: HttpCall, scope: Scope): Promise<PreparedTask> {
   const { method, endpoint, headers = {}, query = {}, body } = call;
   const shownInput = await evaluate(execution, { method, endpoint, headers, query, body }, scope);
   const { run, deps } = execution;

@@ -1,6 +1,5 @@
 // Owns the tasks that do something themselves: evaluates what a task is about, and says how it is then carried out.
-import type { Db } from '../../../../tables.ts';
-import type { Json, SwitchTask, Task, Then } from '../../definition/model.ts';
+import type { SwitchTask, Task, Then } from '../../definition/model.ts';
 import type { Container } from '../containers.ts';
 import { fail, TaskFailure, titleOf, toShortType } from '../errors.ts';
 import { evaluate, holds, type Scope } from '../evaluate.ts';
@@ -10,32 +9,11 @@ import { prepareAgent } from './agent.ts';
 import { prepareEmit } from './emit.ts';
 import { prepareEntity } from './entity.ts';
 import { prepareHttp } from './http.ts';
+import type { PreparedTask } from './prepared-task.ts';
 
-/** A task whose expressions have been evaluated. */
-export type Leaf =
-  | { readonly kind: 'done'; readonly shownInput: unknown; readonly output: Json; readonly next?: Then }
-  /** Changes rows: in the transaction that records the step. Returns the output. */
-  | {
-      readonly kind: 'transaction';
-      readonly shownInput: unknown;
-      run(db: Db, limits: { readonly timeoutMs: number; readonly now: Date }): Promise<unknown>;
-    }
-  /** Calls the outside, which may take long. Abandoned if `signal` is aborted. */
-  | {
-      readonly kind: 'call';
-      readonly shownInput: unknown;
-      call(limits: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<CallResult>;
-    };
+type LeafTask = Exclude<Task, Container | { readonly type: 'wait' }>;
 
-export interface CallResult {
-  readonly output: unknown;
-  /** Written in the transaction that records the step. */
-  readonly record?: (db: Db, now: Date) => Promise<void>;
-}
-
-export type LeafTask = Exclude<Task, Container | { readonly type: 'wait' }>;
-
-export async function prepareLeaf(execution: Execution, task: LeafTask, scope: Scope): Promise<Leaf> {
+export async function prepareTask(execution: Execution, task: LeafTask, scope: Scope): Promise<PreparedTask> {
   switch (task.type) {
     case 'set': {
       const { set } = await evaluate(execution, { set: task.set }, scope);

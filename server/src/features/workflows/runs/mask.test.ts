@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { createMask } from './mask.ts';
+import { writeRecorded, writeValue } from './recorded.ts';
+
+describe('createMask', () => {
+  const secret = 'a b"c/\\ü+9';
+  const mask = createMask([secret]);
+
+  it.each([
+    ['as it is', secret],
+    ['in a URL', encodeURIComponent(secret)],
+    ['in a form', new URLSearchParams({ q: secret }).toString().slice(2)],
+    ['in JSON', JSON.stringify(secret).slice(1, -1)],
+    ['in base 64', Buffer.from(secret).toString('base64').slice(0, -2)],
+    ['in base 64 after one byte', Buffer.from(`x${secret}`).toString('base64').slice(4)],
+    ['in base 64 after two bytes', Buffer.from(`xx${secret}`).toString('base64').slice(4, -4)],
+  ])('hides a secret %s', (_form, text) => {
+    expect(mask(`before ${text} after`)).not.toContain(text);
+    expect(mask(`before ${text} after`)).toMatch(/^before .*\*\*\*.* after$/);
+  });
+
+  it('hides secrets in names, lists and numbers', () => {
+    const digits = createMask(['123456']);
+    expect(digits({ x123456: [{ n: 91234567, m: 5 }] })).toEqual({ 'x***': [{ n: '9***7', m: 5 }] });
+  });
+
+  it('hides the longer of two secrets whole', () => {
+    expect(createMask(['pass', 'password'])('password pass')).toBe('*** ***');
+  });
+
+  it('leaves short values alone', () => {
+    const value = { a: 'abc' };
+    expect(createMask(['abc', ''])(value)).toBe(value);
+  });
+});
+
+describe('writeRecorded', () => {
+  const none = createMask([]);
+
+  it('cuts what is longer than 16 KiB, and stays JSON', () => {
+    for (const text of [
+      'x'.repeat(20_000),
+      '"\\'.repeat(10_000),
+      '€'.repeat(9_000),
+      '😀'.repeat(9_000),
+      '\u0001'.repeat(9_000),
+    ]) {
+      const written = writeRecorded(writeValue({ text }), none);
+      expect(Buffer.byteLength(written)).toBeLessThanOrEqual(16 * 1024);
+      const shown = JSON.parse(written);
+      expect(shown).toMatch(/^\{"text":".*…$/s);
+      expect(shown.isWellFormed()).toBe(true);
+      expect(Buffer.byteLength(written)).toBeGreaterThan(12 * 1024);
+    }
+  });
+
+  it('masks before it cuts, so that no part of a secret is left at the end', () => {
+    const secret = 'S'.repeat(40);
+    const written = writeRecorded(writeValue(`${'x'.repeat(16 * 1024 - 30)}${secret}`), createMask([secret]));
+    expect(written).not.toContain('SSSS');
+  });
+
+  it('refuses values above 256 KiB, and removes what PostgreSQL can not store', () => {
+    expect(() => writeValue('x'.repeat(256 * 1024))).toThrow('256 KiB');
+    expect(writeValue({ 'a\0': ['b\0\ud800', '\\u0000'] }).value).toEqual({ a: ['b\ufffd', '\\u0000'] });
+  });
+});
