@@ -1,4 +1,3 @@
-// biome-ignore-all lint/suspicious/noThenProperty: the language of definitions calls it so
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openJq } from '../../../kit/jq/index.ts';

@@ -1,9 +1,8 @@
 // Owns turning a definition that was sent into one that can run, or into its faults (docs/api/workflows.md#definitions).
-import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import type { Jq } from '../../../kit/jq/index.ts';
 import { scanFilter } from '../../../kit/jq/scan.ts';
 import { isStorableText } from '../../../kit/text.ts';
+import { hashDefinition } from './hash.ts';
 import type { Definition, Fault } from './model.ts';
 import {
   createFindings,
@@ -57,7 +56,7 @@ function readDefinition(source: unknown): { readonly definition: Definition | un
   if (findings.faults.length > 0 || name === undefined) return { definition: undefined, findings };
   const { tasksByPath, secretNames, entityNames } = findings;
   const definition: Definition = {
-    versionId: hashCanonical(source),
+    versionId: hashDefinition(source),
     name,
     tasks,
     tasksByPath,
@@ -66,12 +65,6 @@ function readDefinition(source: unknown): { readonly definition: Definition | un
   };
   return { definition, findings };
 }
-
-/** The SHA-256 of the canonical form, in which keys are sorted (RFC 8785). */
-const hashCanonical = (source: unknown): string =>
-  createHash('sha256')
-    .update(canonicalize(source) ?? '')
-    .digest('hex');
 
 /** What would make it costly or impossible to read the rest. Levels are looked at first: what follows is recursive. */
 export function isReadable(place: Place): boolean {

@@ -1,4 +1,5 @@
 // Owns the values of definitions that have a form of their own: durations, names of variables, types of errors.
+import { idOrNull } from '../../../kit/ids.ts';
 import type { ErrorType } from './model.ts';
 import { fault, type Place, readInteger, readObject, readText } from './source.ts';
 
@@ -94,14 +95,11 @@ export function readLiteralText(place: Place, max: number): string | undefined {
   return text?.startsWith('${') ? fault(place, 'must not be an expression') : text;
 }
 
-const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+export const isId = (value: unknown): value is string => typeof value === 'string' && idOrNull(value) !== null;
 
 /** Reads an id that is written in the definition. */
-export function readId(place: Place): string | undefined {
-  const { value } = place;
-  if (typeof value !== 'string' || !idForm.test(value)) return fault(place, 'must be an id or an expression');
-  return value;
-}
+export const readId = (place: Place): string | undefined =>
+  isId(place.value) ? place.value : fault(place, 'must be an id or an expression');
 
 const entityForm = /^[A-Za-z]\w{0,63}$/;
 

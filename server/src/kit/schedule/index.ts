@@ -1,0 +1,111 @@
+// Owns schedules: a cron expression in a time zone, an interval, or one time; and when they are next due
+// (docs/api/workflows.md#schedules).
+import { Cron } from 'croner';
+import { z } from 'zod';
+import { integer, text } from '../http/shapes.ts';
+import { parseTime } from '../text.ts';
+
+const minuteMs = 60_000;
+const minMinutes = 5;
+const maxMinutes = 525_600; // a year
+
+/** What must be said where a value is at fault: the fault type, and a sentence that follows the field's name. */
+const refusal = (type: string, error: string) => ({ params: { type }, error });
+
+const time = z
+  .string()
+  .refine(
+    (value) => parseTime(value) !== undefined,
+    refusal('datetime_parsing', 'must be a time such as 2026-11-15T09:30:00Z'),
+  )
+  .meta({ format: 'date-time' });
+
+/** The fields of a schedule, each for itself. Enough for one that was checked when it was stored. */
+export const StoredSchedule = z.strictObject({
+  cron: text(1, 100).optional(),
+  timezone: text(1, 64).optional(),
+  every_minutes: integer(minMinutes, maxMinutes).optional(),
+  at: time.optional(),
+  ends_at: time.optional(),
+  ends_after: integer(1, 1_000_000).optional(),
+});
+
+export type Schedule = z.output<typeof StoredSchedule>;
+
+const kinds = ['cron', 'every_minutes', 'at'] as const;
+
+/** A schedule that a caller sends. */
+export const Schedule = StoredSchedule.superRefine((schedule, context) => {
+  const refuse = (path: string[], type: string, message: string) =>
+    context.addIssue({ code: 'custom', path, params: { type }, message });
+  if (kinds.filter((kind) => schedule[kind] !== undefined).length !== 1)
+    refuse([], 'value_error', `must have exactly one of ${kinds.join(', ')}`);
+  const { cron, timezone } = schedule;
+  if (cron === undefined && timezone !== undefined)
+    refuse(['timezone'], 'value_error', 'must not be sent without cron');
+  if (cron !== undefined && timezone === undefined) refuse(['timezone'], 'missing', 'is required with cron');
+  if (timezone !== undefined && !isTimezone(timezone))
+    refuse(['timezone'], 'value_error', 'must be the name of a time zone, such as Europe/Berlin or UTC');
+  const problem = cron === undefined ? undefined : findCronProblem(cron);
+  if (problem !== undefined) refuse(['cron'], 'value_error', problem);
+});
+
+const timezoneForm = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
+
+function isTimezone(name: string): boolean {
+  if (!timezoneForm.test(name)) return false; // an offset such as +01:00 has no summer time
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// The common part of all dialects. croner knows more: nicknames such as @daily, and L, W, # and ?.
+const value = '(?:[0-9]{1,2}|[A-Za-z]{3})';
+const part = String.raw`(?:\*|${value}(?:-${value})?)(?:/[0-9]{1,2})?`;
+const field = `${part}(?:,${part})*`;
+const cronForm = new RegExp(`^${field}(?: +${field}){4}$`);
+
+/** How many ticks are compared: more than a day has, if they are five minutes apart. */
+const maxComparedTicks = 300;
+
+function findCronProblem(cron: string): string | undefined {
+  const ticks = cronForm.test(cron) ? parseCron(cron, 'UTC') : undefined;
+  if (ticks === undefined) return 'must be a cron expression of 5 fields, such as 0 9 * * 1-5';
+  // A Monday; which day it is doesn't matter. In UTC, where all hours are as long.
+  let tick = ticks.nextRun(new Date('2024-01-01T00:00:00Z'));
+  if (tick === null) return 'must be a cron expression that applies at some time';
+  for (let compared = 0; compared < maxComparedTicks; compared += 1) {
+    const next = ticks.nextRun(tick);
+    if (next === null) return undefined;
+    if (next.getTime() - tick.getTime() < minMinutes * minuteMs)
+      return `must not apply twice within ${minMinutes} minutes`;
+    tick = next;
+  }
+  return undefined;
+}
+
+function parseCron(cron: string, timezone: string): Cron | undefined {
+  try {
+    return new Cron(cron, { timezone, mode: '5-part', paused: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The first tick after a time; null if there is none. `ends_after` counts ticks, which the caller knows. An interval begins at
+ * `after`. When clocks go forward, a tick in the hour that is left out comes at its end; when they go back, a tick at a fixed time
+ * comes once. Throws if the schedule is not valid.
+ */
+export function nextTick({ cron, timezone = 'UTC', every_minutes, at, ends_at }: Schedule, after: Date): Date | null {
+  let next: Date | null | undefined;
+  if (cron !== undefined) next = new Cron(cron, { timezone, mode: '5-part', paused: true }).nextRun(after);
+  else if (every_minutes !== undefined) next = new Date(after.getTime() + every_minutes * minuteMs);
+  else if (at !== undefined) next = parseTime(at);
+  const end = ends_at === undefined ? undefined : parseTime(ends_at);
+  if (next === undefined || next === null || next <= after || (end !== undefined && next > end)) return null;
+  return next;
+}
