@@ -21,6 +21,12 @@ import { agentArchiveTables, agents } from './features/agents/index.ts';
 import { appUserArchiveTables, appUsers } from './features/app-users/index.ts';
 import { appArchiveTables, apps, createAppFiles } from './features/apps/index.ts';
 import { audit, auditArchiveTables } from './features/audit/index.ts';
+import {
+  automationArchiveTables,
+  automations,
+  listEntitiesInUse,
+  turnOffAutomations,
+} from './features/automations/index.ts';
 import { builder, builderArchiveTables } from './features/builder/index.ts';
 import { creditArchiveTables, credits } from './features/credits/index.ts';
 import { appSchemas, entities, entityArchiveTables } from './features/entities/index.ts';
@@ -62,6 +68,7 @@ import type { Exchange } from './kit/http/exchange.ts';
 import { removeExpiredKeys } from './kit/http/idempotency.ts';
 import type { Operation } from './kit/http/operation.ts';
 import { createServer, type RequestOutcome } from './kit/http/server.ts';
+import { openJq } from './kit/jq/index.ts';
 import { createLog, describeError, type Log } from './kit/log.ts';
 import { createMetrics, type Metrics } from './kit/metrics.ts';
 import { hostOf, isLoopback } from './kit/outbound/address.ts';
@@ -115,6 +122,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...agentArchiveTables,
   ...builderArchiveTables,
   ...webhookArchiveTables,
+  ...automationArchiveTables,
   ...creditArchiveTables,
   ...auditArchiveTables(),
 });
@@ -282,9 +290,9 @@ export function createApp(config: Config, deps: AppDeps): App {
     addresses,
     guests: memberFeature.guests,
     startChat: builderFeature.startChat,
-    onTrash: [],
+    onTrash: [turnOffAutomations],
   });
-  const entityFeature = entities({ cursors, events: bus, storage, listNamedEntities: [] });
+  const entityFeature = entities({ cursors, events: bus, storage, listNamedEntities: [listEntitiesInUse] });
   const publishingFeature = publishing({
     db: database.db,
     cursors,
@@ -302,6 +310,21 @@ export function createApp(config: Config, deps: AppDeps): App {
     platformFiles,
     onServeError: (error, requestId) =>
       log.error({ request_id: requestId, error: describeError(error) }, 'published file not served'),
+  });
+  const jq = openJq();
+  const automationFeature = automations({
+    cursors,
+    jq,
+    outbound,
+    isDevelopment: isLoopback(baseUrl),
+    hasEntity: appSchemas.has,
+    hasWorkflow: async () => false,
+    startWorkflowRun: async () => 'not_found',
+    readSecrets: appFeature.readSecrets,
+    mail,
+    wake,
+    clock,
+    baseUrl: config.BASE_URL,
   });
   const features: Feature[] = [
     accounts({
@@ -342,6 +365,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     }),
     entityFeature,
     agents({ cursors, model, addresses, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
+    automationFeature,
     webhookFeature,
     memberFeature,
     folders({ cursors }),
@@ -453,6 +477,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     objectStorage.close();
     await browser.close();
     await outbound.close();
+    await jq.close();
     await engine.close();
     await waitAtMost(5_000, Promise.all([database.close(), reserved.close()]));
   };

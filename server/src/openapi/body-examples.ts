@@ -17,6 +17,14 @@ export const orderSchema = {
 const order = { number: 1042, customer: 'Grace Hopper', total: 18.5, state: 'open' };
 const recordId = '0198c208-5a92-7d1c-8f6e-b40e29a7c5d3';
 
+const automationAction = {
+  type: 'http_request',
+  url: 'https://sales.example.com/large-orders',
+  headers: { 'X-Api-Key': '{{secrets.SALES_KEY}}' },
+  body: '{order: .entity_id}',
+};
+const automationSchedule = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' };
+
 /** By the name of the schema. */
 export const bodyExamples: Readonly<Record<string, unknown>> = {
   EntitySchemaDocument: orderSchema,
@@ -25,5 +33,16 @@ export const bodyExamples: Readonly<Record<string, unknown>> = {
   UpdateRecordBody: { state: 'done' },
   CreateRecordsBody: [order, { ...order, number: 1043, total: 7.2 }],
   UpdateRecordsBody: [{ id: recordId, state: 'done' }],
+  AutomationAction: automationAction,
+  AutomationSchedule: automationSchedule,
+  CreateAutomationBody: {
+    name: 'Large orders',
+    type: 'entity',
+    entity_name: 'Order',
+    event_types: ['create'],
+    condition: '.data.total > 100',
+    action: automationAction,
+  },
+  UpdateAutomationBody: { condition: '.data.total > 200', is_active: true },
   DeleteRecordsBody: { query: { state: 'done', total: { $lt: 5 } } },
 };

@@ -27,6 +27,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
   access_state: {
     text: "Whether the member may use the workspace: a blocked member can't, and a person who is invited has not joined yet.",
   },
+  action: { text: 'What the automation does.' },
   actor: { text: 'Who made the change, or tried to.' },
   'AddFolderItemsBody.app_ids': {
     text: "The apps or agents to add to the folder; those that the caller can't reach are ignored.",
@@ -185,6 +186,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: '{"content":"Grace prefers rye bread","for_everyone":false}',
   },
   assigned_via: { text: 'How the person got the role: directly, or as a guest through a shared app.' },
+  at: { text: 'For a single time: when.', example: '2026-12-01T09:00:00Z' },
   attempted_at: { text: 'When the attempt began.', example: '2026-11-15T09:30:00.000Z' },
   attempts: { text: 'The attempts to send the delivery; the newest 100 are kept.' },
   attempts_made: { text: 'How many attempts were made in all, including those by redelivery and replay.', example: 1 },
@@ -229,6 +231,39 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'What kind of thing was changed, such as `member`, `app` or `webhook`.',
     example: 'member',
   },
+  'Automation.condition': {
+    text: 'A jq expression; nothing is done if it is false or null.',
+    example: '.data.total > 100',
+  },
+  'Automation.consecutive_failures': {
+    text: 'How many runs have failed since the last success; at 20 the automation is turned off.',
+    example: 0,
+  },
+  'Automation.description': { text: 'A note for people.', example: 'Tells sales.' },
+  'Automation.entity_name': {
+    text: 'The entity whose records start it.',
+    example: 'Order',
+  },
+  'Automation.id': { text: 'The id of the automation.', example: '0198c20d-6a1b-7c58-9e42-3f7ab05d91c6' },
+  'Automation.last_error': {
+    text: 'Why the last attempt failed; null after a success.',
+    example: 'The endpoint answered 503.',
+  },
+  'Automation.last_run_at': { text: 'When the action was last attempted.', example: '2026-11-15T09:30:00.000Z' },
+  'Automation.name': { text: 'The name of the automation.', example: 'Large orders' },
+  'Automation.schedule': { text: 'When it runs.', example: null },
+  'Automation.type': { text: 'Whether records or times start it.' },
+  'AutomationAction.body': {
+    text: 'A jq expression for the JSON to send; by default the whole event.',
+    example: '{order: .entity_id}',
+  },
+  'AutomationAction.headers': {
+    text: 'Headers of the request; `{{secrets.NAME}}` stands for a secret of the app.',
+    example: { 'X-Api-Key': '{{secrets.SALES_KEY}}' },
+  },
+  'AutomationAction.type': { text: 'Whether to start a workflow or to send an HTTP request.', example: 'http_request' },
+  'AutomationAction.url': { text: 'Where the request is sent.', example: 'https://sales.example.com/large-orders' },
+  'AutomationAction.workflow_id': { text: 'The workflow to start.', example: '0198c20e-91f4-7b36-8c05-d27e4a6b13f8' },
   balance_after: {
     text: 'How many credits of the month remained after the movement; null if the workspace has no monthly limit.',
     example: 812.5,
@@ -361,6 +396,18 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The types of events that the webhook receives; repeated names are merged.',
     example: ['entity.created', 'entity.updated'],
   },
+  'CreateAutomationBody.condition': {
+    text: 'A jq expression; nothing is done if it is false or null.',
+    example: '.data.total > 100',
+  },
+  'CreateAutomationBody.description': { text: 'A note for people.', example: 'Tells sales.' },
+  'CreateAutomationBody.entity_name': {
+    text: 'The entity whose records start it.',
+    example: 'Order',
+  },
+  'CreateAutomationBody.name': { text: 'The name of the automation.', example: 'Large orders' },
+  'CreateAutomationBody.schedule': { text: 'When it runs.', example: null },
+  'CreateAutomationBody.type': { text: 'Whether records or times start it.' },
   'CreateConversationBody.metadata': {
     text: 'Any object to store with the conversation, at most 8 KiB as JSON; ignored if the conversation exists.',
     example: { from: 'website' },
@@ -471,6 +518,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'Credits used since the start of the month in UTC, less refunds; null for other people unless the caller is owner or admin.',
     example: 41.5,
   },
+  cron: {
+    text: 'The times in five fields, in the time zone `timezone`; at least 5 minutes apart.',
+    example: '0 9 * * 1-5',
+  },
   csp: {
     text: '`Content-Security-Policy`; null if it is not sent.',
     example: "default-src 'self'",
@@ -552,6 +603,8 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'True turns the webhook on, resets `consecutive_failures` and sends held deliveries; false turns it off.',
   },
   encoding: { text: 'How `content` is written: as text or as base64, as the file was last written.' },
+  ends_after: { text: 'After how many times the schedule ends.', example: 10 },
+  ends_at: { text: 'When the schedule ends.', example: '2027-01-01T00:00:00Z' },
   entity_names: { text: 'The entities whose events the webhook receives; null means all.', example: ['Order'] },
   'EntityRecord.created_by': {
     text: 'The e-mail address of the creator, or `anonymous`; left out in apps that hide authorship.',
@@ -586,7 +639,12 @@ export const fields: Readonly<Record<string, FieldText>> = {
     example: '0198c204-0d5e-7ad2-b861-08f4c7e93a5b',
   },
   event_type: { text: 'The type of the event, also `type` in the payload.', example: 'entity.created' },
+  event_types: {
+    text: 'Which changes of records start it.',
+    example: ['create'],
+  },
   events: { text: 'The types of events that the webhook receives.', example: ['entity.created', 'entity.updated'] },
+  every_minutes: { text: 'How many minutes are between two times.', example: 30 },
   example: { text: 'One of the records concerned, and who could use it.' },
   expected_revision: {
     text: 'The revision of the app that you have read; if it is no longer the current one, the request answers 409.',
@@ -722,6 +780,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: 'The role that the person gets by joining; `admin` needs a plan that includes it.',
   },
   ip: { text: 'The IP address of the client; null if it is not known.', example: '203.0.113.7' },
+  is_active: { text: 'Whether the automation does anything; true by default.', example: true },
   is_current: { text: 'Whether the session is the one with which the request was made.' },
   is_default_limit: {
     text: 'Whether `credit_limit` is the default of the workspace, because the member has no limit of their own.',
@@ -1210,6 +1269,19 @@ export const fields: Readonly<Record<string, FieldText>> = {
   'SetAppAuthSettingsBody.sign_up': {
     text: 'Who can sign up: nobody, people whom `createAppUser` has created, or everybody.',
   },
+  timezone: { text: 'The IANA name of the time zone of `cron`.', example: 'Europe/Berlin' },
+  'UpdateAutomationBody.condition': {
+    text: 'A jq expression; nothing is done if it is false or null.',
+    example: '.data.total > 100',
+  },
+  'UpdateAutomationBody.description': { text: 'A note for people.', example: 'Tells sales.' },
+  'UpdateAutomationBody.entity_name': {
+    text: 'The entity whose records start it.',
+    example: 'Order',
+  },
+  'UpdateAutomationBody.name': { text: 'The name of the automation.', example: 'Large orders' },
+  'UpdateAutomationBody.schedule': { text: 'When it runs.', example: null },
+  'UpdateAutomationBody.type': { text: 'Whether records or times start it.' },
   'UseAppUserLinkBody.link_token': {
     text: 'The token of the link: the part after `#plinth_link=`.',
     example: 'EXAMPLE-link-token',
@@ -1508,6 +1580,7 @@ export const parameters: Readonly<Record<string, FieldText>> = {
   after_sequence: { text: 'Only sealed entries with a greater sequence.', example: 41 },
   agent_id: { text: 'The agent, by its app id.', example: '0198c1f9-52b7-7b9a-8e17-d30c6f4a82b5' },
   app_id: { text: 'The app or agent.', example: '0198c1f6-0a5c-7d83-b24e-95f1a3c7d06e' },
+  automation_id: { text: 'The automation.', example: '0198c20d-6a1b-7c58-9e42-3f7ab05d91c6' },
   before: {
     text: 'A message id: only the messages before it are returned, and none if it is unknown.',
     example: '0198c1fb-8b1d-7e6f-a350-c29d7f1e48b6',

@@ -5,6 +5,7 @@ export const tags: readonly { readonly name: string; readonly description: strin
   { name: 'apps', description: 'Apps, their files, secrets, sharing and users.' },
   { name: 'entities', description: "An app's data: schemas with row and field rules, and records." },
   { name: 'agents', description: 'Agents, conversations and memories.' },
+  { name: 'automations', description: 'Actions of an app when its records change or at certain times.' },
   { name: 'webhooks', description: 'Webhooks of agents and apps, and their signed deliveries.' },
   { name: 'folders', description: 'Folders of apps and agents.' },
   { name: 'workspaces', description: 'Workspaces, their settings, exports and deletion.' },
@@ -19,6 +20,7 @@ export const tags: readonly { readonly name: string; readonly description: strin
 /** The first that matches, by what the path begins with or contains. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/\/webhooks/, 'webhooks'],
+  [/\/automations/, 'automations'],
   [/^\/api\/apps\/\{app_id\}\/(entities|entity-schemas)/, 'entities'],
   [/^\/api\/apps/, 'apps'],
   [/^\/api\/agents/, 'agents'],

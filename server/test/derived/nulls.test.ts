@@ -22,7 +22,7 @@ function listFields(schema: Json, at: Path = []): { path: Path; isOptional: bool
   const { properties = {}, required = [], items } = schema;
   return [
     ...Object.entries<Json>(properties).flatMap(([name, property]) => [
-      { path: [...at, name], isOptional: !required.includes(name), takesNull: takesNull(property) },
+      { path: [...at, name], isOptional: !required.includes(name), takesNull: takesNull(resolve(property)) },
       ...listFields(property, [...at, name]),
     ]),
     ...(items === undefined ? [] : listFields(items, [...at, 0])),

@@ -1,0 +1,61 @@
+// Owns the fan-out: a change of a record becomes a run of each automation that waits for it. Conditions are evaluated later, by
+// the runs: the one dispatcher of events must not wait for an expression of a tenant.
+import { auditLoopStopped, maxDepth } from '../../core/audit/loop-stopped.ts';
+import type { RecordEvent } from '../../events.ts';
+import type { Event } from '../../kit/background/events/dispatch.ts';
+import { newId } from '../../kit/ids.ts';
+import type { Db } from '../../tables.ts';
+import type { EventType } from './contract.ts';
+import { insertRuns, type ListeningAutomation, listListening } from './store/runs.ts';
+
+const eventTypes: Readonly<Record<string, EventType>> = {
+  'entity.created': 'create',
+  'entity.updated': 'update',
+  'entity.deleted': 'delete',
+};
+
+/** An automation never reacts to an event from before it was created, even if that event is dispatched later. */
+const isWaitingFor = (
+  { entity_name, event_types, created_date }: ListeningAutomation,
+  { name, occurred_at, payload }: Event<RecordEvent>,
+): boolean =>
+  entity_name === payload.entity_name &&
+  occurred_at >= created_date &&
+  (event_types ?? []).some((type) => type === eventTypes[name]);
+
+/** Handles one batch of events. Returns how many runs are due now. */
+export async function startRuns(db: Db, events: readonly Event<RecordEvent>[], now: Date): Promise<number> {
+  const listening = await listListening(db, [...new Set(events.map(({ payload }) => payload.app_id))]);
+  if (listening.length === 0) return 0;
+  const byApp = Map.groupBy(listening, (automation) => automation.app_id);
+  const pairs = events.flatMap((event) =>
+    (byApp.get(event.payload.app_id) ?? [])
+      .filter((automation) => isWaitingFor(automation, event))
+      .map((automation) => ({ automation, event })),
+  );
+  const [tooDeep, runs] = [true, false].map((isTooDeep) =>
+    pairs.filter(({ event }) => event.payload.depth > maxDepth === isTooDeep),
+  ) as [typeof pairs, typeof pairs];
+  await auditLoopStopped(
+    db,
+    tooDeep.map(({ automation: { workspace_id, app_id, id } }) => ({
+      workspace_id,
+      app_id,
+      target: { kind: 'automation', id },
+    })),
+    now,
+  );
+  await insertRuns(
+    db,
+    runs.map(({ automation: { workspace_id, app_id, id: automation_id }, event }) => ({
+      id: newId(),
+      workspace_id,
+      app_id,
+      automation_id,
+      event_id: event.id,
+      depth: event.payload.depth,
+    })),
+    now,
+  );
+  return runs.length;
+}

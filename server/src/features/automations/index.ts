@@ -1,0 +1,29 @@
+// The entry point of automations: one action when records of an app change, or at certain times.
+import { createWarningQueue, warningJobs } from '../../core/identity/warnings.ts';
+import { listenAfterCommit } from '../../events.ts';
+import type { Mail } from '../../gateways/mail/index.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { afterCommit } from '../../kit/db/database.ts';
+import { automationJobs, createRunQueue, type RunDeps } from './background.ts';
+import { startRuns } from './fan-out.ts';
+import { type AutomationRouteDeps, automationRoutes } from './routes.ts';
+import { runQueue } from './store/runs.ts';
+
+export { automationArchiveTables } from './archive-rows.ts';
+/** For apps that are moved to the trash. */
+export { turnOffAutomations } from './automation.ts';
+/** For entities: a schema that an automation names can't be deleted. */
+export { listEntitiesInUse } from './store/automations.ts';
+
+type AutomationDeps = AutomationRouteDeps & RunDeps & { readonly mail: Mail; readonly wake: Pick<WakeUps, 'notify'> };
+
+export const automations = (deps: AutomationDeps) => ({
+  routes: automationRoutes(deps),
+  listeners: [
+    listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], async (db, events, now) => {
+      if ((await startRuns(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(runQueue));
+    }),
+  ],
+  queues: [createRunQueue(deps), createWarningQueue(deps.mail.send)],
+  jobs: [...automationJobs(deps), ...warningJobs],
+});

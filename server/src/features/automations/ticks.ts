@@ -1,0 +1,85 @@
+// Owns the ticks of scheduled automations: which come next, and the runs of those that are due
+// (docs/api/automations.md#schedules).
+import { auditService } from '../../core/audit/audit.ts';
+import type { WakeUps } from '../../kit/background/workers/wake.ts';
+import { afterCommit, transaction } from '../../kit/db/database.ts';
+import { newId } from '../../kit/ids.ts';
+import { nextTick, type Schedule } from '../../kit/schedule/index.ts';
+import type { Db } from '../../tables.ts';
+import {
+  type DueAutomation,
+  insertRuns,
+  lockDueAutomations,
+  type NewRun,
+  runQueue,
+  saveTicks,
+  type Ticked,
+} from './store/runs.ts';
+
+/** The next tick after this many of them; null if the schedule has ended. */
+export function findNextTick(schedule: Schedule, ticks: number, after: Date): Date | null {
+  if (schedule.ends_after !== undefined && ticks >= schedule.ends_after) return null;
+  return nextTick(schedule, after);
+}
+
+const batchSize = 200;
+const trashMs = 60 * 60 * 1000;
+
+/**
+ * Starts a run of each automation that is due. Ticks that were missed, because no worker was running, make one run together:
+ * that of the tick that was due first. Returns how many automations were handled.
+ */
+export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): Promise<number> =>
+  transaction(db, async (db) => {
+    const due = await lockDueAutomations(db, now, batchSize);
+    if (due.length === 0) return 0;
+    const ticked = due.map((automation) => ({ automation, after: tick(automation, now) }));
+    await saveTicks(
+      db,
+      ticked.map(({ after }) => after),
+    );
+    await insertRuns(
+      db,
+      ticked
+        .filter(({ automation }) => !automation.is_deleted)
+        .map(({ automation, after }) => toRun(automation, after, now)),
+      now,
+    );
+    for (const { automation, after } of ticked) if (!after.is_active) await auditEnd(db, automation, now);
+    afterCommit(db, () => wake.notify(runQueue));
+    return due.length;
+  });
+
+/** After the last tick the automation is off. The run of that tick takes place nevertheless. */
+function tick(automation: DueAutomation, now: Date): Ticked {
+  const { id, is_active, is_deleted, ticks, schedule, last_error } = automation;
+  // Until the app or workspace is restored or purged.
+  if (is_deleted) return { id, is_active, ticks, last_error, next_tick_at: new Date(now.getTime() + trashMs) };
+  try {
+    const next_tick_at = schedule === null ? null : findNextTick(schedule, ticks + 1, now);
+    return { id, is_active: next_tick_at !== null, ticks: ticks + 1, last_error, next_tick_at };
+  } catch {
+    // It was valid when it was saved. One that is not must not keep the others from running.
+    return { id, is_active: false, ticks: ticks + 1, last_error: unreadable, next_tick_at: null };
+  }
+}
+
+const unreadable = "The schedule can't be read any more. Save it again and turn the automation on.";
+
+const toRun = (automation: DueAutomation, { is_active }: Ticked, now: Date): NewRun => ({
+  id: newId(),
+  workspace_id: automation.workspace_id,
+  app_id: automation.app_id,
+  automation_id: automation.id,
+  tick_at: automation.next_tick_at ?? now,
+  is_last: !is_active,
+  depth: 0,
+});
+
+const auditEnd = (db: Db, { workspace_id, app_id, id }: DueAutomation, now: Date): Promise<void> =>
+  auditService(
+    db,
+    workspace_id,
+    { type: 'automation.disabled', target: { kind: 'automation', id }, app_id, after: { is_active: false } },
+    now,
+  );
