@@ -318,6 +318,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     outbound,
     isDevelopment: isLoopback(baseUrl),
     hasEntity: appSchemas.has,
+    // Workflows have no operations yet, so no app has one.
     hasWorkflow: async () => false,
     startWorkflowRun: async () => 'not_found',
     readSecrets: appFeature.readSecrets,

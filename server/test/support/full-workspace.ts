@@ -69,6 +69,20 @@ export async function createFullWorkspace(world: World) {
     .values({ ...dated, ...built, turn_id: newId(), prompt_tokens: 3, tool_calls: JSON.stringify([tool_call]) })
     .execute();
   const target_url = 'https://hook.example.com/';
+  await send('POST', `/api/apps/${app.id}/automations`, {
+    name: 'Tasks',
+    type: 'entity',
+    entity_name: 'Task',
+    event_types: ['create', 'delete'],
+    condition: '.data.cost > 1',
+    action: { type: 'http_request', url: target_url, headers: { 'X-Key': '{{secrets.API_KEY}}' }, body: '.id' },
+  });
+  await send('POST', `/api/apps/${app.id}/automations`, {
+    name: 'Daily',
+    type: 'scheduled',
+    schedule: { cron: '0 9 * * *', timezone: 'Europe/Berlin', ends_after: 7 },
+    action: { type: 'http_request', url: target_url },
+  });
   await send('POST', `/api/agents/${agent.id}/webhooks`, { target_url, events: ['message.created'] });
   await send('POST', `/api/apps/${app.id}/webhooks`, {
     target_url,

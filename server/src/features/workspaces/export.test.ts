@@ -335,7 +335,7 @@ it('imported webhooks are disabled, have no secret, keep their creator and conti
 
 /** A row without what a move may change: its own and others' ids, a slug that was taken, and whether a webhook is on. */
 const plain = (row: Row): Row => {
-  const kept = Object.entries(row).filter(([column]) => !/(^|_)id$|^slug$|^disabled_at$/.test(column));
+  const kept = Object.entries(row).filter(([column]) => !/(^|_)id$|^slug$|^disabled_at$|^is_active$/.test(column));
   return Object.fromEntries(kept);
 };
 
