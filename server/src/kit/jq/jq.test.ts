@@ -172,6 +172,14 @@ describe('evaluate', () => {
     expect(await run('a')).toMatchObject({ kind: 'busy' });
   });
 
+  it('answers those that wait for a thread to start when it is closed', async () => {
+    const small = openJq({ threads: 1 });
+    const answers = Array.from({ length: 3 }, () => small.evaluate(['1'], { input: null, variables: {} }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await small.close();
+    for (const answer of await Promise.all(answers)) expect('values' in answer || answer.kind === 'busy').toBe(true);
+  });
+
   it('takes turns between owners, so that one does not delay another', async () => {
     const order: string[] = [];
     const run = async (owner: string, filter: string, within: Jq) => {

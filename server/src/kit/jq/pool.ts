@@ -83,6 +83,7 @@ export function createPool(limits: PoolLimits): Pool {
     if (signal?.aborted) return { failure: 'aborted' };
     if (isClosed) return { failure: 'busy' };
     const thread = takeIdle() ?? (await start());
+    if (!all.has(thread)) return { failure: 'busy' }; // it was ended while it started
     calls += 1;
     const outcome = await ask(thread, { ...call, number: calls }, limits, signal);
     if ('failure' in outcome || 'trap' in outcome || isClosed) await end(thread);
@@ -108,7 +109,10 @@ export function createPool(limits: PoolLimits): Pool {
     const thread = await startThread(limits.maxOutputBytes);
     all.add(thread);
     thread.worker.on('exit', () => forget(thread));
-    await once(thread.worker, 'message');
+    const isEnded = new AbortController();
+    await Promise.race([once(thread.worker, 'message', isEnded), once(thread.worker, 'exit', isEnded)]).finally(() =>
+      isEnded.abort(),
+    );
     return thread;
   }
 

@@ -47,7 +47,7 @@ export function readCall(call: Place, given: Place | undefined): Call | undefine
 // ---- http
 
 const outputs = ['content', 'response'] as const;
-const methods = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'];
+const methods = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 function readHttp(given: Place): HttpCall | undefined {
   if (isObject(given.value) && Object.hasOwn(given.value, 'redirect')) {

@@ -17,7 +17,7 @@ import {
 } from './source.ts';
 import { readDuration, readErrorType, readLiteralText, readVariableName } from './values.ts';
 
-export const maxTasks = 200;
+const maxTasks = 200;
 const maxDepth = 10;
 const maxNameLength = 100;
 const flow = ['continue', 'exit', 'end'] as const;

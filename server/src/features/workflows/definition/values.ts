@@ -4,7 +4,7 @@ import type { ErrorType } from './model.ts';
 import { fault, type Place, readInteger, readObject, readText } from './source.ts';
 
 const dayMs = 86_400_000;
-export const maxDurationMs = 30 * dayMs;
+const maxDurationMs = 30 * dayMs;
 
 const units: Readonly<Record<string, number>> = {
   days: dayMs,
