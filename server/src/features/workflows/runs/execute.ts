@@ -20,10 +20,11 @@ import { currentTask, findTask, startState, topOf } from './state.ts';
 
 /** How long one claim goes on before other runs get its place. */
 const sliceMs = 30_000;
-const runCredits = 0.05;
+/** What a run costs, beside the replies of agents. */
+export const runCredits = 0.05;
 const leaseMs = 60_000;
 
-export type Definitions = ByteCache<{ readonly definition: Definition; readonly bytes: number }>;
+export type Definitions = ByteCache<{ readonly definition: Definition | undefined; readonly bytes: number }>;
 
 /** A version never changes, so it is parsed once. */
 export const createDefinitions = (): Definitions => createByteCache(64 * 1024 * 1024, ({ bytes }) => bytes);
@@ -177,11 +178,18 @@ async function loadDefinition(
   const { workspace_id, workflow_id, version_id } = run;
   const loaded = definitions.get(workspace_id, `${workflow_id} ${version_id}`, async () => {
     const source = await findDefinition(db, run);
-    const definition = source === undefined ? undefined : deps.parseStored(source);
     // Parsed, it takes a few times as much as its text.
-    return { definition: definition as Definition, bytes: JSON.stringify(source ?? null).length * 4 };
+    return { definition: tryToParse(source, deps), bytes: JSON.stringify(source ?? null).length * 4 };
   });
   return (await loaded).definition;
+}
+
+function tryToParse(source: unknown, { parseStored }: RunDeps): Definition | undefined {
+  try {
+    return source === undefined ? undefined : parseStored(source);
+  } catch {
+    return undefined; // an earlier release accepted it
+  }
 }
 
 async function openExecution(

@@ -60,6 +60,13 @@ describe('writeRecorded', () => {
     expect(written).not.toContain('SSSS');
   });
 
+  it('refuses values that are nested too deeply', () => {
+    const nest = (depth: number) => JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`);
+    expect(writeValue(nest(64)).text).toHaveLength(129);
+    expect(() => writeValue(nest(65))).toThrow('nested deeper than 64 levels');
+    expect(() => writeValue(nest(100_000))).toThrow('nested');
+  });
+
   it('refuses values above 256 KiB, and removes what PostgreSQL can not store', () => {
     expect(() => writeValue('x'.repeat(256 * 1024))).toThrow('256 KiB');
     expect(writeValue({ 'a\0': ['b\0\ud800', '\\u0000'] }).value).toEqual({ a: ['b\ufffd', '\\u0000'] });

@@ -13,7 +13,7 @@ import {
   removeOldRuns,
   saveRewrappedState,
 } from '../store/runs.ts';
-import { findWorkflowName, type Warning } from '../store/warnings.ts';
+import { findWorkflowName, removeOldWarnings, type Warning } from '../store/warnings.ts';
 import type { RunDeps } from './deps.ts';
 import { endRun, failed, maxConsecutiveFailures } from './end.ts';
 import { ClaimLost, type Failure } from './errors.ts';
@@ -109,6 +109,7 @@ export interface RunJobDeps {
 
 export const createRunJobs = ({ secrets, masterKeyId }: RunJobDeps): Job[] => [
   { name: 'remove old workflow runs', everyMs: 10_000, run: removeOldRuns },
+  { name: 'remove old workflow warnings', everyMs: 60 * minuteMs, run: removeOldWarnings },
   {
     name: 'rewrap states of workflow runs',
     everyMs: minuteMs,

@@ -1,10 +1,13 @@
 // Owns what a step records of a value: as JSON text that PostgreSQL can store, without secrets, and cut if it is long.
+import { findJsonExcess } from '../../../kit/json-excess.ts';
 import { toStorableText } from '../../../kit/text.ts';
 import { fail } from './errors.ts';
 import type { Mask } from './mask.ts';
 
 const maxValueBytes = 256 * 1024;
 const maxRecordedBytes = 16 * 1024;
+/** A shorter text can't be nested too deeply. */
+const minTextOfExcess = 128;
 
 /** PostgreSQL refuses both in `jsonb`, and they break readers of `json`. */
 const unstorable = /\\u0000|\\ud[89a-f]/i;
@@ -21,6 +24,8 @@ export interface JsonText {
 export function writeValue(value: unknown): JsonText {
   const written = toStorableJson(value ?? null);
   const { text } = written;
+  const excess = text.length < minTextOfExcess ? undefined : findJsonExcess(Buffer.from(text));
+  if (excess !== undefined) throw fail('runtime', `The value ${excess.problem}.`);
   if (text.length * 3 > maxValueBytes && Buffer.byteLength(text) > maxValueBytes)
     throw fail('runtime', 'The value is larger than 256 KiB. Keep only the parts that later tasks need.', {
       cause: 'too_large',
@@ -31,10 +36,19 @@ export function writeValue(value: unknown): JsonText {
 export const writeStorable = (value: unknown): string => toStorableJson(value ?? null).text;
 
 function toStorableJson(value: unknown): JsonText {
-  const text = JSON.stringify(value);
+  const text = stringify(value);
   if (!unstorable.test(text)) return { value, text };
   const storable = toStorableValue(value);
   return { value: storable, text: JSON.stringify(storable) };
+}
+
+function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw fail('runtime', 'The value is nested too deeply.');
+    throw error;
+  }
 }
 
 /** The value with each text in it made storable, also the names of fields. */

@@ -259,13 +259,17 @@ export async function makeDueIfCancelling(db: Db, { workspace_id, id }: RunKey):
 // ---- jobs
 
 const keptMs = 90 * 24 * 60 * 60 * 1000;
-const maxRemovedAtOnce = 500;
+const maxRemoved = { runs: 1_000, steps: 20_000 };
 
-/** Removes runs 90 days after their end, with their steps. Returns how many. */
+/** Removes runs 90 days after their end, with their steps: some at a time, the oldest first. Returns how many. */
 export async function removeOldRuns(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workflow_runs where id in (
-    select id from workflow_runs where completed_at < ${new Date(now.getTime() - keptMs)} and claimed_slot is null
-    order by completed_at limit ${maxRemovedAtOnce} for update skip locked)`.execute(db);
+    select id from (
+      select id, sum(steps_count) over (order by completed_at, id) - steps_count as steps_before from (
+        select id, steps_count, completed_at from workflow_runs
+        where completed_at < ${new Date(now.getTime() - keptMs)} and claimed_slot is null
+        order by completed_at limit ${maxRemoved.runs} for update skip locked) old) counted
+    where steps_before < ${maxRemoved.steps})`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 

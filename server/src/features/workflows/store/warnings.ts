@@ -1,4 +1,5 @@
 // Owns the queue of mails about workflows that were made inactive because their runs fail.
+import { sql } from 'kysely';
 import type { Db } from '../../../tables.ts';
 
 export interface Warning {
@@ -28,3 +29,14 @@ export const findWorkflowName = async (
     .executeTakeFirst();
   return row?.name;
 };
+
+const keptMs = 30 * 24 * 60 * 60 * 1000;
+const maxRemovedAtOnce = 1_000;
+
+/** Removes mails that were sent, or could not be sent, 30 days ago. Returns how many. */
+export async function removeOldWarnings(db: Db, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`/* service */ delete from workflow_warnings where id in (
+    select id from workflow_warnings where due_at is null and created_date < ${new Date(now.getTime() - keptMs)}
+    limit ${maxRemovedAtOnce} for update skip locked)`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}

@@ -13,6 +13,7 @@ import { evaluate, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
 import type { PreparedTask } from './prepared-task.ts';
 
+/** Statements never take longer. */
 const maxTimeoutMs = 30_000;
 const limits = { default: 100, max: 1_000 };
 
@@ -33,12 +34,12 @@ export async function prepareEntity(execution: Execution, call: EntityCall, scop
   return {
     kind: 'transaction',
     shownInput,
-    run: (db, { timeoutMs, now }) =>
-      explainRefusals(timeoutMs, () =>
-        withTimeLimit(db, Math.min(timeoutMs, maxTimeoutMs), (db) =>
-          carryOut(execution, db, call.call, shownInput, now),
-        ),
-      ),
+    run: (db, { timeoutMs, now }) => {
+      const work = (db: Db) => carryOut(execution, db, call.call, shownInput, now);
+      return explainRefusals(timeoutMs, () =>
+        timeoutMs < maxTimeoutMs ? withTimeLimit(db, Math.ceil(timeoutMs), work) : work(db),
+      );
+    },
   };
 }
 

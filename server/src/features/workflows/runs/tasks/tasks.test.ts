@@ -1,0 +1,422 @@
+import { sql } from 'kysely';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { startModelSandbox } from '../../../../../../sandbox/src/model.ts';
+import { createRunScene, type Tasks } from '../../../../../test/support/runs.ts';
+import { startWebhookWorld } from '../../../../../test/support/webhook-receiver.ts';
+import { transaction } from '../../../../kit/db/database.ts';
+import { createSecrets } from '../../../../kit/secrets.ts';
+import { cancelRun, cancelRunsOfApp } from '../cancel.ts';
+
+const model = await startModelSandbox();
+afterAll(() => model.close());
+const { world, endpoint, url } = await startWebhookWorld({ environment: { MODEL_URL: model.url } });
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner);
+await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+const token = await world.token(owner, workspace);
+const app = await world.appOf(owner, workspace);
+const scene = createRunScene(world);
+const { run } = scene;
+await world.startWorker();
+
+const json = (body: unknown, status = 200) => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+const received = () => endpoint.received.filter(({ path }) => path.startsWith('/call'));
+const http = (more: object = {}) => ({ call: 'http', with: { method: 'post', endpoint: url('/call'), ...more } });
+let before = 0;
+beforeEach(() => {
+  before = received().length;
+  endpoint.respond = () => json({ ok: true });
+  model.behave('well');
+});
+const requests = () => received().slice(before);
+const cancelDeps = {
+  wake: world.app.wake,
+  mail: { configured: false, send: async () => 'off' as const, close: () => {} },
+  secrets: createSecrets(world.config.MASTER_KEYS),
+};
+const cancel = (id: string) =>
+  cancelRun(world.app.database.db, { workspace_id: workspace, id }, 'cancelled_by_user', cancelDeps, world.clock.now());
+/** As if the worker had crashed: another claim goes on with the run. */
+const loseClaim = async (id: string) => {
+  await sql`update workflow_runs set claimed_slot = null, claimed_epoch = null where id = ${id}`.execute(world.db);
+  world.app.wake.notify('workflow_runs');
+};
+const putSecret = (name: string, value: string) =>
+  world.call('PUT', `/api/apps/${app.id}/secrets/${name}`, { as: token, body: { value } });
+
+describe('call http', () => {
+  it('sends JSON with a key for repetitions, and returns the content', async () => {
+    endpoint.respond = () => json({ id: 9 });
+    const ended = await run(
+      app,
+      [{ post: http({ headers: { 'X-Id': '${ .n }' }, query: { a: 'b c', d: [1, 2] }, body: { n: '${ .n }' } }) }],
+      { n: 7 },
+    );
+    expect(ended.steps).toMatchObject([
+      { status: 'completed', task_type: 'call', input: { method: 'post', body: { n: 7 } }, output: { id: 9 } },
+    ]);
+    const [request] = requests();
+    expect(request).toMatchObject({ method: 'POST', path: '/call?a=b+c&d=1&d=2', body: '{"n":7}' });
+    expect(request?.headers).toMatchObject({
+      'x-id': '7',
+      'content-type': 'application/json',
+      'idempotency-key': `${ended.id}.1`,
+    });
+  });
+
+  it('returns the whole response, a text, or null', async () => {
+    endpoint.respond = () => ({
+      status: 201,
+      headers: { 'content-type': 'text/plain', 'x-more': 'yes' },
+      body: 'hello',
+    });
+    const [whole, text] = [
+      await run(app, [{ get: http({ method: 'get', output: 'response' }) }]),
+      await run(app, [{ get: http() }]),
+    ];
+    expect(whole.steps[0]?.output).toMatchObject({ statusCode: 201, content: 'hello', headers: { 'x-more': 'yes' } });
+    expect(text.steps[0]?.output).toBe('hello');
+    endpoint.respond = () => ({ status: 204 });
+    expect((await run(app, [{ get: http() }])).steps[0]?.output).toBeNull();
+  });
+
+  it.each([
+    [400, 'communication'],
+    [401, 'authentication'],
+    [403, 'authorization'],
+    [302, 'communication'],
+    [500, 'communication'],
+  ])('fails with the status %i and the type %s', async (status, type) => {
+    endpoint.respond = () => ({ status, body: 'not today', headers: { location: url('/call') } });
+    const ended = await run(app, [{ post: http() }]);
+    expect(ended).toMatchObject({ status: 'failed', failure: { type, status, cause: 'status' } });
+    expect(ended.error_message).toBe(`Task 'post' failed: The endpoint answered ${status}. It said: not today`);
+    expect(requests()).toHaveLength(1);
+  });
+
+  it.each([
+    ['https://10.0.0.1/', 'configuration', 'address'],
+    ['http://hook.outside.test/', 'configuration', 'address'],
+    [url('/', 'inner'), 'configuration', 'address'],
+    [url('/', 'gone'), 'communication', 'dns'],
+    ['https://hook.outside.test:1025/', 'communication', 'refused'],
+  ])('fails for %s with the type %s and the cause %s', async (endpoint, type, cause) => {
+    const ended = await run(app, [{ post: http({ endpoint }) }]);
+    expect(ended).toMatchObject({ status: 'failed', failure: { type, cause } });
+  });
+
+  it('fails if the answer is too large, or not the JSON that it says', async () => {
+    endpoint.respond = () => ({ body: 'x'.repeat(1024 * 1024 + 1) });
+    expect(await run(app, [{ post: http() }])).toMatchObject({
+      failure: { type: 'communication', cause: 'too_large' },
+    });
+    endpoint.respond = () => json('x'.repeat(300 * 1024));
+    expect(await run(app, [{ post: http() }])).toMatchObject({ failure: { type: 'runtime', cause: 'too_large' } });
+    endpoint.respond = () => ({ headers: { 'content-type': 'application/json' }, body: '{' });
+    expect(await run(app, [{ post: http() }])).toMatchObject({ failure: { type: 'communication', cause: 'protocol' } });
+    endpoint.respond = () => 'cut';
+    expect(await run(app, [{ post: http() }])).toMatchObject({ failure: { type: 'communication', cause: 'reset' } });
+  });
+
+  it('fails when its timeout is over', async () => {
+    endpoint.respond = () => 'silence';
+    const ended = await run(app, [{ post: { ...http(), timeout: { after: { milliseconds: 250 } } } }]);
+    expect(ended).toMatchObject({ status: 'failed', failure: { type: 'timeout', cause: 'timeout' } });
+  });
+
+  it('shows its step as running while it waits for the answer', async () => {
+    const answer = Promise.withResolvers<void>();
+    endpoint.respond = () => ({ ...json({ late: true }), until: answer.promise });
+    const id = await scene.start(await scene.insertWorkflow(app, [{ post: http() }]));
+    await expect.poll(async () => (await scene.listSteps(id))[0]?.status).toBe('running');
+    answer.resolve();
+    await scene.waitForEnd(id);
+    expect(await scene.listSteps(id)).toMatchObject([{ status: 'completed', output: { late: true } }]);
+  });
+
+  it('is repeated with the same key if its worker crashes, and recorded once', async () => {
+    const answer = Promise.withResolvers<void>();
+    endpoint.respond = () => (requests().length === 1 ? { until: answer.promise } : json({ second: true }));
+    const id = await scene.start(await scene.insertWorkflow(app, [{ first: { set: {} } }, { post: http() }]));
+    await expect.poll(() => requests().length).toBe(1);
+    await loseClaim(id);
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'completed', steps_count: 2 });
+    answer.resolve();
+    expect(requests().map(({ headers }) => headers['idempotency-key'])).toEqual([`${id}.2`, `${id}.2`]);
+    await expect.poll(async () => (await scene.getRun(id)).claimed_slot).toBeNull();
+    expect(await scene.listSteps(id)).toMatchObject([
+      { name: 'first' },
+      { status: 'completed', output: { second: true } },
+    ]);
+  });
+});
+
+describe('secrets', () => {
+  const tasks: Tasks = [
+    {
+      post: http({
+        headers: { authorization: '${ "Bearer \\($secrets.API_KEY)" }' },
+        query: { key: '${ $secrets.API_KEY }' },
+      }),
+    },
+    { leak: { set: { plain: '${ $secrets.API_KEY }', encoded: '${ $secrets.API_KEY | @uri }' } } },
+    { pause: { wait: { hours: 1 } } },
+  ];
+
+  it('are sent, and masked in everything that is recorded', async () => {
+    await putSecret('API_KEY', 'top secret/42');
+    const id = await scene.start(await scene.insertWorkflow(app, tasks));
+    await expect.poll(async () => (await scene.listSteps(id)).length).toBe(3);
+    expect(requests()[0]?.headers.authorization).toBe('Bearer top secret/42');
+    const rows = JSON.stringify([await scene.listSteps(id), await scene.getRun(id)]);
+    expect(rows).not.toMatch(/top secret|top%20secret/);
+    expect((await scene.listSteps(id)).map(({ output }) => output)).toMatchObject([
+      { ok: true },
+      { plain: '***', encoded: '***' },
+      null,
+    ]);
+    expect(await scene.getRun(id)).toMatchObject({ state: null, state_sealed: expect.stringMatching(/^v1\./) });
+    expect(await cancel(id)).toEqual({ status: 'cancelling', changed: true });
+  });
+
+  it('are masked in errors', async () => {
+    await putSecret('API_KEY', 'top secret/42');
+    endpoint.respond = ({ headers }) => ({ status: 500, body: `you sent ${headers.authorization}` });
+    const ended = await run(app, tasks);
+    expect(ended.error_message).toBe("Task 'post' failed: The endpoint answered 500. It said: you sent Bearer ***");
+    expect(JSON.stringify(ended)).not.toContain('top secret');
+  });
+});
+
+describe('call entity', () => {
+  const schema = {
+    name: 'Note',
+    properties: { title: { type: 'string' }, done: { type: 'boolean' } },
+    required: ['title'],
+    unique: [['title']],
+    rls: { read: { created_by: '{{user.email}}' }, write: { created_by: '{{user.email}}' } },
+  };
+  const entity = (name: string, more: object) => ({ call: `entity.${name}`, with: { entity: 'Note', ...more } });
+  beforeEach(async () => {
+    const got = await world.call('PUT', `/api/apps/${app.id}/entity-schemas/Note`, { as: token, body: schema });
+    expect(got.status).toBe(200);
+  });
+
+  it('creates, reads, lists, updates and deletes as the app, whatever the rules say', async () => {
+    const ended = await run(
+      app,
+      [
+        { create: entity('create', { data: { title: '${ .title }' } }) },
+        { get: entity('get', { id: '${ .id }' }) },
+        { list: { ...entity('list', { query: { title: '${ .title }' }, limit: 5 }), output: { as: '${ .[0] }' } } },
+        { update: entity('update', { id: '${ .id }', data: { done: true } }) },
+        { delete: entity('delete', { id: '${ .id }' }) },
+      ],
+      { title: 'as the app' },
+      { depth: 2 },
+    );
+    expect(ended).toMatchObject({ status: 'completed', error_message: null });
+    expect(ended.steps.map(({ output }) => output)).toMatchObject([
+      { title: 'as the app', created_by: 'anonymous', created_by_id: 'anonymous' },
+      { title: 'as the app' },
+      { title: 'as the app' },
+      { title: 'as the app', done: true },
+      { success: true },
+    ]);
+    const { rows } = await sql<{ name: string; depth: number; actor: unknown }>`
+      select name, (payload->>'depth')::int as depth, payload->'actor' as actor from events
+      where payload->>'app_id' = ${app.id} order by id`.execute(world.db);
+    expect(rows).toEqual(
+      ['created', 'updated', 'deleted'].map((what) => ({ name: `entity.${what}`, depth: 3, actor: null })),
+    );
+  });
+
+  it('acts as a user of the app within the rules', async () => {
+    const [ann, bob] = [await world.appUser(app, 'ann@example.com'), await world.appUser(app, 'bob@example.com')];
+    const ended = await run(app, [
+      { create: entity('create', { data: { title: 'by ann' }, as_user: ann.id }) },
+      { update: entity('update', { id: '${ .id }', data: { done: true }, as_user: bob.id }) },
+    ]);
+    expect(ended.steps[0]).toMatchObject({ output: { created_by: 'ann@example.com', created_by_id: ann.id } });
+    expect(ended).toMatchObject({ status: 'failed', failure: { status: 404 } });
+    const nobody = await run(app, [{ list: entity('list', { as_user: '${ "0197" }' }) }]);
+    expect(nobody).toMatchObject({ status: 'failed', failure: { type: 'configuration' } });
+  });
+
+  it('fails with what the records refuse', async () => {
+    const create = (data: object) => [{ create: entity('create', { data }) }];
+    expect(await run(app, create({}))).toMatchObject({
+      failure: { type: 'validation', status: 422 },
+      error_message: "Task 'create' failed: `title` is required.",
+    });
+    await run(app, create({ title: 'once' }));
+    expect(await run(app, create({ title: 'once' }))).toMatchObject({
+      failure: { type: 'runtime', status: 409, code: 'unique_conflict' },
+    });
+    expect(
+      await run(app, [{ get: { call: 'entity.get', with: { entity: 'Nothing', id: '${ "x" }' } } }]),
+    ).toMatchObject({ failure: { type: 'configuration', code: 'entity_not_found' } });
+    expect(await run(app, [{ get: entity('get', { id: '${ "x" }' }) }])).toMatchObject({
+      failure: { type: 'runtime', status: 404, code: 'record_not_found' },
+    });
+  });
+
+  it('changes a record once, although the worker loses its claim meanwhile', async () => {
+    const created = await run(app, [{ create: entity('create', { data: { title: 'contended' } }) }]);
+    const recordId = (created.steps[0]?.output as { id: string } | undefined)?.id;
+    const workflow = await scene.insertWorkflow(app, [
+      { update: entity('update', { id: recordId, data: { done: true } }) },
+    ]);
+    let id = '';
+    await transaction(world.db, async (db) => {
+      await sql`select from entity_records where id = ${recordId} for update`.execute(db);
+      id = await scene.start(workflow);
+      const waits = sql`select from pg_locks where not granted`;
+      await expect.poll(async () => (await waits.execute(world.db)).rows.length).toBeGreaterThan(0);
+      await loseClaim(id);
+    });
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'completed', steps_count: 1 });
+    await expect.poll(async () => (await scene.getRun(id)).claimed_slot).toBeNull();
+    const { rows } =
+      await sql`select from events where name = 'entity.updated' and payload->>'entity_id' = ${recordId}`.execute(
+        world.db,
+      );
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('call agent.send', () => {
+  const ask = (agent_id: string) => [{ ask: { call: 'agent.send', with: { agent_id, content: 'How are you?' } } }];
+  const spent = async (id: string) =>
+    (
+      await sql<{
+        used: number;
+      }>`select coalesce(sum(amount) filter (where kind = 'use'), 0)::float as used from credit_ledger where reference_id = ${id}`.execute(
+        world.db,
+      )
+    ).rows[0]?.used;
+
+  it('returns the reply, and charges for it once', async () => {
+    const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+    const answer = Promise.withResolvers<void>();
+    let calls = 0;
+    model.script(async () => {
+      calls += 1;
+      if (calls === 1) await answer.promise;
+      return { text: 'Fine.' };
+    });
+    const id = await scene.start(await scene.insertWorkflow(app, ask(agent.id)));
+    await expect.poll(() => calls).toBe(1);
+    await loseClaim(id); // the second worker uses the reservation of the first
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'completed' });
+    answer.resolve();
+    expect(await scene.listSteps(id)).toMatchObject([{ output: { content: 'Fine.' } }]);
+    expect(await spent(id)).toBeCloseTo(0.25, 4);
+    const open = await sql`select from credit_reservations where reference_id = ${id} and state = 'open'`.execute(
+      world.db,
+    );
+    expect(open.rows).toHaveLength(0);
+  });
+
+  it('fails if the model is unavailable, without a charge, or if the agent is not one that the app may use', async () => {
+    const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+    model.behave(500);
+    const ended = await run(app, ask(agent.id));
+    expect(ended).toMatchObject({ status: 'failed', failure: { type: 'communication', status: 503, cause: 'model' } });
+    expect(await spent(ended.id)).toBeCloseTo(0.05, 4);
+    const other = await world.member(workspace, 'editor', 'other@example.com');
+    const secretAgent = await world.appOf(other, workspace, { app_type: 'user_agent', visibility: 'private' });
+    for (const id of [secretAgent.id, app.id, '${ "x" }'])
+      expect(await run(app, ask(id))).toMatchObject({ status: 'failed', failure: { type: 'configuration' } });
+  });
+});
+
+describe('emit', () => {
+  it('publishes an event of the app with its depth, once', async () => {
+    const ended = await run(
+      app,
+      [{ tell: { emit: { event: { with: { type: 'order.paid', data: { n: '${ .n }' } } } } } }],
+      { n: 3 },
+      { depth: 1 },
+    );
+    expect(ended.steps).toMatchObject([
+      { status: 'completed', input: { type: 'order.paid', data: { n: 3 } }, output: { n: 3 } },
+    ]);
+    const { rows } = await sql<{
+      payload: object;
+    }>`select payload from events where name = 'app.event_emitted'`.execute(world.db);
+    expect(rows).toEqual([
+      {
+        payload: {
+          workspace_id: workspace,
+          app_id: app.id,
+          type: 'order.paid',
+          data: { n: 3 },
+          depth: 2,
+          run_id: ended.id,
+        },
+      },
+    ]);
+  });
+});
+
+describe('cancelling', () => {
+  it('ends a run that waits at once', async () => {
+    const id = await scene.start(await scene.insertWorkflow(app, [{ pause: { wait: { days: 1 } } }]));
+    await expect
+      .poll(async () => (await scene.getRun(id)).claimed_slot === null && (await scene.listSteps(id)).length)
+      .toBe(1);
+    expect(await cancel(id)).toEqual({ status: 'cancelling', changed: true });
+    expect(await scene.getRun(id)).toMatchObject({
+      status: 'cancelled',
+      status_reason: 'cancelled_by_user',
+      due_at: null,
+      state: null,
+    });
+    expect(await scene.listSteps(id)).toMatchObject([{ status: 'cancelled' }]);
+    expect(await cancel(id)).toEqual({ status: 'cancelled', changed: false });
+  });
+
+  it('ends a run after the call that is under way, and records the call', async () => {
+    const answer = Promise.withResolvers<void>();
+    endpoint.respond = () => ({ ...json({ done: true }), until: answer.promise });
+    const id = await scene.start(await scene.insertWorkflow(app, [{ post: http() }, { never: { set: {} } }]));
+    await expect.poll(async () => (await scene.listSteps(id))[0]?.status).toBe('running');
+    expect(await cancel(id)).toEqual({ status: 'cancelling', changed: true });
+    expect(await cancel(id)).toEqual({ status: 'cancelling', changed: false });
+    answer.resolve();
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'cancelled', status_reason: 'cancelled_by_user' });
+    expect(await scene.listSteps(id)).toMatchObject([{ status: 'completed', output: { done: true } }]);
+  });
+
+  it('ends a run whose worker crashed meanwhile', async () => {
+    endpoint.respond = () => 'silence';
+    const id = await scene.start(await scene.insertWorkflow(app, [{ post: http() }]));
+    await expect.poll(async () => (await scene.listSteps(id))[0]?.status).toBe('running');
+    await cancel(id);
+    await loseClaim(id);
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'cancelled' });
+    expect(await scene.listSteps(id)).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('ends all runs of an app', async () => {
+    const other = await world.appOf(owner, workspace);
+    const workflow = await scene.insertWorkflow(other, [{ pause: { wait: { days: 1 } } }]);
+    const ids = [await scene.start(workflow), await scene.start(workflow), await scene.start(workflow)];
+    await expect
+      .poll(async () =>
+        (await Promise.all(ids.map(scene.getRun))).every(
+          ({ claimed_slot, steps_count }) => claimed_slot === null && steps_count === 1,
+        ),
+      )
+      .toBe(true);
+    const ref = { workspace_id: workspace, app_id: other.id };
+    expect(await cancelRunsOfApp(world.app.database.db, ref, cancelDeps, world.clock.now())).toBe(3);
+    for (const id of ids) expect(await scene.getRun(id)).toMatchObject({ status: 'cancelled', status_reason: null });
+    expect(await cancelRunsOfApp(world.app.database.db, ref, cancelDeps, world.clock.now())).toBe(0);
+  });
+});
