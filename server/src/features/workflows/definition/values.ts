@@ -60,7 +60,7 @@ export function readVariableName(place: Place): string | undefined {
   return value;
 }
 
-export const errorTypes = [
+const errorTypes = [
   'configuration',
   'validation',
   'expression',
@@ -74,7 +74,7 @@ export const errorTypes = [
 const standardType = /^https:\/\/serverlessworkflow\.io\/spec\/1\.0\.\d+\/errors\/(.*)$/s;
 
 /** `https://serverlessworkflow.io/spec/1.0.0/errors/timeout` → `timeout`; any other type stays as it is. */
-export function shortenErrorType(type: string): string {
+function shortenErrorType(type: string): string {
   const name = standardType.exec(type)?.[1];
   return errorTypes.find((known) => known === name) ?? type;
 }
