@@ -78,6 +78,7 @@ const shortLists = [
   'listMemories',
   'listAgentWebhooks',
   'listAppWebhooks',
+  'listAutomations',
 ];
 
 describe('an operation that lists', () => {

@@ -333,7 +333,26 @@ it('imported webhooks are disabled, have no secret, keep their creator and conti
   expect(log).toMatchObject([{ sequence: 42, status: 'missed' }]);
 });
 
-/** A row without what a move may change: its own and others' ids, a slug that was taken, and whether a webhook is on. */
+it('leaves automations off after an import, with the secrets that they name', async () => {
+  const before = (await send('GET', `/api/apps/${app.id}/automations`)).items;
+  const file = join(folder, 'automations.tar.gz');
+  await exportTo(world.db, workspace, file);
+  const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+  const token = await world.token(owner, workspace_id);
+  const imported = (await world.call('GET', '/api/apps', { as: token })).body.items.find(
+    ({ name }: { name: string }) => name === app.name,
+  );
+  const after = (await world.call('GET', `/api/apps/${imported.id}/automations`, { as: token })).body.items;
+  expect(before).toMatchObject([{ is_active: true }, { is_active: true }]);
+  expect(after).toEqual(
+    before.map((automation: object) => ({ ...automation, id: expect.any(String), is_active: false })),
+  );
+  const path = `/api/apps/${imported.id}/automations/${after[0].id}`;
+  const on = await world.call('PATCH', path, { as: token, body: { is_active: true } });
+  expect(on).toMatchObject({ status: 200, body: { is_active: true } });
+});
+
+/** A row without what a move may change: its own and others' ids, a slug that was taken, and whether a webhook or an automation is on. */
 const plain = (row: Row): Row => {
   const kept = Object.entries(row).filter(([column]) => !/(^|_)id$|^slug$|^disabled_at$|^is_active$/.test(column));
   return Object.fromEntries(kept);
