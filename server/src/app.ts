@@ -40,6 +40,7 @@ import {
   publishingArchiveTables,
 } from './features/publishing/index.ts';
 import { webhookArchiveTables, webhooks } from './features/webhooks/index.ts';
+import { appWorkflows, workflowArchiveTables, workflows } from './features/workflows/index.ts';
 import {
   type ArchiveTables,
   type ImportOptions,
@@ -123,6 +124,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...builderArchiveTables,
   ...webhookArchiveTables,
   ...automationArchiveTables,
+  ...workflowArchiveTables,
   ...creditArchiveTables,
   ...auditArchiveTables(),
 });
@@ -290,9 +292,14 @@ export function createApp(config: Config, deps: AppDeps): App {
     addresses,
     guests: memberFeature.guests,
     startChat: builderFeature.startChat,
-    onTrash: [turnOffAutomations],
+    onTrash: [turnOffAutomations, appWorkflows.stop],
   });
-  const entityFeature = entities({ cursors, events: bus, storage, listNamedEntities: [listEntitiesInUse] });
+  const entityFeature = entities({
+    cursors,
+    events: bus,
+    storage,
+    listNamedEntities: [listEntitiesInUse, appWorkflows.listNamedEntities],
+  });
   const publishingFeature = publishing({
     db: database.db,
     cursors,
@@ -311,16 +318,41 @@ export function createApp(config: Config, deps: AppDeps): App {
     onServeError: (error, requestId) =>
       log.error({ request_id: requestId, error: describeError(error) }, 'published file not served'),
   });
+  const agentFeature = agents({
+    cursors,
+    model,
+    addresses,
+    publish: bus.publish,
+    wake,
+    clock,
+    shutdownSignal: shutdown.signal,
+  });
   const jq = openJq();
+  const workflowFeature = workflows({
+    cursors,
+    jq,
+    outbound,
+    secrets,
+    masterKeyId,
+    records: entityFeature.records,
+    agentReplies: agentFeature.singleReplies,
+    readSecrets: appFeature.readSecrets,
+    publish: bus.publish,
+    mail,
+    cellCode: config.CELL_CODE,
+    baseUrl: config.BASE_URL,
+    wake,
+    clock,
+    shutdownSignal: shutdown.signal,
+  });
   const automationFeature = automations({
     cursors,
     jq,
     outbound,
     isDevelopment: isLoopback(baseUrl),
     hasEntity: appSchemas.has,
-    // Workflows have no operations yet, so no app has one.
-    hasWorkflow: async () => false,
-    startWorkflowRun: async () => 'not_found',
+    hasWorkflow: appWorkflows.has,
+    startWorkflowRun: workflowFeature.startRun,
     readSecrets: appFeature.readSecrets,
     mail,
     wake,
@@ -365,9 +397,10 @@ export function createApp(config: Config, deps: AppDeps): App {
         live_deployment_id === null || addresses.areSandboxed ? null : addresses.urlOf(slug),
     }),
     entityFeature,
-    agents({ cursors, model, addresses, publish: bus.publish, wake, clock, shutdownSignal: shutdown.signal }),
+    agentFeature,
     automationFeature,
     webhookFeature,
+    workflowFeature,
     memberFeature,
     folders({ cursors }),
     credits({ cursors, reportMismatch: (mismatch) => log.error(mismatch, 'credit pool does not match its ledger') }),
@@ -432,7 +465,8 @@ export function createApp(config: Config, deps: AppDeps): App {
     isHttps,
     looksUpCaller: (operation: Operation) => {
       const { credentials, access } = operation as Route;
-      return credentials !== open || access.readsSession === true || access.lookUpAnonymous !== undefined;
+      const { readsSession, lookUpAnonymous, lookUpHook } = access;
+      return credentials !== open || readsSession === true || (lookUpAnonymous ?? lookUpHook) !== undefined;
     },
     // If it can't be read, nothing is claimed: the request itself fails or not.
     isWorkerSeen: () => checkWorkers().catch(() => true),

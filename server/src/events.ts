@@ -88,3 +88,12 @@ export function presentRecordEvent({ id, name: type, occurred_at, payload }: Eve
   const what = { id, type, created_at: occurred_at.toISOString(), app_id, entity_name, entity_id };
   return { ...what, data, old_data, changed_fields, actor, depth, payload_too_large };
 }
+
+/** A message as webhooks and workflows receive it. */
+export function presentMessageEvent({ id: event_id, name: type, occurred_at, payload }: Event<MessageEvent>) {
+  const { agent_id, conversation_id, data } = payload;
+  const { id, role, content, content_truncated, file_urls, created_date, updated_date } = data.message;
+  const message = { id, role, content, content_truncated, file_urls, created_date, updated_date };
+  const what = { id: event_id, type, created_at: occurred_at.toISOString(), agent_id, conversation_id };
+  return { ...what, data: { message, user: { id: data.user.id, email: data.user.email } } };
+}

@@ -24,9 +24,18 @@ const automationAction = {
   body: '{order: .entity_id}',
 };
 const automationSchedule = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' };
+const definition = {
+  document: { dsl: '1.0.0', namespace: 'app', name: 'welcome', version: '1.0.0' },
+  do: [{ note: { set: { seen: true } } }],
+};
 
 /** By the name of the schema. */
 export const bodyExamples: Readonly<Record<string, unknown>> = {
+  CreateWorkflowBody: { name: 'Welcome', definition, trigger: { config: { trigger_type: 'app_publish' } } },
+  UpdateWorkflowBody: { name: 'Welcome' },
+  ValidateWorkflowBody: { definition },
+  RunWorkflowBody: { input: { order: 1042 } },
+  ReceiveHookBody: { order: 1042 },
   EntitySchemaDocument: orderSchema,
   SyncEntitySchemasBody: { schemas: [orderSchema] },
   CreateRecordBody: order,

@@ -7,6 +7,7 @@ export const tags: readonly { readonly name: string; readonly description: strin
   { name: 'agents', description: 'Agents, conversations and memories.' },
   { name: 'automations', description: 'Actions of an app when its records change or at certain times.' },
   { name: 'webhooks', description: 'Webhooks of agents and apps, and their signed deliveries.' },
+  { name: 'workflows', description: 'Workflows of apps, their triggers and runs.' },
   { name: 'folders', description: 'Folders of apps and agents.' },
   { name: 'workspaces', description: 'Workspaces, their settings, exports and deletion.' },
   { name: 'members', description: 'Members, their roles, limits and invitations.' },
@@ -21,6 +22,7 @@ export const tags: readonly { readonly name: string; readonly description: strin
 const rules: readonly (readonly [RegExp, string])[] = [
   [/\/webhooks/, 'webhooks'],
   [/\/automations/, 'automations'],
+  [/\/workflows|^\/api\/hooks/, 'workflows'],
   [/^\/api\/apps\/\{app_id\}\/(entities|entity-schemas)/, 'entities'],
   [/^\/api\/apps/, 'apps'],
   [/^\/api\/agents/, 'agents'],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { countWorkspaceBytes } from '../../src/core/auth/byte-budget.ts';
 import type { CallResult } from '../support/client.ts';
 import { startWorld } from '../support/world.ts';
-import { fillPath, insertFolder, stubHandlers } from './stub-handlers.ts';
+import { fillPath, insertFolder, insertHook, stubHandlers } from './stub-handlers.ts';
 
 const world = await startWorld({ environment: { TRUSTED_PROXIES: '127.0.0.1' }, routes: stubHandlers });
 
@@ -51,6 +51,7 @@ describe('the rate limit', () => {
         agent_id: agent.id,
         folder_id: await insertFolder(world, workspace),
         file: 'start.js',
+        hook_token: await insertHook(world, app),
       });
       const session = { kind: 'session', user_id: owner.id, workspace_id: null, permission: 'full_access' } as const;
       const takesTokens = route.credentials === 'open' || route.credentials.token !== undefined;

@@ -123,6 +123,9 @@ describe('the OpenAPI document', () => {
       'EntityRecord.created_by_id', // empty for anonymous authors
       'Problem.request_id',
       'RemovedFolderItem.app_id', // as it was sent
+      'Workflow.current_version_id', // hashes of definitions
+      'WorkflowRun.definition_version_id',
+      'WorkflowVersion.version_id',
       'WorkspaceMember.user_id', // empty for invitations
     ]);
   });

@@ -1,6 +1,7 @@
 // Owns what the tests of guards and limits share: routes whose handlers are replaced by a marker, and paths filled with
 // ids.
 import type { AppDeps } from '../../src/app.ts';
+import { hashHookToken, mintHookToken } from '../../src/core/auth/tokens.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { Problem } from '../../src/kit/problem.ts';
 import type { World } from '../support/world.ts';
@@ -39,4 +40,27 @@ export async function insertFolder(world: World, workspace_id: string, owner_id:
   };
   await world.db.insertInto('folders').values(row).execute();
   return id;
+}
+
+/** A hook of a workflow of this app. Returns its token. */
+export async function insertHook(world: World, app: { readonly id: string; readonly workspace_id: string }) {
+  const { CELL_CODE } = world.config;
+  const token = mintHookToken(CELL_CODE);
+  const now = world.clock.now();
+  const row = {
+    id: newId(),
+    workspace_id: app.workspace_id,
+    app_id: app.id,
+    name: 'Hook',
+    status: 'active' as const,
+    trigger: JSON.stringify({ config: { trigger_type: 'webhook' } }),
+    trigger_type: 'webhook' as const,
+    current_version_id: '0'.repeat(64),
+    hook_token_hash: hashHookToken(token, CELL_CODE) ?? null,
+    hook_token_sealed: 'not read by guards',
+    created_date: now,
+    updated_date: now,
+  };
+  await world.db.insertInto('workflows').values(row).execute();
+  return token;
 }

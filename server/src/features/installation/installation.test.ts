@@ -102,11 +102,13 @@ describe('operations that need a worker', () => {
   it('are those whose work a worker does', () => {
     expect(world.app.routes.flatMap(({ name, needsWorker }) => (needsWorker ? [name] : [])).sort()).toEqual([
       'forgotPassword',
+      'receiveHook',
       'redeliverAgentDelivery',
       'redeliverAppDelivery',
       'replayAgentWebhook',
       'replayAppWebhook',
       'requestAppUserLink',
+      'runWorkflow',
       'sendAgentMessage',
       'sendChatMessage',
       'signUpAppUser',

@@ -1,6 +1,6 @@
 // Owns the fan-out: one event becomes one body and a numbered delivery for each webhook that subscribes to it
 // (docs/api/webhooks.md#events).
-import { type MessageEvent, presentRecordEvent, type RecordEvent } from '../../events.ts';
+import { type MessageEvent, presentMessageEvent, presentRecordEvent, type RecordEvent } from '../../events.ts';
 import type { Event } from '../../kit/background/events/dispatch.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
@@ -23,14 +23,6 @@ function bodyOf(event: WebhookEvent): string {
   const presented =
     'agent_id' in payload ? presentMessageEvent({ ...event, payload }) : presentRecordEvent({ ...event, payload });
   return JSON.stringify(presented);
-}
-
-function presentMessageEvent({ id: event_id, name: type, occurred_at, payload }: Event<MessageEvent>) {
-  const { agent_id, conversation_id, data } = payload;
-  const { id, role, content, content_truncated, file_urls, created_date, updated_date } = data.message;
-  const message = { id, role, content, content_truncated, file_urls, created_date, updated_date };
-  const what = { id: event_id, type, created_at: occurred_at.toISOString(), agent_id, conversation_id };
-  return { ...what, data: { message, user: { id: data.user.id, email: data.user.email } } };
 }
 
 /** A webhook never receives an event from before it was created, even if that event is dispatched later. */

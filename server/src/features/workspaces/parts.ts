@@ -33,6 +33,8 @@ export const parts: readonly ArchivePart[] = [
   { table: 'automations', owner: 'workspace_id', order: 'id' },
   { table: 'webhooks', owner: 'workspace_id', order: 'id' },
   { table: 'webhook_sequences', owner: 'workspace_id', order: 'webhook_id' },
+  { table: 'workflows', owner: 'workspace_id', order: 'id' },
+  { table: 'workflow_versions', owner: 'workspace_id', order: 'workflow_id, created_date, version_id' },
   { table: 'credit_ledger', owner: 'workspace_id', order: 'id' },
   { table: 'credit_pools', owner: 'workspace_id', order: 'period_start' },
   { table: 'credit_use', owner: 'workspace_id', order: 'period_start, user_id' },
@@ -61,6 +63,9 @@ export const omittedColumns: Readonly<Record<string, string>> = {
   'webhooks.previous_secret_expires_at': "when webhooks' earlier secrets expire",
   'webhooks.replay_until': 'replays of webhook deliveries in progress',
   'webhooks.resync_pending': 'webhook deliveries still to be held or resumed',
+  'workflows.hook_token_hash': "the addresses of workflows' hooks: turning the workflows on makes new ones",
+  'workflows.hook_token_sealed': "the tokens in these addresses: encrypted with this installation's keys",
+  'workflows.next_tick_at': 'when scheduled workflows run next: imported workflows are inactive',
   'credit_pools.checked_date': 'when credit pools were last compared with the ledger',
 };
 
@@ -84,6 +89,9 @@ export const omittedTables: Readonly<Record<string, string>> = {
   webhook_deliveries: 'the log of webhook deliveries of the last 30 days',
   deleted_webhooks: 'deleted webhooks whose logs are still to be removed',
   webhook_warnings: 'queued mails about failing webhooks',
+  workflow_runs: 'runs of workflows of the last 90 days: an import continues none of them',
+  workflow_steps: 'steps of these runs',
+  workflow_events: 'events of the last moments for which workflows may wait',
   workflow_warnings: 'queued mails about failing workflows',
   workflow_analyses: 'explanations of failed runs, which are not exported either',
   workflow_analysis_leases: 'which explanations are being generated',

@@ -194,6 +194,8 @@ export async function* readPeople(db: Db, workspaceId: string): AsyncGenerator<s
       union select user_id from agent_conversations where workspace_id = ${workspaceId}
       union select user_id from agent_memories where workspace_id = ${workspaceId}
       union select created_by_id from webhooks where workspace_id = ${workspaceId}
+      union select created_by from workflows where workspace_id = ${workspaceId}
+      union select created_by from workflow_versions where workspace_id = ${workspaceId}
       union select owner_id from folder_items where workspace_id = ${workspaceId}
       union select user_id from credit_ledger where workspace_id = ${workspaceId}) order by u.email) p`;
   for await (const rows of readInBatches(db, people)) yield rows.map(({ line }) => line);

@@ -1,0 +1,29 @@
+// Owns the background work of workflows beside their runs: events and schedules that start them, and jobs that repair.
+import type { Job } from '../../kit/background/workers/schedule.ts';
+import type { Secrets } from '../../kit/secrets.ts';
+import type { Db } from '../../tables.ts';
+import { type CancelDeps, cancelRunsOfApp } from './runs/cancel.ts';
+import { removeHandledEvents } from './store/events.ts';
+import { listDeletedAppsWithRuns } from './store/workflows.ts';
+import { rewrapHooks } from './triggers/hook-token.ts';
+import { startDueRuns } from './triggers/schedule.ts';
+import type { TriggerDeps } from './triggers/start.ts';
+
+export type WorkflowJobDeps = TriggerDeps & CancelDeps & { readonly secrets: Secrets; readonly masterKeyId: string };
+
+export const workflowJobs = (deps: WorkflowJobDeps): Job[] => [
+  { name: 'start scheduled workflows', everyMs: 1_000, run: (db, now) => startDueRuns(db, deps, now) },
+  { name: 'cancel runs of deleted apps', everyMs: 5_000, run: (db, now) => cancelRunsOfDeletedApps(db, deps, now) },
+  { name: 'remove handled workflow events', everyMs: 10_000, run: (db) => removeHandledEvents(db) },
+  { name: 'rewrap hook tokens', everyMs: 60_000, run: (db) => rewrapHooks(db, deps.secrets, deps.masterKeyId) },
+];
+
+const maxAppsAtOnce = 20;
+
+/** Deleting an app makes its workflows inactive at once. Its runs may be many, so that this job ends them. */
+async function cancelRunsOfDeletedApps(db: Db, deps: CancelDeps, now: Date): Promise<number> {
+  let count = 0;
+  for (const app of await listDeletedAppsWithRuns(db, maxAppsAtOnce))
+    count += await cancelRunsOfApp(db, app, deps, now);
+  return count;
+}

@@ -1,0 +1,122 @@
+// Owns checking what a caller sends as a definition and a trigger, before anything is stored.
+import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { type Fault as BodyFault, ValidationError } from '../../kit/http/faults.ts';
+import { idOrNull } from '../../kit/ids.ts';
+import { type Jq, JqBusy } from '../../kit/jq/index.ts';
+import { notFound } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import type { Definition, Fault } from './definition/model.ts';
+import { parseDefinition, parseStored } from './definition/parse.ts';
+import { parseTrigger, type Trigger } from './definition/trigger.ts';
+import { jqBusy } from './jq-busy.ts';
+import { getVersion } from './store/versions.ts';
+import type { WorkflowAccess } from './workflow.ts';
+
+type Source = Readonly<Record<string, unknown>>;
+
+export interface DraftSource {
+  readonly definition?: Source;
+  readonly trigger?: Source;
+}
+
+/** What was sent, checked. Absent: it was not sent. */
+export interface Draft {
+  readonly definition?: Definition;
+  readonly trigger?: Trigger;
+}
+
+/** Throws a ValidationError with the faults of both. Evaluates nothing, but compiles every expression. */
+export async function checkDraft(source: DraftSource, { workspace_id }: AppAccess, jq: Jq): Promise<Draft> {
+  const { faults, ...draft } = await readDraft(source, workspace_id, jq);
+  if (faults.length > 0)
+    throw new ValidationError(
+      faults.map(({ of, path, message, code }) => toBodyFault(source, of, path, message, code)),
+    );
+  return draft;
+}
+
+type DraftFault = Fault & { readonly of: 'definition' | 'trigger' };
+
+type ReadDraft = Draft & { readonly faults: readonly DraftFault[] };
+
+/** `owner`: whose turn it takes to compile the expressions. */
+async function readDraft(source: DraftSource, owner: string, jq: Jq): Promise<ReadDraft> {
+  try {
+    const definition = source.definition && (await parseDefinition(source.definition, jq, owner));
+    const trigger = source.trigger && (await parseTrigger(source.trigger, jq, owner));
+    return {
+      ...(definition && 'ok' in definition && { definition: definition.ok }),
+      ...(trigger && 'ok' in trigger && { trigger: trigger.ok }),
+      faults: [...listFaults(definition, 'definition'), ...listFaults(trigger, 'trigger')],
+    };
+  } catch (error) {
+    throw error instanceof JqBusy ? jqBusy() : error;
+  }
+}
+
+const listFaults = (parsed: object | undefined, of: DraftFault['of']): DraftFault[] =>
+  parsed && 'faults' in parsed ? (parsed.faults as readonly Fault[]).map((fault) => ({ ...fault, of })) : [];
+
+/** As `checkDraft`, for a caller who only wants to know. The paths begin with `/definition` or `/trigger`. */
+export async function validateDraft(source: DraftSource, { workspace_id }: AppAccess, jq: Jq) {
+  const { definition, faults } = await readDraft(source, workspace_id, jq);
+  const tasks = definition === undefined ? [] : [...definition.tasksByPath.values()];
+  const calls = tasks.flatMap((task) => (task.type === 'call' ? [task.call] : []));
+  return {
+    valid: faults.length === 0,
+    errors: faults.slice(0, 100).map(({ of, path, message }) => ({ path: `/${of}${path}`, message })),
+    task_types: [...new Set(tasks.map((task) => task.type))].sort(),
+    calls: [...new Set<string>(calls)].sort(),
+  };
+}
+
+/** Undefined if what is stored is not valid any more: it comes from an import, or from an earlier version of Plinth. */
+export function readStored(definition: unknown): Definition | undefined {
+  try {
+    return parseStored(definition);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is stored, checked again before it is used anew. Undefined if it is not valid. */
+export async function checkStored(db: Db, { workflow }: WorkflowAccess, jq: Jq): Promise<Draft | undefined> {
+  const { definition } = await getVersion(db, workflow, workflow.current_version_id);
+  const { faults, ...draft } = await readDraft({ definition, trigger: workflow.trigger }, workflow.workspace_id, jq);
+  return faults.length === 0 ? draft : undefined;
+}
+
+/** Undefined also if the workflow is not going to be turned on. */
+export async function checkForTurningOn(
+  db: Db,
+  access: WorkflowAccess,
+  wanted: 'active' | 'inactive' | undefined,
+  jq: Jq,
+): Promise<Draft | undefined> {
+  const { status } = access.workflow;
+  const isTurnedOn = status !== 'archived' && (wanted ?? (status === 'active' ? 'inactive' : 'active')) === 'active';
+  return isTurnedOn && status !== 'active' ? checkStored(db, access, jq) : undefined;
+}
+
+/**
+ * A workflow receives the messages of an agent, which are not the app's: whoever lets it must be an editor of the agent, as for
+ * the agent's webhooks.
+ */
+export async function checkAgent(db: Db, { caller }: AppAccess, trigger: Trigger | undefined): Promise<void> {
+  if (trigger?.config.trigger_type !== 'agent_message') return;
+  const agentId = idOrNull(trigger.config.agent_id);
+  const access = agentId === null ? undefined : await findAccessOnBehalf(db, caller, agentId, 'editor');
+  if (access?.app.app_type !== 'user_agent') throw notFound('agent_not_found');
+}
+
+function toBodyFault(source: DraftSource, of: DraftFault['of'], pointer: string, msg: string, type: string): BodyFault {
+  const loc: (string | number)[] = ['body', of];
+  let value: unknown = source[of];
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    loc.push(Array.isArray(value) ? Number(key) : key);
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  }
+  return { loc, msg, type };
+}

@@ -1,0 +1,10 @@
+// Owns the answer while jq has no time.
+import { Problem } from '../../kit/problem.ts';
+
+export const jqBusy = () =>
+  new Problem(
+    'unavailable',
+    'service_unavailable',
+    'Too many expressions are being evaluated, so nothing was changed. Retry in a moment.',
+    { headers: { 'retry-after': '1' } },
+  );

@@ -1,0 +1,59 @@
+// Owns reading one run: as JSON, as a stream while it goes on, or as a diagram.
+import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { Answer, withNotes } from '../../../kit/http/answer.ts';
+import type { Db } from '../../../tables.ts';
+import { presentRun, presentStep } from '../contract.ts';
+import { readStored } from '../draft.ts';
+import type { RunSummary, WorkflowRow } from '../store/rows.ts';
+import { listSteps, listTaskStatuses } from '../store/run-reads.ts';
+import { findVersion } from '../store/versions.ts';
+import { drawDiagram, mermaid, type TaskStatuses } from './diagram.ts';
+import { answerWithProgress, type ProgressDeps } from './progress.ts';
+
+export type ReadDeps = ProgressDeps;
+export type RunAccess = AppAccess & { readonly workflow: WorkflowRow; readonly run: RunSummary };
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A value of a step has up to 16 KiB, so that an answer has about 3 MiB of them. */
+const maxStepsWithValues = 100;
+
+export function readRun(
+  db: Db,
+  { workflow, run }: RunAccess,
+  { values_from }: { readonly values_from?: number },
+  headers: Headers,
+  deps: ReadDeps,
+) {
+  if (accepts(headers, 'text/event-stream')) return answerWithProgress(run, headers['last-event-id'], deps);
+  if (accepts(headers, mermaid)) return drawRun(db, workflow, run);
+  return readSteps(db, run, values_from);
+}
+
+export const accepts = ({ accept }: Headers, type: string): boolean => String(accept ?? '').includes(type);
+
+async function readSteps(db: Db, run: RunSummary, valuesFrom: number | undefined) {
+  const from = valuesFrom ?? Math.max(1, run.steps_count - maxStepsWithValues + 1);
+  const to = from + maxStepsWithValues - 1;
+  const rows = await listSteps(db, run, from, to);
+  const isPartial = rows.some(({ number }) => number < from || number > to);
+  const body = { ...presentRun(run), steps: rows.map(presentStep) };
+  return isPartial ? withNotes(body, { partial: ['step_values'] }) : body;
+}
+
+/** The definition may be gone: versions are removed after a hundred newer ones. */
+async function drawRun(db: Db, workflow: WorkflowRow, run: RunSummary): Promise<Answer<never>> {
+  const version = await findVersion(db, workflow, run.version_id);
+  return draw(version?.definition, run.trigger_type, await listTaskStatuses(db, run));
+}
+
+export const drawWorkflow = ({ trigger_type }: WorkflowRow, definition: unknown): Answer<never> =>
+  draw(definition, trigger_type);
+
+/** Sent unchanged, so that its type is not compared with the schema. */
+function draw(source: unknown, trigger: string, statuses?: TaskStatuses): Answer<never> {
+  const definition = source === undefined ? undefined : readStored(source);
+  const text = definition === undefined ? withoutDefinition : drawDiagram(definition, trigger, statuses);
+  return new Answer(text as never, {}, 200, `${mermaid}; charset=utf-8`);
+}
+
+const withoutDefinition = 'flowchart TD\n  gone["The definition is no longer kept, or not valid."]\n';

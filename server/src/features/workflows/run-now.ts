@@ -1,0 +1,115 @@
+// Owns starting a run by hand: with an input of the caller's, or with what an earlier run was started with.
+import { audit } from '../../core/audit/audit.ts';
+import { requireCredits } from '../../core/credits/reservations.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
+import type { Jq } from '../../kit/jq/index.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import { maxInputBytes, type RunRequest } from './contract.ts';
+import { type Trigger, toTrigger } from './definition/trigger.ts';
+import { checkStored } from './draft.ts';
+import { jqBusy } from './jq-busy.ts';
+import { runCredits } from './runs/execute.ts';
+import { type StartDeps, startRuns } from './runs/start.ts';
+import type { WorkflowRow } from './store/rows.ts';
+import { findRunInput } from './store/run-reads.ts';
+import { judgeCondition } from './triggers/condition.ts';
+import { type WorkflowAccess, workflowArchived } from './workflow.ts';
+
+/** What the run is started with. */
+export interface RunSource {
+  readonly input: unknown;
+  readonly trigger_type: WorkflowRow['trigger_type'];
+}
+
+/** Reads what is to be replayed, and checks that the trigger would still start a run with it. */
+export async function prepareRun(
+  db: Db,
+  access: WorkflowAccess,
+  { input, replay_from_run_id }: RunRequest,
+  jq: Jq,
+): Promise<RunSource> {
+  const { workflow } = access;
+  if (workflow.status === 'archived') throw workflowArchived();
+  if (workflow.status !== 'active' && (await checkStored(db, access, jq)) === undefined) throw definitionInvalid();
+  if (replay_from_run_id === undefined) return { input: checkInput(input ?? {}), trigger_type: 'manual' };
+  if (input !== undefined && input !== null) throw bothSent();
+  const earlier = await findRunInput(db, workflow, replay_from_run_id);
+  if (earlier === undefined) throw notFound('run_not_found');
+  const trigger = toTrigger(workflow.trigger);
+  if (earlier.trigger_type !== 'manual' && !isForTrigger(trigger, earlier)) throw payloadMismatch();
+  if (earlier.trigger_type !== 'manual') await checkCondition(trigger, earlier.input, workflow, jq);
+  return earlier;
+}
+
+/** Of an import, or of an earlier version of Plinth: what is active has been checked. */
+const definitionInvalid = () =>
+  new Problem(
+    'conflict',
+    'workflow_inactive',
+    'The definition or the trigger of this workflow is not valid. Check them with validateWorkflow, and save them again.',
+    { retrySafe: false },
+  );
+
+function checkInput(input: unknown): unknown {
+  if (Buffer.byteLength(JSON.stringify(input)) <= maxInputBytes) return input;
+  const msg = `must be at most ${maxInputBytes} bytes as JSON`;
+  throw new ValidationError([{ loc: ['body', 'input'], msg, type: 'value_error' }]);
+}
+
+const bothSent = () =>
+  new ValidationError([
+    { loc: ['body', 'input'], msg: 'must be left out if `replay_from_run_id` is sent', type: 'value_error' },
+  ]);
+
+/** Whether the trigger still waits for what the earlier run was started with. */
+function isForTrigger({ config }: Trigger, { input, trigger_type }: RunSource): boolean {
+  if (config.trigger_type !== trigger_type) return false;
+  const payload = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
+  switch (config.trigger_type) {
+    case 'entity':
+      return (
+        payload.entity_name === config.entity_name &&
+        config.event_types.some((type) => `entity.${type}d` === payload.type)
+      );
+    case 'agent_message':
+      return payload.agent_id === config.agent_id && payload.type === config.event;
+    case 'event':
+      return payload.type === config.type;
+    default:
+      return true;
+  }
+}
+
+async function checkCondition(
+  trigger: Trigger,
+  input: unknown,
+  { workspace_id }: WorkflowRow,
+  jq: Pick<Jq, 'evaluate'>,
+): Promise<void> {
+  const verdict = await judgeCondition(trigger, input, workspace_id, jq);
+  if (verdict === 'busy') throw jqBusy();
+  if (verdict !== 'met') throw payloadMismatch();
+}
+
+const payloadMismatch = () =>
+  new Problem(
+    'conflict',
+    'replay_payload_mismatch',
+    "The workflow's trigger no longer waits for what the earlier run was started with. Send an `input` instead.",
+    { retrySafe: false },
+  );
+
+export function runWorkflow(db: Db, access: WorkflowAccess, source: RunSource, deps: StartDeps, now: Date) {
+  const { workflow, workspace_id } = access;
+  return transaction(db, async (db) => {
+    await requireCredits(db, { workspace_id, user_id: null, amount: runCredits }, now);
+    const run = { workspace_id, app_id: workflow.app_id, workflow, ...source, depth: 0, is_test_run: true };
+    const [run_id] = await startRuns(db, [run], deps, now);
+    if (run_id === undefined) throw new Error('the run was not started');
+    const target = { kind: 'workflow', id: workflow.id };
+    await audit(db, access, { type: 'workflow.run', target, app_id: workflow.app_id, after: { run_id } }, now);
+    return { status: 'started', message: 'The run has started. Read it with getRun.', run_id } as const;
+  });
+}

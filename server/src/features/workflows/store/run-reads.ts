@@ -1,0 +1,106 @@
+// Owns the queries that people read runs with: lists, and one run with its steps.
+import { sql } from 'kysely';
+import { prepared } from '../../../kit/db/database.ts';
+import type { Position } from '../../../kit/http/cursor.ts';
+import { idOrNull } from '../../../kit/ids.ts';
+import type { Db } from '../../../tables.ts';
+import type { RunQuery } from '../contract.ts';
+import type { RunSummary, StepRow, WorkflowKey } from './rows.ts';
+import type { AppKey } from './workflows.ts';
+
+const summaryColumns = [
+  'id',
+  'workspace_id',
+  'app_id',
+  'workflow_id',
+  'workflow_name',
+  'version_id',
+  'trigger_type',
+  'is_test_run',
+  'status',
+  'status_reason',
+  'started_at',
+  'completed_at',
+  'steps_count',
+  'error_message',
+  'failed_step',
+] as const;
+
+const selectRuns = (db: Db, workspace_id: string) =>
+  db.selectFrom('workflow_runs').where('workspace_id', '=', workspace_id).select(summaryColumns);
+
+type RunFilters = Pick<RunQuery, 'limit' | 'status' | 'since'>;
+
+export const listRunsOfApp = (db: Db, app: AppKey, filters: RunFilters, after: Position | undefined) =>
+  filterRuns(selectRuns(db, app.workspace_id).where('app_id', '=', app.id), filters, after);
+
+export const listRunsOfWorkflow = (db: Db, workflow: WorkflowKey, filters: RunFilters, after: Position | undefined) =>
+  filterRuns(selectRuns(db, workflow.workspace_id).where('workflow_id', '=', workflow.id), filters, after);
+
+/** Newest first. */
+function filterRuns(
+  selected: ReturnType<typeof selectRuns>,
+  { limit, status, since }: RunFilters,
+  after: Position | undefined,
+): Promise<RunSummary[]> {
+  let runs = selected
+    .orderBy('started_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1);
+  if (status !== undefined) runs = runs.where('status', '=', status);
+  if (since !== undefined) runs = runs.where('started_at', '>=', since);
+  if (after) runs = runs.where(sql<boolean>`(started_at, id) < (${after[0]}::timestamptz, ${after[1]}::uuid)`);
+  return runs.execute();
+}
+
+export const findRun = (db: Db, workflow: WorkflowKey, id: string): Promise<RunSummary | undefined> =>
+  selectRuns(db, workflow.workspace_id)
+    .where('workflow_id', '=', workflow.id)
+    .where('id', '=', idOrNull(id))
+    .executeTakeFirst();
+
+/** What the run was started with. */
+export const findRunInput = (db: Db, workflow: WorkflowKey, id: string) =>
+  db
+    .selectFrom('workflow_runs')
+    .where('workspace_id', '=', workflow.workspace_id)
+    .where('workflow_id', '=', workflow.id)
+    .where('id', '=', idOrNull(id))
+    .select(['input', 'trigger_type'])
+    .executeTakeFirst();
+
+type RunKey = Pick<RunSummary, 'workspace_id' | 'id'>;
+
+/** All steps; the inputs and outputs only of those from `from` to `to`. */
+export const listSteps = (db: Db, { workspace_id, id }: RunKey, from: number, to: number): Promise<StepRow[]> =>
+  selectSteps(db, workspace_id, id, from, to);
+
+const stepColumns = `workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at, completed_at, error`;
+
+const selectSteps = prepared<StepRow, [workspaceId: string, runId: string, from: number, to: number]>(
+  'list steps of workflow run',
+  `select ${stepColumns}, case when number between $3 and $4 then input end as input,
+     case when number between $3 and $4 then output end as output
+   from workflow_steps where workspace_id = $1 and run_id = $2 order by number`,
+);
+
+/** The steps from this number on, at most `limit`. */
+export const listStepsFrom = (db: Db, { workspace_id, id }: RunKey, from: number, limit: number): Promise<StepRow[]> =>
+  selectStepsFrom(db, workspace_id, id, from, limit);
+
+const selectStepsFrom = prepared<StepRow, [workspaceId: string, runId: string, from: number, limit: number]>(
+  'list next steps of workflow run',
+  `select ${stepColumns}, input, output from workflow_steps
+   where workspace_id = $1 and run_id = $2 and number >= $3 order by number limit $4`,
+);
+
+/** How each task of the run ended last. */
+export async function listTaskStatuses(
+  db: Db,
+  { workspace_id, id }: RunKey,
+): Promise<ReadonlyMap<string, StepRow['status']>> {
+  const { rows } = await sql<Pick<StepRow, 'task_path' | 'status'>>`
+    select distinct on (task_path) task_path, status from workflow_steps
+    where workspace_id = ${workspace_id} and run_id = ${id} order by task_path, number desc`.execute(db);
+  return new Map(rows.map(({ task_path, status }) => [task_path, status]));
+}

@@ -1,0 +1,78 @@
+// Owns the queries on the versions of workflows: every definition that a workflow has had lately.
+import { sql } from 'kysely';
+import type { Position } from '../../../kit/http/cursor.ts';
+import type { Db } from '../../../tables.ts';
+import type { VersionRow, WorkflowKey } from './rows.ts';
+
+export interface NewVersion {
+  readonly version_id: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly change_summary: string | null;
+  readonly created_by: string | null;
+}
+
+/** A definition that the workflow had before becomes its newest version again. */
+export async function insertVersion(db: Db, workflow: WorkflowKey, version: NewVersion, now: Date): Promise<void> {
+  const { version_id, change_summary, created_by } = version;
+  const definition = JSON.stringify(version.definition);
+  await db
+    .insertInto('workflow_versions')
+    .values({
+      workspace_id: workflow.workspace_id,
+      workflow_id: workflow.id,
+      version_id,
+      definition,
+      change_summary,
+      created_by,
+      created_date: now,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspace_id', 'workflow_id', 'version_id'])
+        .doUpdateSet({ definition, change_summary, created_by, created_date: now }),
+    )
+    .execute();
+}
+
+/** Removes the oldest versions beyond `kept`, except those that a run still uses. */
+export async function removeOldVersions(db: Db, { workspace_id, id }: WorkflowKey, kept: number): Promise<void> {
+  await sql`delete from workflow_versions v where v.workspace_id = ${workspace_id} and v.workflow_id = ${id}
+    and v.version_id in (
+      select version_id from workflow_versions where workspace_id = ${workspace_id} and workflow_id = ${id}
+      order by created_date desc, version_id desc offset ${kept})
+    and not exists (
+      select 1 from workflow_runs r where r.workspace_id = ${workspace_id} and r.workflow_id = ${id}
+        and r.version_id = v.version_id and r.completed_at is null)`.execute(db);
+}
+
+const selectVersions = (db: Db, { workspace_id, id }: WorkflowKey) =>
+  db
+    .selectFrom('workflow_versions')
+    .where('workspace_id', '=', workspace_id)
+    .where('workflow_id', '=', id)
+    .selectAll()
+    .$castTo<VersionRow>();
+
+/** Newest first. */
+export function listVersions(
+  db: Db,
+  workflow: WorkflowKey,
+  limit: number,
+  after: Position | undefined,
+): Promise<VersionRow[]> {
+  let versions = selectVersions(db, workflow)
+    .orderBy('created_date', 'desc')
+    .orderBy('version_id', 'desc')
+    .limit(limit + 1);
+  if (after)
+    versions = versions.where(sql<boolean>`(created_date, version_id) < (${after[0]}::timestamptz, ${after[1]}::text)`);
+  return versions.execute();
+}
+
+/** Undefined if the version was removed. */
+export const findVersion = (db: Db, workflow: WorkflowKey, version_id: string): Promise<VersionRow | undefined> =>
+  selectVersions(db, workflow).where('version_id', '=', version_id).executeTakeFirst();
+
+/** The current version is never removed. */
+export const getVersion = (db: Db, workflow: WorkflowKey, version_id: string): Promise<VersionRow> =>
+  selectVersions(db, workflow).where('version_id', '=', version_id).executeTakeFirstOrThrow();

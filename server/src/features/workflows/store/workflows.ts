@@ -1,0 +1,192 @@
+// Owns the queries on workflows: their settings, what they wait for, and their state.
+import { type Insertable, sql, type Updateable } from 'kysely';
+import type { Plan } from '../../../core/auth/plans.ts';
+import type { AppAccess, HookAccess } from '../../../core/auth/proofs.ts';
+import { prepared } from '../../../kit/db/database.ts';
+import type { Position } from '../../../kit/http/cursor.ts';
+import { idOrNull } from '../../../kit/ids.ts';
+import type { Db, Tables } from '../../../tables.ts';
+import type { Occurrence } from '../triggers/input.ts';
+import type { WorkflowKey, WorkflowRow } from './rows.ts';
+
+/** The app of a proof, or of a row. */
+export interface AppKey {
+  readonly workspace_id: string;
+  readonly id: string;
+}
+
+const selectWorkflows = (db: Db, app: AppKey) =>
+  db
+    .selectFrom('workflows')
+    .where('workspace_id', '=', app.workspace_id)
+    .where('app_id', '=', app.id)
+    .selectAll()
+    .$castTo<WorkflowRow>();
+
+/** Newest first. */
+export function listWorkflows(
+  db: Db,
+  { app }: AppAccess,
+  { limit, include_archived }: { limit: number; include_archived?: boolean },
+  after: Position | undefined,
+): Promise<WorkflowRow[]> {
+  let workflows = selectWorkflows(db, app)
+    .orderBy('id', 'desc')
+    .limit(limit + 1);
+  if (!include_archived) workflows = workflows.where('status', '<>', 'archived');
+  if (after) workflows = workflows.where(sql<boolean>`id < ${after[0]}::uuid`);
+  return workflows.execute();
+}
+
+export const findWorkflow = (db: Db, { app }: AppAccess, id: string): Promise<WorkflowRow | undefined> =>
+  findWorkflowOf(db, app, id);
+
+/** For an automation that names it. */
+export const findWorkflowOf = (db: Db, app: AppKey, id: string): Promise<WorkflowRow | undefined> =>
+  selectWorkflows(db, app).where('id', '=', idOrNull(id)).executeTakeFirst();
+
+/** The workflow that a hook belongs to. */
+export const findHookWorkflow = (db: Db, { app, hook_id }: HookAccess): Promise<WorkflowRow | undefined> =>
+  selectWorkflows(db, app).where('id', '=', hook_id).executeTakeFirst();
+
+/** Until the transaction ends, other changes of the workflow wait. */
+export const lockWorkflow = (db: Db, { workspace_id, id }: WorkflowKey): Promise<WorkflowRow | undefined> =>
+  db
+    .selectFrom('workflows')
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .selectAll()
+    .forNoKeyUpdate()
+    .$castTo<WorkflowRow>()
+    .executeTakeFirst();
+
+export async function countWorkflows(db: Db, { app }: AppAccess): Promise<{ kept: number; archived: number }> {
+  const { kept, archived } = await db
+    .selectFrom('workflows')
+    .where('workspace_id', '=', app.workspace_id)
+    .where('app_id', '=', app.id)
+    .select([
+      sql<number>`count(*) filter (where status <> 'archived')`.as('kept'),
+      sql<number>`count(*) filter (where status = 'archived')`.as('archived'),
+    ])
+    .executeTakeFirstOrThrow();
+  return { kept, archived };
+}
+
+/** Among those that are not archived. */
+export const findWorkflowByName = (db: Db, { app }: AppAccess, name: string) =>
+  selectWorkflows(db, app).where('name', '=', name).where('status', '<>', 'archived').executeTakeFirst();
+
+export const insertWorkflow = (db: Db, row: Insertable<Tables['workflows']>): Promise<WorkflowRow> =>
+  db.insertInto('workflows').values(row).returningAll().$castTo<WorkflowRow>().executeTakeFirstOrThrow();
+
+export const saveWorkflow = (
+  db: Db,
+  { workspace_id, id }: WorkflowKey,
+  columns: Updateable<Tables['workflows']>,
+): Promise<WorkflowRow> =>
+  db
+    .updateTable('workflows')
+    .set(columns)
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .returningAll()
+    .$castTo<WorkflowRow>()
+    .executeTakeFirstOrThrow();
+
+/** Makes all active workflows of an app inactive. Returns how many. */
+export async function deactivateWorkflowsOf(db: Db, app: AppKey, now: Date): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('workflows')
+    .set({ status: 'inactive', next_tick_at: null, updated_date: now })
+    .where('workspace_id', '=', app.workspace_id)
+    .where('app_id', '=', app.id)
+    .where('status', '=', 'active')
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** Those of these entities that a workflow names which is not archived. */
+export async function listNamedEntities(db: Db, { app }: AppAccess, names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{
+    name: string;
+  }>`select distinct named.name from workflows, unnest(entity_names) named(name)
+    where workspace_id = ${app.workspace_id} and app_id = ${app.id} and status <> 'archived'
+      and named.name = any(${names}::text[])`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+// ---- for workers, across workspaces
+
+export type TriggeredWorkflow = WorkflowRow & { readonly plan: Plan };
+
+/** Active workflows that wait for this kind of event: of an app, or of any app of the workspace if `app_id` is null. */
+export const listTriggered = (
+  db: Db,
+  { workspace_id, app_id, trigger_type, trigger_key }: Occurrence,
+): Promise<TriggeredWorkflow[]> => selectTriggered(db, workspace_id, app_id, trigger_type, trigger_key);
+
+const selectTriggered = prepared<TriggeredWorkflow, [string, string | null, string, string | null]>(
+  'list workflows by trigger',
+  `select f.*, w.plan from workflows f
+   join workspaces w on w.id = f.workspace_id and w.deleted_date is null
+   join apps a on a.workspace_id = f.workspace_id and a.id = f.app_id and a.deleted_date is null
+   where f.workspace_id = $1 and ($2::uuid is null or f.app_id = $2) and f.trigger_type = $3
+     and f.trigger_key is not distinct from $4 and f.status = 'active' order by f.id`,
+);
+
+export interface WaitingTrigger {
+  readonly app_id: string;
+  readonly trigger_type: WorkflowRow['trigger_type'];
+  readonly trigger_key: string | null;
+}
+
+/** What the active workflows of these apps wait for, and who waits for messages of these agents. */
+export const listWaitingTriggers = (
+  db: Db,
+  workspaceIds: readonly string[],
+  appIds: readonly string[],
+  agentIds: readonly string[],
+): Promise<WaitingTrigger[]> => selectWaitingTriggers(db, workspaceIds, appIds, agentIds);
+
+const selectWaitingTriggers = prepared<WaitingTrigger, [readonly string[], readonly string[], readonly string[]]>(
+  'list triggers that workflows wait for',
+  `/* service */ select app_id, trigger_type, trigger_key from workflows
+   where workspace_id = any($1::uuid[]) and app_id = any($2::uuid[]) and status = 'active'
+     and trigger_type in ('entity', 'app_publish', 'event')
+   union
+   select app_id, trigger_type, trigger_key from workflows
+   where trigger_key = any($3::text[]) and workspace_id = any($1::uuid[]) and status = 'active'
+     and trigger_type = 'agent_message'`,
+);
+
+/** Locks a workflow whose tick has come, other than `except`. Two workers lock different ones. */
+export const lockNextDue = async (
+  db: Db,
+  now: Date,
+  except: readonly string[],
+): Promise<(TriggeredWorkflow & { readonly is_workspace_deleted: boolean }) | undefined> =>
+  (await lockNextDueRow(db, now, except))[0];
+
+const lockNextDueRow = prepared<
+  TriggeredWorkflow & { readonly is_workspace_deleted: boolean },
+  [now: Date, except: readonly string[]]
+>(
+  'lock next due workflow',
+  `/* service */ select f.*, w.plan, w.deleted_date is not null as is_workspace_deleted from workflows f
+   join workspaces w on w.id = f.workspace_id
+   where f.next_tick_at <= $1 and f.id <> all($2::uuid[])
+   order by f.next_tick_at limit 1 for no key update of f skip locked`,
+);
+
+/** Apps in the trash whose runs go on. */
+export const listDeletedAppsWithRuns = (db: Db, limit: number): Promise<{ workspace_id: string; app_id: string }[]> =>
+  selectDeletedAppsWithRuns(db, limit);
+
+const selectDeletedAppsWithRuns = prepared<{ workspace_id: string; app_id: string }, [number]>(
+  'list deleted apps with workflow runs',
+  `/* service */ select a.workspace_id, a.id as app_id from apps a
+   where a.deleted_date is not null and exists (
+     select 1 from workflow_runs r where r.workspace_id = a.workspace_id and r.app_id = a.id and r.completed_at is null
+       and r.status = 'running') limit $1`,
+);

@@ -1,0 +1,137 @@
+// Owns how events start runs. The dispatcher of events only notes the events for which some workflow waits; a worker then finds
+// the workflows, evaluates their conditions and starts their runs. So neither the conditions nor the inputs of one app delay the
+// events of others.
+import { auditLoopStopped, maxDepth, type StoppedLoop } from '../../../core/audit/loop-stopped.ts';
+import { listenAfterCommit } from '../../../events.ts';
+import { type Outcome, type Queue, type QueueRow, retries } from '../../../kit/background/queues/queue.ts';
+import type { WakeUps } from '../../../kit/background/workers/wake.ts';
+import { afterCommit } from '../../../kit/db/database.ts';
+import type { Jq } from '../../../kit/jq/index.ts';
+import type { Db } from '../../../tables.ts';
+import { toTrigger } from '../definition/trigger.ts';
+import { insertEvents, readEvents, type WaitingEvent } from '../store/events.ts';
+import { listTriggered, listWaitingTriggers, type TriggeredWorkflow, type WaitingTrigger } from '../store/workflows.ts';
+import { judgeCondition } from './condition.ts';
+import {
+  isWaitedFor,
+  type Occurrence,
+  type TriggeringEvent,
+  toAppId,
+  toOccurrence,
+  toRunInput,
+  triggeringEvents,
+} from './input.ts';
+import { isInPlan, startTriggered, type TriggerDeps, type TriggeredRun } from './start.ts';
+
+const eventQueue = 'workflow_events';
+
+export const listenForEvents = (wake: Pick<WakeUps, 'notify'>) =>
+  listenAfterCommit(triggeringEvents, async (db, events, now) => {
+    const waited = await listWaitedFor(db, events as readonly TriggeringEvent[]);
+    const deep = waited.filter(({ occurrence }) => occurrence.depth > maxDepth);
+    if (deep.length > 0) await auditLoopStopped(db, await listStoppedLoops(db, deep), now);
+    const due = waited.filter(({ occurrence }) => occurrence.depth <= maxDepth).map(({ event }) => toWaiting(event));
+    if (due.length === 0) return;
+    await insertEvents(db, due);
+    afterCommit(db, () => wake.notify(eventQueue));
+  });
+
+const toWaiting = ({ id, payload }: TriggeringEvent): WaitingEvent => ({
+  id,
+  workspace_id: payload.workspace_id,
+  app_id: toAppId(payload),
+});
+
+/** The events for which an active workflow waits, by one query. */
+async function listWaitedFor(db: Db, events: readonly TriggeringEvent[]) {
+  const pairs = events.map((event) => ({ event, occurrence: toOccurrence(event) }));
+  const workspaces = new Set(pairs.map(({ occurrence }) => occurrence.workspace_id));
+  const places = new Set(events.map(({ payload }) => toAppId(payload)));
+  const waiting = await listWaitingTriggers(db, [...workspaces], [...places], [...places]);
+  const known = new Set(waiting.map(nameTrigger));
+  return pairs.filter(({ occurrence }) => known.has(nameTrigger(occurrence)));
+}
+
+/** Messages of an agent may start workflows of several apps, so that the app is no part of their name. */
+const nameTrigger = ({ app_id, trigger_type, trigger_key }: WaitingTrigger | Occurrence): string =>
+  JSON.stringify([trigger_type === 'agent_message' ? null : app_id, trigger_type, trigger_key]);
+
+async function listStoppedLoops(
+  db: Db,
+  deep: readonly { readonly event: TriggeringEvent; readonly occurrence: Occurrence }[],
+): Promise<StoppedLoop[]> {
+  const stopped: StoppedLoop[] = [];
+  for (const { event, occurrence } of new Map(deep.map((pair) => [nameTrigger(pair.occurrence), pair])).values()) {
+    for (const { workspace_id, app_id, id, trigger } of await listTriggered(db, occurrence)) {
+      if (isWaitedFor(toTrigger(trigger), event))
+        stopped.push({ workspace_id, app_id, target: { kind: 'workflow', id } });
+    }
+  }
+  return stopped;
+}
+
+interface EventRow extends QueueRow, WaitingEvent {
+  /** Undefined if the log no longer has it. */
+  readonly event?: TriggeringEvent;
+}
+
+export interface EventQueueDeps extends TriggerDeps {
+  readonly jq: Pick<Jq, 'evaluate'>;
+}
+
+const busyMs = 500;
+
+export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
+  name: eventQueue,
+  owner: 'app_id',
+  concurrency: 32,
+  perOwner: 4,
+  timeoutMs: 2 * 60_000, // 200 workflows of an app, each with a condition of 250 ms
+  retryMs: retries(1_000, 10_000, 60_000, 10 * 60_000, 60 * 60_000),
+  async load(db, rows) {
+    const events = new Map(
+      (
+        await readEvents(
+          db,
+          rows.map((row) => row.id),
+        )
+      ).map((event) => [event.id, event]),
+    );
+    return rows.map((row) => ({ ...row, event: events.get(row.id) }));
+  },
+  async run({ event }, { db, now, signal }): Promise<Outcome> {
+    if (event === undefined) throw new Error('the event was removed before workflows could be started');
+    const triggered = await listRunsFor(db, event, deps, now, signal);
+    if (triggered === 'busy') return { runAgainInMs: busyMs };
+    if (triggered.length === 0) return {};
+    return { record: async (db) => void (await startTriggered(db, triggered, deps, now)) };
+  },
+});
+
+/** `busy`: jq had no time for one of the conditions. Nothing has happened yet, so the event is handled again. */
+async function listRunsFor(
+  db: Db,
+  event: TriggeringEvent,
+  { jq }: EventQueueDeps,
+  now: Date,
+  signal: AbortSignal,
+): Promise<TriggeredRun[] | 'busy'> {
+  const occurrence = toOccurrence(event);
+  const input = toRunInput(event);
+  const runs: TriggeredRun[] = [];
+  for (const workflow of await listTriggered(db, occurrence)) {
+    const trigger = toTrigger(workflow.trigger);
+    if (!isWaitedFor(trigger, event) || isOlder(event, workflow)) continue;
+    if (!(await isInPlan(db, workflow, workflow.plan, now))) continue;
+    const verdict = await judgeCondition(trigger, input, workflow.workspace_id, jq, signal);
+    if (verdict === 'busy') return verdict;
+    if (verdict === 'not_met') continue;
+    const run = { workflow, input, depth: occurrence.depth, cause: event.id };
+    runs.push(verdict === 'met' ? run : { ...run, failure: verdict.failure });
+  }
+  return runs;
+}
+
+/** A workflow is never started by what happened before it was created, even if that is handled later. */
+const isOlder = ({ occurred_at }: TriggeringEvent, { created_date }: TriggeredWorkflow): boolean =>
+  occurred_at < created_date;

@@ -1,0 +1,93 @@
+// Owns hooks: requests of strangers that start a workflow with the trigger `webhook`. The token in the address is the credential.
+import type { HookAccess } from '../../../core/auth/proofs.ts';
+import type { Jq } from '../../../kit/jq/index.ts';
+import { notFound, Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import { toTrigger } from '../definition/trigger.ts';
+import { jqBusy } from '../jq-busy.ts';
+import type { WorkflowRow } from '../store/rows.ts';
+import { findHookWorkflow } from '../store/workflows.ts';
+import { judgeCondition, type Verdict } from './condition.ts';
+import { isInPlan, startTriggered, type TriggerDeps } from './start.ts';
+
+export interface HookRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+}
+
+/** Those that say what is sent and by whom. Others may be credentials, or describe the network in between. */
+const passedHeaders = [
+  'content-type',
+  'idempotency-key',
+  'stripe-signature',
+  'user-agent',
+  'webhook-id',
+  'webhook-signature',
+  'webhook-timestamp',
+  'x-event-key',
+  'x-event-type',
+  'x-github-delivery',
+  'x-github-event',
+  'x-gitlab-event',
+  'x-hub-signature-256',
+  'x-shopify-topic',
+  'x-slack-request-timestamp',
+  'x-slack-signature',
+] as const;
+
+function toInput({ headers, query, body }: HookRequest) {
+  const passed = passedHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]));
+  return { headers: Object.fromEntries(passed), query, body: body ?? null };
+}
+
+/** What is decided before the transaction, because it evaluates an expression. */
+export interface CheckedHook {
+  readonly input: unknown;
+  readonly verdict: Exclude<Verdict, 'busy'>;
+}
+
+export async function checkHook(
+  db: Db,
+  access: HookAccess,
+  request: HookRequest,
+  jq: Pick<Jq, 'evaluate'>,
+  now: Date,
+): Promise<CheckedHook> {
+  const workflow = await getActive(db, access);
+  if (!(await isInPlan(db, workflow, access.plan, now))) throw workflowInactive();
+  const input = toInput(request);
+  const verdict = await judgeCondition(toTrigger(workflow.trigger), input, access.workspace_id, jq);
+  if (verdict === 'busy') throw jqBusy();
+  return { input, verdict };
+}
+
+/** `run_id` is null if the condition of the trigger is not met. */
+export async function receiveHook(
+  db: Db,
+  access: HookAccess,
+  { input, verdict }: CheckedHook,
+  deps: TriggerDeps,
+  now: Date,
+): Promise<{ run_id: string | null }> {
+  const workflow = await getActive(db, access);
+  if (verdict === 'not_met') return { run_id: null };
+  const failure = verdict === 'met' ? {} : verdict;
+  const [run_id = null] = await startTriggered(db, [{ workflow, input, depth: 0, ...failure }], deps, now);
+  return { run_id };
+}
+
+async function getActive(db: Db, access: HookAccess): Promise<WorkflowRow> {
+  const workflow = await findHookWorkflow(db, access);
+  if (workflow === undefined || workflow.trigger_type !== 'webhook') throw notFound('workflow_not_found');
+  if (workflow.status !== 'active') throw workflowInactive();
+  return workflow;
+}
+
+const workflowInactive = () =>
+  new Problem(
+    'conflict',
+    'workflow_inactive',
+    'The workflow of this hook is not active, so nothing was started. Ask its owner to turn it on.',
+    { retrySafe: true },
+  );

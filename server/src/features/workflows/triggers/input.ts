@@ -1,0 +1,69 @@
+// Owns what an event means for triggers: which of them wait for it, and the input of the runs that it starts.
+import {
+  type Events,
+  type MessageEvent,
+  presentMessageEvent,
+  presentRecordEvent,
+  type RecordEvent,
+} from '../../../events.ts';
+import type { Event } from '../../../kit/background/events/dispatch.ts';
+import type { Trigger } from '../definition/trigger.ts';
+import type { WorkflowRow } from '../store/rows.ts';
+
+export const recordEvents = ['entity.created', 'entity.updated', 'entity.deleted'] as const;
+const messageEvents = ['message.created', 'message.completed'] as const;
+export const triggeringEvents = [...recordEvents, ...messageEvents, 'app.published', 'app.event_emitted'] as const;
+
+type Name = (typeof triggeringEvents)[number];
+export type TriggeringEvent = Event<Events[Name]>;
+
+/** What workflows wait for. An agent's messages may start workflows of any app of the workspace; other events those of their app. */
+export interface Occurrence {
+  readonly workspace_id: string;
+  /** Null: any app of the workspace. */
+  readonly app_id: string | null;
+  readonly trigger_type: WorkflowRow['trigger_type'];
+  readonly trigger_key: string | null;
+  readonly depth: number;
+}
+
+export function toOccurrence({ name, payload }: TriggeringEvent): Occurrence {
+  const { workspace_id } = payload;
+  const depth = 'depth' in payload && typeof payload.depth === 'number' ? payload.depth : 0;
+  if (isRecordEvent(name, payload))
+    return { workspace_id, app_id: payload.app_id, trigger_type: 'entity', trigger_key: payload.entity_name, depth };
+  if (isMessageEvent(name, payload))
+    return { workspace_id, app_id: null, trigger_type: 'agent_message', trigger_key: payload.agent_id, depth };
+  if (isEmitted(name, payload))
+    return { workspace_id, app_id: payload.app_id, trigger_type: 'event', trigger_key: payload.type, depth };
+  return { workspace_id, app_id: toAppId(payload), trigger_type: 'app_publish', trigger_key: null, depth };
+}
+
+/** The app, or the agent, that the event is about. */
+export const toAppId = (payload: TriggeringEvent['payload']): string =>
+  'agent_id' in payload ? payload.agent_id : payload.app_id;
+
+/** Whether a trigger that waits for such events also waits for this one. */
+export function isWaitedFor({ config }: Trigger, { name }: TriggeringEvent): boolean {
+  if (config.trigger_type === 'entity') return config.event_types.some((type) => `entity.${type}d` === name);
+  return config.trigger_type !== 'agent_message' || config.event === name;
+}
+
+/** The input of a run: what webhooks would deliver. */
+export function toRunInput(event: TriggeringEvent): Readonly<Record<string, unknown>> {
+  const { id, name, occurred_at, payload } = event;
+  if (isRecordEvent(name, payload)) return presentRecordEvent({ ...event, payload });
+  if (isMessageEvent(name, payload)) return presentMessageEvent({ ...event, payload });
+  const what = { id, type: name, created_at: occurred_at.toISOString() };
+  if (isEmitted(name, payload)) return { ...what, app_id: payload.app_id, type: payload.type, data: payload.data };
+  const { app_id, deployment_id, revision } = payload as Events['app.published'];
+  return { ...what, app_id, deployment_id, revision };
+}
+
+type Payload = TriggeringEvent['payload'];
+const isRecordEvent = (name: string, _payload: Payload): _payload is RecordEvent =>
+  (recordEvents as readonly string[]).includes(name);
+const isMessageEvent = (name: string, _payload: Payload): _payload is MessageEvent =>
+  (messageEvents as readonly string[]).includes(name);
+const isEmitted = (name: string, _payload: Payload): _payload is Events['app.event_emitted'] =>
+  name === 'app.event_emitted';

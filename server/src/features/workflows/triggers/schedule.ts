@@ -1,0 +1,85 @@
+// Owns schedules: the job that starts the runs whose time has come.
+import { toErrorText } from '../../../kit/background/error-text.ts';
+import { transaction } from '../../../kit/db/database.ts';
+import { classifyFailure } from '../../../kit/db/failures.ts';
+import type { Db } from '../../../tables.ts';
+import { toTrigger } from '../definition/trigger.ts';
+import type { WorkflowRow } from '../store/rows.ts';
+import { deactivateWorkflow } from '../store/runs.ts';
+import { lockNextDue, saveWorkflow } from '../store/workflows.ts';
+import { isInPlan, startTriggered, type TriggerDeps } from './start.ts';
+import { ended, findNextTick } from './trigger-columns.ts';
+
+const maxAtOnce = 200;
+
+/**
+ * Starts one run for each workflow whose tick has come, and sets its next one. A workflow whose ticks came while no worker ran
+ * starts one run. Each workflow has a transaction of its own, so that one that can't be handled delays no other: it is tried again
+ * when the job runs next. Returns how many were handled.
+ */
+export async function startDueRuns(db: Db, deps: TriggerDeps, now: Date): Promise<number> {
+  const failures: unknown[] = [];
+  const failedIds: string[] = [];
+  let handled = 0;
+  while (handled + failedIds.length < maxAtOnce) {
+    let current: string | undefined;
+    try {
+      const isDue = await transaction(db, async (db) => {
+        const due = await lockNextDue(db, now, failedIds);
+        current = due?.id;
+        if (due !== undefined) await handleTick(db, due, deps, now);
+        return due !== undefined;
+      });
+      if (!isDue) break;
+      handled += 1;
+    } catch (error) {
+      if (current === undefined || classifyFailure(error) !== undefined) throw error;
+      failures.push(error);
+      failedIds.push(current);
+    }
+  }
+  if (failures.length > 0)
+    throw new AggregateError(
+      failures,
+      `${failures.length} scheduled workflows not started: ${toErrorText(failures[0])}`,
+    );
+  return handled;
+}
+
+type DueWorkflow = NonNullable<Awaited<ReturnType<typeof lockNextDue>>>;
+
+async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now: Date): Promise<void> {
+  const next = planNextTick(workflow, now);
+  if (next === undefined) {
+    const key = { workspace_id: workflow.workspace_id, workflow_id: workflow.id };
+    await deactivateWorkflow(db, key, 'definition_invalid', now);
+    return;
+  }
+  if (workflow.is_workspace_deleted) {
+    await saveWorkflow(db, workflow, { next_tick_at: next.withoutRun });
+    return;
+  }
+  if (!(await isInPlan(db, workflow, workflow.plan, now))) return;
+  const at = (workflow.next_tick_at ?? now).toISOString();
+  const ticks = workflow.ticks + 1;
+  const hasEnded = next.afterRun === null;
+  await saveWorkflow(
+    db,
+    workflow,
+    hasEnded ? { ...ended, ticks, updated_date: now } : { next_tick_at: next.afterRun, ticks },
+  );
+  const run = { workflow, input: { scheduled_at: at }, depth: 0, cause: `tick ${at}` };
+  await startTriggered(db, [run], deps, now);
+}
+
+/** The tick after this one. Undefined if the schedule can't be read: it was stored by another version of Plinth. */
+function planNextTick(workflow: WorkflowRow, now: Date) {
+  try {
+    const trigger = toTrigger(workflow.trigger);
+    if (trigger.config.trigger_type !== 'scheduled') return undefined;
+    const { ticks } = workflow;
+    return { afterRun: findNextTick(trigger, ticks + 1, now), withoutRun: findNextTick(trigger, ticks, now) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,306 @@
+// Owns the operations on workflows: create, change, archive, restore, turn on and off (docs/api/workflows.md).
+import { isDeepStrictEqual } from 'node:util';
+import { audit } from '../../core/audit/audit.ts';
+import type { AuditType } from '../../core/audit/types.ts';
+import { findPlanRefusal } from '../../core/auth/plans.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { isAppRoleAtLeast } from '../../core/auth/roles.ts';
+import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
+import { unchanged } from '../../kit/http/answer.ts';
+import { newId } from '../../kit/ids.ts';
+import { limitReached, notFound, Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import {
+  type NewWorkflow,
+  presentStatus,
+  presentWorkflow,
+  type StatusChange,
+  type WorkflowChange,
+} from './contract.ts';
+import type { Definition } from './definition/model.ts';
+import { type Trigger, toTrigger } from './definition/trigger.ts';
+import { type Draft, readStored } from './draft.ts';
+import type { WorkflowRow } from './store/rows.ts';
+import { getVersion, insertVersion, removeOldVersions } from './store/versions.ts';
+import { countWorkflows, findWorkflowByName, insertWorkflow, lockWorkflow, saveWorkflow } from './store/workflows.ts';
+import { createHook, type HookDeps, noHook, openHookUrl } from './triggers/hook-token.ts';
+import { activate, toTriggerKey } from './triggers/trigger-columns.ts';
+
+export type WorkflowAccess = AppAccess & { readonly workflow: WorkflowRow };
+
+export const maxWorkflows = 200;
+/** Archived workflows can't be deleted, so they have a limit of their own. */
+export const maxArchived = 1_000;
+export const maxVersions = 100;
+
+/** Active at once, unless its schedule has no tick left. */
+export function createWorkflow(db: Db, access: AppAccess, input: NewWorkflow, draft: Draft, deps: HookDeps, now: Date) {
+  const { app, caller } = access;
+  const { definition, trigger } = requireBoth(draft);
+  return transaction(db, async (db) => {
+    await lockWorkflowsOf(db, access);
+    await refuseTooMany(db, access);
+    await refuseTakenName(db, access, input.name);
+    const id = newId();
+    const isWebhook = trigger.config.trigger_type === 'webhook';
+    const workflow = await insertWorkflow(db, {
+      id,
+      workspace_id: app.workspace_id,
+      app_id: app.id,
+      name: input.name,
+      description: input.description ?? null,
+      ...activate(trigger, 0, now),
+      ...toColumns(input.trigger, trigger),
+      ...(isWebhook ? createHook(id, deps) : noHook),
+      entity_names: listEntityNames(definition, trigger),
+      current_version_id: definition.versionId,
+      created_by: caller.user_id,
+      created_date: now,
+      updated_date: now,
+    });
+    await saveVersion(db, access, workflow, definition, input, now);
+    await auditChange(db, access, 'workflow.created', undefined, workflow, now);
+    return presentInFull(access, workflow, input.definition, deps);
+  });
+}
+
+function requireBoth({ definition, trigger }: Draft): Required<Draft> {
+  if (definition === undefined || trigger === undefined) throw new Error('the body was not checked');
+  return { definition, trigger };
+}
+
+/** Rules about several workflows (names, how many there are) are checked by one request at a time. */
+const lockWorkflowsOf = (db: Db, { app }: AppAccess) => takeAdvisoryLock(db, `workflows of ${app.id}`);
+
+async function refuseTooMany(db: Db, access: AppAccess): Promise<void> {
+  const { kept, archived } = await countWorkflows(db, access);
+  if (kept >= maxWorkflows)
+    throw limitReached(
+      maxWorkflows,
+      'workflows',
+      `An app can have at most ${maxWorkflows} workflows that are not archived. Archive one first.`,
+    );
+  if (archived >= maxArchived)
+    throw limitReached(
+      maxArchived,
+      'archived_workflows',
+      `An app can have at most ${maxArchived} archived workflows. Restore one and change it instead.`,
+    );
+}
+
+async function refuseTakenName(db: Db, access: AppAccess, name: string): Promise<void> {
+  if ((await findWorkflowByName(db, access, name)) === undefined) return;
+  throw new Problem(
+    'conflict',
+    'name_taken',
+    'Another workflow of this app has this name. Choose another name, or archive that workflow first.',
+    { retrySafe: false },
+  );
+}
+
+const toColumns = (source: Readonly<Record<string, unknown>>, trigger: Trigger) => ({
+  trigger: JSON.stringify(source),
+  trigger_type: trigger.config.trigger_type,
+  trigger_key: toTriggerKey(trigger),
+});
+
+const listEntityNames = (definition: Definition | undefined, { config }: Trigger): string[] => [
+  ...new Set([...(definition?.entityNames ?? []), ...(config.trigger_type === 'entity' ? [config.entity_name] : [])]),
+];
+
+type VersionSource = Pick<WorkflowChange, 'definition' | 'change_summary'>;
+
+/** The definition is stored as it was sent. */
+async function saveVersion(
+  db: Db,
+  { caller }: AppAccess,
+  workflow: WorkflowRow,
+  { versionId }: Definition,
+  { definition = {}, change_summary }: VersionSource,
+  now: Date,
+): Promise<void> {
+  const created_by = caller.user_id;
+  const version = { version_id: versionId, definition, change_summary: change_summary ?? null, created_by };
+  await insertVersion(db, workflow, version, now);
+  await removeOldVersions(db, workflow, maxVersions);
+}
+
+/** Fields that are left out keep their value. Runs that have started keep their definition. */
+export function changeWorkflow(
+  db: Db,
+  access: WorkflowAccess,
+  input: WorkflowChange,
+  draft: Draft,
+  deps: HookDeps,
+  now: Date,
+) {
+  return transaction(db, async (db) => {
+    await lockWorkflowsOf(db, access);
+    const before = await getLocked(db, access);
+    if (before.status === 'archived') throw workflowArchived();
+    const { definition: stored } = await getVersion(db, before, before.current_version_id);
+    const change = await planChange(db, access, before, input, draft, stored, deps, now);
+    if (change === undefined) return unchanged(presentInFull(access, before, stored, deps));
+    const after = await saveWorkflow(db, before, { ...change, updated_date: now });
+    if (draft.definition && after.current_version_id !== before.current_version_id)
+      await saveVersion(db, access, after, draft.definition, input, now);
+    await auditChange(db, access, 'workflow.updated', before, after, now);
+    return presentInFull(access, after, change.current_version_id ? (input.definition ?? stored) : stored, deps);
+  });
+}
+
+/** The columns that differ from what is stored. Undefined: nothing does. */
+async function planChange(
+  db: Db,
+  access: WorkflowAccess,
+  before: WorkflowRow,
+  input: WorkflowChange,
+  { definition, trigger }: Draft,
+  stored: Readonly<Record<string, unknown>>,
+  deps: HookDeps,
+  now: Date,
+) {
+  const { name, description } = input;
+  const isRenamed = name !== undefined && name !== before.name;
+  if (isRenamed) await refuseTakenName(db, access, name);
+  const isNewVersion = definition !== undefined && definition.versionId !== before.current_version_id;
+  const isNewTrigger = input.trigger !== undefined && !isDeepStrictEqual(input.trigger, before.trigger);
+  const change = {
+    ...(isRenamed && { name }),
+    ...(description !== undefined && description !== before.description && { description }),
+    ...(isNewVersion && { current_version_id: definition.versionId }),
+    ...(isNewTrigger && trigger && input.trigger && changeTrigger(before, input.trigger, trigger, deps, now)),
+    ...((isNewVersion || isNewTrigger) && {
+      entity_names: listEntityNames(definition ?? readStored(stored), trigger ?? toTrigger(before.trigger)),
+    }),
+  };
+  return Object.keys(change).length > 0 ? change : undefined;
+}
+
+/** A hook keeps its address as long as the trigger is a webhook. The ticks of a schedule are counted anew. */
+function changeTrigger(
+  before: WorkflowRow,
+  source: Readonly<Record<string, unknown>>,
+  trigger: Trigger,
+  deps: HookDeps,
+  now: Date,
+) {
+  const isWebhook = trigger.config.trigger_type === 'webhook';
+  const hook = isWebhook ? (before.hook_token_hash === null ? createHook(before.id, deps) : {}) : noHook;
+  const activation = before.status === 'active' ? activate(trigger, 0, now) : { next_tick_at: null };
+  return { ...toColumns(source, trigger), ...hook, ...activation, ticks: 0 };
+}
+
+/** Runs that have started go on. */
+export const archiveWorkflow = (db: Db, access: WorkflowAccess, now: Date) =>
+  transaction(db, async (db) => {
+    const before = await getLocked(db, access);
+    if (before.status === 'archived') return unchanged(presentWorkflow(before));
+    const columns = { status: 'archived', status_reason: null, next_tick_at: null, updated_date: now } as const;
+    const after = await saveWorkflow(db, before, columns);
+    await auditChange(db, access, 'workflow.archived', before, after, now);
+    return presentWorkflow(after);
+  });
+
+export const restoreWorkflow = (db: Db, access: WorkflowAccess, now: Date) =>
+  transaction(db, async (db) => {
+    await lockWorkflowsOf(db, access);
+    const before = await getLocked(db, access);
+    if (before.status !== 'archived') return unchanged(presentWorkflow(before));
+    const { kept } = await countWorkflows(db, access);
+    if (kept >= maxWorkflows)
+      throw limitReached(
+        maxWorkflows,
+        'workflows',
+        `An app can have at most ${maxWorkflows} workflows that are not archived. Archive one first.`,
+      );
+    await refuseTakenName(db, access, before.name);
+    const after = await saveWorkflow(db, before, { status: 'inactive', updated_date: now });
+    await auditChange(db, access, 'workflow.restored', before, after, now);
+    return presentWorkflow(after);
+  });
+
+/** Without a status, to the other one. Turning it on forgets its failures. */
+export const toggleWorkflow = (
+  db: Db,
+  access: WorkflowAccess,
+  { status }: StatusChange,
+  current: Draft | undefined,
+  deps: HookDeps,
+  now: Date,
+) =>
+  transaction(db, async (db) => {
+    const before = await getLocked(db, access);
+    if (before.status === 'archived') throw workflowArchived();
+    const wanted = status ?? (before.status === 'active' ? 'inactive' : 'active');
+    if (wanted === 'active') refuseWithoutPlan(access);
+    if (wanted === before.status) return unchanged(presentStatus(before));
+    const columns = wanted === 'active' ? turnOn(before, current, deps, now) : turnedOff;
+    if (columns.status === before.status && columns.status_reason === before.status_reason)
+      return unchanged(presentStatus(before)); // it can't be turned on, for the same reason as before
+    const after = await saveWorkflow(db, before, { ...columns, updated_date: now });
+    await auditChange(db, access, 'workflow.toggled', before, after, now);
+    return presentStatus(after);
+  });
+
+const turnedOff = { status: 'inactive', status_reason: null, next_tick_at: null } as const;
+
+/**
+ * `current`: its definition and trigger, checked again; undefined if they are not valid. They come from an import, or from an
+ * earlier version of Plinth.
+ */
+function turnOn(before: WorkflowRow, current: Draft | undefined, deps: HookDeps, now: Date) {
+  if (current?.trigger === undefined) return { ...turnedOff, status_reason: 'definition_invalid' } as const;
+  const isWithoutHook = before.trigger_type === 'webhook' && before.hook_token_hash === null;
+  return {
+    ...activate(current.trigger, before.ticks, now),
+    ...(isWithoutHook && createHook(before.id, deps)),
+    trigger_key: toTriggerKey(current.trigger),
+    consecutive_failures: 0,
+  };
+}
+
+function refuseWithoutPlan({ plan }: AppAccess): void {
+  const refusal = findPlanRefusal(plan, 'workflows');
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Read again under a lock: it may have changed since the guard read it. */
+async function getLocked(db: Db, { workflow }: WorkflowAccess): Promise<WorkflowRow> {
+  const row = await lockWorkflow(db, workflow);
+  if (row === undefined) throw notFound('workflow_not_found');
+  return row;
+}
+
+export const workflowArchived = () =>
+  new Problem('bad_request', 'workflow_archived', 'This workflow is archived. Restore it first.');
+
+export const presentInFull = (
+  access: AppAccess,
+  workflow: WorkflowRow,
+  definition: Readonly<Record<string, unknown>>,
+  deps: HookDeps,
+) => ({ ...presentWorkflow(workflow), definition, hook_url: mayEdit(access) ? openHookUrl(workflow, deps) : null });
+
+const mayEdit = ({ app_role }: AppAccess): boolean => app_role !== null && isAppRoleAtLeast(app_role, 'editor');
+
+const auditedFields = ({ name, description, status, trigger_type, current_version_id }: WorkflowRow) => ({
+  name,
+  description,
+  status,
+  trigger_type,
+  version_id: current_version_id,
+});
+
+const auditChange = (
+  db: Db,
+  access: AppAccess,
+  type: AuditType,
+  before: WorkflowRow | undefined,
+  after: WorkflowRow,
+  now: Date,
+): Promise<void> => {
+  const target = { kind: 'workflow', id: after.id };
+  const fields = { ...(before && { before: auditedFields(before) }), after: auditedFields(after) };
+  return audit(db, access, { type, target, app_id: after.app_id, ...fields }, now);
+};

@@ -1,0 +1,62 @@
+// Owns a World with an app that has workflows, and a worker that runs them.
+import { expect } from 'vitest';
+import type { World } from './world.ts';
+import { startWorld, type WorldOptions } from './world.ts';
+
+type Tasks = readonly Readonly<Record<string, object>>[];
+
+/** A definition with these tasks. */
+export const define = (tasks: Tasks, name = 'test') => ({
+  document: { dsl: '1.0.0', namespace: 'app', name, version: '1.0.0' },
+  do: tasks,
+});
+
+/** A run of it ends at once, with its input as output. */
+export const passOn = define([{ pass: { set: '${ . }' } }]);
+
+/** A case of a `switch`. */
+export const goTo = (task: string, when?: string) =>
+  Object.fromEntries([...(when ? [['when', when]] : []), ['then', task]]);
+
+export const manual = { config: { trigger_type: 'manual' } };
+export const onEntity = (entity_name: string, event_types: string[], condition?: string) => ({
+  config: { trigger_type: 'entity', entity_name, event_types },
+  ...(condition !== undefined && { condition }),
+});
+
+export async function startWorkflowWorld(options: WorldOptions = {}) {
+  const world = await startWorld(options);
+  const owner = await world.person('owner@example.com');
+  const workspace = await world.workspace(owner);
+  await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('id', '=', workspace).execute();
+  const token = await world.token(owner, workspace);
+  return { world, owner, workspace, token, ...createScene(world, token), newApp: () => world.appOf(owner, workspace) };
+}
+
+export function createScene(world: World, token: string) {
+  const pathOf = (app: { id: string }, rest = '') => `/api/apps/${app.id}/workflows${rest}`;
+  const send = (method: string, app: { id: string }, rest = '', body?: object, headers = {}) =>
+    world.call(method, pathOf(app, rest), { as: token, ...(body && { body }), headers });
+  let names = 0;
+  /** Answers with the workflow; fails if it was refused. */
+  const create = async (app: { id: string }, more: object = {}) => {
+    names += 1;
+    const body = { name: `Workflow ${names}`, definition: passOn, trigger: manual, ...more };
+    const got = await send('POST', app, '', body);
+    expect(got.status, JSON.stringify(got.body)).toBe(200);
+    return got.body;
+  };
+  const get = async (app: { id: string }, id: string) => (await send('GET', app, `/${id}`)).body;
+  const listRuns = async (app: { id: string }, query = '') => (await send('GET', app, `/runs${query}`)).body.items;
+  const getRun = async (app: { id: string }, workflow: string, run: string) =>
+    (await send('GET', app, `/${workflow}/runs/${run}`)).body;
+  /** Starts a run by hand, and waits until it has ended. */
+  const runToEnd = async (app: { id: string }, workflow: string, body: object = {}) => {
+    const started = await send('POST', app, `/${workflow}/run-now`, body);
+    expect(started.status, JSON.stringify(started.body)).toBe(200);
+    const { run_id } = started.body;
+    await expect.poll(async () => (await getRun(app, workflow, run_id)).completed_at).not.toBeNull();
+    return getRun(app, workflow, run_id);
+  };
+  return { pathOf, send, create, get, listRuns, getRun, runToEnd };
+}
