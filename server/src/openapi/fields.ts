@@ -14,7 +14,10 @@ export const fields: Readonly<Record<string, FieldText>> = {
     text: "The run that was started; null if the trigger's condition is not met.",
     example: '0198c20b-77c2-7a31-8f4e-02d9b5c6a1f0',
   },
-  hook_url: { text: 'The address that starts the workflow, for editors; treat it as a secret.', example: 'https://plinth.example.com/api/hooks/EXAMPLE' },
+  hook_url: {
+    text: 'The address that starts the workflow, for editors; treat it as a secret.',
+    example: 'https://plinth.example.com/api/hooks/EXAMPLE',
+  },
   current_version_id: { text: 'The version of the definition.', example: '5f2b8c1d9e0a7f36' },
   definition_version_id: { text: 'The version of the definition that it runs.', example: '5f2b8c1d9e0a7f36' },
   version_id: { text: 'The SHA-256 of the definition in canonical form.', example: '5f2b8c1d9e0a7f36' },

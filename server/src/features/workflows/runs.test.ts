@@ -6,7 +6,7 @@ import { define, manual, onEntity, passOn, startWorkflowWorld } from '../../../t
 import { newId } from '../../kit/ids.ts';
 
 const scene = await startWorkflowWorld();
-const { world, workspace, token, owner, send, create, newApp, listRuns, getRun, runToEnd, pathOf } = scene;
+const { world, workspace, token, send, create, newApp, listRuns, getRun, runToEnd, pathOf } = scene;
 await world.startWorker();
 
 const wait = (duration: object) => ({ pause: { wait: duration } });
