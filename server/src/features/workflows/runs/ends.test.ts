@@ -1,3 +1,4 @@
+// Owns the tests of how runs end: what that means for their workflow, credits, plans, errors of the platform, removal.
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startMailSandbox } from '../../../../../sandbox/src/smtp.ts';

@@ -1,3 +1,4 @@
+// Owns the tests of what a step records of a value: without secrets, storable, and cut.
 import { describe, expect, it } from 'vitest';
 import { createMask } from './mask.ts';
 import { writeRecorded, writeValue } from './recorded.ts';

@@ -30,7 +30,17 @@ export function writeValue(value: unknown): JsonText {
     throw fail('runtime', 'The value is larger than 256 KiB. Keep only the parts that later tasks need.', {
       cause: 'too_large',
     });
+  if (typeof written.value === 'object' && written.value !== null) texts.set(written.value, text);
   return written;
+}
+
+/** What the last task has put out is written again as the input of the next one. */
+const texts = new WeakMap<object, string>();
+
+/** A value that was written before. */
+export function rewriteValue(value: unknown): JsonText {
+  const known = typeof value === 'object' && value !== null ? texts.get(value) : undefined;
+  return { value, text: known ?? JSON.stringify(value) };
 }
 
 export const writeStorable = (value: unknown): string => toStorableJson(value ?? null).text;

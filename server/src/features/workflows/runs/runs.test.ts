@@ -1,3 +1,4 @@
+// Owns the tests of executing definitions: lists, expressions, loops, errors, timeouts and waits.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createRunScene, type Tasks } from '../../../../test/support/runs.ts';

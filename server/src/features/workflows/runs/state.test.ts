@@ -1,3 +1,4 @@
+// Owns the tests of the state of a run, with the example of state.ts.
 import { describe, expect, it } from 'vitest';
 import { parseStored } from '../definition/parse.ts';
 import {

@@ -81,7 +81,7 @@ export const startState = (input: Json, now: Date): RunState => ({
 export const topOf = ({ frames }: RunState): Frame | undefined => frames.at(-1);
 
 /** The tasks of a frame's list. */
-export function listTasks(definition: Definition, { path, list }: Frame): readonly Task[] {
+function listTasks(definition: Definition, { path, list }: Frame): readonly Task[] {
   if (path === '') return definition.tasks;
   const task = findTask(definition, path);
   if (list === 'catch') return task.type === 'try' ? (task.catch.tasks ?? []) : [];

@@ -9,7 +9,7 @@ import { ClaimLost, type Failure, fail, TaskFailure, toTaskError } from './error
 import type { Scope } from './evaluate.ts';
 import { type Execution, keep, notifyFollowers, recordStep, toStoredState } from './execution.ts';
 import { completeTask } from './outputs.ts';
-import { cutDetail, type JsonText, writeRecorded } from './recorded.ts';
+import { cutDetail, type JsonText, rewriteValue, writeRecorded } from './recorded.ts';
 import { attemptOf, findExpired, findTask, move, type Pending, type RunState, withoutPending } from './state.ts';
 
 /** A task that runs, with the state of the list that contains it. */
@@ -35,7 +35,7 @@ export function toStep(execution: Execution, running: RunningTask, end: Partial<
     attempt: attemptOf(state),
     started_at: new Date(startedAt),
     completed_at: null,
-    input: writeRecorded(shownInput ?? { value: state.data, text: JSON.stringify(state.data) }, execution.mask),
+    input: writeRecorded(shownInput ?? rewriteValue(state.data), execution.mask),
     output: null,
     error: null,
     ...end,

@@ -1,3 +1,5 @@
+// Owns the tests of what tasks do, also when their worker crashes or their run is cancelled.
+import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startModelSandbox } from '../../../../../../sandbox/src/model.ts';
@@ -6,6 +8,8 @@ import { startWebhookWorld } from '../../../../../test/support/webhook-receiver.
 import { transaction } from '../../../../kit/db/database.ts';
 import { createSecrets } from '../../../../kit/secrets.ts';
 import { cancelRun, cancelRunsOfApp } from '../cancel.ts';
+import { openState } from '../execution.ts';
+import { createRunJobs } from '../queue.ts';
 
 const model = await startModelSandbox();
 afterAll(() => model.close());
@@ -183,6 +187,19 @@ describe('secrets', () => {
     expect(await cancel(id)).toEqual({ status: 'cancelling', changed: true });
   });
 
+  it('stay readable when the master key changes', async () => {
+    await putSecret('API_KEY', 'top secret/42');
+    const id = await scene.start(await scene.insertWorkflow(app, tasks));
+    await expect.poll(async () => (await scene.getRun(id)).steps_count).toBe(3);
+    const masterKeys = [{ id: 'newest', key: randomBytes(32) }, ...world.config.MASTER_KEYS];
+    const jobs = createRunJobs({ secrets: createSecrets(masterKeys), masterKeyId: 'newest' });
+    for (const job of jobs) await job.run(world.app.database.db, world.clock.now());
+    const row = await scene.getRun(id);
+    expect(row.state_sealed).toMatch(/^v1\.newest\./);
+    expect(openState(row, createSecrets(masterKeys))).toMatchObject({ steps: 3, data: { plain: 'top secret/42' } });
+    await world.db.deleteFrom('workflow_runs').where('id', '=', id).execute(); // the app does not have the new key
+  });
+
   it('are masked in errors', async () => {
     await putSecret('API_KEY', 'top secret/42');
     endpoint.respond = ({ headers }) => ({ status: 500, body: `you sent ${headers.authorization}` });
@@ -339,7 +356,7 @@ describe('emit', () => {
   it('publishes an event of the app with its depth, once', async () => {
     const ended = await run(
       app,
-      [{ tell: { emit: { event: { with: { type: 'order.paid', data: { n: '${ .n }' } } } } } }],
+      [{ announce: { emit: { event: { with: { type: 'order.paid', data: { n: '${ .n }' } } } } } }],
       { n: 3 },
       { depth: 1 },
     );
@@ -392,6 +409,25 @@ describe('cancelling', () => {
     expect(await scene.waitForEnd(id)).toMatchObject({ status: 'cancelled', status_reason: 'cancelled_by_user' });
     expect(await scene.listSteps(id)).toMatchObject([{ status: 'completed', output: { done: true } }]);
   });
+
+  it('abandons a call that takes more than 30 seconds longer', async () => {
+    const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+    model.behave('silent');
+    const id = await scene.start(
+      await scene.insertWorkflow(app, [
+        { ask: { call: 'agent.send', with: { agent_id: agent.id, content: 'Hello?' } } },
+      ]),
+    );
+    await expect.poll(async () => (await scene.listSteps(id))[0]?.status).toBe('running');
+    await cancel(id);
+    const cancelledAt = Date.now();
+    expect(await scene.waitForEnd(id, 45_000)).toMatchObject({ status: 'cancelled' });
+    expect(Date.now() - cancelledAt).toBeGreaterThan(29_000);
+    expect(await scene.listSteps(id)).toMatchObject([{ status: 'cancelled', completed_at: expect.any(Date) }]);
+    const { rows } = await sql<{ state: string }>`select state from credit_reservations
+      where reference_id = ${id} and operation = 'runWorkflow' order by amount desc limit 1`.execute(world.db);
+    expect(rows).toEqual([{ state: 'released' }]);
+  }, 60_000);
 
   it('ends a run whose worker crashed meanwhile', async () => {
     endpoint.respond = () => 'silence';
