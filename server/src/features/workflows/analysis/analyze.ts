@@ -12,6 +12,7 @@ import { toStorableText } from '../../../kit/text.ts';
 import type { Db } from '../../../tables.ts';
 import {
   findAnalysisState,
+  findFailure,
   insertExplanation,
   listLastSteps,
   type NewExplanation,
@@ -19,8 +20,10 @@ import {
   type StoredExplanation,
   takeLease,
 } from '../store/analyses.ts';
+import type { RunSummary } from '../store/rows.ts';
 import { findDefinition } from '../store/runs.ts';
-import { classifyFailure, type RecordedFailure } from './classify.ts';
+import type { Explanation } from './contract.ts';
+import { classifyFailure, type FailureClass } from './classify.ts';
 import { generateExplanation, generationMs } from './generate.ts';
 import { createHider } from './hide.ts';
 import { maxSteps, writeMaterial } from './material.ts';
@@ -37,41 +40,24 @@ export interface AnalysisDeps {
   readonly shutdownSignal: AbortSignal;
 }
 
-/** What a failed run has recorded. */
-export interface AnalyzedRun {
-  readonly id: string;
-  readonly workspace_id: string;
-  readonly workflow_id: string;
-  readonly workflow_name: string;
-  readonly version_id: string;
-  readonly trigger_type: string;
-  readonly status: string;
-  readonly status_reason: string | null;
-  readonly error_message: string | null;
-  readonly steps_count: number;
-  readonly failed_step: number | null;
-  readonly failure: unknown;
-}
-
-export type RunAccess = AppAccess & { readonly run: AnalyzedRun };
-
-interface Explanation {
-  readonly explanation: string;
-  readonly generated_at: string;
-}
+export type RunAccess = AppAccess & { readonly run: RunSummary };
 
 type Source = 'generated' | 'stored' | 'none';
 
 const waitMs = 60_000;
 /** Longer than a generation takes, with reading and storing: whoever holds it for longer has crashed. */
 const leaseSeconds = Math.ceil(generationMs / 1000) + 15;
+/** Whoever waited for a process that crashed generates the explanation after that. */
+export const maxAnswerSeconds = (waitMs + generationMs) / 1000;
 
 export async function analyzeRun(db: Db, access: RunAccess, deps: AnalysisDeps): Promise<Answer<Explanation>> {
-  if (access.run.status !== 'failed') throw runNotFailed();
-  const found = deps.isAnalysisOn ? await findOrGenerate(db, access, deps) : undefined;
+  const { run } = access;
+  if (run.status !== 'failed') throw runNotFailed();
+  const failureClass = classifyFailure({ ...run, failure: await findFailure(db, run) });
+  const found = deps.isAnalysisOn ? await findOrGenerate(db, { access, failureClass }, deps) : undefined;
   const headers = {
-    'x-failure-class': classify(access.run),
-    'x-failure-step': String(stepOf(access.run)),
+    'x-failure-class': failureClass,
+    'x-failure-step': String(stepOf(run)),
     'x-explanation-source': (found?.source ?? 'none') satisfies Source,
   };
   const body = {
@@ -84,12 +70,13 @@ export async function analyzeRun(db: Db, access: RunAccess, deps: AnalysisDeps):
 const runNotFailed = () =>
   new Problem('bad_request', 'run_not_failed', "Only a failed run can be explained. Read the run's `status` first.");
 
-// The column was written from this type, by runs/end.ts.
-const classify = ({ status_reason, failure }: AnalyzedRun) =>
-  classifyFailure({ status_reason, failure: failure as RecordedFailure | null });
-
 /** The step that failed. If the platform ended the run, the last one; 0 if there is none. */
-const stepOf = ({ failed_step, steps_count }: AnalyzedRun): number => failed_step ?? steps_count;
+const stepOf = ({ failed_step, steps_count }: RunSummary): number => failed_step ?? steps_count;
+
+interface Subject {
+  readonly access: RunAccess;
+  readonly failureClass: FailureClass;
+}
 
 interface Found {
   readonly stored: StoredExplanation;
@@ -108,8 +95,8 @@ const toTopic = (runId: string): string => `analysis:${runId}`;
  * If the model fails A, the lease ends without an explanation, and those who waited for it get none either: asking the model again
  * for each of them would keep the last one waiting for minutes.
  */
-async function findOrGenerate(db: Db, access: RunAccess, deps: AnalysisDeps): Promise<Found | undefined> {
-  const { run } = access;
+async function findOrGenerate(db: Db, subject: Subject, deps: AnalysisDeps): Promise<Found | undefined> {
+  const { run } = subject.access;
   const { wake, model, shutdownSignal } = deps;
   const idle = new WakeableSleep();
   const unlisten = wake.listen(toTopic(run.id), idle.wake);
@@ -125,7 +112,7 @@ async function findOrGenerate(db: Db, access: RunAccess, deps: AnalysisDeps): Pr
       if (lease === undefined || lease.is_expired) {
         if (!model.configured || !(await model.check())) return undefined;
         const holder = newId();
-        if (await takeLease(db, run, holder, leaseSeconds)) return await generateUnderLease(db, access, holder, deps);
+        if (await takeLease(db, run, holder, leaseSeconds)) return await generateUnderLease(db, subject, holder, deps);
         awaited = undefined; // another call has just taken it
         continue;
       }
@@ -141,16 +128,16 @@ async function findOrGenerate(db: Db, access: RunAccess, deps: AnalysisDeps): Pr
 
 async function generateUnderLease(
   db: Db,
-  access: RunAccess,
+  subject: Subject,
   holder: string,
   deps: AnalysisDeps,
 ): Promise<Found | undefined> {
-  const { run } = access;
+  const { run } = subject.access;
   try {
     // Another process may have stored one between our look and our lease.
     const state = await findAnalysisState(db, run);
     if (state?.stored !== undefined) return { stored: state.stored, source: 'stored' };
-    const generated = await generate(db, access, deps);
+    const generated = await generate(db, subject, deps);
     return generated && (await store(db, run, generated, holder, deps.clock.now()));
   } finally {
     await releaseLease(db, run, holder).catch(() => {}); // it expires by itself
@@ -158,14 +145,18 @@ async function generateUnderLease(
   }
 }
 
-async function generate(db: Db, access: RunAccess, deps: AnalysisDeps): Promise<NewExplanation | undefined> {
+async function generate(
+  db: Db,
+  { access, failureClass }: Subject,
+  deps: AnalysisDeps,
+): Promise<NewExplanation | undefined> {
   const { run } = access;
   const hider = createHider(await deps.listSecretValues(db, access));
   const document = writeMaterial(
     {
       workflowName: run.workflow_name,
       triggerType: run.trigger_type,
-      failureClass: classify(run),
+      failureClass,
       errorMessage: run.error_message,
       failedStep: run.failed_step,
       definition: await findDefinition(db, run),
@@ -193,7 +184,7 @@ async function generate(db: Db, access: RunAccess, deps: AnalysisDeps): Promise<
 /** The explanation and the end of the lease become visible together. */
 async function store(
   db: Db,
-  run: AnalyzedRun,
+  run: RunSummary,
   generated: NewExplanation,
   holder: string,
   now: Date,

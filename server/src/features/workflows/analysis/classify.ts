@@ -35,21 +35,23 @@ export interface RecordedFailure {
   readonly status: number;
   /** What happened technically. */
   readonly cause?: string;
-  /** The code of the platform's own refusal, such as `unique_conflict`. */
+  /** The code of the platform's own refusal. */
   readonly code?: string;
 }
 
 /** The most specific fact decides: why the platform ended the run, its own refusal, what happened technically, the error's type. */
 export function classifyFailure({ status_reason, failure }: FailedRun): FailureClass {
-  const ended = status_reason === null ? undefined : classByReason.get(status_reason);
-  if (ended !== undefined) return ended;
+  const reason = status_reason === null ? undefined : classByReason.get(status_reason);
+  if (reason !== undefined) return reason;
   if (failure === null) return 'unknown';
-  const { type, status, cause, code } = failure;
+  const { type, cause, code } = failure;
+  // Also one that took too long.
+  if (type === 'expression') return 'expression';
   return (
     (code === undefined ? undefined : classByCode.get(code)) ??
     (cause === undefined ? undefined : classByCause.get(cause)) ??
     classByType.get(type) ??
-    (isStatusTelling(failure) ? classifyStatus(status) : 'unknown')
+    classifyRest(failure)
   );
 }
 
@@ -59,8 +61,9 @@ const classByReason = new Map<string, FailureClass>([
   ['timeout', 'timeout'],
 ]);
 
+/** Refusals of the platform whose status does not say what they are about. */
 const classByCode = new Map<string, FailureClass>([
-  ['insufficient_credits', 'credits'],
+  ['credits_exhausted', 'credits'],
   ['unique_conflict', 'validation'],
 ]);
 
@@ -82,9 +85,15 @@ const classByType = new Map<string, FailureClass>([
   ['timeout', 'timeout'],
   ['authentication', 'authentication'],
   ['authorization', 'authorization'],
-  ['expression', 'expression'],
-  ['configuration', 'validation'],
+  ['validation', 'validation'],
 ]);
+
+/** What the definition names may not exist; otherwise a fault of the definition is one of validation. */
+function classifyRest(failure: RecordedFailure): FailureClass {
+  const { type, status } = failure;
+  if (type === 'configuration') return status === 404 ? 'not_found' : 'validation';
+  return isStatusTelling(failure) ? classifyStatus(status) : 'unknown';
+}
 
 /** An error of the type `runtime` has the status 500 without anybody having answered it. */
 const isStatusTelling = ({ type, status }: RecordedFailure): boolean => type !== 'runtime' || status !== 500;

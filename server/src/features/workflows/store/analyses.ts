@@ -1,6 +1,7 @@
 // Owns the queries on explanations of failed runs, and on the leases that keep two processes from generating one twice.
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
+import type { RecordedFailure } from '../analysis/classify.ts';
 import type { EvidenceStep } from '../analysis/material.ts';
 
 /** What identifies a run. */
@@ -18,6 +19,17 @@ export interface StoredExplanation {
 export interface AnalysisState {
   readonly stored: StoredExplanation | undefined;
   readonly lease: { readonly holder: string; readonly is_expired: boolean } | undefined;
+}
+
+/** What the end of the run recorded about its failure. */
+export async function findFailure(db: Db, { workspace_id, id }: RunKey): Promise<RecordedFailure | null> {
+  const row = await db
+    .selectFrom('workflow_runs')
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .select('failure')
+    .executeTakeFirst();
+  return (row?.failure ?? null) as RecordedFailure | null; // written from this type, by runs/end.ts
 }
 
 interface StateRow {
