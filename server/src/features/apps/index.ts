@@ -28,6 +28,11 @@ export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   /** For requests that the app's automations and workflows send. Never for an answer. */
   readSecrets: (db: Db, app: { readonly id: string }, names: readonly string[]) =>
     readSecrets(db, deps.secrets, app, names),
+  /** The values of all secrets, to hide them wherever they occur. */
+  listSecretValues: async (db: Db, access: AppAccess): Promise<string[]> => {
+    const names = await listSecretNames(db, access);
+    return [...(await readSecrets(db, deps.secrets, access.app, names)).values()];
+  },
   jobs: [
     { name: 'purge apps', everyMs: 60 * 60 * 1000, run: purgeApps },
     { name: 'remove released slugs', everyMs: 60 * 60 * 1000, run: removeReleasedSlugs },

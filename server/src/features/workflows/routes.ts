@@ -9,6 +9,8 @@ import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items } from '../../kit/http/shapes.ts';
 import type { Jq } from '../../kit/jq/index.ts';
+import type { AnalysisDeps } from './analysis/analyze.ts';
+import { analyzeRunRoute } from './analysis/route.ts';
 import { cancelRunByPerson } from './cancel-run.ts';
 import {
   DefinitionCheck,
@@ -58,10 +60,10 @@ import {
   toggleWorkflow,
 } from './workflow.ts';
 
-export interface WorkflowRouteDeps extends HookDeps, StartDeps, TriggerDeps, CancelDeps, ReadDeps {
+export interface WorkflowRouteDeps extends HookDeps, StartDeps, TriggerDeps, CancelDeps, ReadDeps, AnalysisDeps {
   readonly cursors: Cursors;
   readonly jq: Jq;
-  readonly wake: ReadDeps['wake'] & StartDeps['wake'] & TriggerDeps['wake'] & CancelDeps['wake'];
+  readonly wake: ReadDeps['wake'] & StartDeps['wake'] & TriggerDeps['wake'] & CancelDeps['wake'] & AnalysisDeps['wake'];
 }
 
 const workflowGuard = (role: AppRole) => nestedResource(appAs(role), 'workflow', findWorkflow);
@@ -90,6 +92,7 @@ export const workflowRoutes = (deps: WorkflowRouteDeps): Route[] => [
   ...crudRoutes(deps),
   ...stateRoutes(deps),
   ...runRoutes(deps),
+  analyzeRunRoute(runGuard('editor'), deps),
   hookRoute(deps),
 ];
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ChatRequest, type ModelReply, startModelSandbox } from '../../../../../sandbox/src/model.ts';
+import type { CallResult } from '../../../../test/support/client.ts';
 import { type FailedRun, insertFailedRun } from '../../../../test/support/failed-runs.ts';
 import { startWorkflowWorld } from '../../../../test/support/workflows.ts';
 import { startSecondApp, type World } from '../../../../test/support/world.ts';
@@ -52,7 +53,7 @@ const findStored = (run: string) =>
   world.db.selectFrom('workflow_analyses').where('run_id', '=', run).selectAll().executeTakeFirst();
 
 const none = { status: 200, body: { explanation: '', generated_at: '' } };
-const sourceOf = ({ headers }: { headers: Headers }) => headers.get('x-explanation-source');
+const sourceOf = ({ headers }: CallResult) => headers['x-explanation-source'];
 
 beforeEach(() => {
   model.behave('well');
@@ -71,7 +72,7 @@ describe('analyzeRun', () => {
     const run = await fail();
     const first = await analyze(run);
     expect(first).toMatchObject({ status: 200, body: { explanation: advice } });
-    expect(Object.fromEntries(first.headers)).toMatchObject({
+    expect(first.headers).toMatchObject({
       'x-failure-class': 'authentication',
       'x-failure-step': '3',
       'x-explanation-source': 'generated',
@@ -122,7 +123,7 @@ describe('analyzeRun', () => {
 
   it('says which step failed, also if the platform ended the run', async () => {
     const stopped = { failure: null, status_reason: 'step_limit' } as const;
-    const headersOf = async (of: FailedRun) => Object.fromEntries((await analyze(await fail(of))).headers);
+    const headersOf = async (of: FailedRun) => (await analyze(await fail(of))).headers;
     expect(await headersOf(stopped)).toMatchObject({ 'x-failure-class': 'step_limit', 'x-failure-step': '3' });
     const early = { failure: null, status_reason: 'insufficient_credits', outputs: [] } as const;
     expect(await headersOf(early)).toMatchObject({ 'x-failure-class': 'credits', 'x-failure-step': '0' });
@@ -225,8 +226,8 @@ describe('an explanation is not stored', () => {
     const got = await analyze(run);
     expect(got).toMatchObject(none);
     expect(sourceOf(got)).toBe('none');
-    expect(got.headers.get('x-failure-class')).toBe('authentication');
-    expect(got.headers.get('x-failure-step')).toBe('3');
+    expect(got.headers['x-failure-class']).toBe('authentication');
+    expect(got.headers['x-failure-step']).toBe('3');
     expect(await findStored(run)).toBeUndefined();
     model.behave('well');
     script({ text: advice });
@@ -245,7 +246,7 @@ describe('an explanation is not stored', () => {
     const got = await analyze(run, { at: off });
     expect(got).toMatchObject(none);
     expect(sourceOf(got)).toBe('none');
-    expect(got.headers.get('x-failure-class')).toBe('authentication');
+    expect(got.headers['x-failure-class']).toBe('authentication');
   });
 
   it('if the model does not answer within 30 seconds', async () => {

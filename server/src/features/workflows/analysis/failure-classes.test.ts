@@ -81,7 +81,7 @@ async function runCase({ app, as, scene, places }: Prepared, failure: FailureCas
   const path = `/api/apps/${app.id}/workflows/${workflow.id}/runs/${run}/analyze`;
   for (;;) {
     const got = await world.call('POST', path, { as });
-    if (got.status === 200) return got.headers.get('x-failure-class') ?? '';
+    if (got.status === 200) return got.headers['x-failure-class'] ?? '';
     expect(got.status).toBe(429);
     await world.resetRateLimits();
   }
