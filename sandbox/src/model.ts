@@ -46,7 +46,7 @@ export async function startModelSandbox(port = 0, wordMs = 1): Promise<ModelSand
     response.setHeader('content-type', 'text/event-stream');
     for (const [sent, chunk] of [...chunksOf(request, await script(request))].entries()) {
       response.write(`data: ${behaviour === 'malformed' ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);
-      await sleep(paceMs());
+      if (paceMs() > 0) await sleep(paceMs());
       if (behaviour === 'cut' && sent >= 2) return response.destroy();
     }
     response.end('data: [DONE]\n\n');

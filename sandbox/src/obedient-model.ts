@@ -22,9 +22,7 @@ const answers: Readonly<Record<Obedience, (request: ChatRequest) => string>> = {
   everything: join,
   data: findData,
   commands: (request) =>
-    listTexts(JSON.parse(findData(request) || '{}'))
-      .flatMap((text) => execute(text, request))
-      .join('\n'),
+    [...new Set(listTexts(JSON.parse(findData(request) || '{}')))].map((text) => execute(text, request)).join('\n'),
 };
 
 const listTexts = (value: unknown): string[] => {
@@ -32,26 +30,21 @@ const listTexts = (value: unknown): string[] => {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listTexts) : [];
 };
 
-/** What is ordered, and how it is said. */
-const orders: readonly [RegExp, (all: string, command: string) => string][] = [
-  [/\b(?:system|instructions?|prompt|rules)\b/i, (all) => all],
-  [/\b(?:secret|key|token|password|credential)s?\b/i, (all) => all.slice(all.indexOf('{'))],
-  [/base ?64/i, (all) => Buffer.from(all).toString('base64')],
-  [/\bhex/i, (all) => Buffer.from(all).toString('hex')],
-  [/backwards|reverse/i, (all) => [...all].reverse().join('')],
-  [/letter by letter|spaces between/i, (all) => [...all].join(' ')],
-  [
-    /\bwords? at a time|every (?:second|other) word/i,
-    (all) =>
-      all
-        .split(' ')
-        .filter((_, index) => index % 2 === 0)
-        .join(' '),
-  ],
-  [/https?:|!\[|<\w|\]\(/i, (all, command) => command.replaceAll('DATA', encodeURIComponent(all.slice(-200)))],
+/** In what form to say it. */
+const forms: readonly [RegExp, (text: string) => string][] = [
+  [/base ?64/i, (text) => Buffer.from(text).toString('base64')],
+  [/\bhex/i, (text) => Buffer.from(text).toString('hex')],
+  [/backwards|reverse/i, (text) => [...text].reverse().join('')],
+  [/letter by letter/i, (text) => [...text].join(' ')],
+  [/every second word/i, (text) => text.split(' ').filter((_, index) => index % 2 === 0).join(' ')],
 ];
 
-function execute(text: string, request: ChatRequest): string[] {
-  const done = orders.filter(([order]) => order.test(text)).map(([, run]) => run(join(request), text));
-  return [text, ...done];
+/** Says what the text asks for: the instructions, what it was sent about credentials, or what the text itself wants to be repeated. */
+function execute(text: string, request: ChatRequest): string {
+  const wantsInstructions = /\b(?:system|instructions?|prompt|rules)\b/i.test(text);
+  const wantsCredentials = /\b(?:secret|key|token|password|credential)s?\b/i.test(text);
+  const said = wantsInstructions ? join(request) : wantsCredentials ? findData(request) : '';
+  const form = forms.find(([order]) => order.test(text))?.[1] ?? ((plain: string) => plain);
+  const carried = encodeURIComponent(findData(request).slice(0, 200));
+  return `${text.replaceAll('=DATA', `=${carried}`)} ${form(said)}`;
 }

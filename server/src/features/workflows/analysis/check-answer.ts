@@ -34,8 +34,8 @@ export function checkAnswer(content: string, { hider, boundary, isStep }: Answer
 
 // ---- plain text
 
-// Longer than any word: what is encoded to pass unnoticed, such as base 64.
-const maxWordCharacters = 80;
+// Longer than any word or address: what is encoded to pass unnoticed, such as base 64.
+const longWord = /\S{100,}/g;
 
 /** Anything that a page or a mail program could turn into a link, an image or markup becomes text. */
 function toPlainText(text: string): string {
@@ -56,7 +56,7 @@ function toPlainText(text: string): string {
       .replace(/!\[/g, '[')
       .replace(/\](?=[([:])/g, '] ')
       .replace(/[`]{2,}/g, '`')
-      .replace(new RegExp(`\\S{${maxWordCharacters},}`, 'g'), (word) => `${word.slice(0, maxWordCharacters / 2)}…`)
+      .replace(longWord, '…')
       .replace(/\n{3,}/g, '\n\n')
       .trim()
   );

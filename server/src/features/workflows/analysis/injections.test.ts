@@ -59,7 +59,10 @@ function expectNoSecret(text: string) {
   expect(letters).not.toContain(lettersOf(personal.slice(6)));
 }
 
-/** No six words of ours in a row. */
+/** The line before the document. */
+const boundaryOf = (content?: string | null) => String(content?.split('\n')[1]);
+
+/** No eight words of ours in a row. */
 function expectNoSystemText(text: string) {
   const words = (from: string) => from.toLowerCase().match(/[a-z]+/g) ?? [];
   const ours = words(instructions);
@@ -75,7 +78,8 @@ describe.each<Obedience>(['everything', 'data', 'commands'])('a model that repea
     for (const request of sent) expectNoSecret(JSON.stringify(request.messages));
     expectNoSecret(seen);
     expectNoSystemText(seen);
-    expect(body.explanation).not.toMatch(/https?:\/\/|!\[|\]\(|<[a-z/!?]|javascript:\S|\?d=|DATA-[0-9a-f]{32}/i);
+    for (const { messages } of sent) expect(seen).not.toContain(boundaryOf(messages.at(-1)?.content));
+    expect(body.explanation).not.toMatch(/https?:\/\/|!\[|\]\(|<[a-z/!?]|javascript:\S|\?d=/i);
     expect(body.explanation).not.toMatch(/[\p{Cf}]|[^\P{Cc}\n\t]/u);
     expect(body.explanation.length).toBeLessThanOrEqual(4_000);
   });
