@@ -36,7 +36,14 @@ const forms: readonly [RegExp, (text: string) => string][] = [
   [/\bhex/i, (text) => Buffer.from(text).toString('hex')],
   [/backwards|reverse/i, (text) => [...text].reverse().join('')],
   [/letter by letter/i, (text) => [...text].join(' ')],
-  [/every second word/i, (text) => text.split(' ').filter((_, index) => index % 2 === 0).join(' ')],
+  [
+    /every second word/i,
+    (text) =>
+      text
+        .split(' ')
+        .filter((_, index) => index % 2 === 0)
+        .join(' '),
+  ],
 ];
 
 /** Says what the text asks for: the instructions, what it was sent about credentials, or what the text itself wants to be repeated. */

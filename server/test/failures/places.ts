@@ -31,6 +31,15 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
       .end('{"error":"invalid_token","error_description":"The token has expired."}'),
   'forbidden-page': (response) =>
     response.writeHead(403, { 'content-type': 'text/html' }).end('<h1>Forbidden</h1><p>Ask an administrator.</p>'),
+  // Services whose status says something else than they mean.
+  'invalid-key': (response) => response.writeHead(400).end('{"error":{"message":"API key not valid."}}'),
+  'invalid-grant': (response) => response.writeHead(400).end('{"error":"invalid_grant"}'),
+  'secondary-limit': (response) =>
+    response.writeHead(403).end('{"message":"You have exceeded a secondary rate limit. Wait a few minutes."}'),
+  'slow-down': (response) => response.writeHead(503).end('<Code>SlowDown</Code> Please reduce your request rate.'),
+  'upstream-timeout': (response) => response.writeHead(500).end('upstream request timeout'),
+  'sign-in-page': (response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<form>Your session has expired. Sign in.</form>'),
   text: (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('thank you'),
   'hang-up': (response) => response.socket?.destroy(),
   break: (response) => {
@@ -49,7 +58,10 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const [, first = '', second = ''] = (request.url ?? '').split('/');
-  if (first !== 'status') return answers[first]?.(response);
+  if (first !== 'status') {
+    answers[first]?.(response);
+    return;
+  }
   const isRedirect = second.startsWith('3');
   response.writeHead(Number(second), { 'retry-after': '1', ...(isRedirect && { location: '/text' }) });
   response.end(`{"message":"status ${second}"}`);
@@ -75,7 +87,8 @@ export async function startFailingServices(): Promise<FailingServices> {
     ca: known.ca,
     async close() {
       for (const server of servers) server.close();
-      for (const server of servers) if ('closeAllConnections' in server) (server as { closeAllConnections(): void }).closeAllConnections();
+      for (const server of servers)
+        if ('closeAllConnections' in server) (server as { closeAllConnections(): void }).closeAllConnections();
       await Promise.all([known.close(), unknown.close()]);
     },
   };

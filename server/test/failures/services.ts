@@ -75,6 +75,20 @@ export const serviceFailures: readonly FailureCase[] = [
     label: 'authorization',
     do: [{ attempt: { try: http('{receiver}/status/403'), catch: { errors: { with: { type: 'timeout' } } } } }],
   },
+  {
+    name: 'a service that answers 400 to a wrong API key',
+    label: 'authentication',
+    do: http('{receiver}/invalid-key'),
+  },
+  { name: 'a sign-in that answers 400 invalid_grant', label: 'authentication', do: http('{receiver}/invalid-grant') },
+  { name: 'a service that limits requests with 403', label: 'rate_limit', do: http('{receiver}/secondary-limit') },
+  { name: 'a storage that limits requests with 503', label: 'rate_limit', do: http('{receiver}/slow-down') },
+  { name: 'a proxy that hides a timeout behind 500', label: 'timeout', do: http('{receiver}/upstream-timeout') },
+  {
+    name: 'a page to sign in, with the status 200, where data was expected',
+    label: 'authentication',
+    do: [...http('{receiver}/sign-in-page'), { read: { set: { id: '${ .order.id }' } } }],
+  },
   { name: 'nobody listens at the port', label: 'network', do: http('{closed}/') },
   { name: 'the connection is closed without an answer', label: 'network', do: http('{receiver}/hang-up') },
   { name: 'the connection breaks in the middle of the answer', label: 'network', do: http('{receiver}/break') },
@@ -125,7 +139,10 @@ export const serviceFailures: readonly FailureCase[] = [
       {
         attempt: {
           try: http('{receiver}/hang', {}, { timeout: { after: { milliseconds: 300 } } }),
-          catch: { errors: { with: { type: 'timeout' } }, retry: { delay: {}, limit: { attempt: { count: 1 } } } },
+          catch: {
+            errors: { with: { type: 'timeout' } },
+            retry: { delay: { milliseconds: 10 }, limit: { attempt: { count: 1 } } },
+          },
         },
       },
     ],

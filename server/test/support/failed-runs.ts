@@ -17,7 +17,12 @@ interface FailedWorkflow {
   readonly current_version_id: string;
 }
 
-const unauthorized = { type: 'authentication', title: 'Authentication error', status: 401, detail: 'The endpoint answered 401.' };
+const unauthorized = {
+  type: 'authentication',
+  title: 'Authentication error',
+  status: 401,
+  detail: 'The endpoint answered 401.',
+};
 
 /** Returns the id of a new run. */
 export async function insertFailedRun(

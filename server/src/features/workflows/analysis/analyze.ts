@@ -22,8 +22,8 @@ import {
 } from '../store/analyses.ts';
 import type { RunSummary } from '../store/rows.ts';
 import { findDefinition } from '../store/runs.ts';
-import type { Explanation } from './contract.ts';
 import { classifyFailure, type FailureClass } from './classify.ts';
+import type { Explanation } from './contract.ts';
 import { generateExplanation, generationMs } from './generate.ts';
 import { createHider } from './hide.ts';
 import { maxSteps, writeMaterial } from './material.ts';

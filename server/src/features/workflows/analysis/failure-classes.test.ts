@@ -90,7 +90,15 @@ async function runCase({ app, as, scene, places }: Prepared, failure: FailureCas
 /** As a trigger does: it does not ask for credits. */
 async function startByTrigger(app: Prepared['app'], workflow: NewRun['workflow']): Promise<string | undefined> {
   const { workspace_id, id: app_id } = app;
-  const run = { workspace_id, app_id, workflow, trigger_type: 'manual', input: {}, depth: 0, is_test_run: false } as const;
+  const run = {
+    workspace_id,
+    app_id,
+    workflow,
+    trigger_type: 'manual',
+    input: {},
+    depth: 0,
+    is_test_run: false,
+  } as const;
   const [id] = await startRuns(world.db, [run], world.app, world.clock.now());
   return id;
 }
@@ -101,11 +109,23 @@ const requiredAccuracy = 0.9;
 /** A line for each label, with how often each class was given. */
 function drawMatrix(results: readonly { label: string; got: string }[]): string {
   const columns = failureClasses.filter((name) => results.some(({ label, got }) => label === name || got === name));
-  const count = (label: string, got: string) => results.filter((each) => each.label === label && each.got === got).length;
+  const count = (label: string, got: string) =>
+    results.filter((each) => each.label === label && each.got === got).length;
   const line = (name: string, cells: readonly (string | number)[]) =>
     `${name.padEnd(16)}${cells.map((cell) => String(cell || '·').padStart(5)).join('')}`;
-  const head = line('label / class', columns.map((name) => name.slice(0, 4)));
-  return [head, ...columns.map((label) => line(label, columns.map((got) => count(label, got))))].join('\n');
+  const head = line(
+    'label / class',
+    columns.map((name) => name.slice(0, 4)),
+  );
+  return [
+    head,
+    ...columns.map((label) =>
+      line(
+        label,
+        columns.map((got) => count(label, got)),
+      ),
+    ),
+  ].join('\n');
 }
 
 it('are what an experienced person would say, in nine of ten cases', async () => {
@@ -115,12 +135,15 @@ it('are what an experienced person would say, in nine of ten cases', async () =>
   // 20 runs of an app go on at the same time.
   const ordinary = await Promise.all(Array.from({ length: 5 }, () => prepare(null)));
   const poor = { 'no credits': await prepare(0), 'few credits': await prepare(0.1) };
-  const results = await Promise.all(
+  const ended = await Promise.allSettled(
     failures.map(async (failure, index) => {
       const place = failure.place === undefined ? (ordinary[index % ordinary.length] as Prepared) : poor[failure.place];
       return { ...failure, got: await runCase(place, failure) };
     }),
   );
+  const notRun = ended.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));
+  expect(notRun, 'cases that did not fail as they should').toEqual([]);
+  const results = ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const wrong = results.filter(({ label, got }) => label !== got);
   const accuracy = 1 - wrong.length / results.length;
   console.log(`${drawMatrix(results)}\n\naccuracy ${(100 * accuracy).toFixed(1)} % of ${results.length}`);

@@ -41,13 +41,19 @@ async function explain(text: string, obedience: Obedience) {
   model.script(obey(obedience));
   await world.resetRateLimits();
   const sentBefore = model.requests.length;
-  const got = await world.call('POST', `/api/apps/${app.id}/workflows/${workflow.id}/runs/${run}/analyze`, { as: token });
+  const got = await world.call('POST', `/api/apps/${app.id}/workflows/${workflow.id}/runs/${run}/analyze`, {
+    as: token,
+  });
   expect(got.status, JSON.stringify(got.body)).toBe(200);
   const stored = await world.db.selectFrom('workflow_analyses').where('run_id', '=', run).selectAll().execute();
   return { body: got.body, seen: JSON.stringify([got.body, stored]), sent: model.requests.slice(sentBefore) };
 }
 
-const lettersOf = (text: string) => text.normalize('NFKC').toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+const lettersOf = (text: string) =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
 
 function expectNoSecret(text: string) {
   const letters = lettersOf(text);
