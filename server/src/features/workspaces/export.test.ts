@@ -333,19 +333,37 @@ it('imported webhooks are disabled, have no secret, keep their creator and conti
   expect(log).toMatchObject([{ sequence: 42, status: 'missed' }]);
 });
 
-it('leaves automations off after an import, with the secrets that they name', async () => {
+it('leaves automations off after an import, with the secrets and the workflows that they name', async () => {
+  const workflows = `/api/apps/${app.id}/workflows`;
+  const definition = {
+    document: { dsl: '1.0.0', namespace: 'app', name: 'w', version: '1.0.0' },
+    do: [{ a: { set: { b: 1 } } }],
+  };
+  const trigger = { config: { trigger_type: 'manual' } };
+  const workflow = await send('POST', workflows, { name: 'Moved', definition, trigger });
+  const entity = { type: 'entity', entity_name: 'Task', event_types: ['update'] };
+  const action = { type: 'run_workflow', workflow_id: workflow.id };
+  await send('POST', `/api/apps/${app.id}/automations`, { name: 'Starts', ...entity, action });
   const before = (await send('GET', `/api/apps/${app.id}/automations`)).items;
   const file = join(folder, 'automations.tar.gz');
   await exportTo(world.db, workspace, file);
   const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
   const token = await world.token(owner, workspace_id);
-  const imported = (await world.call('GET', '/api/apps', { as: token })).body.items.find(
-    ({ name }: { name: string }) => name === app.name,
+  const read = async (path: string) => (await world.call('GET', path, { as: token })).body.items;
+  const imported = (await read('/api/apps')).find(({ name }: { name: string }) => name === app.name);
+  const moved = (await read(`/api/apps/${imported.id}/workflows`)).find(
+    ({ name }: { name: string }) => name === 'Moved',
   );
-  const after = (await world.call('GET', `/api/apps/${imported.id}/automations`, { as: token })).body.items;
-  expect(before).toMatchObject([{ is_active: true }, { is_active: true }]);
-  expect(after).toEqual(
-    before.map((automation: object) => ({ ...automation, id: expect.any(String), is_active: false })),
+  const after = await read(`/api/apps/${imported.id}/automations`);
+  const byName = (items: { name: string }[]) => items.toSorted((a, b) => a.name.localeCompare(b.name));
+  expect(moved.id).not.toBe(workflow.id);
+  expect(byName(after)).toEqual(
+    byName(before).map((automation) => ({
+      ...automation,
+      id: expect.any(String),
+      is_active: false,
+      ...(automation.name === 'Starts' && { action: { ...action, workflow_id: moved.id } }),
+    })),
   );
   const path = `/api/apps/${imported.id}/automations/${after[0].id}`;
   const on = await world.call('PATCH', path, { as: token, body: { is_active: true } });
