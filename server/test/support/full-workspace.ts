@@ -69,6 +69,12 @@ export async function createFullWorkspace(world: World) {
     .values({ ...dated, ...built, turn_id: newId(), prompt_tokens: 3, tool_calls: JSON.stringify([tool_call]) })
     .execute();
   const target_url = 'https://hook.example.com/';
+  const definition = {
+    document: { dsl: '1.0.0', namespace: 'app', name: 'welcome', version: '1.0.0' },
+    do: [{ note: { set: { seen: 'ü' } } }],
+  };
+  const hook = { config: { trigger_type: 'webhook' } };
+  await send('POST', `/api/apps/${app.id}/workflows`, { name: 'Welcome', definition, trigger: hook });
   await send('POST', `/api/apps/${app.id}/automations`, {
     name: 'Tasks',
     type: 'entity',
