@@ -74,7 +74,8 @@ export async function createFullWorkspace(world: World) {
     do: [{ note: { set: { seen: 'ü' } } }],
   };
   const hook = { config: { trigger_type: 'webhook' } };
-  await send('POST', `/api/apps/${app.id}/workflows`, { name: 'Welcome', definition, trigger: hook });
+  const workflow = await send('POST', `/api/apps/${app.id}/workflows`, { name: 'Welcome', definition, trigger: hook });
+  await send('POST', `/api/apps/${app.id}/workflows/${workflow.id}/toggle-status`, { status: 'inactive' });
   await send('POST', `/api/apps/${app.id}/automations`, {
     name: 'Tasks',
     type: 'entity',

@@ -238,6 +238,35 @@ describe('records', () => {
   });
 });
 
+describe('an imported workflow', () => {
+  it('is inactive, and gets another address for its hook when it is turned on', async () => {
+    const exported = await world.workspace(owner, 'pro');
+    const app = await world.appOf(owner, exported);
+    const call = (as: string, method: string, path: string, body?: object) => world.call(method, path, { as, body });
+    const before = await world.token(owner, exported);
+    const definition = {
+      document: { dsl: '1.0.0', namespace: 'app', name: 'a', version: '1.0.0' },
+      do: [{ note: { set: { seen: true } } }],
+    };
+    const trigger = { config: { trigger_type: 'webhook' } };
+    const sent = { name: 'Hook', definition, trigger };
+    const { hook_url } = (await call(before, 'POST', `/api/apps/${app.id}/workflows`, sent)).body;
+    const file = join(folder, 'workflow.tar.gz');
+    await exportTo(world.db, exported, file);
+    const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+    const after = await world.token(owner, workspace_id);
+    const [imported] = (await call(after, 'GET', '/api/apps')).body.items;
+    const at = `/api/apps/${imported.id}/workflows`;
+    const [{ id, status }] = (await call(after, 'GET', at)).body.items;
+    expect(status).toBe('inactive');
+    expect((await call(after, 'GET', `${at}/${id}`)).body).toMatchObject({ hook_url: null, definition });
+    expect(await call(after, 'POST', `${at}/${id}/toggle-status`)).toMatchObject({ body: { status: 'active' } });
+    const renewed = (await call(after, 'GET', `${at}/${id}`)).body.hook_url;
+    expect(renewed).toEqual(expect.stringContaining('/api/hooks/plh_'));
+    expect(renewed).not.toBe(hook_url);
+  });
+});
+
 describe('a round trip', () => {
   it('yields equal archives except for ids, dates and what the manifest lists as left out', async () => {
     const [first, second] = [join(folder, 'first.tar.gz'), join(folder, 'second.tar.gz')];
