@@ -20,6 +20,7 @@ import { pipeline } from './pipeline.ts';
 import { publish } from './publish.ts';
 import { rules } from './rules.ts';
 import { webhooks } from './webhooks.ts';
+import { workflows } from './workflows.ts';
 
 const benches: Record<string, Bench> = {
   agents,
@@ -40,6 +41,7 @@ const benches: Record<string, Bench> = {
   webhooks,
   'webhook-faults': webhookFaults,
   'workflow-faults': workflowFaults,
+  workflows,
 };
 
 const [name = '', ...flags] = process.argv.slice(2);

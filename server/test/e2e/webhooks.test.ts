@@ -1,38 +1,24 @@
 // Deliveries survive a crashed worker: another worker sends them again, unchanged.
-import { rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { makeAuthority } from '../../../sandbox/src/certificates.ts';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
-import { type ReceivedRequest, startWebhookEndpoint } from '../../../sandbox/src/webhook-endpoint.ts';
+import type { ReceivedRequest } from '../../../sandbox/src/webhook-endpoint.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { call } from '../support/client.ts';
 import { cloneTemplate } from '../support/template.ts';
-import { endpointAddress } from '../support/webhook-receiver.ts';
 import { commandLine } from './command.ts';
+import { startReceiver } from './receiver.ts';
 
-const authority = await makeAuthority();
-const trusted = join(tmpdir(), `authority-${process.pid}.pem`);
-await writeFile(trusted, authority.ca);
-const endpoint = await startWebhookEndpoint({
-  address: endpointAddress,
-  certificate: await authority.issue(`IP:${endpointAddress}`),
-});
+const { endpoint, url: targetUrl, settings } = await startReceiver();
 const model = await startModelSandbox();
 const database = await cloneTemplate();
 const { plinth, start, startApi } = commandLine({
   ...newKeys(),
   DATABASE_URL: database.url,
   MODEL_URL: model.url,
-  OUTBOUND_ALLOW: '127.20.0.0/16',
-  NODE_EXTRA_CA_CERTS: trusted,
+  ...settings,
 });
 afterAll(async () => {
-  await endpoint.close();
   await model.close();
-  await authority.close();
-  await rm(trusted);
   await database.drop();
 });
 const token = (
@@ -55,7 +41,7 @@ it('after kill -9 of a worker, another sends the same ids, sequence numbers and 
   const agent = await ask('POST', '/api/agents', { name: 'Support' });
   const hooks = `/api/agents/${agent.id}/webhooks`;
   const events = ['message.created', 'message.completed'];
-  const webhook = await ask('POST', hooks, { target_url: `https://${endpointAddress}:${endpoint.port}/`, events });
+  const webhook = await ask('POST', hooks, { target_url: targetUrl, events });
   const conversation = await ask('POST', `/api/agents/${agent.id}/conversations`);
 
   endpoint.respond = () => 'silence';

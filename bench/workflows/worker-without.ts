@@ -1,0 +1,21 @@
+// The product's worker without the queues and jobs of workflows, to see what they cost while there is nothing to do.
+import { runDrillWorker } from '../../drills/lib/worker.ts';
+import { createApp, migrationsFolder } from '../../server/src/app.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { readMigrations } from '../../server/src/kit/db/migrate.ts';
+
+const config = readConfig();
+const app = createApp(config, { migrations: await readMigrations(migrationsFolder) });
+const belongsToWorkflows = ({ name }: { readonly name: string }) => /workflow/.test(name);
+const { queues, jobs } = app.background;
+await runDrillWorker({
+  url: config.DATABASE_URL,
+  slots: config.WORKER_SLOTS,
+  wake: app.wake,
+  work: {
+    ...app.background,
+    queues: queues.filter((queue) => !belongsToWorkflows(queue)),
+    jobs: jobs.filter((job) => !belongsToWorkflows(job)),
+  },
+});
+process.send?.('ready');
