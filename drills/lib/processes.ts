@@ -21,6 +21,8 @@ export interface Processes {
   readonly restarts: number;
   /** The process ids that run now, of each kind. */
   pids(kind: Kind): number[];
+  /** How many processes of this kind are ready. */
+  countReady(kind: Kind): number;
   allReady(): Promise<void>;
   /** Kills a ready process, picked by `choose`. Returns false if there is none. */
   kill(kind: Kind, choose: (count: number) => number): boolean;
@@ -86,6 +88,7 @@ export async function startProcesses(
       return starts - members.length;
     },
     pids: (kind) => members.flatMap((member) => (member.kind === kind ? (member.child?.pid ?? []) : [])),
+    countReady: (kind) => members.filter((member) => member.kind === kind && member.ready).length,
     allReady,
     kill(kind, choose) {
       const ready = members.filter((member) => member.kind === kind && member.ready);

@@ -62,7 +62,7 @@ export function countExpectedRuns(app: DrillApp, { starts, ticks }: PeopleJourna
     add(scenario.name);
     for (const [name, count] of Object.entries(plan.expected.causes)) add(name, count);
   }
-  for (const tick of ticks) if (tick.app === app) add(`tick ${tick.token}`);
+  for (const tick of ticks) if (tick.app === app && tick.counts) add(tick.token);
   return counts;
 }
 

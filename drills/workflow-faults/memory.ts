@@ -11,6 +11,8 @@ import type { Scenario } from './scenario.ts';
 
 export interface MemoryFigures {
   readonly waiting: number;
+  /** Before it has done anything. */
+  readonly new_mb: number;
   readonly idle_mb: number;
   readonly beside_waiting_mb: number;
   readonly seconds_of_work: number;
@@ -31,6 +33,7 @@ export async function measureMemory(
     const app = { ...first, call: retryingClient(processes.apis, first.token) };
     const workOff = () => runAndWait({ ...environment, apps: [app] }, work);
     const settle = () => measureIdle(() => processes.pids('worker'), idleSeconds);
+    const fresh = await settle();
     await workOff(); // until everything that a worker loads once is loaded
     const alone = await workOff();
     const idle = await settle();
@@ -41,6 +44,7 @@ export async function measureMemory(
     progress(`beside ${waiting} waiting runs it uses ${Math.round(after)} MB`);
     return {
       waiting,
+      new_mb: Math.round(fresh),
       idle_mb: Math.round(idle),
       beside_waiting_mb: Math.round(after),
       seconds_of_work: alone,
@@ -92,13 +96,11 @@ async function insertWaiting(environment: Environment, app: DrillApp, url: strin
 
 /** Copies a run and its steps, once it waits. */
 const insertCopies = `
-  with original as (
-    select * from workflow_runs
-    where id = $1 and claimed_slot is null and due_at > now() + interval '1 minute'),
-  copies as (
+  with copies as (
     insert into workflow_runs
-    select copy.* from original, generate_series(1, $2::int) n, lateral jsonb_populate_record(original,
+    select copy.* from workflow_runs original, generate_series(1, $2::int) n, lateral jsonb_populate_record(original,
       jsonb_build_object('id', gen_random_uuid(), 'due_at', original.due_at + n * interval '1 s')) copy
+    where original.id = $1 and original.claimed_slot is null and original.due_at > now() + interval '1 minute'
     returning id)
   insert into workflow_steps
   select copy.* from copies, workflow_steps step,

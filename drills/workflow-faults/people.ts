@@ -19,9 +19,8 @@ export interface StartLine {
 /** One acknowledged workflow that runs once, at a given time. */
 export interface TickLine {
   readonly app: DrillApp;
-  readonly workflow_id: string;
   readonly token: string;
-  readonly at: Date;
+  readonly counts: boolean;
 }
 
 export interface PeopleJournal {
@@ -31,10 +30,18 @@ export interface PeopleJournal {
 
 const people = 16;
 
+export interface StartPlan {
+  readonly starts: number;
+  readonly ticks: number;
+  readonly seconds: number;
+  /** Up to which share of the starts people may go now. */
+  readonly share: () => number;
+}
+
 /** Starts so many runs, and creates workflows that tick once, spread over these seconds. */
 export async function startAll(
   environment: Environment,
-  { starts, ticks, seconds }: { starts: number; ticks: number; seconds: number },
+  { starts, ticks, seconds, share }: StartPlan,
   random: Random,
   journal: PeopleJournal,
 ): Promise<void> {
@@ -49,6 +56,7 @@ export async function startAll(
   const person = async () => {
     for (let n = next++; n < orders.length; n = next++) {
       await sleep(Math.max(0, startedAt + (n * seconds * 1000) / starts - performance.now()));
+      while (n / starts > share()) await sleep(50);
       const line = await start(environment, orders[n] as Order, journal);
       if (line.plan.cancelAfterMs !== undefined) cancels.push(cancel(line, line.plan.cancelAfterMs));
     }
@@ -94,7 +102,7 @@ async function cancel(line: StartLine, afterMs: number): Promise<void> {
   line.cancelled = (await app.call('POST', path)).body.status;
 }
 
-/** They are due while faults happen. */
+/** They are due while faults happen. One that was due before it was acknowledged may have run or not: it does not count. */
 async function scheduleTicks(
   apps: readonly DrillApp[],
   count: number,
@@ -105,8 +113,8 @@ async function scheduleTicks(
   for (let n = 0; n < count; n += 1) {
     const app = pick(random, apps);
     const token = `tick-${n}`;
-    const at = new Date(Date.now() + 2_000 + random() * seconds * 1000);
-    const { id } = (await app.call('POST', `/api/apps/${app.id}/workflows`, defineTick(token, at))).body;
-    ticks.push({ app, workflow_id: id, token, at });
+    const at = new Date(Date.now() + 5_000 + random() * seconds * 1000);
+    await app.call('POST', `/api/apps/${app.id}/workflows`, defineTick(token, at));
+    ticks.push({ app, token, counts: Date.now() < at.getTime() });
   }
 }

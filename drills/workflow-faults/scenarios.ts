@@ -53,7 +53,7 @@ export const entityNames = ['Task', 'Echo', 'Heard', 'Order', 'Shipment', 'Tick'
 
 /** A workflow that runs once, at this time, and writes a record. */
 export const defineTick = (token: string, at: Date) => ({
-  name: `tick ${token}`,
+  name: token,
   trigger: { config: { trigger_type: 'scheduled', at: at.toISOString() } },
   definition: define('tick', createRecord('Tick', { token })),
 });

@@ -1,0 +1,65 @@
+// Owns the faults of the drill. They come one after the other, each when there is something to break.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { drawTimes } from '../lib/fault-schedule.ts';
+import type { Kind, Processes } from '../lib/processes.ts';
+import type { Random } from '../lib/random.ts';
+import type { Environment } from './environment.ts';
+
+export type Fault = 'api killed' | 'worker killed' | 'postgres crashed' | 'redis gone';
+
+export interface FaultPlan {
+  /** Over how many seconds they come, at least. */
+  readonly seconds: number;
+  readonly faults: Readonly<Record<Fault, number>>;
+  readonly redisGoneMs: number;
+}
+
+/** How often each was injected so far. */
+export type FaultCounts = Record<Fault, number>;
+
+export const noFaults = (): FaultCounts => ({
+  'api killed': 0,
+  'worker killed': 0,
+  'postgres crashed': 0,
+  'redis gone': 0,
+});
+
+export const countFaults = (counts: Readonly<FaultCounts>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+/** Counts in `injected`. */
+export async function injectFaults(
+  { processes, postgres, redis }: Environment,
+  { faults, seconds, redisGoneMs }: FaultPlan,
+  random: Random,
+  injected: FaultCounts,
+  progress: (line: string) => void,
+): Promise<void> {
+  const startedAt = performance.now();
+  for (const { fault, at } of drawTimes(faults, seconds, random)) {
+    await sleep(Math.max(0, startedAt + at * 1000 - performance.now()));
+    if (fault === 'api killed') await killWorking(processes, 'api', random);
+    else if (fault === 'worker killed') await killWorking(processes, 'worker', random);
+    else if (fault === 'postgres crashed') postgres.restartImmediately();
+    else {
+      redis.stop();
+      await sleep(redisGoneMs);
+      await redis.start();
+    }
+    injected[fault] += 1;
+    progress(`${((performance.now() - startedAt) / 1000).toFixed(1)} s: ${fault}`);
+  }
+}
+
+const readyWithinMs = 60_000;
+/** A process that has only just started has no work that could be cut off. */
+const worksForMs = 500;
+
+async function killWorking(processes: Processes, kind: Kind, random: Random): Promise<void> {
+  for (const end = Date.now() + readyWithinMs; Date.now() < end; await sleep(50)) {
+    if (processes.countReady(kind) === 0) continue;
+    await sleep(worksForMs);
+    if (processes.kill(kind, (count) => Math.floor(random() * count))) return;
+  }
+  throw new Error(`no ${kind} process came to work`);
+}
