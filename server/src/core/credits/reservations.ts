@@ -6,6 +6,10 @@
 //   refund      pool: used -3                           ledger: refund 3
 //   no end      after its lease: pool: reserved -5      ledger: release 5
 //
+// A price that is known in advance, and charged in the transaction that begins the work, needs no reservation:
+//
+//   charge 2    pool: used +2                           ledger: use 2
+//
 // Lock order: a reservation before its pool, in every function.
 import { sql } from 'kysely';
 import { prepared, transaction } from '../../kit/db/database.ts';
@@ -36,20 +40,37 @@ export interface Reservation {
 }
 
 /** Sets credits aside. 402 if the pool or the member's limit does not cover them. */
-export function reserve(db: Db, spend: SpendRequest, now: Date): Promise<Reservation> {
-  const { leaseMs, workspace_id, ...request } = spend;
-  const movement = { ...request, workspace_id, amount: roundCredits(spend.amount), period_start: startOfMonth(now) };
+export function reserve(db: Db, { leaseMs, ...spend }: SpendRequest, now: Date): Promise<Reservation> {
   return transaction(db, async (db) => {
-    const { user_id, app_id, operation, reference_id, amount, period_start } = movement;
-    const { pool_remaining, member_remaining } = await lockCurrentPool(db, workspace_id, user_id, now);
-    if (pool_remaining !== null && pool_remaining < amount) throw creditsExhausted();
-    if (member_remaining !== null && member_remaining < amount) throw memberLimitReached();
-    await recordMovement(db, { ...movement, kind: 'reserve', note: null }, now);
+    const { workspace_id, user_id, app_id, operation, reference_id, amount, period_start } = await take(
+      db,
+      'reserve',
+      spend,
+      now,
+    );
     const reservation = { workspace_id, id: newId() };
     const values = [user_id, app_id, operation, reference_id, amount, now, new Date(now.getTime() + leaseMs)];
     await insertReservation(db, workspace_id, reservation.id, period_start, ...values);
     return reservation;
   });
+}
+
+/**
+ * Charges a price that is known before the work begins. 402 if the pool or the member's limit does not cover it. There is no
+ * reservation, so nothing can be refunded.
+ */
+export async function charge(db: Db, price: Omit<SpendRequest, 'leaseMs'>, now: Date): Promise<void> {
+  await transaction(db, (db) => take(db, 'use', price, now));
+}
+
+async function take(db: Db, kind: 'reserve' | 'use', spend: Omit<SpendRequest, 'leaseMs'>, now: Date) {
+  const movement = { ...spend, amount: roundCredits(spend.amount), period_start: startOfMonth(now) };
+  const { workspace_id, user_id, amount } = movement;
+  const { pool_remaining, member_remaining } = await lockCurrentPool(db, workspace_id, user_id, now);
+  if (pool_remaining !== null && pool_remaining < amount) throw creditsExhausted();
+  if (member_remaining !== null && member_remaining < amount) throw memberLimitReached();
+  await recordMovement(db, { ...movement, kind, note: null }, now);
+  return movement;
 }
 
 /** 402 if the credits would not cover this. Nothing is set aside: for work that begins later and charges then. */

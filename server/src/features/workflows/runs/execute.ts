@@ -3,7 +3,7 @@ import { auditService } from '../../../core/audit/audit.ts';
 import { findAccessAsApp } from '../../../core/auth/as-app.ts';
 import { findRequiredPlan } from '../../../core/auth/plans.ts';
 import type { DataAccess } from '../../../core/auth/proofs.ts';
-import { reserve, settle } from '../../../core/credits/reservations.ts';
+import { charge } from '../../../core/credits/reservations.ts';
 import { type ByteCache, createByteCache } from '../../../kit/byte-cache.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
@@ -17,17 +17,25 @@ import { type Execution, openState } from './execution.ts';
 import { interpret, type Pause } from './interpreter.ts';
 import { createMask } from './mask.ts';
 import { currentTask, findTask, startState, topOf } from './state.ts';
+import { createTurns, type TakeTurn } from './turns.ts';
 
 /** How long one claim goes on before other runs get its place. */
 const sliceMs = 30_000;
 /** What a run costs, beside the replies of agents. */
 export const runCredits = 0.05;
-const leaseMs = 60_000;
 
-export type Definitions = ByteCache<{ readonly definition: Definition | undefined; readonly bytes: number }>;
+type Definitions = ByteCache<{ readonly definition: Definition | undefined; readonly bytes: number }>;
 
 /** A version never changes, so it is parsed once. */
-export const createDefinitions = (): Definitions => createByteCache(64 * 1024 * 1024, ({ bytes }) => bytes);
+const createDefinitions = (): Definitions => createByteCache(64 * 1024 * 1024, ({ bytes }) => bytes);
+
+/** What a worker keeps between claims. */
+export interface WorkerMemory {
+  readonly definitions: Definitions;
+  readonly takeTurn: TakeTurn;
+}
+
+export const createWorkerMemory = (): WorkerMemory => ({ definitions: createDefinitions(), takeTurn: createTurns() });
 
 export interface Claim {
   readonly signal: AbortSignal;
@@ -40,7 +48,7 @@ export async function executeRun(
   db: Db,
   run: RunRow,
   deps: RunDeps,
-  definitions: Definitions,
+  { definitions, takeTurn }: WorkerMemory,
   claim: Claim,
 ): Promise<number | undefined> {
   const end = (end: Parameters<typeof endRun>[2]) => endClaimed(db, run, end, deps);
@@ -51,7 +59,7 @@ export async function executeRun(
   const loaded = await loadDefinition(db, run, deps, definitions);
   if (loaded === undefined) return endInvalid(db, run, deps);
   if (run.begun_at === null) {
-    const refusal = await begin(db, run, access, deps);
+    const refusal = await begin(db, run, access, deps, takeTurn);
     if (refusal !== undefined)
       return refusal === 'plan'
         ? endWithoutPlan(db, run, deps)
@@ -59,7 +67,7 @@ export async function executeRun(
   }
   const execution = await openExecution(db, run, access, loaded, deps, claim.signal);
   try {
-    return await finish(execution, await interpretOrStop(execution));
+    return await finish(execution, await interpretOrStop(execution), takeTurn);
   } finally {
     if (execution.hasProgress) claim.onProgress();
   }
@@ -69,12 +77,16 @@ async function endClaimed(db: Db, run: RunRow, end: Parameters<typeof endRun>[2]
   await endRun(db, run, end, deps, deps.clock.now(), { claims: run.claims });
 }
 
-async function finish(execution: Execution, pause: Pause | RunStopped): Promise<number | undefined> {
+async function finish(
+  execution: Execution,
+  pause: Pause | RunStopped,
+  takeTurn: TakeTurn,
+): Promise<number | undefined> {
   const { db, run, deps, state, mask } = execution;
   const { claims } = run;
   const reservationId = state.pending?.kind === 'call' ? state.pending.reservationId : undefined;
   const end = async (end: Parameters<typeof endRun>[2]) => {
-    await endRun(db, run, end, deps, deps.clock.now(), { claims, reservationId });
+    await takeTurn(run.workflow_id, () => endRun(db, run, end, deps, deps.clock.now(), { claims, reservationId }));
     return undefined;
   };
   if (pause === 'failed') return undefined; // ended with its last step
@@ -103,16 +115,24 @@ function findStoppedTask({ definition, state }: Execution) {
 // ---- beginning
 
 /** Charges for the run, once. Returns why it can't begin. */
-async function begin(db: Db, run: RunRow, access: DataAccess, deps: RunDeps): Promise<RunStopped | 'plan' | undefined> {
+async function begin(
+  db: Db,
+  run: RunRow,
+  access: DataAccess,
+  deps: RunDeps,
+  takeTurn: TakeTurn,
+): Promise<RunStopped | 'plan' | undefined> {
   if (findRequiredPlan(access.plan, 'workflows') !== undefined) return 'plan';
-  const now = deps.clock.now();
   const { workspace_id, app_id, id: reference_id } = run;
-  const spend = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, leaseMs };
+  const price = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, amount: runCredits };
   try {
-    await transaction(db, async (db) => {
-      if (!(await saveBegun(db, run, now))) throw new ClaimLost();
-      await settle(db, await reserve(db, { ...spend, amount: runCredits }, now), runCredits, now);
-    });
+    await takeTurn(workspace_id, () =>
+      transaction(db, async (db) => {
+        const now = deps.clock.now();
+        if (!(await saveBegun(db, run, now))) throw new ClaimLost();
+        await charge(db, price, now);
+      }),
+    );
     return undefined;
   } catch (error) {
     if (error instanceof Problem && error.kind === 'payment_required')

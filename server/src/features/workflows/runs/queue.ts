@@ -17,7 +17,7 @@ import { findWorkflowName, removeOldWarnings, type Warning } from '../store/warn
 import type { RunDeps } from './deps.ts';
 import { endRun, failed, maxConsecutiveFailures } from './end.ts';
 import { ClaimLost, type Failure } from './errors.ts';
-import { createDefinitions, executeRun } from './execute.ts';
+import { createWorkerMemory, executeRun } from './execute.ts';
 import { rewrapState } from './execution.ts';
 import { runQueue } from './start.ts';
 
@@ -25,7 +25,7 @@ const minuteMs = 60 * 1000;
 const retryMs = retries(1_000, 5_000, 15_000, minuteMs, 5 * minuteMs);
 
 export function createRunQueue(deps: RunDeps): Queue<RunRow> {
-  const definitions = createDefinitions();
+  const memory = createWorkerMemory();
   return {
     name: runQueue,
     owner: 'app_id',
@@ -41,7 +41,7 @@ export function createRunQueue(deps: RunDeps): Queue<RunRow> {
         hasProgress = true;
       };
       try {
-        return toOutcome(run, await executeRun(db, run, deps, definitions, { signal, onProgress }), deps);
+        return toOutcome(run, await executeRun(db, run, deps, memory, { signal, onProgress }), deps);
       } catch (error) {
         if (error instanceof ClaimLost) return {};
         // Only errors without progress between them count: a run may take 30 days.
