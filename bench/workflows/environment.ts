@@ -89,7 +89,7 @@ export async function startEnvironment(appCount: number): Promise<Environment> {
     },
     start: (name, of, runsPerApp) => startRuns(db, listRuns(name, of, runsPerApp), { wake }, new Date()),
     async waitUntilEnded(ids, withinMs = 120_000) {
-      for (const end = performance.now() + withinMs; (await countUnfinished(ids)) > 0; await sleep(25))
+      for (const end = performance.now() + withinMs; (await countUnfinished(ids)) > 0; await sleep(100))
         if (performance.now() > end) throw new Error('not every run ended in time');
     },
     async close() {

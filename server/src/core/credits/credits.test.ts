@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { type Person, startWorld } from '../../../test/support/world.ts';
 import { getPoolBalance, startOfMonth } from './pool.ts';
 import {
+  charge,
   grant,
   type Reservation,
   refund,
@@ -70,6 +71,32 @@ async function expectLedgerSum(workspace: string, period: Date, balance: number 
   const last = (await listLedger(workspace)).filter((row) => row.period_start.getTime() === period.getTime()).at(-1);
   expect(last?.balance_after).toBe(balance);
 }
+
+describe('a fixed price', () => {
+  it('is charged at once, by one movement', async () => {
+    const workspace = await createWorkspaceWithLimit(10);
+    await charge(db, spend(workspace, 0.05), new Date());
+    expect(await getBalance(workspace)).toMatchObject({ used: 0.05, reserved: 0, remaining: 9.95 });
+    expect(await listMovements(workspace)).toEqual(['reset 10', 'use 0.05']);
+    await expectLedgerSum(workspace, startOfMonth(new Date()), 9.95);
+  });
+
+  it('is refused if the pool or the limit of the member does not cover it, also among fifty at once', async () => {
+    const workspace = await createWorkspaceWithLimit(1);
+    const charges = Array.from({ length: 50 }, () => charge(db, spend(workspace, 0.05), new Date()));
+    const refused = (await Promise.allSettled(charges)).flatMap((one) =>
+      one.status === 'rejected' ? [one.reason.code] : [],
+    );
+    expect(refused).toEqual(Array.from({ length: 30 }, () => 'credits_exhausted'));
+    await setWorkspaceLimit(workspace, 100);
+    await setMemberLimit(workspace, 0);
+    const person = await world.member(workspace, 'editor', 'poor@example.com');
+    await expect(charge(db, spend(workspace, 0.05, person), new Date())).rejects.toMatchObject({
+      code: 'credit_limit_reached',
+    });
+    expect(await getBalance(workspace)).toMatchObject({ used: 1, reserved: 0 });
+  });
+});
 
 describe('fifty reservations at once', () => {
   it('succeed thirty times if the pool covers thirty', async () => {
