@@ -92,11 +92,11 @@ const classByType = new Map<string, FailureClass>([
 function classifyRest(failure: RecordedFailure): FailureClass {
   const { type, status } = failure;
   if (type === 'configuration') return status === 404 ? 'not_found' : 'validation';
-  return isStatusTelling(failure) ? classifyStatus(status) : 'unknown';
+  return hasOwnStatus(failure) ? classifyStatus(status) : 'unknown';
 }
 
 /** An error of the type `runtime` has the status 500 without anybody having answered it. */
-const isStatusTelling = ({ type, status }: RecordedFailure): boolean => type !== 'runtime' || status !== 500;
+const hasOwnStatus = ({ type, status }: RecordedFailure): boolean => type !== 'runtime' || status !== 500;
 
 function classifyStatus(status: number): FailureClass {
   const exact = classByStatus.get(status);
