@@ -7,7 +7,9 @@ import type { CallResult } from '../../../../test/support/client.ts';
 import { type FailedRun, insertFailedRun } from '../../../../test/support/failed-runs.ts';
 import { startWorkflowWorld } from '../../../../test/support/workflows.ts';
 import { startSecondApp, type World } from '../../../../test/support/world.ts';
+import { transaction } from '../../../kit/db/database.ts';
 import { newId } from '../../../kit/ids.ts';
+import type { Db } from '../../../tables.ts';
 
 const model = await startModelSandbox();
 afterAll(() => model.close());
@@ -157,17 +159,45 @@ describe('analyzeRun', () => {
 });
 
 describe('one generation', () => {
+  /** Keeps calls from taking a lease until `waiting` of them try to, all of which have seen that nobody has it. */
+  const whileLeasesAreLocked = (waiting: number, work: (db: Db) => Promise<unknown>) =>
+    transaction(world.db, async (db) => {
+      await sql`lock table workflow_analysis_leases in share row exclusive mode`.execute(db);
+      const done = work(db);
+      const blocked = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`;
+      await expect.poll(async () => (await blocked.execute(db)).rows.length).toBe(waiting);
+      return done;
+    });
+
   it('answers ten calls at once in two processes', async () => {
     const requests = script(slowly);
     const run = await fail();
     const tokens = await Promise.all(Array.from({ length: 10 }, newToken));
-    const answers = await Promise.all(
-      tokens.map((as, index) => (index % 2 === 0 ? world : second).call('POST', pathOf(run), { as })),
-    );
+    let calls: Promise<CallResult>[] = [];
+    await whileLeasesAreLocked(10, async () => {
+      calls = tokens.map((as, index) => (index % 2 === 0 ? world : second).call('POST', pathOf(run), { as }));
+    });
+    const answers = await Promise.all(calls);
     expect(requests).toHaveLength(1);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(answers[0]?.body.explanation).toBe(advice);
     expect(answers.map(sourceOf).toSorted()).toEqual(['generated', ...Array(9).fill('stored')]);
+  });
+
+  it('is not begun if an explanation was stored just before', async () => {
+    const requests = script({ text: advice });
+    const run = await fail();
+    let call: Promise<CallResult> | undefined;
+    const stored = { explanation: 'Stored.', model: 'm', prompt_version: 1, input_hash: 'h' };
+    await whileLeasesAreLocked(1, async (db) => {
+      call = analyze(run);
+      await db
+        .insertInto('workflow_analyses')
+        .values({ ...stored, workspace_id: workspace, run_id: run, generated_at: new Date() })
+        .execute();
+    });
+    expect(await call).toMatchObject({ status: 200, body: { explanation: 'Stored.' } });
+    expect(requests).toEqual([]);
   });
 
   it('that fails is not repeated for those who waited for it', async () => {
