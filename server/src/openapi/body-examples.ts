@@ -29,6 +29,9 @@ const definition = {
   do: [{ note: { set: { seen: true } } }],
 };
 
+/** Items of these lists are shorter than what is answered about one of them, so that its example would mislead. */
+const lastPage = { items: [], next_cursor: null, has_more: false };
+
 /** By the name of the schema. */
 export const bodyExamples: Readonly<Record<string, unknown>> = {
   CreateWorkflowBody: { name: 'Welcome', definition, trigger: { config: { trigger_type: 'app_publish' } } },
@@ -36,6 +39,10 @@ export const bodyExamples: Readonly<Record<string, unknown>> = {
   ValidateWorkflowBody: { definition },
   RunWorkflowBody: { input: { order: 1042 } },
   ReceiveHookBody: { order: 1042 },
+  ListWorkflowsResult: lastPage,
+  ListAppRunsResult: lastPage,
+  ListWorkflowRunsResult: lastPage,
+  ListWorkflowVersionsResult: lastPage,
   EntitySchemaDocument: orderSchema,
   SyncEntitySchemasBody: { schemas: [orderSchema] },
   CreateRecordBody: order,

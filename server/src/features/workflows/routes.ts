@@ -105,6 +105,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     credentials: readCredentials,
     access: appAs('viewer'),
     limit: readLimit,
+    work: 'slow',
     query: WorkflowQuery,
     answers: { 200: items(Workflow) },
     refusals: [cursorRefusal],
