@@ -65,3 +65,17 @@ it('answers with the status in the path, and prints a line for each delivery', a
   expect(lines.at(-1)).toBe('/status/503/orders  entity.created, number 1, attempt 1: signature valid');
   expect((await fetch(`${receiver.url}/orders`)).status).toBe(404);
 });
+
+it('answers one request after the other with the statuses in the path', async () => {
+  const statuses: number[] = [];
+  for (const _ of Array(3)) statuses.push((await deliver('/status/503,201/chat', {})).status);
+  expect(statuses).toEqual([503, 201, 201]);
+  expect(await received('/status/503,201/chat')).toMatchObject(statuses.map((answered) => ({ answered })));
+  expect(lines.at(-1)).toBe('/status/503,201/chat  answered 201: not from a webhook');
+});
+
+it('shows the headers that are asked for', async () => {
+  await deliver('/headers', { authorization: 'Bearer t-1' });
+  const [shown] = await received('/headers&headers=Authorization,idempotency-key');
+  expect(shown.headers).toEqual({ authorization: 'Bearer t-1', 'idempotency-key': '' });
+});

@@ -17,14 +17,19 @@ interface Shown {
   readonly attempt: number;
   readonly answered: number;
   readonly signature: string;
+  /** Those that the caller of `GET /received` named. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
+
+/** A request, and how it was answered. */
+type Delivery = ReceivedRequest & { readonly answered: number };
 
 const keptDeliveries = 1_000;
 
 /** `onDelivery` is called with a line for people. */
 export async function startReceiver(port = 0, onDelivery: (line: string) => void = () => {}): Promise<Receiver> {
-  const deliveries: ReceivedRequest[] = [];
+  const deliveries: Delivery[] = [];
   const secrets: string[] = [];
   const endpoint = await startWebhookEndpoint({ address: '127.0.0.1', port, onRequest: () => {} });
 
@@ -33,18 +38,19 @@ export async function startReceiver(port = 0, onDelivery: (line: string) => void
     if (request.method === 'GET' && pathname === '/received') return json(200, list(searchParams));
     if (request.method === 'POST' && pathname === '/secrets') return addSecret(request.body.trim());
     if (request.method !== 'POST') return json(404, { error: usage });
-    deliveries.push(request);
+    const earlier = deliveries.filter(({ path }) => path === request.path).length;
+    const delivery = { ...request, answered: statusFor(request.path, earlier) };
+    deliveries.push(delivery);
     deliveries.splice(0, deliveries.length - keptDeliveries);
-    const shown = show(request, secrets);
-    const number = shown.sequence === null ? 'a test' : `number ${shown.sequence}`;
-    onDelivery(`${shown.path}  ${shown.event}, ${number}, attempt ${shown.attempt}: signature ${shown.signature}`);
-    return { status: shown.answered };
+    onDelivery(describe(show(delivery, secrets)));
+    return { status: delivery.answered };
   };
 
-  /** Oldest first. `path` selects those sent to one path. */
+  /** Oldest first. `path` selects those sent to one path, `headers` names headers to show. */
   function list(query: URLSearchParams): Shown[] {
     const path = query.get('path');
-    const all = deliveries.map((request) => show(request, secrets));
+    const headers = query.get('headers')?.toLowerCase().split(',');
+    const all = deliveries.map((delivery) => show(delivery, secrets, headers));
     return path === null ? all : all.filter((shown) => shown.path === path);
   }
 
@@ -59,7 +65,7 @@ export async function startReceiver(port = 0, onDelivery: (line: string) => void
 }
 
 const usage =
-  'POST anything to any path to deliver it. GET /received?path=/… lists what arrived. POST /secrets takes a secret to verify with.';
+  'POST anything to any path to deliver it. GET /received?path=/… lists what arrived, with &headers=authorization also that header. POST /secrets takes a secret to verify with.';
 
 const json = (status: number, body: unknown) => ({
   status,
@@ -67,7 +73,13 @@ const json = (status: number, body: unknown) => ({
   body: `${JSON.stringify(body, null, 2)}\n`,
 });
 
-function show(request: ReceivedRequest, secrets: readonly string[]): Shown {
+/** Requests that are no webhooks, such as those of workflows, have no event. */
+const describe = ({ path, event, sequence, attempt, signature, answered }: Shown): string =>
+  event === ''
+    ? `${path}  answered ${answered}: not from a webhook`
+    : `${path}  ${event}, ${sequence === null ? 'a test' : `number ${sequence}`}, attempt ${attempt}: signature ${signature}`;
+
+function show(request: Delivery, secrets: readonly string[], headers?: readonly string[]): Shown {
   const header = (name: string) => String(request.headers[name] ?? '');
   return {
     path: request.path,
@@ -75,14 +87,21 @@ function show(request: ReceivedRequest, secrets: readonly string[]): Shown {
     delivery: header('x-service-delivery'),
     sequence: Number(header('x-service-sequence')) || null,
     attempt: Number(header('x-service-attempt')),
-    answered: statusFor(request.path),
+    answered: request.answered,
     signature: judgeSignature(request, secrets, header),
+    ...(headers && { headers: Object.fromEntries(headers.map((name) => [name, header(name)])) }),
     body: parseBody(request.body),
   };
 }
 
-/** `/status/503/orders` answers 503; every other path answers 200. */
-const statusFor = (path: string): number => Number(/^\/status\/([2-5]\d\d)(?:\/|\?|$)/.exec(path)?.[1] ?? 200);
+/**
+ * `/status/503/orders` answers 503; every other path answers 200. `/status/503,200/orders` answers 503 to the first request, and
+ * 200 to those after it.
+ */
+function statusFor(path: string, earlier: number): number {
+  const statuses = /^\/status\/((?:[2-5]\d\d,)*[2-5]\d\d)(?:\/|\?|$)/.exec(path)?.[1]?.split(',') ?? ['200'];
+  return Number(statuses[Math.min(earlier, statuses.length - 1)]);
+}
 
 /** Judged when it is shown, so that a secret that becomes known later counts for what has arrived before. */
 function judgeSignature(
