@@ -1,46 +1,16 @@
 // Runs docs/guides/first-hour.md and the example of README.md as a reader would: every command in bash, against what
-// `npm run dev` starts. The server, the worker and the sandbox are real processes.
+// `npm run dev` starts.
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { call } from '../support/client.ts';
 import { Guide, readBlocks, readSteps } from '../support/guide.ts';
-import { cloneTemplate } from '../support/template.ts';
-import { commandLine } from './command.ts';
-import { freePort } from './free-port.ts';
+import { repository, startDevelopment } from './dev.ts';
 
-const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const text = await readFile(join(repository, 'docs/guides/first-hour.md'), 'utf8');
 const readme = await readFile(join(repository, 'README.md'), 'utf8');
-const folder = await mkdtemp(join(tmpdir(), 'first-hour-'));
-const database = await cloneTemplate();
-const port = String(await freePort());
-const settings = {
-  DATABASE_URL: database.url,
-  MIGRATE_DATABASE_URL: database.ownerUrl,
-  PORT: port,
-  BASE_URL: `http://127.0.0.1:${port}`,
-};
-const { start } = commandLine(settings, repository, folder);
-afterAll(async () => {
-  await database.drop();
-  await rm(folder, { recursive: true, force: true });
-});
-
-const startDev = async () => {
-  const { child, log } = await start('dev', /valid until the next start/);
-  const banner = log.join('').slice(log.join('').indexOf('Plinth is running'));
-  return { child, banner, token: /export TOKEN=(\S+)/.exec(banner)?.[1] };
-};
-
-const first = await startDev();
-const { banner } = first;
-const guide = new Guide(folder);
-await symlink(join(repository, 'docs'), join(folder, 'docs')); // the reader is in the folder of the clone
-for (const [, name = '', value = ''] of banner.matchAll(/^ {2}export (\w+)=(\S+)$/gm)) guide.export(name, value);
+const { child, banner, token, start, guide, baseUrl, folder } = await startDevelopment();
 
 describe('docs/guides/first-hour.md', () => {
   it('shows what `npm run dev` prints', () => {
@@ -57,13 +27,13 @@ describe('README.md', () => {
 
 describe('npm run dev', () => {
   it('stops on SIGTERM, keeps what was made, and revokes the token of the previous run', async () => {
-    const exited = once(first.child, 'exit');
-    first.child.kill('SIGTERM');
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
     expect(await exited).toEqual([0, null]);
-    const second = await startDev();
-    const status = async (as: string | undefined) => (await call(settings.BASE_URL, 'GET', '/api/apps', { as })).status;
-    expect([await status(first.token), await status(second.token)]).toEqual([401, 200]);
-    const { body } = await call(settings.BASE_URL, 'GET', '/api/apps?search=Tea', { as: second.token });
+    const second = await start();
+    const status = async (as: string | undefined) => (await call(baseUrl, 'GET', '/api/apps', { as })).status;
+    expect([await status(token), await status(second.token)]).toEqual([401, 200]);
+    const { body } = await call(baseUrl, 'GET', '/api/apps?search=Tea', { as: second.token });
     expect(body.items.map(({ name }: { name: string }) => name)).toContain('Tea shop');
   });
 });

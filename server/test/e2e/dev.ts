@@ -1,0 +1,43 @@
+// Owns running a guide as a reader would: against what `npm run dev` starts, in a folder of its own. The server, the worker and
+// the sandbox are real processes.
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import { Guide } from '../support/guide.ts';
+import { cloneTemplate } from '../support/template.ts';
+import { commandLine } from './command.ts';
+import { freePort } from './free-port.ts';
+
+export const repository = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** `npm run dev` with a database of its own; `start` starts it again. */
+export async function startDevelopment() {
+  const folder = await mkdtemp(join(tmpdir(), 'guide-'));
+  const database = await cloneTemplate();
+  const port = String(await freePort());
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const settings = {
+    DATABASE_URL: database.url,
+    MIGRATE_DATABASE_URL: database.ownerUrl,
+    PORT: port,
+    BASE_URL: baseUrl,
+  };
+  const command = commandLine(settings, repository, folder);
+  afterAll(async () => {
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const start = async () => {
+    const { child, log } = await command.start('dev', /valid until the next start/);
+    const banner = log.join('').slice(log.join('').indexOf('Plinth is running'));
+    return { child, banner, token: /export TOKEN=(\S+)/.exec(banner)?.[1] };
+  };
+  const first = await start();
+  const guide = new Guide(folder);
+  await symlink(join(repository, 'docs'), join(folder, 'docs')); // the reader is in the folder of the clone
+  for (const [, name = '', value = ''] of first.banner.matchAll(/^ {2}export (\w+)=(\S+)$/gm))
+    guide.export(name, value);
+  return { ...first, start, guide, baseUrl, folder };
+}
