@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
+import { explainRun } from './run-explanation.ts';
 
 export interface ChatRequest {
   readonly model: string;
@@ -113,9 +114,11 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
 
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What the demo hears: it builds a task list, or repeats, and takes notes when asked to and able to. */
+/** What the demo hears: it builds a task list, names the step of a failed run, or repeats, and takes notes when asked to. */
 function sensible(request: ChatRequest): ModelReply {
   if (isForBuilder(request)) return playBuilder(request);
+  const explanation = explainRun(request);
+  if (explanation !== undefined) return explanation;
   const { messages, tools } = request;
   const last = messages.at(-1);
   if (last?.role === 'tool') return { text: 'I have made a note of that.' };
