@@ -1,7 +1,8 @@
 // Owns the faults of the drill. They come one after the other, each when there is something to break.
+import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drawTimes } from '../lib/fault-schedule.ts';
-import type { Kind, Processes } from '../lib/processes.ts';
+import type { Kind } from '../lib/processes.ts';
 import type { Random } from '../lib/random.ts';
 import type { Environment } from './environment.ts';
 
@@ -29,17 +30,18 @@ export const countFaults = (counts: Readonly<FaultCounts>): number =>
 
 /** Counts in `injected`. */
 export async function injectFaults(
-  { processes, postgres, redis }: Environment,
+  environment: Environment,
   { faults, seconds, redisGoneMs }: FaultPlan,
   random: Random,
   injected: FaultCounts,
   progress: (line: string) => void,
 ): Promise<void> {
+  const { postgres, redis } = environment;
   const startedAt = performance.now();
   for (const { fault, at } of drawTimes(faults, seconds, random)) {
     await sleep(Math.max(0, startedAt + at * 1000 - performance.now()));
-    if (fault === 'api killed') await killWorking(processes, 'api', random);
-    else if (fault === 'worker killed') await killWorking(processes, 'worker', random);
+    if (fault === 'api killed') await killWorking(environment, 'api', random);
+    else if (fault === 'worker killed') await killWorking(environment, 'worker', random);
     else if (fault === 'postgres crashed') postgres.restartImmediately();
     else {
       redis.stop();
@@ -54,12 +56,20 @@ export async function injectFaults(
 const readyWithinMs = 60_000;
 /** A process that has only just started has no work that could be cut off. */
 const worksForMs = 500;
+const callsWithinMs = 5_000;
 
-async function killWorking(processes: Processes, kind: Kind, random: Random): Promise<void> {
+async function killWorking({ processes, journal }: Environment, kind: Kind, random: Random): Promise<void> {
   for (const end = Date.now() + readyWithinMs; Date.now() < end; await sleep(50)) {
     if (processes.countReady(kind) === 0) continue;
-    await sleep(worksForMs);
+    if (kind === 'worker') await waitForCalls(journal);
+    await sleep(random() * worksForMs);
     if (processes.kill(kind, (count) => Math.floor(random() * count))) return;
   }
   throw new Error(`no ${kind} process came to work`);
+}
+
+/** Until runs call the receiver: then there are some in the middle of a call. */
+async function waitForCalls(journal: string): Promise<void> {
+  const { size } = statSync(journal);
+  for (const end = Date.now() + callsWithinMs; statSync(journal).size === size && Date.now() < end; ) await sleep(20);
 }
