@@ -177,28 +177,3 @@ create table workflow_analysis_leases (
   holder uuid not null,
   expires_at timestamptz not null
 );
-
--- Mails about workflows that were made inactive because their runs fail: a queue table, a row for each mail.
-create table workflow_warnings (
-  id uuid primary key,
-  workspace_id uuid not null,
-  workflow_id uuid not null,
-  email text not null,
-  created_date timestamptz not null,
-  due_at timestamptz,
-  claims integer not null default 0,
-  failures integer not null default 0,
-  crash_count integer not null default 0,
-  claimed_slot integer,
-  claimed_epoch bigint,
-  last_error text,
-  failed_at timestamptz,
-  foreign key (workspace_id, workflow_id) references workflows (workspace_id, id) on delete cascade
-) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
-create index workflow_warnings_due on workflow_warnings (due_at) where claimed_slot is null and due_at is not null;
-create index workflow_warnings_of_owner on workflow_warnings (workflow_id, due_at)
-  where claimed_slot is null and due_at is not null;
-create index workflow_warnings_claimed on workflow_warnings (claimed_slot) where claimed_slot is not null;
-create index workflow_warnings_failed on workflow_warnings (failed_at) where failed_at is not null;
-create index workflow_warnings_of_workflow on workflow_warnings (workspace_id, workflow_id);
-create index workflow_warnings_finished on workflow_warnings (created_date) where due_at is null;

@@ -13,6 +13,7 @@ import { createGuard } from './core/auth/guard.ts';
 import { exportBytes } from './core/auth/limits.ts';
 import type { Route } from './core/auth/route.ts';
 import { createAppAddresses } from './core/identity/app-addresses.ts';
+import { createWarningQueue, warningJobs } from './core/identity/warnings.ts';
 import { createStorageQuota } from './core/storage/quota.ts';
 import { removeOldDeltas } from './core/turns/deltas.ts';
 import type { Events, Publish } from './events.ts';
@@ -341,7 +342,6 @@ export function createApp(config: Config, deps: AppDeps): App {
     model,
     isAnalysisOn: config.RUN_ANALYSIS === 'on',
     publish: bus.publish,
-    mail,
     cellCode: config.CELL_CODE,
     baseUrl: config.BASE_URL,
     wake,
@@ -357,7 +357,6 @@ export function createApp(config: Config, deps: AppDeps): App {
     hasWorkflow: appWorkflows.has,
     startWorkflowRun: workflowFeature.startRun,
     readSecrets: appFeature.readSecrets,
-    mail,
     wake,
     clock,
     baseUrl: config.BASE_URL,
@@ -437,10 +436,11 @@ export function createApp(config: Config, deps: AppDeps): App {
     metrics.addGauge(name, help, () => read(database.db));
   bus.listen(features.flatMap((feature) => feature.listeners ?? []));
   const background: BackgroundWork = {
-    queues: features.flatMap((feature) => feature.queues ?? []),
+    queues: [...features.flatMap((feature) => feature.queues ?? []), createWarningQueue(mail.send)],
     workflows: features.flatMap((feature) => feature.workflows ?? []),
     jobs: [
       ...features.flatMap((feature) => feature.jobs ?? []),
+      ...warningJobs,
       { name: 'remove expired idempotency keys', everyMs: 60_000, run: removeExpiredKeys },
       { name: 'remove old turn deltas', everyMs: 30_000, run: removeOldDeltas },
     ],

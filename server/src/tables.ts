@@ -886,21 +886,6 @@ export interface Tables {
     created_by: string | null;
     created_date: Date;
   };
-  workflow_warnings: {
-    id: string;
-    workspace_id: string;
-    workflow_id: string;
-    email: string;
-    created_date: Date;
-    due_at: Date | null;
-    claims: Generated<number>;
-    failures: Generated<number>;
-    crash_count: Generated<number>;
-    claimed_slot: number | null;
-    claimed_epoch: number | null;
-    last_error: string | null;
-    failed_at: Date | null;
-  };
   workflows: {
     id: string;
     workspace_id: string;

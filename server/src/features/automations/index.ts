@@ -1,7 +1,5 @@
 // The entry point of automations: one action when records of an app change, or at certain times.
-import { createWarningQueue, warningJobs } from '../../core/identity/warnings.ts';
 import { listenAfterCommit } from '../../events.ts';
-import type { Mail } from '../../gateways/mail/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit } from '../../kit/db/database.ts';
 import { automationJobs, createRunQueue, type RunDeps } from './background.ts';
@@ -15,7 +13,7 @@ export { turnOffAutomations } from './automation.ts';
 /** For entities: a schema that an automation names can't be deleted. */
 export { listEntitiesInUse } from './store/automations.ts';
 
-type AutomationDeps = AutomationRouteDeps & RunDeps & { readonly mail: Mail; readonly wake: Pick<WakeUps, 'notify'> };
+type AutomationDeps = AutomationRouteDeps & RunDeps & { readonly wake: Pick<WakeUps, 'notify'> };
 
 export const automations = (deps: AutomationDeps) => ({
   routes: automationRoutes(deps),
@@ -24,6 +22,6 @@ export const automations = (deps: AutomationDeps) => ({
       if ((await startRuns(db, events, now)) > 0) afterCommit(db, () => deps.wake.notify(runQueue));
     }),
   ],
-  queues: [createRunQueue(deps), createWarningQueue(deps.mail.send)],
-  jobs: [...automationJobs(deps), ...warningJobs],
+  queues: [createRunQueue(deps)],
+  jobs: automationJobs(deps),
 });

@@ -5,7 +5,7 @@ import { type WorkflowJobDeps, workflowJobs } from './background.ts';
 import { parseStored } from './definition/parse.ts';
 import { type WorkflowRouteDeps, workflowRoutes } from './routes.ts';
 import type { RunDeps } from './runs/deps.ts';
-import { createRunJobs, createRunQueue, createWarningQueue } from './runs/queue.ts';
+import { createRunJobs, createRunQueue } from './runs/queue.ts';
 import { type AppKey, deactivateWorkflowsOf, findWorkflowOf, listNamedEntities } from './store/workflows.ts';
 import { createEventQueue, listenForEvents } from './triggers/events.ts';
 import { type RequestedRun, startRequested } from './triggers/start.ts';
@@ -32,7 +32,7 @@ export type WorkflowDeps = WorkflowRouteDeps & Omit<RunDeps, 'parseStored'> & Wo
 export const workflows = (deps: WorkflowDeps) => ({
   routes: workflowRoutes(deps),
   listeners: [listenForEvents(deps.wake)],
-  queues: [createRunQueue({ ...deps, parseStored }), createWarningQueue(deps), createEventQueue(deps)],
+  queues: [createRunQueue({ ...deps, parseStored }), createEventQueue(deps)],
   jobs: [...workflowJobs(deps), ...createRunJobs(deps)],
   /** Starts a run for an automation. */
   startRun: (db: Db, run: RequestedRun, now: Date) => startRequested(db, run, deps, now),

@@ -8,7 +8,7 @@ import { cancelled, endRun } from './end.ts';
 import { openState } from './execution.ts';
 import { toCancelTopic } from './tasks/slow-call.ts';
 
-export type CancelDeps = Pick<RunDeps, 'wake' | 'mail' | 'secrets'>;
+export type CancelDeps = Pick<RunDeps, 'wake' | 'secrets'>;
 
 /** Returns the run's status before this call, `cancelling` if it is being cancelled by it; undefined if there is no such run. */
 export function cancelRun(

@@ -2,7 +2,6 @@
 
 import type { DataAccess } from '../../../core/auth/proofs.ts';
 import type { Publish } from '../../../events.ts';
-import type { Mail } from '../../../gateways/mail/index.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
@@ -62,7 +61,6 @@ export interface RunDeps {
   readonly clock: Clock;
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly publish: Publish;
-  readonly mail: Mail;
   readonly records: Records;
   readonly agentReplies: AgentReplies;
   /** The values of those of these secrets of an app that exist, by name. */

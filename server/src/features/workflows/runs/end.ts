@@ -1,19 +1,17 @@
 // Owns how a run ends: once, with what that means for its workflow, in one transaction.
 import { auditService } from '../../../core/audit/audit.ts';
 import { refund } from '../../../core/credits/reservations.ts';
-import { listResponsibleEmails } from '../../../core/identity/members.ts';
+import { warnResponsible } from '../../../core/identity/warnings.ts';
 import { afterCommit, transaction } from '../../../kit/db/database.ts';
-import { newId } from '../../../kit/ids.ts';
 import type { Db } from '../../../tables.ts';
 import { type RunEnd, type RunRow, saveEnd, saveWorkflowResult } from '../store/runs.ts';
 import { cancelRunningSteps } from '../store/steps.ts';
-import { insertWarnings } from '../store/warnings.ts';
 import type { RunDeps } from './deps.ts';
 import type { Failure } from './errors.ts';
 import { toRunTopic } from './execution.ts';
 import { cutDetail } from './recorded.ts';
 
-export type EndDeps = Pick<RunDeps, 'wake' | 'mail'>;
+export type EndDeps = Pick<RunDeps, 'wake'>;
 
 /** How many runs in a row may fail before their workflow is made inactive. */
 export const maxConsecutiveFailures = 20;
@@ -61,7 +59,7 @@ export function endRun(
   return transaction(db, async (db) => {
     if (!(await saveEnd(db, run, end, now, claims))) return false;
     if (end.status !== 'completed') await cancelRunningSteps(db, run, now);
-    await recordResult(db, run, end.status, deps, now);
+    await recordResult(db, run, end.status, now);
     if (reservationId !== undefined) await refund(db, { workspace_id: run.workspace_id, id: reservationId }, now);
     afterCommit(db, () => deps.wake.notify(toRunTopic(run.id)));
     return true;
@@ -69,13 +67,7 @@ export function endRun(
 }
 
 /** Warns the people who are responsible for the app if its workflow was made inactive because its runs fail. */
-async function recordResult(
-  db: Db,
-  run: RunRow,
-  status: RunEnd['status'],
-  { mail }: EndDeps,
-  now: Date,
-): Promise<void> {
+async function recordResult(db: Db, run: RunRow, status: RunEnd['status'], now: Date): Promise<void> {
   const turnedOff = await saveWorkflowResult(db, run, status, maxConsecutiveFailures, now);
   if (turnedOff === undefined) return;
   const { workspace_id, app_id, workflow_id } = run;
@@ -87,8 +79,14 @@ async function recordResult(
     { type: 'workflow.turned_off', target, app_id, before: { status: 'active' }, after },
     now,
   );
-  if (!mail.configured) return;
-  const emails = await listResponsibleEmails(db, { workspace_id }, app_id);
-  const warnings = emails.map((email) => ({ id: newId(), workspace_id, workflow_id, email }));
-  await insertWarnings(db, warnings, now);
+  const subject = `The workflow "${turnedOff.name}" was made inactive`;
+  const body = `${inactiveText}\n\nWorkflow: ${turnedOff.name} (${workflow_id})\n`;
+  await warnResponsible(db, { workspace_id, app_id, subject, body }, now);
 }
+
+const inactiveText = `The last ${maxConsecutiveFailures} runs of this workflow have failed, so it was made inactive. Its triggers start no more runs.
+
+What to do:
+1. Find the cause: each failed run has its error, and its steps show what they received.
+2. Correct the definition, or what it calls, and start a run by hand to try it.
+3. Make the workflow active again.`;

@@ -1,7 +1,6 @@
-// Owns the queue of runs, the mails about failing workflows, and the jobs that keep the tables small.
-import type { Mail } from '../../../gateways/mail/index.ts';
+// Owns the queue of runs, and the jobs that keep the tables small.
 import { toErrorText } from '../../../kit/background/error-text.ts';
-import { type Outcome, type Queue, type QueueRow, retries } from '../../../kit/background/queues/queue.ts';
+import { type Outcome, type Queue, retries } from '../../../kit/background/queues/queue.ts';
 import type { Job } from '../../../kit/background/workers/schedule.ts';
 import { afterCommit } from '../../../kit/db/database.ts';
 import { rewrapEach, type Secrets } from '../../../kit/secrets.ts';
@@ -13,9 +12,8 @@ import {
   removeOldRuns,
   saveRewrappedState,
 } from '../store/runs.ts';
-import { findWorkflowName, removeOldWarnings, type Warning } from '../store/warnings.ts';
 import type { RunDeps } from './deps.ts';
-import { endRun, failed, maxConsecutiveFailures } from './end.ts';
+import { endRun, failed } from './end.ts';
 import { ClaimLost, type Failure } from './errors.ts';
 import { createWorkerMemory, executeRun } from './execute.ts';
 import { rewrapState } from './execution.ts';
@@ -75,33 +73,6 @@ const platformFailure: Failure = {
   code: 'platform_error',
 };
 
-export const createWarningQueue = ({ mail, baseUrl }: { mail: Mail; baseUrl: string }): Queue<Warning & QueueRow> => ({
-  name: 'workflow_warnings',
-  owner: 'workflow_id',
-  concurrency: 8,
-  perOwner: 2,
-  timeoutMs: 30_000,
-  retryMs: retries(10_000, minuteMs, 10 * minuteMs, 60 * minuteMs, 6 * 60 * minuteMs),
-  async run(warning, { db }) {
-    const name = await findWorkflowName(db, warning);
-    if (name === undefined) return {};
-    const sent = await mail.send({
-      to: warning.email,
-      subject: `The workflow "${name}" was made inactive`,
-      text: `${inactiveText}\n\nWorkflow: ${name} (${warning.workflow_id})\nInstallation: ${baseUrl}\n`,
-    });
-    if (sent === 'failed') throw new Error('mail server did not accept the warning');
-    return {};
-  },
-});
-
-const inactiveText = `The last ${maxConsecutiveFailures} runs of this workflow have failed, so it was made inactive. Its triggers start no more runs.
-
-What to do:
-1. Find the cause: each failed run has its error, and its steps show what they received.
-2. Correct the definition, or what it calls, and start a run by hand to try it.
-3. Make the workflow active again.`;
-
 export interface RunJobDeps {
   readonly secrets: Secrets;
   readonly masterKeyId: string;
@@ -109,7 +80,6 @@ export interface RunJobDeps {
 
 export const createRunJobs = ({ secrets, masterKeyId }: RunJobDeps): Job[] => [
   { name: 'remove old workflow runs', everyMs: 10_000, run: removeOldRuns },
-  { name: 'remove old workflow warnings', everyMs: 60 * minuteMs, run: removeOldWarnings },
   {
     name: 'rewrap states of workflow runs',
     everyMs: minuteMs,

@@ -39,7 +39,6 @@ beforeEach(() => {
 const requests = () => received().slice(before);
 const cancelDeps = {
   wake: world.app.wake,
-  mail: { configured: false, send: async () => 'off' as const, close: () => {} },
   secrets: createSecrets(world.config.MASTER_KEYS),
 };
 const cancel = (id: string) =>
