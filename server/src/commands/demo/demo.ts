@@ -9,7 +9,7 @@ import { buildTaskList } from './task-list.ts';
 const apps = ['Shop front', 'Booking desk', 'Field notes', 'Price watch', 'Team board', 'Recipe box'];
 
 export interface DemoOptions {
-  /** Where the webhook of the demo sends to. Without it there is none. A worker must be running if it is set. */
+  /** Where the webhook, the workflow and the automation of the demo send to. Without it there are none. A worker must be running if it is set. */
   readonly receiverUrl?: string | undefined;
   /** Whether the model is the sandbox's, with which an app can be built. A worker must be running if it is. */
   readonly hasSandboxModel?: boolean;
@@ -27,7 +27,7 @@ export async function createDemoData(
   const appIds: string[] = [];
   for (const name of apps) appIds.push((await post('/api/apps', { name })).id);
   await createShop(request, appIds[0] as string, receiverUrl);
-  if (hasSandboxModel) await buildTaskList(request);
+  if (hasSandboxModel) await buildTaskList(request, receiverUrl);
   const shared = await post('/api/app-folders', {
     name: 'Customers',
     scope: 'workspace',
