@@ -7,9 +7,11 @@ import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
 import { inlineRefs, type JsonSchema, toJsonSchema } from '../../src/kit/http/json-schema.ts';
 import { listParamNames } from '../../src/kit/http/operation.ts';
+import { newId } from '../../src/kit/ids.ts';
 import { listRefusals } from '../../src/openapi/errors.ts';
 import type { CallOptions, CallResult } from '../support/client.ts';
 import { messageEvent, publish, recordEvent, startWebhookWorld } from '../support/webhook-receiver.ts';
+import { passOn } from '../support/workflows.ts';
 
 const runs = 60;
 // Agents need a language model to reply.
@@ -95,6 +97,20 @@ const createAppWebhook = () =>
     publish(world, 'entity.created', recordEvent(app)),
   );
 const webhooks = { agents: await createAgentWebhook(), apps: await createAppWebhook() };
+
+/** Creates a workflow with a hook and a run, if an earlier operation changed the one before. */
+async function restoreWorkflow(): Promise<void> {
+  const path = `/api/apps/${app.id}/workflows`;
+  const { body } = await world.call('GET', `${path}/${existing.workflow_id}`, { as: token });
+  if (body.status === 'active' && body.hook_url) return;
+  const trigger = { config: { trigger_type: 'webhook' } };
+  const sent = { name: `Workflow ${newId()}`, definition: passOn, trigger };
+  const created = (await world.call('POST', path, { as: token, body: sent })).body;
+  existing.workflow_id = created.id;
+  existing.hook_token = created.hook_url.split('/').at(-1);
+  existing.run_id = (await world.call('POST', `${path}/${created.id}/run-now`, { as: token })).body.run_id;
+}
+await restoreWorkflow();
 
 /** Values for the parameters of a route's path that name something which exists. */
 const existingParams = (route: Route): Record<string, string> => ({
@@ -302,6 +318,7 @@ beforeEach(async () => {
   const deleted = world.db.updateTable('apps').where('id', 'in', [app.id, agent.id]);
   await deleted.set({ deleted_date: null }).execute();
   await restoreEntity();
+  await restoreWorkflow();
   const user = { ...appUserRow, data: '{}' };
   await world.db
     .insertInto('app_users')
