@@ -20,20 +20,16 @@ export interface HookRequest {
 const passedHeaders = [
   'content-type',
   'idempotency-key',
-  'stripe-signature',
   'user-agent',
   'webhook-id',
-  'webhook-signature',
   'webhook-timestamp',
   'x-event-key',
   'x-event-type',
   'x-github-delivery',
   'x-github-event',
   'x-gitlab-event',
-  'x-hub-signature-256',
   'x-shopify-topic',
   'x-slack-request-timestamp',
-  'x-slack-signature',
 ] as const;
 
 function toInput({ headers, query, body }: HookRequest) {
