@@ -78,7 +78,7 @@ export const fields: Readonly<Record<string, FieldText>> = {
   'WorkflowStep.number': { text: 'The number of the step in its run, from 1.', example: 1 },
   task_path: { text: 'Where the task is, as a JSON pointer into the definition.', example: '/do/0/load' },
   'WorkflowStep.name': { text: 'The name of the task.', example: 'load' },
-  task_type: { text: 'The type of the task; for a call, what it calls.', example: 'entity.get' },
+  task_type: { text: 'The type of the task, as in the definition.', example: 'call' },
   'WorkflowStep.status': { text: 'How the step has ended, or that it runs.' },
   'WorkflowStep.attempt': { text: 'The number of the attempt, if a `try` retries.', example: 1 },
   'WorkflowStep.input': { text: 'What the task was given; secrets are masked.', example: { order: 1042 } },

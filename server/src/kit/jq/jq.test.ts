@@ -1,3 +1,4 @@
+// Expressions are evaluated within their bounds of time and memory, and reach nothing outside.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import fc from 'fast-check';

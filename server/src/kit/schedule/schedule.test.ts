@@ -1,3 +1,4 @@
+// Schedules are due when the clock of their time zone says so, and never within five minutes of each other.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nextTick, Schedule } from './index.ts';

@@ -1,3 +1,4 @@
+// A definition is read whole or refused with all its faults, each at its place.
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openJq } from '../../../kit/jq/index.ts';

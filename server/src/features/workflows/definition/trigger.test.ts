@@ -1,3 +1,4 @@
+// A trigger is read whole or refused with its faults.
 import { afterAll, describe, expect, it } from 'vitest';
 import { openJq } from '../../../kit/jq/index.ts';
 import { parseTrigger, toTrigger } from './trigger.ts';

@@ -1,3 +1,4 @@
+// A diagram is valid Mermaid, whatever names people give to their tasks.
 import { describe, expect, it } from 'vitest';
 import { define } from '../../../../test/support/workflows.ts';
 import { parseStored } from '../definition/parse.ts';

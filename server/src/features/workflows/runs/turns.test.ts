@@ -1,3 +1,4 @@
+// Runs that need the same busy row take turns in memory.
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createTurns } from './turns.ts';
