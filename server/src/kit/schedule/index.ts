@@ -1,9 +1,9 @@
 // Owns schedules: a cron expression in a time zone, an interval, or one time; and when they are next due
 // (docs/api/workflows.md#schedules).
-import { Cron } from 'croner';
 import { z } from 'zod';
 import { integer, text } from '../http/shapes.ts';
 import { parseTime } from '../text.ts';
+import { findCronProblem, nextCronTime } from './cron.ts';
 
 const minuteMs = 60_000;
 const minMinutes = 5;
@@ -62,39 +62,6 @@ function isTimezone(name: string): boolean {
   }
 }
 
-// The common part of all dialects. croner knows more: nicknames such as @daily, and L, W, # and ?.
-const value = '(?:[0-9]{1,2}|[A-Za-z]{3})';
-const part = String.raw`(?:\*|${value}(?:-${value})?)(?:/[0-9]{1,2})?`;
-const field = `${part}(?:,${part})*`;
-const cronForm = new RegExp(`^${field}(?: +${field}){4}$`);
-
-/** How many ticks are compared: more than a day has, if they are five minutes apart. */
-const maxComparedTicks = 300;
-
-function findCronProblem(cron: string): string | undefined {
-  const ticks = cronForm.test(cron) ? parseCron(cron, 'UTC') : undefined;
-  if (ticks === undefined) return 'must be a cron expression of 5 fields, such as 0 9 * * 1-5';
-  // A Monday; which day it is doesn't matter. In UTC, where all hours are as long.
-  let tick = ticks.nextRun(new Date('2024-01-01T00:00:00Z'));
-  if (tick === null) return 'must be a cron expression that applies at some time';
-  for (let compared = 0; compared < maxComparedTicks; compared += 1) {
-    const next = ticks.nextRun(tick);
-    if (next === null) return undefined;
-    if (next.getTime() - tick.getTime() < minMinutes * minuteMs)
-      return `must not apply twice within ${minMinutes} minutes`;
-    tick = next;
-  }
-  return undefined;
-}
-
-function parseCron(cron: string, timezone: string): Cron | undefined {
-  try {
-    return new Cron(cron, { timezone, mode: '5-part', paused: true });
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * The first tick after a time; null if there is none. `ends_after` counts ticks, which the caller knows. An interval begins at
  * `after`. When clocks go forward, a tick in the hour that is left out comes at its end; when they go back, a tick at a fixed time
@@ -102,7 +69,7 @@ function parseCron(cron: string, timezone: string): Cron | undefined {
  */
 export function nextTick({ cron, timezone = 'UTC', every_minutes, at, ends_at }: Schedule, after: Date): Date | null {
   let next: Date | null | undefined;
-  if (cron !== undefined) next = new Cron(cron, { timezone, mode: '5-part', paused: true }).nextRun(after);
+  if (cron !== undefined) next = nextCronTime(cron, timezone, after);
   else if (every_minutes !== undefined) next = new Date(after.getTime() + every_minutes * minuteMs);
   else if (at !== undefined) next = parseTime(at);
   const end = ends_at === undefined ? undefined : parseTime(ends_at);

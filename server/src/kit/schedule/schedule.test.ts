@@ -24,6 +24,9 @@ describe('Schedule', () => {
       cron('0,30 8-18/2 1,15 1-6 *', 'Etc/GMT+5'),
       cron('2,58 9 * * *'),
       cron('2,58 0,23 1 * *'),
+      cron('1,58 0,23 1,30 1,2 *'),
+      cron('1,58 0,23 * * MON,3-5/2'),
+      cron('0 0 30 2 MON'),
       cron('0 0 29 2 *'),
       cron('0 0 * * 7'),
       { every_minutes: 5 },
@@ -69,10 +72,46 @@ describe('Schedule', () => {
     [cron('1,58 0,23 * * *'), 'cron', tooOften],
     [cron('1,58 0,23 14,15 6 *'), 'cron', tooOften],
     [cron('*/7 * * * *'), 'cron', tooOften], // 56 and 0
+    [cron('0-50/5,58 0,23 1 * MON'), 'cron', tooOften], // if the first of the month is a Sunday
+    [cron('1,58 0,23 28,29 2 *'), 'cron', tooOften], // in leap years
+    [cron('1,58 0,23 * * SUN,MON'), 'cron', tooOften],
+    [cron('1,58 0,23 * * 6-7'), 'cron', tooOften],
+    [cron('1,58 0,23 1,31 JUL,aug *'), 'cron', tooOften],
+    [cron('0 0 31 2,4,6,9,11 *'), 'cron', 'must be a cron expression that applies at some time'],
   ];
   it.each(faulty)('refuses %j', (schedule, path, message) => {
     const faults = faultsOf(schedule);
     expect(faults).toContainEqual([path, message ?? expect.any(String)]);
+  });
+
+  it('applies the limit of 5 minutes to the times at which the expression applies', () => {
+    const pick = (...words: string[]) => fc.constantFrom(...words);
+    const minutes = pick('0', '58', '3,58', '*/5', '0-50/5,58', '1-59/29', '59,4', '*/30,7');
+    const hours = pick('*', '0,23', '*/23', '5', '22-23,0-1', '7-19/6');
+    const days = pick('*', '1', '*/2', '31', '1,31', '28-29', '10-20/9');
+    const weekdays = pick('*', 'MON', '0,6', '5-7', 'tue-thu/2', '*/3', '7');
+    const any = fc.tuple(minutes, hours, days, pick('*', '2', 'feb-MAR', '*/6', '7,8'), weekdays);
+    fc.assert(
+      fc.property(any, (words) => {
+        const all = words.join(' ');
+        const ticks = list(cron(all), '2028-01-30T00:00:00Z', 60).map((tick) => Date.parse(tick));
+        const isTooOften = ticks.some((tick, index) => tick - (ticks[index - 1] ?? 0) < 300_000);
+        const faults = faultsOf(cron(all)).map(([, message]) => message);
+        if (isTooOften) expect([all, faults]).toEqual([all, [tooOften]]);
+        else if (faults.includes('must be a cron expression that applies at some time'))
+          expect([all, ticks]).toEqual([all, []]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('checks a cron expression in a few milliseconds, however seldom it applies', () => {
+    const begin = performance.now();
+    for (let turn = 0; turn < 20; turn += 1) {
+      expect(faultsOf(cron('59 23 29 2 *'))).toEqual([]);
+      expect(faultsOf(cron('0 0 30 2 *'))).toHaveLength(1);
+    }
+    expect(performance.now() - begin).toBeLessThan(1_500);
   });
 
   it('reads any text as a cron expression without throwing, and what it accepts has ticks', () => {
@@ -124,6 +163,39 @@ describe('nextTick', () => {
       expect([expression, timezone, list(cron(expression, timezone), after, 2)]).toEqual([expression, timezone, ticks]);
   });
 
+  it('has each tick of several in a day once, when clocks go forward and back', () => {
+    const cases: [string, string, string, string[]][] = [
+      ['0 2,14 * * *', 'Europe/Berlin', '2026-03-28T20:00:00Z', ['03-29T01:00', '03-29T12:00', '03-30T00:00']],
+      ['0 2,14 * * *', 'Europe/Berlin', '2026-10-24T20:00:00Z', ['10-25T00:00', '10-25T13:00', '10-26T01:00']],
+      ['0,30 2 * * *', 'Europe/Berlin', '2026-03-28T20:00:00Z', ['03-29T01:00', '03-30T00:00', '03-30T00:30']],
+      ['0,30 2 * * *', 'Europe/Berlin', '2026-10-24T20:00:00Z', ['10-25T00:00', '10-25T00:30', '10-26T01:00']],
+      ['*/20 1-2 * * 7', 'Europe/Berlin', '2026-03-29T00:30:00Z', ['03-29T00:40', '03-29T01:00', '04-04T23:00']],
+      // From 02:00 to 03:00 on 8 March, and from 02:00 to 01:00 on 1 November.
+      ['15,45 1,2 * * *', 'America/New_York', '2026-03-08T06:20:00Z', ['03-08T06:45', '03-08T07:00', '03-09T05:15']],
+      ['15,45 1,2 * * *', 'America/New_York', '2026-11-01T05:20:00Z', ['11-01T05:45', '11-01T07:15', '11-01T07:45']],
+      // From 02:00 to 02:30 on 4 October, and from 02:00 to 01:30 on 5 April.
+      ['0,15 2,3 * * *', 'Australia/Lord_Howe', '2026-10-03T14:00:00Z', ['10-03T15:30', '10-03T16:00', '10-03T16:15']],
+      ['40,50 1 * * *', 'Australia/Lord_Howe', '2026-04-04T14:00:00Z', ['04-04T14:40', '04-04T14:50', '04-05T15:10']],
+      // From 00:00 to 01:00 on 6 September, and from 24:00 to 23:00 on 4 April.
+      ['0,30 0,12 * * *', 'America/Santiago', '2026-09-06T03:00:00Z', ['09-06T04:00', '09-06T15:00', '09-06T15:30']],
+      ['0,30 23 * * *', 'America/Santiago', '2026-04-05T01:00:00Z', ['04-05T02:00', '04-05T02:30', '04-06T03:00']],
+      ['0 2,14 * * *', 'UTC', '2026-03-28T20:00:00Z', ['03-29T02:00', '03-29T14:00', '03-30T02:00']],
+    ];
+    for (const [expression, timezone, after, ticks] of cases) {
+      const found = list(cron(expression, timezone), after, 3).map((tick) => tick.slice(5, 16));
+      expect([expression, timezone, found]).toEqual([expression, timezone, ticks]);
+    }
+  });
+
+  it('follows the clock through a repeated hour if it is repeated itself', () => {
+    expect(list(cron('*/30 * * * *', 'Europe/Berlin'), '2026-10-25T00:10:00Z', 4)).toEqual([
+      '2026-10-25T00:30:00Z',
+      '2026-10-25T01:00:00Z',
+      '2026-10-25T01:30:00Z',
+      '2026-10-25T02:00:00Z',
+    ]);
+  });
+
   it('has one tick on every day of the year, in every zone', () => {
     for (const zone of [
       'Europe/Berlin',
@@ -150,6 +222,7 @@ describe('nextTick', () => {
       '*/5 * * * *',
       '0 */2 * * *',
       '30 2 * * *',
+      '0,30 1,2,14 * * *',
       '17 3 1 * *',
       '0 9 * * 1-5',
       '0 0 29 2 *',
