@@ -16,10 +16,10 @@ import {
   type Ticked,
 } from './store/runs.ts';
 
-/** The next tick after this many of them; null if the schedule has ended. */
-export function findNextTick(schedule: Schedule, ticks: number, after: Date): Date | null {
+/** The next tick after this many of them, the last at `previous`; null if the schedule has ended. */
+export function findNextTick(schedule: Schedule, ticks: number, after: Date, previous: Date = after): Date | null {
   if (schedule.ends_after !== undefined && ticks >= schedule.ends_after) return null;
-  return nextTick(schedule, after);
+  return nextTick(schedule, after, previous);
 }
 
 const batchSize = 200;
@@ -53,10 +53,11 @@ export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): 
 /** After the last tick the automation is off. The run of that tick takes place nevertheless. */
 function tick(automation: DueAutomation, now: Date): Ticked {
   const { id, is_active, is_deleted, ticks, schedule, last_error } = automation;
+  const previous = automation.next_tick_at ?? now;
   // Until the app or workspace is restored or purged.
   if (is_deleted) return { id, is_active, ticks, last_error, next_tick_at: new Date(now.getTime() + trashMs) };
   try {
-    const next_tick_at = schedule === null ? null : findNextTick(schedule, ticks + 1, now);
+    const next_tick_at = schedule === null ? null : findNextTick(schedule, ticks + 1, now, previous);
     return { id, is_active: next_tick_at !== null, ticks: ticks + 1, last_error, next_tick_at };
   } catch {
     // It was valid when it was saved. One that is not must not keep the others from running.

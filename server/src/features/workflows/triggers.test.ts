@@ -200,6 +200,15 @@ describe('a schedule', () => {
     expect(ticks).toBe(1);
   });
 
+  it('counts an interval from the tick before, however late it is handled', async () => {
+    const app = await newApp();
+    const { id } = await create(app, { trigger: { config: { trigger_type: 'scheduled', every_minutes: 60 } } });
+    const missed = new Date(world.clock.now().getTime() - 150 * 60_000);
+    await makeDue(id, missed);
+    await ended(app);
+    expect((await rowOf(id)).next_tick_at?.getTime()).toBe(missed.getTime() + 180 * 60_000);
+  });
+
   it('ends after the number of ticks that it says', async () => {
     const app = await newApp();
     const { id } = await create(app, { trigger: { config: { ...everyHour, ends_after: 2 } } });

@@ -63,16 +63,25 @@ function isTimezone(name: string): boolean {
 }
 
 /**
- * The first tick after a time; null if there is none. `ends_after` counts ticks, which the caller knows. An interval begins at
- * `after`. When clocks go forward, a tick in the hour that is left out comes at its end; when they go back, a tick at a fixed time
+ * The first tick after a time; null if there is none. `ends_after` counts ticks, which the caller knows. An interval is counted
+ * from `previous`, the tick before: 10 minutes after 09:00 it is 09:10, 09:20 and so on, however late each is handled. When clocks go forward, a tick in the hour that is left out comes at its end; when they go back, a tick at a fixed time
  * comes once. Throws if the schedule is not valid.
  */
-export function nextTick({ cron, timezone = 'UTC', every_minutes, at, ends_at }: Schedule, after: Date): Date | null {
+export function nextTick(
+  { cron, timezone = 'UTC', every_minutes, at, ends_at }: Schedule,
+  after: Date,
+  previous: Date = after,
+): Date | null {
   let next: Date | null | undefined;
   if (cron !== undefined) next = nextCronTime(cron, timezone, after);
-  else if (every_minutes !== undefined) next = new Date(after.getTime() + every_minutes * minuteMs);
+  else if (every_minutes !== undefined) next = addIntervals(previous, every_minutes * minuteMs, after);
   else if (at !== undefined) next = parseTime(at);
   const end = ends_at === undefined ? undefined : parseTime(ends_at);
   if (next === undefined || next === null || next <= after || (end !== undefined && next > end)) return null;
   return next;
 }
+
+const addIntervals = (start: Date, intervalMs: number, after: Date): Date => {
+  const passed = Math.floor((after.getTime() - start.getTime()) / intervalMs);
+  return new Date(start.getTime() + (passed + 1) * intervalMs);
+};

@@ -251,6 +251,11 @@ describe('nextTick', () => {
       '2026-01-01T01:30:00Z',
       '2026-01-01T03:00:00Z',
     ]);
+    const previous = new Date('2026-01-01T09:00:00Z');
+    const next = (after: string) => nextTick({ every_minutes: 10 }, new Date(after), previous)?.toISOString();
+    expect(next('2026-01-01T09:00:03.500Z')).toBe('2026-01-01T09:10:00.000Z');
+    expect(next('2026-01-01T09:10:00Z')).toBe('2026-01-01T09:20:00.000Z');
+    expect(next('2026-01-02T08:59:59Z')).toBe('2026-01-02T09:00:00.000Z');
     expect(list({ at: '2026-01-01T10:00:00+02:00' }, '2026-01-01T00:00:00Z', 5)).toEqual(['2026-01-01T08:00:00Z']);
     expect(list({ at: '2026-01-01T00:00:00Z' }, '2026-01-01T00:00:00Z', 5)).toEqual([]);
   });

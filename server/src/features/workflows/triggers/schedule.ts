@@ -77,8 +77,9 @@ function planNextTick(workflow: WorkflowRow, now: Date) {
   try {
     const trigger = toTrigger(workflow.trigger);
     if (trigger.config.trigger_type !== 'scheduled') return undefined;
-    const { ticks } = workflow;
-    return { afterRun: findNextTick(trigger, ticks + 1, now), withoutRun: findNextTick(trigger, ticks, now) };
+    const { ticks, next_tick_at } = workflow;
+    const plan = (count: number) => findNextTick(trigger, count, now, next_tick_at ?? now);
+    return { afterRun: plan(ticks + 1), withoutRun: plan(ticks) };
   } catch {
     return undefined;
   }

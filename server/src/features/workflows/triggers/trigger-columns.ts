@@ -31,9 +31,9 @@ export function activate(trigger: Trigger, ticks: number, now: Date): Activation
 
 export const ended: Activation = { status: 'inactive', status_reason: 'end_condition_reached', next_tick_at: null };
 
-/** After `ticks` of them have started a run. Null: the schedule has ended. */
-export function findNextTick({ config }: Trigger, ticks: number, now: Date): Date | null {
+/** After `ticks` of them have started a run, the last at `previous`. Null: the schedule has ended. */
+export function findNextTick({ config }: Trigger, ticks: number, now: Date, previous: Date = now): Date | null {
   if (config.trigger_type !== 'scheduled') return null;
   if (config.ends_after !== undefined && ticks >= config.ends_after) return null;
-  return nextTick(config, now);
+  return nextTick(config, now, previous);
 }
