@@ -177,7 +177,10 @@ async function planChange(
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-/** A hook keeps its address as long as the trigger is a webhook. The ticks of a schedule are counted anew. */
+/**
+ * A hook keeps its address as long as the trigger is a webhook. The ticks of another schedule are counted anew; another condition
+ * leaves them as they are.
+ */
 function changeTrigger(
   before: WorkflowRow,
   source: Readonly<Record<string, unknown>>,
@@ -187,8 +190,10 @@ function changeTrigger(
 ) {
   const isWebhook = trigger.config.trigger_type === 'webhook';
   const hook = isWebhook ? (before.hook_token_hash === null ? createHook(before.id, deps) : {}) : noHook;
+  const columns = { ...toColumns(source, trigger), ...hook };
+  if (isDeepStrictEqual(source.config, before.trigger.config)) return columns;
   const activation = before.status === 'active' ? activate(trigger, 0, now) : { next_tick_at: null };
-  return { ...toColumns(source, trigger), ...hook, ...activation, ticks: 0 };
+  return { ...columns, ...activation, ticks: 0 };
 }
 
 /** Runs that have started go on. */

@@ -255,6 +255,23 @@ describe('updateWorkflow', () => {
     expect(await change(hook)).not.toBe(hook_url);
   });
 
+  it('begins a schedule anew if the schedule changes, and not if only the condition does', async () => {
+    const app = await newApp();
+    const trigger = { config: { trigger_type: 'scheduled', every_minutes: 60, ends_after: 5 } };
+    const { id } = await create(app, { trigger });
+    const before = { ticks: 3, next_tick_at: new Date(Date.now() + 17 * 60_000) };
+    await world.db.updateTable('workflows').set(before).where('id', '=', id).execute();
+    const change = async (trigger: object) => {
+      expect(await send('PUT', app, `/${id}`, { trigger })).toMatchObject({ status: 200, body: { trigger } });
+      const columns = ['ticks', 'next_tick_at'] as const;
+      return world.db.selectFrom('workflows').select(columns).where('id', '=', id).executeTakeFirstOrThrow();
+    };
+    expect(await change({ ...trigger, condition: '.scheduled_at != null' })).toEqual(before);
+    const after = await change({ config: { ...trigger.config, every_minutes: 90 } });
+    expect(after.ticks).toBe(0);
+    expect(after.next_tick_at?.getTime()).toBeGreaterThan(Date.now() + 80 * 60_000);
+  });
+
   it('clears a description, and refuses a taken name and an archived workflow', async () => {
     const app = await newApp();
     const [first, second] = [await create(app, { description: 'x' }), await create(app)];
