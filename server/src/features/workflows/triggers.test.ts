@@ -250,14 +250,27 @@ describe('a schedule', () => {
     const gone = await world.workspace(owner);
     const app = await world.appOf(owner, gone);
     const as = await world.token(owner, gone);
-    const body = { name: 'A', definition: passOn, trigger: { config: everyHour } };
-    const { id } = (await world.call('POST', `/api/apps/${app.id}/workflows`, { as, body })).body;
+    const createIn = async (name: string, config: object) => {
+      const body = { name, definition: passOn, trigger: { config } };
+      return (await world.call('POST', `/api/apps/${app.id}/workflows`, { as, body })).body.id;
+    };
+    const id = await createIn('A', everyHour);
+    const once = await createIn('B', everyHour);
     await world.db.updateTable('workspaces').set({ deleted_date: new Date() }).where('id', '=', gone).execute();
+    await sql`update workflows set trigger = '{"config": {"trigger_type": "scheduled", "at": "2026-01-01T00:00:00Z"}}'
+      where id = ${once}`.execute(world.db);
+    await makeDue(once);
     await makeDue(id);
     await expect
       .poll(async () => (await rowOf(id)).next_tick_at?.getTime() ?? 0)
       .toBeGreaterThan(world.clock.now().getTime());
     expect(await rowOf(id)).toMatchObject({ total_runs: 0, status: 'active' });
+    await expect.poll(async () => (await rowOf(once)).next_tick_at).toBeNull();
+    expect(await rowOf(once)).toMatchObject({
+      total_runs: 0,
+      status: 'inactive',
+      status_reason: 'end_condition_reached',
+    });
   });
 });
 

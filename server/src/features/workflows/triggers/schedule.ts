@@ -56,7 +56,9 @@ async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now:
     return;
   }
   if (workflow.is_workspace_deleted) {
-    await saveWorkflow(db, workflow, { next_tick_at: next.withoutRun });
+    // A workflow without a next tick must not be active when the workspace is restored.
+    const isEnd = next.withoutRun === null;
+    await saveWorkflow(db, workflow, isEnd ? { ...ended, updated_date: now } : { next_tick_at: next.withoutRun });
     return;
   }
   if (!(await isInPlan(db, workflow, workflow.plan, now))) return;
