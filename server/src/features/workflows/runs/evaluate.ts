@@ -1,6 +1,7 @@
 // Owns evaluating the expressions of a task, with the variables that they may read (docs/api/workflows.md#expressions).
+import { scanFilter } from '../../../kit/jq/scan.ts';
 import type { Expression, Json, Task, Template } from '../definition/model.ts';
-import { evaluateTemplates } from '../definition/templates.ts';
+import { evaluateTemplates, listExpressions } from '../definition/templates.ts';
 import { fail } from './errors.ts';
 import type { Execution } from './execution.ts';
 import { listScopeVariables, type RunState } from './state.ts';
@@ -28,6 +29,7 @@ export async function evaluate<Templates extends Readonly<Record<string, Templat
   scope: Scope,
 ): Promise<Values<Templates>> {
   const { deps, run, signal, secrets } = execution;
+  requireSecrets(execution, templates);
   const variables = listVariables(execution, scope);
   const data = { input: scope.input, variables, owner: run.workspace_id, secrets: Object.values(secrets) };
   const result = await evaluateTemplates(deps.jq, dropAbsent(templates), data, signal);
@@ -35,6 +37,21 @@ export async function evaluate<Templates extends Readonly<Record<string, Templat
   if (result.kind === 'busy') throw new Error('no thread for expressions was free'); // not the fault of the definition
   const where = result.template === undefined ? 'An expression' : `The expression in \`${result.template}\``;
   throw fail('expression', `${where} failed: ${result.error}`, result.kind === 'timeout' ? { cause: 'timeout' } : {});
+}
+
+/** A secret that does not exist would be null, and a request would go out with `Bearer null`. */
+function requireSecrets(
+  { definition, secrets }: Execution,
+  templates: Readonly<Record<string, Template | undefined>>,
+): void {
+  const missing = definition.secretNames.filter((name) => !Object.hasOwn(secrets, name));
+  if (missing.length === 0) return;
+  const expressions = Object.values(dropAbsent(templates)).flatMap(listExpressions);
+  const read = new Set(
+    expressions.flatMap((each) => scanFilter(each).variables.map(({ name, field }) => name === 'secrets' && field)),
+  );
+  const name = missing.find((each) => read.has(each));
+  if (name !== undefined) throw fail('configuration', `The app has no secret ${name}. Store it, then run this again.`);
 }
 
 const dropAbsent = (templates: Readonly<Record<string, Template | undefined>>): Record<string, Template> =>

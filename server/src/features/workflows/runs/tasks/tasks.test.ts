@@ -186,6 +186,22 @@ describe('secrets', () => {
     expect(await cancel(id)).toEqual({ status: 'cancelling', changed: true });
   });
 
+  it('that do not exist fail the tasks that read them, and no request is sent', async () => {
+    const id = await scene.start(
+      await scene.insertWorkflow(app, [
+        { before: { set: { plain: 'not about $secrets.MISSING_KEY' } } },
+        { post: http({ headers: { authorization: '${ "Bearer \\($secrets.MISSING_KEY)" }' } }) },
+      ]),
+    );
+    await expect.poll(async () => (await scene.getRun(id)).status).toBe('failed');
+    const detail = 'The app has no secret MISSING_KEY. Store it, then run this again.';
+    expect(await scene.listSteps(id)).toMatchObject([
+      { name: 'before', status: 'completed' },
+      { name: 'post', status: 'failed', error: { type: 'configuration', detail } },
+    ]);
+    expect(requests()).toEqual([]);
+  });
+
   it('stay readable when the master key changes', async () => {
     await putSecret('API_KEY', 'top secret/42');
     const id = await scene.start(await scene.insertWorkflow(app, tasks));
