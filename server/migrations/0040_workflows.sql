@@ -71,6 +71,8 @@ create table workflow_events (
   id uuid primary key, -- the id of the event
   workspace_id uuid not null,
   app_id uuid not null,
+  -- The workflows up to this id were compared with the event: a claim handles only some of them.
+  handled_up_to uuid,
   due_at timestamptz,
   claims integer not null default 0,
   failures integer not null default 0,

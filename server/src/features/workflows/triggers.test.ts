@@ -5,6 +5,8 @@ import { messageEvent, publish, recordEvent } from '../../../test/support/webhoo
 import { define, onEntity, passOn, startWorkflowWorld } from '../../../test/support/workflows.ts';
 import type { Events } from '../../events.ts';
 import { newId } from '../../kit/ids.ts';
+import { type Jq, openJq } from '../../kit/jq/index.ts';
+import { createEventQueue, workflowsAtOnce } from './triggers/events.ts';
 
 const { world, owner, workspace, token, send, create, get, newApp, listRuns, getRun } = await startWorkflowWorld();
 await world.startWorker();
@@ -161,6 +163,65 @@ describe('an event', () => {
     const of = (id: string) => runs.find(({ workflow_id }) => workflow_id === id) as Run;
     expect(await outputOf(app, of(published.id))).toMatchObject({ type: 'app.published', revision: 3 });
     expect(await outputOf(app, of(emitted.id))).toMatchObject({ type: 'order.paid', data: { total: 5 } });
+  });
+
+  it('of a workspace with slow conditions takes no more than four places of the workers', async () => {
+    const slow = onEntity('Task', ['update'], 'last(range(1e5)) > 0');
+    const apps = [await newApp(), await newApp(), await newApp(), await newApp()];
+    for (const app of apps) await create(app, { trigger: slow });
+    const ids = apps.map(({ id }) => id);
+    const events = [...apps, ...apps, ...apps].map((app) => change(app, { entity_name: 'Task' }));
+    await Promise.all(events.map((event) => publish(world, 'entity.updated', event)));
+    let most = 0;
+    await expect
+      .poll(
+        async () => {
+          const { rows } = await sql<{ running: number; runs: number }>`select
+            (select count(*)::int from workflow_events
+             where app_id = any(${ids}::uuid[]) and claimed_slot is not null) as running,
+            (select count(*)::int from workflow_runs where app_id = any(${ids}::uuid[])) as runs`.execute(world.db);
+          most = Math.max(most, rows[0]?.running ?? 0);
+          return rows[0]?.runs;
+        },
+        { interval: 20 },
+      )
+      .toBe(12);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(8); // four run, and the outcomes of as many may be being written
+  });
+
+  it('that many workflows wait for is compared with some of them at a time, and none is compared twice', async () => {
+    const app = await newApp();
+    const trigger = onEntity('Task', ['update'], '.data.state == "open"');
+    const ids: string[] = [];
+    for (let count = 0; count < workflowsAtOnce + 7; count += 1) ids.push((await create(app, { trigger })).id);
+    ids.sort();
+    const jq = openJq();
+    let compared = 0;
+    const evaluate: Jq['evaluate'] = async (...call) => {
+      compared += 1;
+      const isBusy = compared === 6;
+      return isBusy ? { error: 'too many calls wait', kind: 'busy' } : jq.evaluate(...call);
+    };
+    const queue = createEventQueue({ jq: { evaluate }, wake: world.app.wake, mail: {} as never });
+    const id = newId();
+    const payload = change(app, { entity_name: 'Task', data: { state: 'open' } });
+    const event = { id, name: 'entity.updated' as const, payload, occurred_at: world.clock.now() };
+    const handle = async (handled_up_to: string | null) => {
+      const row = { id, event, handled_up_to, workspace_id: workspace, app_id: app.id } as never;
+      const signal = new AbortController().signal;
+      const outcome = await queue.run(row, { db: world.db, now: world.clock.now(), signal });
+      await outcome.record?.(world.db);
+      return outcome;
+    };
+    const positions: unknown[] = [];
+    let outcome = await handle(null);
+    for (; outcome.runAgainInMs !== undefined; outcome = await handle(positions.at(-1) as string))
+      positions.push(outcome.columns?.handled_up_to);
+    expect([...positions, outcome.columns?.handled_up_to]).toEqual([ids[4], ids[24], ids[26]]);
+    await jq.close();
+    expect(compared).toBe(ids.length + 1);
+    expect(await runsOf(app)).toHaveLength(ids.length);
   });
 
   it('makes a workflow inactive that the plan no longer includes', async () => {

@@ -120,19 +120,28 @@ export async function listNamedEntities(db: Db, { app }: AppAccess, names: reado
 
 export type TriggeredWorkflow = WorkflowRow & { readonly plan: Plan };
 
-/** Active workflows that wait for this kind of event: of an app, or of any app of the workspace if `app_id` is null. */
+/**
+ * Active workflows that wait for this kind of event: of an app, or of any app of the workspace if `app_id` is null. In the order of
+ * their ids; with `page` only some of them.
+ */
 export const listTriggered = (
   db: Db,
   { workspace_id, app_id, trigger_type, trigger_key }: Occurrence,
-): Promise<TriggeredWorkflow[]> => selectTriggered(db, workspace_id, app_id, trigger_type, trigger_key);
+  page: { readonly after: string | null; readonly limit: number | null } = { after: null, limit: null },
+): Promise<TriggeredWorkflow[]> =>
+  selectTriggered(db, workspace_id, app_id, trigger_type, trigger_key, page.after, page.limit);
 
-const selectTriggered = prepared<TriggeredWorkflow, [string, string | null, string, string | null]>(
+const selectTriggered = prepared<
+  TriggeredWorkflow,
+  [string, string | null, string, string | null, after: string | null, limit: number | null]
+>(
   'list workflows by trigger',
   `select f.*, w.plan from workflows f
    join workspaces w on w.id = f.workspace_id and w.deleted_date is null
    join apps a on a.workspace_id = f.workspace_id and a.id = f.app_id and a.deleted_date is null
    where f.workspace_id = $1 and ($2::uuid is null or f.app_id = $2) and f.trigger_type = $3
-     and f.trigger_key is not distinct from $4 and f.status = 'active' order by f.id`,
+     and f.trigger_key is not distinct from $4 and f.status = 'active' and ($5::uuid is null or f.id > $5)
+   order by f.id limit $6::integer`,
 );
 
 export interface WaitingTrigger {

@@ -71,6 +71,8 @@ async function listStoppedLoops(
 }
 
 interface EventRow extends QueueRow, WaitingEvent {
+  /** The workflow that was compared with the event last. */
+  readonly handled_up_to: string | null;
   /** Undefined if the log no longer has it. */
   readonly event?: TriggeringEvent;
 }
@@ -80,13 +82,18 @@ export interface EventQueueDeps extends TriggerDeps {
 }
 
 const busyMs = 500;
+/** How many workflows are compared with an event under one claim. The next claim goes on with the others. */
+export const workflowsAtOnce = 20;
 
 export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
   name: eventQueue,
   owner: 'app_id',
   concurrency: 32,
   perOwner: 4,
-  timeoutMs: 2 * 60_000, // 200 workflows of an app, each with a condition of 250 ms
+  // jq evaluates one condition of a workspace at a time, so that more claims of it would only wait, in the places of others.
+  globalLimits: { concurrencyKey: 'workspace_id', perKey: 4 },
+  timeoutMs: 6 * 60_000, // jq lets each of the conditions wait for at most 10 seconds, and run for at most 5
+  outcomeColumns: { handled_up_to: 'uuid' },
   retryMs: retries(1_000, 10_000, 60_000, 10 * 60_000, 60 * 60_000),
   async load(db, rows) {
     const events = new Map(
@@ -99,37 +106,65 @@ export const createEventQueue = (deps: EventQueueDeps): Queue<EventRow> => ({
     );
     return rows.map((row) => ({ ...row, event: events.get(row.id) }));
   },
-  async run({ event }, { db, now, signal }): Promise<Outcome> {
+  async run({ event, handled_up_to }, { db, now, signal }): Promise<Outcome> {
     if (event === undefined) throw new Error('the event was removed before workflows could be started');
-    const triggered = await listRunsFor(db, event, deps, now, signal);
-    if (triggered === 'busy') return { runAgainInMs: busyMs };
-    if (triggered.length === 0) return {};
-    return { record: async (db) => void (await startTriggered(db, triggered, deps, now)) };
+    const handled = await handleSome(db, event, handled_up_to, deps, now, signal);
+    const { runs, runAgainInMs } = handled;
+    return {
+      columns: { handled_up_to: handled.handledUpTo },
+      ...(runs.length > 0 && { record: async (db) => void (await startTriggered(db, runs, deps, now)) }),
+      ...(runAgainInMs !== undefined && { runAgainInMs }),
+    };
   },
 });
 
-/** `busy`: jq had no time for one of the conditions. Nothing has happened yet, so the event is handled again. */
-async function listRunsFor(
+interface HandledWorkflows {
+  readonly runs: TriggeredRun[];
+  readonly handledUpTo: string | null;
+  /** Undefined: no workflow is left. */
+  readonly runAgainInMs?: number;
+}
+
+/** Compares the next workflows with the event, until jq has no time for a condition. What was found out until then is kept. */
+async function handleSome(
   db: Db,
   event: TriggeringEvent,
+  after: string | null,
+  deps: EventQueueDeps,
+  now: Date,
+  signal: AbortSignal,
+): Promise<HandledWorkflows> {
+  const input = toRunInput(event);
+  const runs: TriggeredRun[] = [];
+  let handledUpTo = after;
+  const workflows = await listTriggered(db, toOccurrence(event), { after, limit: workflowsAtOnce });
+  for (const workflow of workflows) {
+    const run = await compare(db, event, input, workflow, deps, now, signal);
+    if (run === 'busy') return { runs, handledUpTo, runAgainInMs: busyMs };
+    if (run !== undefined) runs.push(run);
+    handledUpTo = workflow.id;
+  }
+  return { runs, handledUpTo, ...(workflows.length === workflowsAtOnce && { runAgainInMs: 0 }) };
+}
+
+/** The run that the event starts. Undefined: none. */
+async function compare(
+  db: Db,
+  event: TriggeringEvent,
+  input: unknown,
+  workflow: TriggeredWorkflow,
   { jq }: EventQueueDeps,
   now: Date,
   signal: AbortSignal,
-): Promise<TriggeredRun[] | 'busy'> {
-  const occurrence = toOccurrence(event);
-  const input = toRunInput(event);
-  const runs: TriggeredRun[] = [];
-  for (const workflow of await listTriggered(db, occurrence)) {
-    const trigger = toTrigger(workflow.trigger);
-    if (!isWaitedFor(trigger, event) || isOlder(event, workflow)) continue;
-    if (!(await isInPlan(db, workflow, workflow.plan, now))) continue;
-    const verdict = await judgeCondition(trigger, input, workflow.workspace_id, jq, signal);
-    if (verdict === 'busy') return verdict;
-    if (verdict === 'not_met') continue;
-    const run = { workflow, input, depth: occurrence.depth, cause: event.id };
-    runs.push(verdict === 'met' ? run : { ...run, failure: verdict.failure });
-  }
-  return runs;
+): Promise<TriggeredRun | 'busy' | undefined> {
+  const trigger = toTrigger(workflow.trigger);
+  if (!isWaitedFor(trigger, event) || isOlder(event, workflow)) return undefined;
+  if (!(await isInPlan(db, workflow, workflow.plan, now))) return undefined;
+  const verdict = await judgeCondition(trigger, input, workflow.workspace_id, jq, signal);
+  if (verdict === 'busy') return verdict;
+  if (verdict === 'not_met') return undefined;
+  const run = { workflow, input, depth: toOccurrence(event).depth, cause: event.id };
+  return verdict === 'met' ? run : { ...run, failure: verdict.failure };
 }
 
 /** A workflow is never started by what happened before it was created, even if that is handled later. */
