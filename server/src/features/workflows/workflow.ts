@@ -285,9 +285,13 @@ export const presentInFull = (
   workflow: WorkflowRow,
   definition: Readonly<Record<string, unknown>>,
   deps: HookDeps,
-) => ({ ...presentWorkflow(workflow), definition, hook_url: mayEdit(access) ? openHookUrl(workflow, deps) : null });
+) => ({ ...presentWorkflow(workflow), definition, hook_url: mayStart(access) ? openHookUrl(workflow, deps) : null });
 
-const mayEdit = ({ app_role }: AppAccess): boolean => app_role !== null && isAppRoleAtLeast(app_role, 'editor');
+export const isEditor = ({ app_role }: AppAccess): boolean =>
+  app_role !== null && isAppRoleAtLeast(app_role, 'editor');
+
+/** Whoever knows the address of a hook can start runs, which a read-only credential must not. */
+const mayStart = (access: AppAccess): boolean => isEditor(access) && access.caller.permission === 'full_access';
 
 const auditedFields = ({ name, description, status, trigger_type, current_version_id }: WorkflowRow) => ({
   name,

@@ -180,6 +180,9 @@ describe('getWorkflow', () => {
     expect((await get(app, id)).hook_url).toBe(hook_url);
     const seen = await world.call('GET', pathOf(app, `/${id}`), { as: await viewerOf(app) });
     expect(seen).toMatchObject({ status: 200, body: { id, hook_url: null } });
+    const readOnly = await world.token(owner, workspace, { permission: 'read_only' });
+    const read = await world.call('GET', pathOf(app, `/${id}`), { as: readOnly });
+    expect(read).toMatchObject({ status: 200, body: { id, hook_url: null } });
   });
 
   it('does not find a workflow of another app', async () => {
