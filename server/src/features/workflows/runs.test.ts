@@ -17,8 +17,15 @@ const failing = define([
 ]);
 
 /** The events of a stream, until it ends or `until` is seen. */
-async function follow(app: { id: string }, workflow: string, run: string, lastEventId?: string, until?: string) {
-  const headers: Record<string, string> = { authorization: `Bearer ${token}`, accept: 'text/event-stream' };
+async function follow(
+  app: { id: string },
+  workflow: string,
+  run: string,
+  lastEventId?: string,
+  until?: string,
+  as = token,
+) {
+  const headers: Record<string, string> = { authorization: `Bearer ${as}`, accept: 'text/event-stream' };
   if (lastEventId !== undefined) headers['last-event-id'] = lastEventId;
   const aborted = new AbortController();
   const response = await fetch(`${world.url}${pathOf(app, `/${workflow}/runs/${run}`)}`, {
@@ -209,6 +216,27 @@ describe('getRun', () => {
     expect(withValues((await read('?values_from=2')).body.steps)).toEqual(
       Array.from({ length: 100 }, (_, index) => index + 2),
     );
+  });
+
+  it('shows the values of steps to editors only, also in the stream', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    const { run_id, steps } = await runToEnd(app, id, { input: { a: 'hidden' } });
+    expect(steps).toMatchObject([{ output: { a: 'hidden' } }]);
+    const viewer = await world.token(await world.member(workspace, 'viewer', 'reader@example.com'), workspace);
+    const path = pathOf(app, `/${id}/runs/${run_id}`);
+    for (const query of ['', '?values_from=1']) {
+      const got = await world.call('GET', `${path}${query}`, { as: viewer });
+      expect(got).toMatchObject({ status: 200, body: { run_id, steps: [{ name: 'pass', input: null, output: null }] } });
+      expect(got.headers['x-partial-result']).toBe('step_values');
+    }
+    const stream = await world.call('GET', path, { as: viewer, headers: { accept: 'text/event-stream' } });
+    expect(stream.headers['x-partial-result']).toBe('step_values');
+    const [step, end] = await follow(app, id, run_id, undefined, undefined, viewer);
+    expect(step).toMatchObject({ event: 'run.step', data: { name: 'pass', input: null, output: null } });
+    expect(end).toMatchObject({ event: 'run.completed' });
+    const [shown] = await follow(app, id, run_id);
+    expect(shown?.data).toMatchObject({ output: { a: 'hidden' } });
   });
 
   it('draws the run, with the tasks that ran and the one that failed', async () => {

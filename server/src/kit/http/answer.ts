@@ -68,10 +68,10 @@ export const resumableAnswer = <Body>(begun: object, finish: (db: AnyDb) => Prom
   new Answer(begun as Body, noNotes, 200, undefined, finish);
 
 /** A stream of events instead of the declared JSON. */
-export const eventStream = (body: Readable): Answer<never> =>
+export const eventStream = (body: Readable, notes: Notes = noNotes): Answer<never> =>
   new Answer(
     body as never,
-    { headers: { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } },
+    { ...notes, headers: { ...notes.headers, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' } },
     200,
     'text/event-stream',
   );

@@ -33,19 +33,25 @@ const maxStepsAtOnce = 50;
 const pingMs = 15_000;
 
 /** Ends with the run, after five minutes, or when the process shuts down; a caller who wants more resumes. */
-export function answerWithProgress(run: RunSummary, lastEventId: unknown, deps: ProgressDeps): Answer<never> {
+export function answerWithProgress(
+  run: RunSummary,
+  hasValues: boolean,
+  lastEventId: unknown,
+  deps: ProgressDeps,
+): Answer<never> {
   const from = parsePosition(run, lastEventId);
   return answerWithFollowUp({} as never, async (db) => {
     const closed = new AbortController();
-    const body = Readable.from(followRun(db, run, from, deps, closed.signal), { objectMode: false });
+    const body = Readable.from(followRun(db, run, hasValues, from, deps, closed.signal), { objectMode: false });
     body.once('close', () => closed.abort());
-    return eventStream(body);
+    return eventStream(body, hasValues ? {} : { partial: ['step_values'] });
   });
 }
 
 async function* followRun(
   db: AnyDb,
   run: RunSummary,
+  hasValues: boolean,
   from: Position,
   { wake, clock, shutdownSignal }: ProgressDeps,
   closed: AbortSignal,
@@ -64,7 +70,7 @@ async function* followRun(
         if (!isAfter({ number: step.number, phase }, position)) continue;
         position = { number: step.number, phase };
         lastEventAt = clock.now().getTime();
-        yield writeEvent(run, position, 'run.step', presentStep(step));
+        yield writeEvent(run, position, 'run.step', presentStep(hasValues ? step : { ...step, input: null, output: null }));
       }
       if (progress?.steps.length === maxStepsAtOnce) continue; // there may be more
       if (progress !== undefined && progress.run === undefined) return; // removed

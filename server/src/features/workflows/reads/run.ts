@@ -7,6 +7,7 @@ import { readStored } from '../draft.ts';
 import type { RunSummary, WorkflowRow } from '../store/rows.ts';
 import { listSteps, listTaskStatuses } from '../store/run-reads.ts';
 import { findVersion } from '../store/versions.ts';
+import { isEditor } from '../workflow.ts';
 import { drawDiagram, mermaid, type TaskStatuses } from './diagram.ts';
 import { answerWithProgress, type ProgressDeps } from './progress.ts';
 
@@ -19,14 +20,16 @@ const maxStepsWithValues = 100;
 
 export function readRun(
   db: Db,
-  { workflow, run }: RunAccess,
+  access: RunAccess,
   { values_from }: { readonly values_from?: number },
   headers: Headers,
   deps: ReadDeps,
 ) {
-  if (accepts(headers, 'text/event-stream')) return answerWithProgress(run, headers['last-event-id'], deps);
+  const { workflow, run } = access;
+  const hasValues = isEditor(access);
+  if (accepts(headers, 'text/event-stream')) return answerWithProgress(run, hasValues, headers['last-event-id'], deps);
   if (accepts(headers, mermaid)) return drawRun(db, workflow, run);
-  return readSteps(db, run, values_from);
+  return hasValues ? readSteps(db, run, values_from) : readStepsWithoutValues(db, run);
 }
 
 export const accepts = ({ accept }: Headers, type: string): boolean => String(accept ?? '').includes(type);
@@ -38,6 +41,12 @@ async function readSteps(db: Db, run: RunSummary, valuesFrom: number | undefined
   const isPartial = rows.some(({ number }) => number < from || number > to);
   const body = { ...presentRun(run), steps: rows.map(presentStep) };
   return isPartial ? withNotes(body, { partial: ['step_values'] }) : body;
+}
+
+/** A run reads records as the app, without the rules that apply to its viewers. */
+async function readStepsWithoutValues(db: Db, run: RunSummary) {
+  const steps = (await listSteps(db, run, 1, 0)).map(presentStep);
+  return withNotes({ ...presentRun(run), steps }, { partial: ['step_values'] });
 }
 
 /** The definition may be gone: versions are removed after a hundred newer ones. */
