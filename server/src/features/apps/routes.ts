@@ -133,7 +133,7 @@ const crudRoutes = ({ cursors, addresses, startChat, onTrash }: AppDeps): Route[
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
-    audits: ['app.deleted', 'automation.disabled'],
+    audits: ['app.deleted', 'automation.disabled', 'workflow.turned_off'],
     answers: { 200: Success },
     handle: ({ db, access, now }) => deleteApp(db, access, onTrash, now),
   }),

@@ -1,14 +1,14 @@
 // The entry point of workflows: definitions that apps run when something happens, at certain times, or when a person says so.
-import type { AppAccess } from '../../core/auth/proofs.ts';
 import type { Db } from '../../tables.ts';
 import { type WorkflowJobDeps, workflowJobs } from './background.ts';
 import { parseStored } from './definition/parse.ts';
 import { type WorkflowRouteDeps, workflowRoutes } from './routes.ts';
 import type { RunDeps } from './runs/deps.ts';
 import { createRunJobs, createRunQueue } from './runs/queue.ts';
-import { type AppKey, deactivateWorkflowsOf, findWorkflowOf, listNamedEntities } from './store/workflows.ts';
+import { type AppKey, findWorkflowOf, listNamedEntities } from './store/workflows.ts';
 import { createEventQueue, listenForEvents } from './triggers/events.ts';
 import { type RequestedRun, startRequested } from './triggers/start.ts';
+import { stopWorkflows } from './turn-off.ts';
 
 export { workflowArchiveTables } from './archive-rows.ts';
 
@@ -21,10 +21,7 @@ export const appWorkflows = {
     const workflow = await findWorkflowOf(db, app, id);
     return workflow !== undefined && workflow.status !== 'archived';
   },
-  /** Makes the workflows of an app inactive that is moved to the trash. They stay so when it is restored. */
-  stop: async (db: Db, { app }: AppAccess, now: Date): Promise<void> => {
-    await deactivateWorkflowsOf(db, app, now);
-  },
+  stop: stopWorkflows,
 };
 
 export type WorkflowDeps = WorkflowRouteDeps & Omit<RunDeps, 'parseStored'> & WorkflowJobDeps;

@@ -227,7 +227,10 @@ describe('getRun', () => {
     const path = pathOf(app, `/${id}/runs/${run_id}`);
     for (const query of ['', '?values_from=1']) {
       const got = await world.call('GET', `${path}${query}`, { as: viewer });
-      expect(got).toMatchObject({ status: 200, body: { run_id, steps: [{ name: 'pass', input: null, output: null }] } });
+      expect(got).toMatchObject({
+        status: 200,
+        body: { run_id, steps: [{ name: 'pass', input: null, output: null }] },
+      });
       expect(got.headers['x-partial-result']).toBe('step_values');
     }
     const stream = await world.call('GET', path, { as: viewer, headers: { accept: 'text/event-stream' } });

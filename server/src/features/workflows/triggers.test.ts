@@ -17,6 +17,14 @@ const outputOf = async (app: { id: string }, { workflow_id, run_id }: Run) =>
   (await getRun(app, workflow_id, run_id)).steps.at(-1).output;
 const ended = (app: { id: string }, count = 1) =>
   expect.poll(async () => (await runsOf(app)).filter(({ status }) => status === 'completed').length).toBe(count);
+/** The reasons for which the platform, or the person who deleted the app, has made the workflow inactive. */
+const turnedOff = async (id: string) => {
+  const { rows } = await sql<{ actor: string; reason: string | null }>`
+    select entry->'actor'->>'kind' as actor, entry->'after'->>'status_reason' as reason
+    from (select entry from audit_pending union all select entry from audit_entries) entries
+    where entry->'target'->>'id' = ${id} and entry->>'type' = 'workflow.turned_off'`.execute(world.db);
+  return rows;
+};
 /** Until all events that were published before are handled. */
 const settle = async () => {
   await expect
@@ -236,6 +244,7 @@ describe('an event', () => {
     const read = async () => (await world.call('GET', `/api/apps/${app.id}/workflows/${id}`, { as })).body;
     await expect.poll(async () => (await read()).status_reason).toBe('workflows_not_available');
     expect(await read()).toMatchObject({ status: 'inactive', total_runs: 0 });
+    expect(await turnedOff(id)).toEqual([{ actor: 'service', reason: 'workflows_not_available' }]);
   });
 });
 
@@ -279,6 +288,7 @@ describe('a schedule', () => {
     await makeDue(id, new Date(world.clock.now().getTime() - 60_000));
     await ended(app, 2);
     expect(await get(app, id)).toMatchObject({ status: 'inactive', status_reason: 'end_condition_reached' });
+    expect(await turnedOff(id)).toEqual([{ actor: 'service', reason: 'end_condition_reached' }]);
     expect((await send('POST', app, `/${id}/toggle-status`)).body).toMatchObject({
       status: 'inactive',
       status_reason: 'end_condition_reached',
@@ -305,6 +315,7 @@ describe('a schedule', () => {
     await makeDue(good.id);
     await ended(app);
     expect(await get(app, bad.id)).toMatchObject({ status: 'inactive', status_reason: 'definition_invalid' });
+    expect(await turnedOff(bad.id)).toEqual([{ actor: 'service', reason: 'definition_invalid' }]);
   });
 
   it('of a deleted workspace waits', async () => {
@@ -426,5 +437,6 @@ describe('deleting an app', () => {
         .where('id', '=', run?.run_id ?? '')
         .executeTakeFirstOrThrow();
     await expect.poll(async () => (await read()).status, { timeout: 15_000 }).toBe('cancelled');
+    expect(await turnedOff(id)).toEqual([{ actor: 'user', reason: null }]);
   });
 });

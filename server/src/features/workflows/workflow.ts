@@ -287,8 +287,7 @@ export const presentInFull = (
   deps: HookDeps,
 ) => ({ ...presentWorkflow(workflow), definition, hook_url: mayStart(access) ? openHookUrl(workflow, deps) : null });
 
-export const isEditor = ({ app_role }: AppAccess): boolean =>
-  app_role !== null && isAppRoleAtLeast(app_role, 'editor');
+export const isEditor = ({ app_role }: AppAccess): boolean => app_role !== null && isAppRoleAtLeast(app_role, 'editor');
 
 /** Whoever knows the address of a hook can start runs, which a read-only credential must not. */
 const mayStart = (access: AppAccess): boolean => isEditor(access) && access.caller.permission === 'full_access';

@@ -70,7 +70,12 @@ async function* followRun(
         if (!isAfter({ number: step.number, phase }, position)) continue;
         position = { number: step.number, phase };
         lastEventAt = clock.now().getTime();
-        yield writeEvent(run, position, 'run.step', presentStep(hasValues ? step : { ...step, input: null, output: null }));
+        yield writeEvent(
+          run,
+          position,
+          'run.step',
+          presentStep(hasValues ? step : { ...step, input: null, output: null }),
+        );
       }
       if (progress?.steps.length === maxStepsAtOnce) continue; // there may be more
       if (progress !== undefined && progress.run === undefined) return; // removed

@@ -1,11 +1,11 @@
 // Owns how a run ends: once, with what that means for its workflow, in one transaction.
-import { auditService } from '../../../core/audit/audit.ts';
 import { refund } from '../../../core/credits/reservations.ts';
 import { warnResponsible } from '../../../core/identity/warnings.ts';
 import { afterCommit, transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import { type RunEnd, type RunRow, saveEnd, saveWorkflowResult } from '../store/runs.ts';
 import { cancelRunningSteps } from '../store/steps.ts';
+import { auditTurnedOff } from '../turn-off.ts';
 import type { RunDeps } from './deps.ts';
 import type { Failure } from './errors.ts';
 import { toRunTopic } from './execution.ts';
@@ -71,14 +71,7 @@ async function recordResult(db: Db, run: RunRow, status: RunEnd['status'], now: 
   const turnedOff = await saveWorkflowResult(db, run, status, maxConsecutiveFailures, now);
   if (turnedOff === undefined) return;
   const { workspace_id, app_id, workflow_id } = run;
-  const target = { kind: 'workflow', id: workflow_id };
-  const after = { status: 'inactive', status_reason: 'consecutive_failures' };
-  await auditService(
-    db,
-    workspace_id,
-    { type: 'workflow.turned_off', target, app_id, before: { status: 'active' }, after },
-    now,
-  );
+  await auditTurnedOff(db, run, 'consecutive_failures', now);
   const subject = `The workflow "${turnedOff.name}" was made inactive`;
   const body = `${inactiveText}\n\nWorkflow: ${turnedOff.name} (${workflow_id})\n`;
   await warnResponsible(db, { workspace_id, app_id, subject, body }, now);

@@ -1,5 +1,4 @@
 // Owns one claim of a run: reads what it needs, goes on where the run is, and ends it when that is due.
-import { auditService } from '../../../core/audit/audit.ts';
 import { findAccessAsApp } from '../../../core/auth/as-app.ts';
 import { findRequiredPlan } from '../../../core/auth/plans.ts';
 import type { DataAccess } from '../../../core/auth/proofs.ts';
@@ -9,7 +8,8 @@ import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition, Json } from '../definition/model.ts';
-import { deactivateWorkflow, findDefinition, type RunRow, saveBegun } from '../store/runs.ts';
+import { findDefinition, type RunRow, saveBegun } from '../store/runs.ts';
+import { turnOffWorkflow } from '../turn-off.ts';
 import type { RunDeps } from './deps.ts';
 import { cancelled, completed, endRun, failed } from './end.ts';
 import { ClaimLost, type Failure, RunStopped, stop } from './errors.ts';
@@ -175,16 +175,7 @@ function endAndDeactivate(
   const now = deps.clock.now();
   return transaction(db, async (db) => {
     if (!(await endRun(db, run, failed(failure), deps, now, { claims: run.claims }))) throw new ClaimLost();
-    if (!(await deactivateWorkflow(db, run, status_reason, now))) return;
-    const { workspace_id, app_id, workflow_id: id } = run;
-    const target = { kind: 'workflow', id };
-    const after = { status: 'inactive', status_reason };
-    await auditService(
-      db,
-      workspace_id,
-      { type: 'workflow.turned_off', target, app_id, before: { status: 'active' }, after },
-      now,
-    );
+    await turnOffWorkflow(db, run, status_reason, now);
   });
 }
 

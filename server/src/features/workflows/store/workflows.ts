@@ -94,16 +94,17 @@ export const saveWorkflow = (
     .$castTo<WorkflowRow>()
     .executeTakeFirstOrThrow();
 
-/** Makes all active workflows of an app inactive. Returns how many. */
-export async function deactivateWorkflowsOf(db: Db, app: AppKey, now: Date): Promise<number> {
-  const { numUpdatedRows } = await db
+/** Makes all active workflows of an app inactive. Returns their ids. */
+export async function deactivateWorkflowsOf(db: Db, app: AppKey, now: Date): Promise<string[]> {
+  const rows = await db
     .updateTable('workflows')
     .set({ status: 'inactive', next_tick_at: null, updated_date: now })
     .where('workspace_id', '=', app.workspace_id)
     .where('app_id', '=', app.id)
     .where('status', '=', 'active')
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+    .returning('id')
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 /** Those of these entities that a workflow names which is not archived. */

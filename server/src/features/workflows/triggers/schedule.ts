@@ -5,8 +5,8 @@ import { classifyFailure } from '../../../kit/db/failures.ts';
 import type { Db } from '../../../tables.ts';
 import { toTrigger } from '../definition/trigger.ts';
 import type { WorkflowRow } from '../store/rows.ts';
-import { deactivateWorkflow } from '../store/runs.ts';
 import { lockNextDue, saveWorkflow } from '../store/workflows.ts';
+import { auditTurnedOff, toRef, turnOffWorkflow } from '../turn-off.ts';
 import { isInPlan, startTriggered, type TriggerDeps } from './start.ts';
 import { ended, findNextTick } from './trigger-columns.ts';
 
@@ -51,14 +51,14 @@ type DueWorkflow = NonNullable<Awaited<ReturnType<typeof lockNextDue>>>;
 async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now: Date): Promise<void> {
   const next = planNextTick(workflow, now);
   if (next === undefined) {
-    const key = { workspace_id: workflow.workspace_id, workflow_id: workflow.id };
-    await deactivateWorkflow(db, key, 'definition_invalid', now);
+    await turnOffWorkflow(db, toRef(workflow), 'definition_invalid', now);
     return;
   }
   if (workflow.is_workspace_deleted) {
     // A workflow without a next tick must not be active when the workspace is restored.
     const isEnd = next.withoutRun === null;
     await saveWorkflow(db, workflow, isEnd ? { ...ended, updated_date: now } : { next_tick_at: next.withoutRun });
+    if (isEnd) await auditTurnedOff(db, toRef(workflow), 'end_condition_reached', now);
     return;
   }
   if (!(await isInPlan(db, workflow, workflow.plan, now))) return;
@@ -70,6 +70,7 @@ async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now:
     workflow,
     hasEnded ? { ...ended, ticks, updated_date: now } : { next_tick_at: next.afterRun, ticks },
   );
+  if (hasEnded) await auditTurnedOff(db, toRef(workflow), 'end_condition_reached', now);
   const run = { workflow, input: { scheduled_at: at }, depth: 0, cause: `tick ${at}` };
   await startTriggered(db, [run], deps, now);
 }

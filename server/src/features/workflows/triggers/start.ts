@@ -6,8 +6,9 @@ import type { Db } from '../../../tables.ts';
 import { type EndDeps, endRun, failed } from '../runs/end.ts';
 import { type NewRun, type StartDeps, startRuns } from '../runs/start.ts';
 import type { WorkflowRow } from '../store/rows.ts';
-import { deactivateWorkflow, lockRun } from '../store/runs.ts';
+import { lockRun } from '../store/runs.ts';
 import { findWorkflowOf } from '../store/workflows.ts';
+import { toRef, turnOffWorkflow } from '../turn-off.ts';
 
 export type TriggerDeps = StartDeps & EndDeps;
 
@@ -74,8 +75,7 @@ async function startFailed(
  */
 export async function isInPlan(db: Db, workflow: WorkflowRow, plan: Plan, now: Date): Promise<boolean> {
   if (findPlanRefusal(plan, 'workflows') === undefined) return true;
-  const key = { workspace_id: workflow.workspace_id, workflow_id: workflow.id };
-  await deactivateWorkflow(db, key, 'workflows_not_available', now);
+  await turnOffWorkflow(db, toRef(workflow), 'workflows_not_available', now);
   return false;
 }
 
