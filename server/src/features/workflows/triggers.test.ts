@@ -232,6 +232,21 @@ describe('an event', () => {
     expect(await runsOf(app)).toHaveLength(ids.length);
   });
 
+  it('makes a workflow inactive whose trigger can not be read, and starts the others', async () => {
+    const app = await newApp();
+    const bad = await create(app, { trigger: onEntity('Task', ['update']) });
+    await create(app, { trigger: onEntity('Task', ['update']) });
+    await sql`update workflows set trigger = '{"config": {"trigger_type": "entity"}}' where id = ${bad.id}`.execute(
+      world.db,
+    );
+    await publish(world, 'entity.updated', change(app, { entity_name: 'Task', depth: 6 }));
+    await settle(); // the loop check reads the triggers too
+    await publish(world, 'entity.updated', change(app, { entity_name: 'Task' }));
+    await ended(app);
+    expect(await get(app, bad.id)).toMatchObject({ status: 'inactive', status_reason: 'definition_invalid' });
+    expect(await turnedOff(bad.id)).toEqual([{ actor: 'service', reason: 'definition_invalid' }]);
+  });
+
   it('makes a workflow inactive that the plan no longer includes', async () => {
     const person = await world.person(`${newId()}@example.com`);
     const poor = await world.workspace(person, 'builder');

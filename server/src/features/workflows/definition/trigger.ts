@@ -64,6 +64,15 @@ export function toTrigger(stored: unknown): Trigger {
   return trigger;
 }
 
+/** Undefined if it can't be read: it comes from an import, or from another version of Plinth. */
+export function readStoredTrigger(stored: unknown): Trigger | undefined {
+  try {
+    return toTrigger(stored);
+  } catch {
+    return undefined;
+  }
+}
+
 type ScheduleSchema = typeof Schedule | typeof StoredSchedule;
 
 function readTrigger(place: Place, schema: ScheduleSchema): Trigger | undefined {

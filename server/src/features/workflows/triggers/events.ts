@@ -8,9 +8,10 @@ import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import { afterCommit } from '../../../kit/db/database.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import type { Db } from '../../../tables.ts';
-import { toTrigger } from '../definition/trigger.ts';
+import { readStoredTrigger } from '../definition/trigger.ts';
 import { insertEvents, readEvents, type WaitingEvent } from '../store/events.ts';
 import { listTriggered, listWaitingTriggers, type TriggeredWorkflow, type WaitingTrigger } from '../store/workflows.ts';
+import { toRef, turnOffWorkflow } from '../turn-off.ts';
 import { judgeCondition } from './condition.ts';
 import {
   isWaitedFor,
@@ -63,7 +64,8 @@ async function listStoppedLoops(
   const stopped: StoppedLoop[] = [];
   for (const { event, occurrence } of new Map(deep.map((pair) => [nameTrigger(pair.occurrence), pair])).values()) {
     for (const { workspace_id, app_id, id, trigger } of await listTriggered(db, occurrence)) {
-      if (isWaitedFor(toTrigger(trigger), event))
+      const known = readStoredTrigger(trigger);
+      if (known !== undefined && isWaitedFor(known, event))
         stopped.push({ workspace_id, app_id, target: { kind: 'workflow', id } });
     }
   }
@@ -157,7 +159,11 @@ async function compare(
   now: Date,
   signal: AbortSignal,
 ): Promise<TriggeredRun | 'busy' | undefined> {
-  const trigger = toTrigger(workflow.trigger);
+  const trigger = readStoredTrigger(workflow.trigger);
+  if (trigger === undefined) {
+    await turnOffWorkflow(db, toRef(workflow), 'definition_invalid', now);
+    return undefined;
+  }
   if (!isWaitedFor(trigger, event) || isOlder(event, workflow)) return undefined;
   if (!(await isInPlan(db, workflow, workflow.plan, now))) return undefined;
   const verdict = await judgeCondition(trigger, input, workflow.workspace_id, jq, signal);
