@@ -211,7 +211,7 @@ describe('an event', () => {
       const isBusy = compared === 6;
       return isBusy ? { error: 'too many calls wait', kind: 'busy' } : jq.evaluate(...call);
     };
-    const queue = createEventQueue({ jq: { evaluate }, wake: world.app.wake, mail: {} as never });
+    const queue = createEventQueue({ jq: { evaluate }, wake: world.app.wake });
     const id = newId();
     const payload = change(app, { entity_name: 'Task', data: { state: 'open' } });
     const event = { id, name: 'entity.updated' as const, payload, occurred_at: world.clock.now() };
@@ -358,6 +358,7 @@ describe('a schedule', () => {
       status: 'inactive',
       status_reason: 'end_condition_reached',
     });
+    expect(await turnedOff(once)).toEqual([{ actor: 'service', reason: 'end_condition_reached' }]);
   });
 });
 
