@@ -101,21 +101,49 @@ const toText = (message: unknown): string => (typeof message === 'string' ? mess
 
 const minSecretLength = 4;
 
-/** jq cuts values in its messages, so the beginning of a secret counts as the secret. */
+/**
+ * The beginning of a message, without secrets. jq cuts values in its messages, so the beginning of a secret counts as the
+ * secret. A message may have 1 MiB and is chosen by the definition: only what can be shown is searched.
+ */
 function shorten(message: string, secrets: readonly string[]): string {
-  let text = message;
-  for (const secret of secrets) text = maskBeginnings(text, secret);
-  return text.length > maxErrorLength ? `${text.slice(0, maxErrorLength - 1)}…` : text;
+  const isCut = message.length > maxErrorLength;
+  // Long enough to recognise a secret that begins with the last character that is shown.
+  const text = message.slice(0, maxErrorLength + minSecretLength);
+  const isHidden = findBeginnings(text, secrets);
+  let shown = '';
+  for (let index = 0; index < (isCut ? maxErrorLength - 1 : text.length); index += 1) {
+    if (!isHidden[index]) shown += text[index];
+    else if (index === 0 || !isHidden[index - 1]) shown += '***';
+  }
+  return isCut ? `${shown.toWellFormed()}…` : shown;
 }
 
-function maskBeginnings(text: string, secret: string): string {
-  if (secret.length < minSecretLength) return text;
-  let masked = text;
-  const beginning = secret.slice(0, minSecretLength);
-  for (let start = masked.indexOf(beginning); start >= 0; start = masked.indexOf(beginning, start + 3)) {
-    let end = start + minSecretLength;
-    while (end - start < secret.length && masked[end] === secret[end - start]) end += 1;
-    masked = `${masked.slice(0, start)}***${masked.slice(end)}`;
+/** For each character, whether it is part of the beginning of a secret. */
+function findBeginnings(text: string, secrets: readonly string[]): readonly boolean[] {
+  const isFound = new Array<boolean>(text.length).fill(false);
+  for (const secret of secrets) {
+    if (secret.length < minSecretLength) continue;
+    const lengths = measureBeginnings(secret.slice(0, text.length), text);
+    for (const [index, length] of lengths.entries())
+      if (length >= minSecretLength) isFound.fill(true, index + 1 - length, index + 1);
   }
-  return masked;
+  return isFound;
+}
+
+/**
+ * For each character of the text, the length of the longest beginning of `pattern` that ends there, by the algorithm of Knuth,
+ * Morris and Pratt. Example: of `aab` in `aaab`, 1 2 2 3.
+ */
+function measureBeginnings(pattern: string, text: string): number[] {
+  // The same for the pattern in itself, from its second character on: where to go on if the next character differs.
+  const shorter = [0];
+  const follow = (length: number, character: string | undefined): number => {
+    let kept = length;
+    while (kept > 0 && (kept === pattern.length || pattern[kept] !== character)) kept = shorter[kept - 1] ?? 0;
+    return pattern[kept] === character ? kept + 1 : kept;
+  };
+  for (let index = 1; index < pattern.length; index += 1) shorter.push(follow(shorter[index - 1] ?? 0, pattern[index]));
+  const lengths: number[] = [];
+  for (let index = 0; index < text.length; index += 1) lengths.push(follow(lengths[index - 1] ?? 0, text[index]));
+  return lengths;
 }

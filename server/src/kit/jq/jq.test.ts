@@ -144,6 +144,33 @@ describe('evaluate', () => {
     expect(got).toMatchObject({ error: `${'é'.repeat(199)}…` });
   });
 
+  it('masks secrets that overlap themselves or each other, and those at the cut', async () => {
+    const fail = async (text: string, ...secrets: string[]) => {
+      const got = await jq.evaluate(['error($text)'], { input: null, variables: { text }, secrets });
+      return 'error' in got ? got.error : got;
+    };
+    expect(await fail('x aaaaaSECRET y', 'aaaaSECRET')).toBe('x *** y');
+    expect(await fail('wordaaaaSECRET', 'aaaaSECRET', 'wordaa')).toBe('***');
+    expect(await fail('abcdefgh abc abcdX', 'abcdefgh')).toBe('*** abc ***X');
+    expect(await fail(`${'x'.repeat(198)}abcdefgh`, 'abcdefgh')).toBe(`${'x'.repeat(198)}***…`);
+    expect(await fail(`${'x'.repeat(198)}😀😀😀`)).toBe(`${'x'.repeat(198)}\ufffd…`);
+  });
+
+  it('masks a long message in little time, whatever it repeats', async () => {
+    const secrets = [
+      'abcdefgh',
+      'a'.repeat(8_192),
+      ...Array.from({ length: 98 }, (_, n) => `${'a'.repeat(8_000)}${n}`),
+    ];
+    for (const filter of ['error("abcd" * 60000)', 'error("a" * 240000)', 'error({a: ("abcd" * 60000)})']) {
+      const before = process.threadCpuUsage();
+      const got = await jq.evaluate([filter], { input: null, variables: {}, secrets });
+      const { user, system } = process.threadCpuUsage(before);
+      expect(got).toMatchObject({ kind: 'failed', error: expect.stringMatching(/\*\*\*…$/) });
+      expect((user + system) / 1000).toBeLessThan(500);
+    }
+  });
+
   it('throws the reason of a signal that aborts, before and during the evaluation', async () => {
     const controller = new AbortController();
     const evaluation = jq.evaluate(['last(range(1e9))'], { input: null, variables: {} }, controller.signal);
