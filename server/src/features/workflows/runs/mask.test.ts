@@ -1,4 +1,5 @@
 // Owns the tests of what a step records of a value: without secrets, storable, and cut.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMask } from './mask.ts';
 import { writeRecorded, writeValue } from './recorded.ts';
@@ -27,6 +28,42 @@ describe('createMask', () => {
 
   it('hides the longer of two secrets whole', () => {
     expect(createMask(['pass', 'password'])('password pass')).toBe('*** ***');
+  });
+
+  it('hides secrets that overlap, whole', () => {
+    expect(createMask(['word1234', '1234SECRET'])('a word1234SECRET b')).toBe('a *** b');
+    expect(createMask(['aaaab'])('x aaaaaab y')).toBe('x aa*** y');
+  });
+
+  it('hides what a search for each secret would find', () => {
+    const part = fc.string({ unit: fc.constantFrom('a', 'b', '1'), minLength: 4, maxLength: 9 });
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '1'), maxLength: 60 });
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), text, (secrets, text) => {
+        const hidden = [...text].map((_, at) =>
+          secrets.some((secret) =>
+            [...secret].some((_, before) => at >= before && text.startsWith(secret, at - before)),
+          ),
+        );
+        const shown = [...text].filter((_, at) => !hidden[at]).join('');
+        expect(createMask(secrets)(text).replaceAll('***', '')).toBe(shown);
+      }),
+    );
+  });
+
+  it('takes little time for secrets and texts that were made to take much', () => {
+    const long = Array.from({ length: 100 }, (_, n) => `${'a'.repeat(4_000)}b${'a'.repeat(4_000 + n)}`);
+    const short = Array.from({ length: 100 }, (_, n) => `${'a'.repeat(8 + (n % 10))}${n}`);
+    const mask = createMask([...long, ...short]);
+    for (const value of ['a'.repeat(250_000), Array.from({ length: 12_000 }, () => 'a'.repeat(20))]) {
+      const before = process.threadCpuUsage();
+      mask(value);
+      const { user, system } = process.threadCpuUsage(before);
+      expect((user + system) / 1000).toBeLessThan(800);
+    }
+    // Too much is hidden rather than too little.
+    expect(mask(`x ${long[7]} y`)).toBe('x ***');
+    expect(mask(`x ${short[7]} y`)).toBe('x *** y');
   });
 
   it('leaves short values alone', () => {

@@ -1,4 +1,5 @@
 // Owns hiding secrets in what a run records: every text that a definition could have made from a secret by a usual encoding.
+import { createBudget, createFinder, type Finder } from './finder.ts';
 
 const masked = '***';
 /** Shorter values are ordinary words and numbers, which would be hidden everywhere. */
@@ -9,25 +10,36 @@ export type Mask = <Value>(value: Value) => Value;
 const unmasked: Mask = (value) => value;
 
 export function createMask(secrets: Iterable<string>): Mask {
-  const forms = [...new Set([...secrets].filter(({ length }) => length >= minLength).flatMap(listForms))]
-    // The longest first: a secret may be part of another.
-    .sort((a, b) => b.length - a.length);
-  if (forms.length === 0) return unmasked;
-  const pattern = new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g');
-  const maskText = (text: string): string => text.replace(pattern, masked);
-  // A number that contains a secret of digits becomes a text.
-  const maskNumber = (value: number): number | string => {
+  const forms = new Set([...secrets].filter(({ length }) => length >= minLength).flatMap(listForms));
+  if (forms.size === 0) return unmasked;
+  const find = createFinder(forms);
+  return <Value>(value: Value) => maskValue(value, createTextMask(find)) as Value;
+}
+
+/** Masks the texts of one value. */
+function createTextMask(find: Finder): (text: string) => string {
+  const budget = createBudget();
+  return (text) => {
+    let shown = '';
+    let end = 0;
+    for (const place of find(text, budget)) {
+      shown += text.slice(end, place.start) + masked;
+      end = place.end;
+    }
+    return end === 0 ? text : shown + text.slice(end);
+  };
+}
+
+function maskValue(value: unknown, maskText: (text: string) => string): unknown {
+  if (typeof value === 'string') return maskText(value);
+  if (typeof value === 'number') {
+    // A number that contains a secret of digits becomes a text.
     const text = maskText(String(value));
     return text === String(value) ? value : text;
-  };
-  const maskValue = (value: unknown): unknown => {
-    if (typeof value === 'string') return maskText(value);
-    if (typeof value === 'number') return maskNumber(value);
-    if (typeof value !== 'object' || value === null) return value;
-    if (Array.isArray(value)) return value.map(maskValue);
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskText(name), maskValue(inner)]));
-  };
-  return <Value>(value: Value) => maskValue(value) as Value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((inner) => maskValue(inner, maskText));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskText(name), maskValue(inner, maskText)]));
 }
 
 /** As it is, as part of a URL or of JSON, and in base 64, each without what depends on its surroundings. */
