@@ -32,7 +32,7 @@ export interface Environment {
   /** Each in a workspace of its own, because runs at once are limited per workspace, too. */
   readonly apps: readonly BenchWorkflowApp[];
   /** A second app in the workspace of another. */
-  addNeighbour(of: BenchWorkflowApp): Promise<BenchWorkflowApp>;
+  addSibling(of: BenchWorkflowApp): Promise<BenchWorkflowApp>;
   /** Many apps, ten in a workspace, with copies of the workflow `short` of the first app. */
   addMany(count: number): Promise<BenchWorkflowApp[]>;
   /** Starts runs in one transaction. Returns their ids. */
@@ -74,7 +74,7 @@ export async function startEnvironment(appCount: number): Promise<Environment> {
     settings,
     processes,
     apps,
-    addNeighbour: ({ app_id }) => addApp(workspaces.get(app_id) as Awaited<ReturnType<typeof createBenchWorkspace>>),
+    addSibling: ({ app_id }) => addApp(workspaces.get(app_id) as Awaited<ReturnType<typeof createBenchWorkspace>>),
     async addMany(count) {
       const [original] = apps as [BenchWorkflowApp];
       const many: BenchWorkflowApp[] = [];

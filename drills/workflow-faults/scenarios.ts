@@ -43,13 +43,13 @@ export const triggeredWorkflows: readonly { name: string; definition: object; tr
     definition: define('echo', createRecord('Echo', { token: '${ .token }', n: '${ .n }' })),
   },
   {
-    name: 'hear',
-    trigger: { config: { trigger_type: 'event', type: 'drill.told' } },
-    definition: define('hear', createRecord('Heard', { token: '${ .token }' })),
+    name: 'receive',
+    trigger: { config: { trigger_type: 'event', type: 'drill.announced' } },
+    definition: define('receive', createRecord('Received', { token: '${ .token }' })),
   },
 ];
 
-export const entityNames = ['Task', 'Echo', 'Heard', 'Order', 'Shipment', 'Tick'];
+export const entityNames = ['Task', 'Echo', 'Received', 'Order', 'Shipment', 'Tick'];
 
 /** A workflow that runs once, at this time, and writes a record. */
 export const defineTick = (token: string, at: Date) => ({
@@ -80,7 +80,7 @@ function createCalls(name: string, startedBy: 'run' | 'hook', trigger: object, s
   const retry = { delay: { milliseconds: 100 }, limit: { attempt: { count: retriesPerCall } } };
   const attempt = {
     try: [{ send }],
-    catch: { errors: { with: { type: 'communication' } }, retry, do: [{ giveUp: { set: { given_up: true } } }] },
+    catch: { errors: { with: { type: 'communication' } }, retry, do: [{ fallBack: { set: { has_failed: true } } }] },
   };
   const loop = { for: { each: 'item', in: '${ $context.items }' }, do: [{ attempt }] };
   return {
@@ -104,7 +104,7 @@ function createCalls(name: string, startedBy: 'run' | 'hook', trigger: object, s
 function attemptsOf(answers: readonly Answer[]): ExpectedStep[] {
   const isTaken = (answer: Answer) => answer === '200' || answer === 'slow';
   const sends = answers.map((answer, n) => (isTaken(answer) ? completed('send', n + 1) : failed('send', n + 1)));
-  return isTaken(answers.at(-1) as Answer) ? sends : [...sends, completed('giveUp')];
+  return isTaken(answers.at(-1) as Answer) ? sends : [...sends, completed('fallBack')];
 }
 
 // ---- records: one created, changed twice and read; each change starts `echo`
@@ -212,21 +212,21 @@ function createFails(): Scenario {
 // ---- an event that another workflow hears
 
 function createEmits(): Scenario {
-  const tell = { emit: { event: { with: { type: 'drill.told', data: { token: '${ .token }' } } } } };
+  const announce = { emit: { event: { with: { type: 'drill.announced', data: { token: '${ .token }' } } } } };
   return {
     name: 'emits',
     startedBy: 'run',
     trigger: manual,
-    definition: define('emits', { tell }, { finish: { set: { done: true } } }),
+    definition: define('emits', { announce }, { finish: { set: { done: true } } }),
     draw: (token) => ({
       token,
       input: { token },
       expected: {
         ...nothingElse,
         status: 'completed',
-        steps: ['begin', 'tell', 'finish'].map((name) => completed(name)),
-        records: { Heard: [token] },
-        causes: { hear: 1 },
+        steps: ['begin', 'announce', 'finish'].map((name) => completed(name)),
+        records: { Received: [token] },
+        causes: { receive: 1 },
       },
     }),
   };

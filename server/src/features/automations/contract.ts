@@ -23,7 +23,7 @@ import { Schedule } from '../../kit/schedule/index.ts';
 export const automationTypes = ['entity', 'scheduled'] as const;
 export const eventTypes = ['create', 'update', 'delete'] as const;
 export type EventType = (typeof eventTypes)[number];
-export const actionTypes = ['run_workflow', 'http_request'] as const;
+const actionTypes = ['run_workflow', 'http_request'] as const;
 
 /** A header may hold any number of these. */
 const secretReference = /\{\{\s*secrets\.([A-Z][A-Z0-9_]{0,63})\s*\}\}/g;

@@ -18,7 +18,6 @@ import { listSchemas } from './schemas/store.ts';
 
 export { entityArchiveTables } from './archive-rows.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
-export type { AppRecords } from './records/app-records.ts';
 
 /** An app's schemas, for features that change them as part of something larger. */
 export const appSchemas = {

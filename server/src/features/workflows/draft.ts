@@ -10,8 +10,8 @@ import type { Definition, Fault } from './definition/model.ts';
 import { parseDefinition, parseStored } from './definition/parse.ts';
 import { parseTrigger, type Trigger } from './definition/trigger.ts';
 import { jqBusy } from './jq-busy.ts';
+import type { WorkflowAccess } from './store/rows.ts';
 import { getVersion } from './store/versions.ts';
-import type { WorkflowAccess } from './workflow.ts';
 
 type Source = Readonly<Record<string, unknown>>;
 

@@ -12,10 +12,10 @@ import { checkStored } from './draft.ts';
 import { jqBusy } from './jq-busy.ts';
 import { runCredits } from './runs/execute.ts';
 import { type StartDeps, startRuns } from './runs/start.ts';
-import type { WorkflowRow } from './store/rows.ts';
+import type { WorkflowAccess, WorkflowRow } from './store/rows.ts';
 import { findRunInput } from './store/run-reads.ts';
 import { judgeCondition } from './triggers/condition.ts';
-import { type WorkflowAccess, workflowArchived } from './workflow.ts';
+import { workflowArchived } from './workflow.ts';
 
 /** What the run is started with. */
 export interface RunSource {

@@ -20,13 +20,11 @@ import {
 import type { Definition } from './definition/model.ts';
 import { type Trigger, toTrigger } from './definition/trigger.ts';
 import { type Draft, readStored } from './draft.ts';
-import type { WorkflowRow } from './store/rows.ts';
+import type { WorkflowAccess, WorkflowRow } from './store/rows.ts';
 import { getVersion, insertVersion, removeOldVersions } from './store/versions.ts';
 import { countWorkflows, findWorkflowByName, insertWorkflow, lockWorkflow, saveWorkflow } from './store/workflows.ts';
 import { createHook, type HookDeps, noHook, openHookUrl } from './triggers/hook-token.ts';
 import { activate, toTriggerKey } from './triggers/trigger-columns.ts';
-
-export type WorkflowAccess = AppAccess & { readonly workflow: WorkflowRow };
 
 export const maxWorkflows = 200;
 /** Archived workflows can't be deleted, so they have a limit of their own. */

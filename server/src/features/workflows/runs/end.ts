@@ -14,7 +14,7 @@ import { cutDetail } from './recorded.ts';
 export type EndDeps = Pick<RunDeps, 'wake'>;
 
 /** How many runs in a row may fail before their workflow is made inactive. */
-export const maxConsecutiveFailures = 20;
+const maxConsecutiveFailures = 20;
 
 export const completed: RunEnd = {
   status: 'completed',

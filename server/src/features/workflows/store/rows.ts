@@ -1,10 +1,12 @@
 // Owns the types of the rows of workflows, as their stores return them: JSON columns have their shape.
 import type { Selectable } from 'kysely';
+import type { AppAccess } from '../../../core/auth/proofs.ts';
 import type { Tables } from '../../../tables.ts';
 
 type Row<Name extends keyof Tables, Json extends object> = Omit<Selectable<Tables[Name]>, keyof Json> & Readonly<Json>;
 
 export type WorkflowRow = Row<'workflows', { trigger: Readonly<Record<string, unknown>> }>;
+export type WorkflowAccess = AppAccess & { readonly workflow: WorkflowRow };
 export type VersionRow = Row<'workflow_versions', { definition: Readonly<Record<string, unknown>> }>;
 /** Without its input and its state, which may be large. */
 export type RunSummary = Pick<

@@ -10,7 +10,7 @@ import type { Event } from '../../../kit/background/events/dispatch.ts';
 import type { Trigger } from '../definition/trigger.ts';
 import type { WorkflowRow } from '../store/rows.ts';
 
-export const recordEvents = ['entity.created', 'entity.updated', 'entity.deleted'] as const;
+const recordEvents = ['entity.created', 'entity.updated', 'entity.deleted'] as const;
 const messageEvents = ['message.created', 'message.completed'] as const;
 export const triggeringEvents = [...recordEvents, ...messageEvents, 'app.published', 'app.event_emitted'] as const;
 
