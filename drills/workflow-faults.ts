@@ -33,7 +33,7 @@ const sizes: Record<'quick' | 'full', Size> = {
     seconds: 12,
     faults: { 'api killed': 2, 'worker killed': 4, 'postgres crashed': 1, 'redis gone': 1 },
     redisGoneMs: 1_000,
-    drainMs: 60_000,
+    drainMs: 180_000,
     outageRuns: 20,
     memory: { waiting: 5_000, work: 20, idleSeconds: 2 },
   },

@@ -53,7 +53,7 @@ export async function injectFaults(
   }
 }
 
-const readyWithinMs = 60_000;
+const readyWithinMs = 180_000;
 /** A process that has only just started has no work that could be cut off. */
 const worksForMs = 500;
 const callsWithinMs = 5_000;

@@ -35,7 +35,9 @@ export async function takeEverythingDown(
   await sleep(Math.max(...began.values()) + ms + 500 - Date.now());
   const readyAt = await processes.bringUp();
   const wentOn = await waitForCalls(environment.journal, lines, 'after');
-  const dueTimes = [...began].map(([token, at]) => [token, at + ms] as const);
+  // A call that had not been recorded when everything went down is repeated, and its run waits from then on.
+  const calledLast = await waitForCalls(environment.journal, lines, 'before');
+  const dueTimes = [...calledLast].map(([token, at]) => [token, at + ms] as const);
   return {
     due: dueTimes.filter(([, due]) => due > downAt && due < readyAt).length,
     lateMs: dueTimes.map(([token, due]) => (wentOn.get(token) ?? Number.POSITIVE_INFINITY) - Math.max(due, readyAt)),
