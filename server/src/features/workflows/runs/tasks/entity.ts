@@ -123,8 +123,16 @@ function toFailure(error: unknown, timeoutMs: number): TaskFailure | undefined {
   if (type === undefined)
     return error.kind === 'unavailable' ? fail('runtime', error.message, { status: 503 }) : undefined;
   const isRule = error.code.includes('rule');
-  return fail(type, error.message, { status: error.status, code: error.code, ...(isRule && { cause: 'entity_rule' }) });
+  const detail = details[error.code] ?? error.message;
+  return fail(type, detail, { status: error.status, code: error.code, ...(isRule && { cause: 'entity_rule' }) });
 }
+
+/** Messages of the records are about a request. Where that misleads, a task has its own. */
+const details: Readonly<Record<string, string>> = {
+  entity_not_found: 'The app has no such entity. Check `entity` in the task.',
+  record_not_found:
+    'There is no such record, or the user in `as_user` may not see it. Check `id` in the input of the step.',
+};
 
 const maxShownFaults = 5;
 
