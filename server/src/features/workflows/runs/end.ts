@@ -7,7 +7,7 @@ import { type RunEnd, type RunRow, saveEnd, saveWorkflowResult } from '../store/
 import { cancelRunningSteps } from '../store/steps.ts';
 import { auditTurnedOff } from '../turn-off.ts';
 import type { RunDeps } from './deps.ts';
-import type { Failure } from './errors.ts';
+import { type Failure, toStorableFailure } from './errors.ts';
 import { toRunTopic } from './execution.ts';
 import { cutDetail } from './recorded.ts';
 
@@ -27,18 +27,21 @@ export const completed: RunEnd = {
 /** Its reason is that of whoever cancelled it. */
 export const cancelled: RunEnd = { ...completed, status: 'cancelled' };
 
-/** `failure` must be masked. `task` is the name of the task that failed, if one did. */
-export const failed = (
-  failure: Failure,
+/** `thrown` must be masked. `task` is the name of the task that failed, if one did. */
+export function failed(
+  thrown: Failure,
   task?: { readonly name: string; readonly step: number },
   status_reason: RunEnd['status_reason'] = null,
-): RunEnd => ({
-  status: 'failed',
-  status_reason,
-  error_message: cutDetail(task === undefined ? failure.detail : `Task '${task.name}' failed: ${failure.detail}`),
-  failed_step: task?.step ?? null,
-  failure: JSON.stringify({ ...failure, detail: cutDetail(failure.detail) }),
-});
+): RunEnd {
+  const failure = toStorableFailure(thrown);
+  return {
+    status: 'failed',
+    status_reason,
+    error_message: cutDetail(task === undefined ? failure.detail : `Task '${task.name}' failed: ${failure.detail}`),
+    failed_step: task?.step ?? null,
+    failure: JSON.stringify({ ...failure, detail: cutDetail(failure.detail) }),
+  };
+}
 
 export interface EndOptions {
   /** Ends the run only under this claim. */

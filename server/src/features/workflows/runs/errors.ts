@@ -1,4 +1,5 @@
 // Owns the errors of a run (docs/api/workflows.md#errors): those that a definition can catch, and those that end the run.
+import { toStorableText } from '../../../kit/text.ts';
 import type { ErrorType } from '../definition/model.ts';
 
 /** An error as definitions and readers see it: `$error`, and the `error` of a step. */
@@ -49,9 +50,17 @@ export class TaskFailure extends Error {
 
   constructor(failure: Failure) {
     super(failure.detail);
-    this.failure = failure;
+    this.failure = toStorableFailure(failure);
   }
 }
+
+/** What endpoints answer and what definitions raise may have characters that PostgreSQL refuses. */
+export const toStorableFailure = (failure: Failure): Failure => ({
+  ...failure,
+  type: toStorableText(failure.type),
+  title: toStorableText(failure.title),
+  detail: toStorableText(failure.detail),
+});
 
 export const fail = (
   type: ErrorType,

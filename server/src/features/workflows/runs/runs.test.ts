@@ -235,6 +235,27 @@ describe('try', () => {
     ]);
   });
 
+  it('handles errors with characters that PostgreSQL can not store', async () => {
+    const text = '${ "a\\u0000b" }';
+    const raised = { raise: { error: { type: text, status: 400, title: text, detail: text } } };
+    const caught = { do: [{ handle: { set: '${ {problem: $error} }' } }] };
+    const ended = await run(app, [{ guarded: { try: [{ fail: raised }], catch: caught } }]);
+    const error = { type: 'ab', title: 'ab', status: 400, detail: 'ab' };
+    expect(ended).toMatchObject({
+      status: 'completed',
+      steps: [{ error }, { output: { problem: error } }],
+    });
+    expect(await run(app, [{ fail: raised }])).toMatchObject({
+      error_message: "Task 'fail' failed: ab",
+      failure: error,
+    });
+    expect(await run(app, [{ fail: { set: '${ error("a\\u0000b") }' } }])).toMatchObject({
+      error_message: "Task 'fail' failed: The expression in `set` failed: ab",
+    });
+    const cut = await run(app, [{ fail: { set: '${ error("x" * 198 + "😀" * 9) }' } }]);
+    expect(cut.error_message).toMatch(/x\ufffd…$/);
+  });
+
   it('lets other errors pass, also those that when and exceptWhen leave out', async () => {
     for (const only of [
       { errors: { with: { type: 'timeout' } } },

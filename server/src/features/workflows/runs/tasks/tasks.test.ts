@@ -101,6 +101,14 @@ describe('call http', () => {
     expect(requests()).toHaveLength(1);
   });
 
+  it('fails once for an answer that PostgreSQL could not store', async () => {
+    endpoint.respond = () => ({ status: 500, body: 'a\0b' });
+    const ended = await run(app, [{ post: http() }]);
+    expect(ended).toMatchObject({ status: 'failed', failure: { type: 'communication', status: 500 } });
+    expect(ended.error_message).toBe("Task 'post' failed: The endpoint answered 500. It said: ab");
+    expect(requests()).toHaveLength(1);
+  });
+
   it.each([
     ['https://10.0.0.1/', 'configuration', 'address'],
     ['http://hook.outside.test/', 'configuration', 'address'],
