@@ -9,7 +9,8 @@ import { auditTurnedOff } from '../turn-off.ts';
 import type { RunDeps } from './deps.ts';
 import { type Failure, toStorableFailure } from './errors.ts';
 import { toRunTopic } from './execution.ts';
-import { cutDetail } from './recorded.ts';
+import { unmasked } from './mask.ts';
+import { cutDetail, limitFailure } from './recorded.ts';
 
 export type EndDeps = Pick<RunDeps, 'wake'>;
 
@@ -27,19 +28,20 @@ export const completed: RunEnd = {
 /** Its reason is that of whoever cancelled it. */
 export const cancelled: RunEnd = { ...completed, status: 'cancelled' };
 
-/** `thrown` must be masked. `task` is the name of the task that failed, if one did. */
+/** `error` must be masked. `task` is the name of the task that failed, if one did. */
 export function failed(
-  thrown: Failure,
+  error: Failure,
   task?: { readonly name: string; readonly step: number },
   status_reason: RunEnd['status_reason'] = null,
 ): RunEnd {
-  const failure = toStorableFailure(thrown);
+  const failure = limitFailure(toStorableFailure(error), unmasked);
+  const message = task === undefined ? failure.detail : `Task '${task.name}' failed: ${failure.detail}`;
   return {
     status: 'failed',
     status_reason,
-    error_message: cutDetail(task === undefined ? failure.detail : `Task '${task.name}' failed: ${failure.detail}`),
+    error_message: cutDetail(message, unmasked),
     failed_step: task?.step ?? null,
-    failure: JSON.stringify({ ...failure, detail: cutDetail(failure.detail) }),
+    failure: JSON.stringify(failure),
   };
 }
 

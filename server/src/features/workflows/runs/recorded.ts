@@ -1,7 +1,7 @@
 // Owns what a step records of a value: as JSON text that PostgreSQL can store, without secrets, and cut if it is long.
 import { findJsonExcess } from '../../../kit/json-excess.ts';
 import { toStorableText } from '../../../kit/text.ts';
-import { fail } from './errors.ts';
+import { type Failure, fail } from './errors.ts';
 import type { Mask } from './mask.ts';
 
 const maxValueBytes = 256 * 1024;
@@ -90,7 +90,26 @@ function cutJson(text: string): string {
   }
 }
 
-const maxDetailCharacters = 2_000;
+// ---- errors
 
-export const cutDetail = (text: string): string =>
-  text.length <= maxDetailCharacters ? text : `${text.slice(0, maxDetailCharacters).toWellFormed()}…`;
+const maxCharacters = { type: 256, title: 1_000, detail: 2_000 };
+
+/** An error whose texts are short enough to be recorded, and to be kept in the state of the run. */
+export const limitFailure = (failure: Failure, mask: Mask): Failure => ({
+  ...failure,
+  type: cutText(failure.type, maxCharacters.type, mask),
+  title: cutText(failure.title, maxCharacters.title, mask),
+  detail: cutDetail(failure.detail, mask),
+});
+
+export const cutDetail = (text: string, mask: Mask): string => cutText(text, maxCharacters.detail, mask);
+
+/** Longer than a secret in any form. */
+const maxSearched = 128 * 1024;
+
+/** A text that is too long is masked before it is cut: a mask does not recognise a part of a secret. */
+export function cutText(text: string, max: number, mask: Mask): string {
+  if (text.length <= max) return text;
+  const masked = mask(text.slice(0, maxSearched));
+  return masked.length <= max ? masked : `${masked.slice(0, max).toWellFormed()}…`;
+}

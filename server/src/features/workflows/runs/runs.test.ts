@@ -256,6 +256,19 @@ describe('try', () => {
     expect(cut.error_message).toMatch(/x\ufffd…$/);
   });
 
+  it('keeps only the beginning of long errors', async () => {
+    const long = (length: number) => `\${ "x" * ${length} }`;
+    const raised = { raise: { error: { type: long(9_000), status: 400, title: long(90_000), detail: long(200_000) } } };
+    const caught = { do: [{ handle: { set: '${ $error | map_values(tostring | length) }' } }] };
+    const ended = await run(app, [{ guarded: { try: [{ fail: raised }], catch: caught } }, { fail: raised }]);
+    const error = { type: 'x'.repeat(256), title: 'x'.repeat(1_000), detail: 'x'.repeat(2_000), status: 400 };
+    const shown = { ...error, type: `${error.type}…`, title: `${error.title}…`, detail: `${error.detail}…` };
+    expect(ended.steps[0]?.error).toEqual(shown);
+    expect(ended.steps[1]?.output).toEqual({ type: 257, title: 1_001, detail: 2_001, status: 3 });
+    expect(ended.failure).toMatchObject(shown);
+    expect(ended.error_message).toHaveLength(2_001);
+  });
+
   it('lets other errors pass, also those that when and exceptWhen leave out', async () => {
     for (const only of [
       { errors: { with: { type: 'timeout' } } },

@@ -9,7 +9,7 @@ import { ClaimLost, type Failure, fail, TaskFailure, toTaskError } from './error
 import type { Scope } from './evaluate.ts';
 import { type Execution, keep, notifyFollowers, recordStep, toStoredState } from './execution.ts';
 import { completeTask } from './outputs.ts';
-import { cutDetail, type JsonText, rewriteValue, writeRecorded } from './recorded.ts';
+import { limitFailure, type JsonText, rewriteValue, writeRecorded } from './recorded.ts';
 import { attemptOf, findExpired, findTask, move, type Pending, type RunState, withoutPending } from './state.ts';
 
 /** A task that runs, with the state of the list that contains it. */
@@ -106,9 +106,10 @@ export async function failStep(execution: Execution, running: RunningTask, error
   if (!(error instanceof TaskFailure)) throw error;
   const now = execution.deps.clock.now();
   const left = { ...withoutPending(running.state), steps: numberOf(running.state) };
-  const { state, failure } = leaveExpired(execution, left, error.failure, now.getTime());
+  const thrown = limitFailure(error.failure, execution.mask);
+  const { state, failure } = leaveExpired(execution, left, thrown, now.getTime());
   const next = await catchFailure(execution, state, failure, now.getTime());
-  const shown = execution.mask({ ...toTaskError(error.failure), detail: cutDetail(error.failure.detail) });
+  const shown = execution.mask(toTaskError(thrown));
   const step = toStep(execution, running, { status: 'failed', completed_at: now, error: JSON.stringify(shown) });
   const stored = 'caught' in next ? tryToStore(execution, next.caught) : { failure: next.uncaught };
   if ('caught' in next && 'state' in stored) {
