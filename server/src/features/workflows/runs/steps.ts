@@ -9,7 +9,7 @@ import { ClaimLost, type Failure, fail, TaskFailure, toTaskError } from './error
 import type { Scope } from './evaluate.ts';
 import { type Execution, keep, notifyFollowers, recordStep, toStoredState } from './execution.ts';
 import { completeTask } from './outputs.ts';
-import { limitFailure, type JsonText, rewriteValue, writeRecorded } from './recorded.ts';
+import { type JsonText, limitFailure, rewriteValue, writeRecorded } from './recorded.ts';
 import { attemptOf, findExpired, findTask, move, type Pending, type RunState, withoutPending } from './state.ts';
 
 /** A task that runs, with the state of the list that contains it. */

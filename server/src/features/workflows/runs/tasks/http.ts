@@ -7,6 +7,8 @@ import type { ErrorType, HttpCall, Json } from '../../definition/model.ts';
 import { type FailureCause, fail } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
+import type { Mask } from '../mask.ts';
+import { cutText } from '../recorded.ts';
 import type { CallResult, PreparedTask } from './prepared-task.ts';
 
 const maxTimeoutMs = 30_000;
@@ -33,7 +35,7 @@ export async function prepareHttp(execution: Execution, call: HttpCall, scope: S
         timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
         signal,
       });
-      return readOutcome(outcome, request, call.output);
+      return readOutcome(outcome, request, call.output, execution.mask);
     },
   };
 }
@@ -107,7 +109,7 @@ const toBody = (body: Json) =>
 
 // ---- the answer
 
-function readOutcome(outcome: Outcome, request: HttpRequest, output: HttpCall['output']): CallResult {
+function readOutcome(outcome: Outcome, request: HttpRequest, output: HttpCall['output'], mask: Mask): CallResult {
   if (outcome.outcome === 'failed') {
     if (outcome.kind === 'aborted') throw new Error('the request was abandoned'); // by us
     throw describeFailure(outcome.kind);
@@ -121,7 +123,7 @@ function readOutcome(outcome: Outcome, request: HttpRequest, output: HttpCall['o
       { cause: 'address' },
     );
   const { status, headers } = outcome;
-  if (status < 200 || status > 299) throw describeStatus(outcome);
+  if (status < 200 || status > 299) throw describeStatus(outcome, mask);
   if (outcome.truncated)
     throw fail('communication', 'The response is larger than 1 MiB.', { status, cause: 'too_large' });
   const content = readContent(outcome);
@@ -152,11 +154,11 @@ function describeFailure(kind: keyof typeof failures) {
 }
 
 const typesByStatus: Readonly<Record<number, ErrorType>> = { 401: 'authentication', 403: 'authorization' };
-const maxShownBody = 200;
+const maxShownCharacters = 200;
 
 /** The beginning of the body often says what is wrong. */
-function describeStatus({ status, body }: Answered) {
-  const text = new TextDecoder().decode(body.subarray(0, maxShownBody)).trim();
+function describeStatus({ status, body }: Answered, mask: Mask) {
+  const text = cutText(new TextDecoder().decode(body).trim(), maxShownCharacters, mask);
   const said = text === '' ? '' : ` It said: ${text}`;
   return fail(typesByStatus[status] ?? 'communication', `The endpoint answered ${status}.${said}`, {
     status,

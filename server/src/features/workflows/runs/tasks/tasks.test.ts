@@ -230,6 +230,23 @@ describe('secrets', () => {
     expect(ended.error_message).toBe("Task 'post' failed: The endpoint answered 500. It said: you sent Bearer ***");
     expect(JSON.stringify(ended)).not.toContain('top secret');
   });
+
+  it('are masked in errors before these are cut', async () => {
+    await putSecret('API_KEY', 'top secret/42');
+    const key = '$secrets.API_KEY';
+    const [status, title, detail] = [500, `\${ "x" * 995 + ${key} }`, `\${ "x" * 1995 + ${key} + "x" * 99 }`];
+    const raised = { raise: { error: { type: `\${ "x" * 250 + ${key} }`, status, title, detail } } };
+    const caught = { do: [{ handle: { set: '${ $error }' } }] };
+    endpoint.respond = ({ headers }) => ({ status, body: `${'x'.repeat(185)}${headers.authorization}` });
+    const ended = await run(app, [
+      { guarded: { try: [{ fail: raised }], catch: caught } },
+      { again: { try: [{ post: tasks[0]?.post as object }], catch: caught } },
+      { fail: raised },
+    ]);
+    expect(ended).toMatchObject({ status: 'failed', steps_count: 5 });
+    expect(ended.steps[2]?.error).toMatchObject({ detail: expect.stringMatching(/x{185}Bearer \*\*\*$/) });
+    expect(JSON.stringify(ended)).not.toContain('top');
+  });
 });
 
 describe('call entity', () => {
