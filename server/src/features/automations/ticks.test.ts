@@ -92,7 +92,11 @@ describe('a schedule', () => {
     world.clock.aheadMs = 6 * minuteMs;
     await other.waitForEnd(1);
     await expect.poll(async () => (await rowOf(broken.id)).is_active).toBe(false);
-    expect((await rowOf(broken.id)).next_tick_at).toBeNull();
+    expect(await rowOf(broken.id)).toMatchObject({
+      next_tick_at: null,
+      last_error: "The schedule can't be read any more. Save it again and turn the automation on.",
+    });
+    expect(await broken.listRuns()).toEqual([]);
   });
 
   it('is silent while the workspace is deleted', async () => {

@@ -33,7 +33,7 @@ export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): 
   transaction(db, async (db) => {
     const due = await lockDueAutomations(db, now, batchSize);
     if (due.length === 0) return 0;
-    const ticked = due.map((automation) => ({ automation, after: tick(automation, now) }));
+    const ticked = due.map((automation) => ({ automation, ...tick(automation, now) }));
     await saveTicks(
       db,
       ticked.map(({ after }) => after),
@@ -41,7 +41,7 @@ export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): 
     await insertRuns(
       db,
       ticked
-        .filter(({ automation }) => !automation.is_deleted)
+        .filter(({ startsRun }) => startsRun)
         .map(({ automation, after }) => toRun(automation, after, now)),
       now,
     );
@@ -51,17 +51,22 @@ export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): 
   });
 
 /** After the last tick the automation is off. The run of that tick takes place nevertheless. */
-function tick(automation: DueAutomation, now: Date): Ticked {
+function tick(automation: DueAutomation, now: Date): { readonly after: Ticked; readonly startsRun: boolean } {
   const { id, is_active, is_deleted, ticks, schedule, last_error } = automation;
   const previous = automation.next_tick_at ?? now;
   // Until the app or workspace is restored or purged.
-  if (is_deleted) return { id, is_active, ticks, last_error, next_tick_at: new Date(now.getTime() + trashMs) };
+  if (is_deleted) {
+    const next_tick_at = new Date(now.getTime() + trashMs);
+    return { after: { id, is_active, ticks, last_error, next_tick_at }, startsRun: false };
+  }
   try {
     const next_tick_at = schedule === null ? null : findNextTick(schedule, ticks + 1, now, previous);
-    return { id, is_active: next_tick_at !== null, ticks: ticks + 1, last_error, next_tick_at };
+    const after = { id, is_active: next_tick_at !== null, ticks: ticks + 1, last_error, next_tick_at };
+    return { after, startsRun: true };
   } catch {
-    // It was valid when it was saved. One that is not must not keep the others from running.
-    return { id, is_active: false, ticks: ticks + 1, last_error: unreadable, next_tick_at: null };
+    // It was valid when it was saved. One that is not must not keep the others from running. Nobody knows whether this tick was
+    // wanted, so there is no run of it.
+    return { after: { id, is_active: false, ticks, last_error: unreadable, next_tick_at: null }, startsRun: false };
   }
 }
 
