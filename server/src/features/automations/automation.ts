@@ -1,6 +1,7 @@
 // Owns the operations on automations: create, change, turn on and off, delete (docs/api/automations.md).
 import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
+import { findPlanRefusal } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
@@ -106,7 +107,10 @@ export function createAutomation(db: Db, access: AppAccess, input: NewAutomation
   });
 }
 
-/** Fields that are left out stay as they are. Those of the other type are cleared when the type changes. */
+/**
+ * Fields that are left out stay as they are. Those of the other type are cleared when the type changes. Turning it off, and changes
+ * of one that is off, need no plan.
+ */
 export function changeAutomation(
   db: Db,
   access: AutomationAccess,
@@ -118,6 +122,8 @@ export function changeAutomation(
     const before = await lockAutomation(db, access.automation);
     if (before === undefined) throw notFound('automation_not_found');
     const merged = merge(before, input);
+    const refusal = merged.is_active ? findPlanRefusal(access.plan, 'workflows') : undefined;
+    if (refusal !== undefined) throw refusal;
     if (isDeepStrictEqual(merged, before)) return withNotes(presentAutomation(before), { changed: false });
     const row = { ...complete(merged, now, before), updated_date: now };
     await checkReferences(db, access, row, references, before);

@@ -1,6 +1,7 @@
 // Tests of the operations on automations (docs/api/automations.md).
 import { describe, expect, it } from 'vitest';
 import { startAutomationScene } from '../../../test/support/automation-scene.ts';
+import type { Plan } from '../../core/auth/plans.ts';
 
 const { world, owner, workspace, call, url, createApp, createAutomation } = await startAutomationScene();
 
@@ -202,6 +203,28 @@ describe('updateAutomation', () => {
       status: 200,
       body: { is_active: true, consecutive_failures: 0, last_error: null },
     });
+  });
+
+  it('requires a plan that includes workflows if the automation is active then', async () => {
+    const automation = await createAutomation();
+    const setPlan = (plan: Plan) =>
+      world.db.updateTable('workspaces').set({ plan }).where('id', '=', workspace).execute();
+    const { plan } = await world.db
+      .selectFrom('workspaces')
+      .select('plan')
+      .where('id', '=', workspace)
+      .executeTakeFirstOrThrow();
+    const refused = { status: 402, body: { code: 'plan_required', required_plan: 'builder' } };
+    await setPlan('free');
+    try {
+      expect(await automation.patch({ name: 'Renamed' })).toMatchObject(refused);
+      expect(await automation.patch({ name: 'Off', is_active: false })).toMatchObject({ status: 200 });
+      expect(await automation.patch({ name: 'Renamed' })).toMatchObject({ status: 200 });
+      expect(await automation.patch({ is_active: true })).toMatchObject(refused);
+      expect(await automation.get()).toMatchObject({ name: 'Renamed', is_active: false });
+    } finally {
+      await setPlan(plan);
+    }
   });
 
   it('answers 404 for the automation of another app', async () => {
