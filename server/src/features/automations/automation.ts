@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { audit } from '../../core/audit/audit.ts';
 import { findPlanRefusal } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
+import { lockApp } from '../../core/identity/apps.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { withNotes } from '../../kit/http/answer.ts';
 import { checkTarget, type TargetRules } from '../../kit/http/check-url.ts';
@@ -67,6 +68,7 @@ const expressionsBusy = () =>
 export function createAutomation(db: Db, access: AppAccess, input: NewAutomation, references: References, now: Date) {
   const { app } = access;
   return transaction(db, async (db) => {
+    await lockApp(db, access); // it may have been moved to the trash while the body was checked
     await takeAdvisoryLock(db, `automations of ${app.id}`);
     if ((await countAutomations(db, access)) >= maxAutomations)
       throw limitReached(
@@ -119,6 +121,7 @@ export function changeAutomation(
   now: Date,
 ) {
   return transaction(db, async (db) => {
+    await lockApp(db, access); // before the automation, as deleting an app does
     const before = await lockAutomation(db, access.automation);
     if (before === undefined) throw notFound('automation_not_found');
     const merged = merge(before, input);

@@ -1,6 +1,7 @@
 // Tests of the operations on automations (docs/api/automations.md).
 import { describe, expect, it } from 'vitest';
 import { startAutomationScene } from '../../../test/support/automation-scene.ts';
+import { waitUntilBlocked } from '../../../test/support/waiting.ts';
 import type { Plan } from '../../core/auth/plans.ts';
 
 const { world, owner, workspace, call, url, createApp, createAutomation } = await startAutomationScene();
@@ -272,6 +273,28 @@ describe('an entity that an automation names', () => {
 });
 
 describe('an app in the trash', () => {
+  it('gets no active automation by a request that began before', async () => {
+    const automation = await createAutomation({ is_active: false });
+    const { id } = automation.app;
+    const requests = [
+      () => call('POST', `/api/apps/${id}/automations`, { ...ofOrders, action: request() }),
+      () => automation.patch({ is_active: true }),
+    ];
+    for (const send of requests) {
+      // Until the transaction ends, others see the app as it was.
+      const sent = await world.db.transaction().execute(async (db) => {
+        await db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', id).execute();
+        const answer = send();
+        await Promise.race([waitUntilBlocked(db), answer]);
+        return { answer };
+      });
+      expect(await sent.answer).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+      await world.db.updateTable('apps').set({ deleted_date: null }).where('id', '=', id).execute();
+    }
+    expect(await automation.get()).toMatchObject({ is_active: false });
+    expect((await call('GET', `/api/apps/${id}/automations`)).body.items).toHaveLength(1);
+  });
+
   it('has its automations turned off, and they stay off when it is restored', async () => {
     const first = await createAutomation();
     const daily = await createAutomation(scheduled, {}, first.app);
