@@ -336,6 +336,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     secrets,
     masterKeyId,
     records: entityFeature.records,
+    hasEntity: appSchemas.has,
     agentReplies: agentFeature.singleReplies,
     readSecrets: appFeature.readSecrets,
     listSecretValues: appFeature.listSecretValues,

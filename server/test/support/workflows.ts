@@ -37,10 +37,19 @@ export function createScene(world: World, token: string) {
   const pathOf = (app: { id: string }, rest = '') => `/api/apps/${app.id}/workflows${rest}`;
   const send = (method: string, app: { id: string }, rest = '', body?: object, headers = {}) =>
     world.call(method, pathOf(app, rest), { as: token, ...(body && { body }), headers });
+  /** Unless it exists. */
+  const defineEntity = async (app: { id: string }, name: string) => {
+    const path = `/api/apps/${app.id}/entity-schemas/${name}`;
+    if ((await world.call('GET', path, { as: token })).status !== 404) return;
+    const got = await world.call('PUT', path, { as: token, body: { name, properties: {} } });
+    expect(got.status, JSON.stringify(got.body)).toBe(200);
+  };
   let names = 0;
-  /** Answers with the workflow; fails if it was refused. */
-  const create = async (app: { id: string }, more: object = {}) => {
+  /** Answers with the workflow; fails if it was refused. The entity that its trigger names is defined. */
+  const create = async (app: { id: string }, more: { trigger?: object; [field: string]: unknown } = {}) => {
     names += 1;
+    const config = more.trigger && 'config' in more.trigger ? (more.trigger.config as Record<string, unknown>) : {};
+    if (typeof config.entity_name === 'string') await defineEntity(app, config.entity_name);
     const body = { name: `Workflow ${names}`, definition: passOn, trigger: manual, ...more };
     const got = await send('POST', app, '', body);
     expect(got.status, JSON.stringify(got.body)).toBe(200);
@@ -58,5 +67,5 @@ export function createScene(world: World, token: string) {
     await expect.poll(async () => (await getRun(app, workflow, run_id)).completed_at).not.toBeNull();
     return getRun(app, workflow, run_id);
   };
-  return { pathOf, send, create, get, listRuns, getRun, runToEnd };
+  return { pathOf, send, defineEntity, create, get, listRuns, getRun, runToEnd };
 }

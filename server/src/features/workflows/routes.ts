@@ -49,7 +49,6 @@ import { findRun, listRunsOfApp, listRunsOfWorkflow } from './store/run-reads.ts
 import { getVersion, listVersions } from './store/versions.ts';
 import { findWorkflow, listWorkflows } from './store/workflows.ts';
 import { checkHook, receiveHook } from './triggers/hook.ts';
-import type { HookDeps } from './triggers/hook-token.ts';
 import type { TriggerDeps } from './triggers/start.ts';
 import {
   archiveWorkflow,
@@ -58,9 +57,10 @@ import {
   presentInFull,
   restoreWorkflow,
   toggleWorkflow,
+  type WorkflowRules,
 } from './workflow.ts';
 
-export interface WorkflowRouteDeps extends HookDeps, StartDeps, TriggerDeps, CancelDeps, ReadDeps, AnalysisDeps {
+export interface WorkflowRouteDeps extends WorkflowRules, StartDeps, TriggerDeps, CancelDeps, ReadDeps, AnalysisDeps {
   readonly cursors: Cursors;
   readonly jq: Jq;
   readonly wake: ReadDeps['wake'] & StartDeps['wake'] & TriggerDeps['wake'] & CancelDeps['wake'] & AnalysisDeps['wake'];
@@ -79,6 +79,7 @@ const archived = { status: 400, code: 'workflow_archived' } as const;
 const nameTaken = { status: 409, code: 'name_taken' } as const;
 const limitReached = { status: 409, code: 'limit_reached' } as const;
 const agentUnknown = { status: 404, code: 'agent_not_found' } as const;
+const entityUnknown = { status: 404, code: 'entity_not_found' } as const;
 const planRequired = { status: 402, code: 'plan_required' } as const;
 
 const diagram = media(mermaid, 'A flowchart for Mermaid');
@@ -131,7 +132,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     body: NewWorkflow,
     audits: ['workflow.created'],
     answers: { 200: Workflow },
-    refusals: [nameTaken, limitReached, agentUnknown],
+    refusals: [nameTaken, limitReached, agentUnknown, entityUnknown],
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
       await checkAgent(db, access, draft.trigger);
@@ -185,7 +186,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     body: WorkflowChange,
     audits: ['workflow.updated'],
     answers: { 200: Workflow },
-    refusals: [archived, nameTaken, agentUnknown, { status: 404, code: 'workflow_not_found' }],
+    refusals: [archived, nameTaken, agentUnknown, entityUnknown, { status: 404, code: 'workflow_not_found' }],
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
       await checkAgent(db, access, draft.trigger);
@@ -256,7 +257,7 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     body: StatusChange,
     audits: ['workflow.toggled'],
     answers: { 200: WorkflowStatus },
-    refusals: [archived, planRequired, agentUnknown],
+    refusals: [archived, planRequired, agentUnknown, entityUnknown],
     precheck: ({ db, access, body }) => checkForTurningOn(db, access, body.status, deps.jq),
     handle: async ({ db, access, body, now }, current) => {
       await checkAgent(db, access, current?.trigger);

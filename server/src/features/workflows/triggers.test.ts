@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { messageEvent, publish, recordEvent } from '../../../test/support/webhook-receiver.ts';
-import { define, onEntity, passOn, startWorkflowWorld } from '../../../test/support/workflows.ts';
+import { createScene, define, onEntity, passOn, startWorkflowWorld } from '../../../test/support/workflows.ts';
 import type { Events } from '../../events.ts';
 import { newId } from '../../kit/ids.ts';
 import { type Jq, openJq } from '../../kit/jq/index.ts';
@@ -252,8 +252,7 @@ describe('an event', () => {
     const poor = await world.workspace(person, 'builder');
     const app = await world.appOf(person, poor);
     const as = await world.token(person, poor);
-    const body = { name: 'A', definition: passOn, trigger: onEntity('Task', ['update']) };
-    const { id } = (await world.call('POST', `/api/apps/${app.id}/workflows`, { as, body })).body;
+    const { id } = await createScene(world, as).create(app, { trigger: onEntity('Task', ['update']) });
     await world.db.updateTable('workspaces').set({ plan: 'free' }).where('id', '=', poor).execute();
     await publish(world, 'entity.updated', change(app, { entity_name: 'Task' }));
     const read = async () => (await world.call('GET', `/api/apps/${app.id}/workflows/${id}`, { as })).body;

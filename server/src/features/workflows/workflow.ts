@@ -26,19 +26,32 @@ import { countWorkflows, findWorkflowByName, insertWorkflow, lockWorkflow, saveW
 import { createHook, type HookDeps, noHook, openHookUrl } from './triggers/hook-token.ts';
 import { activate, toTriggerKey } from './triggers/trigger-columns.ts';
 
+export interface WorkflowRules extends HookDeps {
+  /** Whether the app has an entity of this name. */
+  hasEntity(db: Db, access: AppAccess, name: string): Promise<boolean>;
+}
+
 export const maxWorkflows = 200;
 /** Archived workflows can't be deleted, so they have a limit of their own. */
 export const maxArchived = 1_000;
 export const maxVersions = 100;
 
 /** Active at once, unless its schedule has no tick left. */
-export function createWorkflow(db: Db, access: AppAccess, input: NewWorkflow, draft: Draft, deps: HookDeps, now: Date) {
+export function createWorkflow(
+  db: Db,
+  access: AppAccess,
+  input: NewWorkflow,
+  draft: Draft,
+  deps: WorkflowRules,
+  now: Date,
+) {
   const { app, caller } = access;
   const { definition, trigger } = requireBoth(draft);
   return transaction(db, async (db) => {
     await lockWorkflowsOf(db, access);
     await refuseTooMany(db, access);
     await refuseTakenName(db, access, input.name);
+    await checkEntity(db, access, trigger, deps);
     const id = newId();
     const isWebhook = trigger.config.trigger_type === 'webhook';
     const workflow = await insertWorkflow(db, {
@@ -96,6 +109,17 @@ async function refuseTakenName(db: Db, access: AppAccess, name: string): Promise
   );
 }
 
+/** A trigger on an entity that does not exist would never start a run. Whoever deletes the entity sees that it is in use. */
+async function checkEntity(
+  db: Db,
+  access: AppAccess,
+  { config }: Trigger,
+  { hasEntity }: WorkflowRules,
+): Promise<void> {
+  if (config.trigger_type !== 'entity' || (await hasEntity(db, access, config.entity_name))) return;
+  throw notFound('entity_not_found');
+}
+
 const toColumns = (source: Readonly<Record<string, unknown>>, trigger: Trigger) => ({
   trigger: JSON.stringify(source),
   trigger_type: trigger.config.trigger_type,
@@ -129,7 +153,7 @@ export function changeWorkflow(
   access: WorkflowAccess,
   input: WorkflowChange,
   draft: Draft,
-  deps: HookDeps,
+  deps: WorkflowRules,
   now: Date,
 ) {
   return transaction(db, async (db) => {
@@ -155,7 +179,7 @@ async function planChange(
   input: WorkflowChange,
   { definition, trigger }: Draft,
   stored: Readonly<Record<string, unknown>>,
-  deps: HookDeps,
+  deps: WorkflowRules,
   now: Date,
 ) {
   const { name, description } = input;
@@ -163,6 +187,7 @@ async function planChange(
   if (isRenamed) await refuseTakenName(db, access, name);
   const isNewVersion = definition !== undefined && definition.versionId !== before.current_version_id;
   const isNewTrigger = input.trigger !== undefined && !isDeepStrictEqual(input.trigger, before.trigger);
+  if (isNewTrigger && trigger) await checkEntity(db, access, trigger, deps);
   const change = {
     ...(isRenamed && { name }),
     ...(description !== undefined && description !== before.description && { description }),
@@ -229,7 +254,7 @@ export const toggleWorkflow = (
   access: WorkflowAccess,
   { status }: StatusChange,
   current: Draft | undefined,
-  deps: HookDeps,
+  deps: WorkflowRules,
   now: Date,
 ) =>
   transaction(db, async (db) => {
@@ -238,6 +263,7 @@ export const toggleWorkflow = (
     const wanted = status ?? (before.status === 'active' ? 'inactive' : 'active');
     if (wanted === 'active') refuseWithoutPlan(access);
     if (wanted === before.status) return unchanged(presentStatus(before));
+    if (wanted === 'active' && current?.trigger) await checkEntity(db, access, current.trigger, deps);
     const columns = wanted === 'active' ? turnOn(before, current, deps, now) : turnedOff;
     if (columns.status === before.status && columns.status_reason === before.status_reason)
       return unchanged(presentStatus(before)); // it can't be turned on, for the same reason as before

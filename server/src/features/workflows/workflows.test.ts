@@ -144,6 +144,25 @@ describe('createWorkflow', () => {
     expect((await send('POST', app, '', body)).status).toBe(200);
   });
 
+  it('does not know an entity that the app does not have, also when it is changed or turned on', async () => {
+    const app = await newApp();
+    const trigger = onEntity('Missing', ['create']);
+    const unknown = { status: 404, body: { code: 'entity_not_found' } };
+    expect(await send('POST', app, '', { name: 'A', definition: passOn, trigger })).toMatchObject(unknown);
+    const { id } = await create(app);
+    expect(await send('PUT', app, `/${id}`, { trigger })).toMatchObject(unknown);
+    expect(await get(app, id)).toMatchObject({ trigger: manual });
+    const stored = { trigger: JSON.stringify(trigger), trigger_type: 'entity', trigger_key: 'Missing' } as const;
+    await world.db
+      .updateTable('workflows')
+      .set({ ...stored, status: 'inactive' })
+      .where('id', '=', id)
+      .execute();
+    expect(await send('POST', app, `/${id}/toggle-status`)).toMatchObject(unknown);
+    expect(await get(app, id)).toMatchObject({ status: 'inactive' });
+    expect(await create(app, { trigger: onEntity('User', ['create']) })).toMatchObject({ status: 'active' });
+  });
+
   it('needs the plan builder', async () => {
     const { app, as } = await freeWorkspace();
     const got = await world.call('POST', pathOf(app), { as, body: { name: 'A', definition: passOn, trigger: manual } });
