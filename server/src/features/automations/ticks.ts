@@ -40,9 +40,7 @@ export const startDueRuns = (db: Db, wake: Pick<WakeUps, 'notify'>, now: Date): 
     );
     await insertRuns(
       db,
-      ticked
-        .filter(({ startsRun }) => startsRun)
-        .map(({ automation, after }) => toRun(automation, after, now)),
+      ticked.filter(({ startsRun }) => startsRun).map(({ automation, after }) => toRun(automation, after, now)),
       now,
     );
     for (const { automation, after } of ticked) if (!after.is_active) await auditEnd(db, automation, now);
