@@ -215,6 +215,18 @@ describe('parseDefinition', () => {
     ['listen', define({ a: { listen: {} } }), '/do/0/a/listen'],
     ['run', define({ b: { do: [{ a: { run: {} } }] } }), '/do/0/b/do/0/a/run'],
     ['metadata', define({ a: { ...set, metadata: {} } }), '/do/0/a/metadata'],
+    [
+      'a text with an expression in it',
+      define({ a: { set: { b: 'Dear ${ .name }' } } }),
+      '/do/0/a/set/b',
+      /wholly \$\{ … \}/,
+    ],
+    [
+      'an expression that is not closed',
+      define({ a: { set: { b: '${ .name' } } }),
+      '/do/0/a/set/b',
+      /wholly \$\{ … \}/,
+    ],
     ['an if without an expression', define({ a: { ...set, if: '.a' } }), '/do/0/a/if', /wholly \$\{ … \}/],
     ['a schema of the input', define({ a: { ...set, input: { schema: {} } } }), '/do/0/a/input/schema'],
     ['an input from a text', define({ a: { ...set, input: { from: '.a' } } }), '/do/0/a/input/from', /expression/],

@@ -134,6 +134,7 @@ export function readTemplate(place: Place): Template {
   if (typeof value === 'string') {
     const expression = readExpression(value);
     if (expression !== undefined) noteExpression(place, expression);
+    else refusePartialExpression(place, value);
   } else if (typeof value === 'object' && value !== null)
     for (const [key, item] of Object.entries(value)) if (mayHaveExpression(item)) readTemplate(step(place, key, item));
   return asJson(value);
@@ -141,14 +142,21 @@ export function readTemplate(place: Place): Template {
 
 /** Most values are neither: a place for each of them would take most of the time. */
 const mayHaveExpression = (value: unknown): boolean =>
-  typeof value === 'string' ? readExpression(value) !== undefined : typeof value === 'object' && value !== null;
+  typeof value === 'string' ? value.includes('${') : typeof value === 'object' && value !== null;
+
+/** Whoever writes `Dear ${ .name }` does not mean this very text. */
+const refusePartialExpression = (place: Place, text: string): undefined =>
+  text.includes('${') ? fault(place, mustBeWhole) : undefined;
+
+const mustBeWhole =
+  'must be wholly ${ … } to be an expression. To put a value into a text, write it like ${ "Dear \\(.name)" }';
 
 /** Reads an expression, or else what `readLiteral` reads. */
 export function readExpressionOr<Value extends Template>(
   place: Place,
   readLiteral: (place: Place) => Value | undefined,
 ): Template | undefined {
-  const isExpression = typeof place.value === 'string' && readExpression(place.value) !== undefined;
+  const isExpression = typeof place.value === 'string' && place.value.includes('${');
   return isExpression ? readTemplate(place) : readLiteral(place);
 }
 
