@@ -112,7 +112,7 @@ export interface AppDeps {
   readonly routes?: (routes: Route[]) => Route[];
 }
 
-/** What an archive may contain. Made anew for each import, during which the audit log's part remembers its place. */
+/** What an archive may contain. Made anew for each import, during which some parts remember their place. */
 export const createArchiveTables = (): ArchiveTables => ({
   ...workspaceArchiveTables,
   ...memberArchiveTables,
@@ -125,7 +125,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...builderArchiveTables,
   ...webhookArchiveTables,
   ...automationArchiveTables,
-  ...workflowArchiveTables,
+  ...workflowArchiveTables(),
   ...creditArchiveTables,
   ...auditArchiveTables(),
 });

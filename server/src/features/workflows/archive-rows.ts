@@ -7,53 +7,68 @@ import type { Row } from '../../kit/archive/read-archive.ts';
 import { freeObject, list, oneOf, pattern, text } from '../../kit/http/shapes.ts';
 import { statuses, statusReasons, triggerTypes } from './contract.ts';
 import { hashDefinition } from './definition/hash.ts';
-import { maxArchived, maxVersions, maxWorkflows } from './workflow.ts';
+import { maxArchived, maxStoredVersions, maxWorkflows } from './workflow.ts';
 
 const versionId = pattern(/^[0-9a-f]{64}$/, 64);
 const maxDefinitionBytes = 256 * 1024; // of 128 KiB, with every character escaped
+const maxTriggerBytes = 128 * 1024; // a condition of 10,000 characters, with every one of them escaped
 
-export const workflowArchiveTables: Readonly<Record<string, ArchiveTable>> = {
-  workflows: {
-    columns: {
-      id: newRowId,
-      workspace_id: owner,
-      app_id: refersTo('apps'),
-      name: text(1, 100),
-      description: text(0, 2_000).nullable(),
-      status: oneOf(...statuses),
-      status_reason: oneOf(...statusReasons).nullable(),
-      trigger: freeObject(32 * 1024),
-      trigger_type: oneOf(...triggerTypes),
-      trigger_key: text(0, 1_000).nullable(),
-      entity_names: list(text(1, 64), 0, 1_000),
-      current_version_id: versionId,
-      ticks: counter,
-      total_runs: counter,
-      consecutive_failures: counter,
-      last_run_at: time.nullable(),
-      last_run_status: oneOf('completed', 'failed', 'cancelled').nullable(),
-      created_by: mayReferTo('people'),
-      created_date: time,
-      updated_date: time,
+/** Made anew for each import: its workflows need their current versions. */
+export function workflowArchiveTables(now = new Date()): Readonly<Record<string, ArchiveTable>> {
+  const missing = new Map<unknown, unknown>(); // the current version of each workflow, until it is read
+  return {
+    workflows: {
+      columns: {
+        id: newRowId,
+        workspace_id: owner,
+        app_id: refersTo('apps'),
+        name: text(1, 100),
+        description: text(0, 2_000).nullable(),
+        status: oneOf(...statuses),
+        status_reason: oneOf(...statusReasons).nullable(),
+        trigger: freeObject(maxTriggerBytes),
+        trigger_type: oneOf(...triggerTypes),
+        trigger_key: text(0, 1_000).nullable(),
+        entity_names: list(text(1, 64), 0, 1_000),
+        current_version_id: versionId,
+        ticks: counter,
+        total_runs: counter,
+        consecutive_failures: counter,
+        last_run_at: time.nullable(),
+        last_run_status: oneOf('completed', 'failed', 'cancelled').nullable(),
+        created_by: mayReferTo('people'),
+        created_date: time,
+        updated_date: time,
+      },
+      atMost: { per: 'app_id', rows: maxWorkflows + maxArchived },
+      complete: (row) => {
+        checkTrigger(row);
+        missing.set(row.id, row.current_version_id);
+        return turnOff(row);
+      },
     },
-    atMost: { per: 'app_id', rows: maxWorkflows + maxArchived },
-    complete: turnOff,
-  },
-  workflow_versions: {
-    columns: {
-      workspace_id: owner,
-      workflow_id: refersTo('workflows'),
-      version_id: versionId,
-      definition: z.record(z.string(), z.unknown()),
-      change_summary: text(0, 500).nullable(),
-      created_by: mayReferTo('people'),
-      created_date: time,
+    workflow_versions: {
+      columns: {
+        workspace_id: owner,
+        workflow_id: refersTo('workflows'),
+        version_id: versionId,
+        definition: z.record(z.string(), z.unknown()),
+        change_summary: text(0, 500).nullable(),
+        created_by: mayReferTo('people'),
+        created_date: time,
+      },
+      atMost: { per: 'workflow_id', rows: maxStoredVersions },
+      complete: (row) => {
+        checkVersion(row);
+        if (missing.get(row.workflow_id) === row.version_id) missing.delete(row.workflow_id);
+        return { ...row, created_date: capTime(row.created_date, now) };
+      },
+      end: () => {
+        if (missing.size > 0) throw new ArchiveError('a workflow has no current version');
+      },
     },
-    // Runs that go on keep further versions.
-    atMost: { per: 'workflow_id', rows: 10 * maxVersions },
-    complete: checkVersion,
-  },
-};
+  };
+}
 
 /** The agent of a trigger has another id now, so that it must be chosen again. */
 function turnOff(row: Row): Row {
@@ -65,10 +80,18 @@ function turnOff(row: Row): Row {
   };
 }
 
-function checkVersion(row: Row): Row {
+/** What an event is compared with is stored in columns of their own. */
+function checkTrigger({ trigger, trigger_type }: Row): void {
+  const { config } = trigger as { readonly config?: { readonly trigger_type?: unknown } | null };
+  if (config?.trigger_type !== trigger_type) throw new ArchiveError('trigger_type must be that of the trigger');
+}
+
+/** Versions are ordered by their time, so that one of the future would stay the newest. */
+const capTime = (time: unknown, now: Date): unknown => (new Date(String(time)) > now ? now.toISOString() : time);
+
+function checkVersion(row: Row): void {
   const definition = JSON.stringify(row.definition);
   if (Buffer.byteLength(definition) > maxDefinitionBytes) throw new ArchiveError('definition is too large');
   if (hashDefinition(row.definition) !== row.version_id)
     throw new ArchiveError('version_id must be the hash of the definition');
-  return row;
 }

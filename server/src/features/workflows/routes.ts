@@ -186,7 +186,14 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     body: WorkflowChange,
     audits: ['workflow.updated'],
     answers: { 200: Workflow },
-    refusals: [archived, nameTaken, agentUnknown, entityUnknown, { status: 404, code: 'workflow_not_found' }],
+    refusals: [
+      archived,
+      nameTaken,
+      limitReached,
+      agentUnknown,
+      entityUnknown,
+      { status: 404, code: 'workflow_not_found' },
+    ],
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
       await checkAgent(db, access, draft.trigger);

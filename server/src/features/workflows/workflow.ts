@@ -18,10 +18,10 @@ import {
   type WorkflowChange,
 } from './contract.ts';
 import type { Definition } from './definition/model.ts';
-import { type Trigger, toTrigger } from './definition/trigger.ts';
+import { readStoredTrigger, type Trigger } from './definition/trigger.ts';
 import { type Draft, readStored } from './draft.ts';
 import type { WorkflowAccess, WorkflowRow } from './store/rows.ts';
-import { getVersion, insertVersion, removeOldVersions } from './store/versions.ts';
+import { countVersions, getVersion, insertVersion, removeOldVersions } from './store/versions.ts';
 import { countWorkflows, findWorkflowByName, insertWorkflow, lockWorkflow, saveWorkflow } from './store/workflows.ts';
 import { createHook, type HookDeps, noHook, openHookUrl } from './triggers/hook-token.ts';
 import { activate, toTriggerKey } from './triggers/trigger-columns.ts';
@@ -35,6 +35,8 @@ export const maxWorkflows = 200;
 /** Archived workflows can't be deleted, so they have a limit of their own. */
 export const maxArchived = 1_000;
 export const maxVersions = 100;
+/** With those that runs still use. */
+export const maxStoredVersions = 1_000;
 
 /** Active at once, unless its schedule has no tick left. */
 export function createWorkflow(
@@ -126,9 +128,11 @@ const toColumns = (source: Readonly<Record<string, unknown>>, trigger: Trigger) 
   trigger_key: toTriggerKey(trigger),
 });
 
-const listEntityNames = (definition: Definition | undefined, { config }: Trigger): string[] => [
-  ...new Set([...(definition?.entityNames ?? []), ...(config.trigger_type === 'entity' ? [config.entity_name] : [])]),
-];
+/** Undefined: it is stored, but can't be read. */
+const listEntityNames = (definition: Definition | undefined, trigger: Trigger | undefined): string[] => {
+  const named = trigger?.config.trigger_type === 'entity' ? [trigger.config.entity_name] : [];
+  return [...new Set([...(definition?.entityNames ?? []), ...named])];
+};
 
 type VersionSource = Pick<WorkflowChange, 'definition' | 'change_summary'>;
 
@@ -145,6 +149,12 @@ async function saveVersion(
   const version = { version_id: versionId, definition, change_summary: change_summary ?? null, created_by };
   await insertVersion(db, workflow, version, now);
   await removeOldVersions(db, workflow, maxVersions);
+  if ((await countVersions(db, workflow)) > maxStoredVersions)
+    throw limitReached(
+      maxStoredVersions,
+      'workflow_versions',
+      `Runs that go on use ${maxStoredVersions} versions of this workflow. Cancel some of them, or wait for their end.`,
+    );
 }
 
 /** Fields that are left out keep their value. Runs that have started keep their definition. */
@@ -194,7 +204,7 @@ async function planChange(
     ...(isNewVersion && { current_version_id: definition.versionId }),
     ...(isNewTrigger && trigger && input.trigger && changeTrigger(before, input.trigger, trigger, deps, now)),
     ...((isNewVersion || isNewTrigger) && {
-      entity_names: listEntityNames(definition ?? readStored(stored), trigger ?? toTrigger(before.trigger)),
+      entity_names: listEntityNames(definition ?? readStored(stored), trigger ?? readStoredTrigger(before.trigger)),
     }),
   };
   return Object.keys(change).length > 0 ? change : undefined;
@@ -211,12 +221,16 @@ function changeTrigger(
   deps: HookDeps,
   now: Date,
 ) {
-  const isWebhook = trigger.config.trigger_type === 'webhook';
-  const hook = isWebhook ? (before.hook_token_hash === null ? createHook(before.id, deps) : {}) : noHook;
+  const hook = planHook(before, trigger, deps);
   const columns = { ...toColumns(source, trigger), ...hook };
   if (isDeepStrictEqual(source.config, before.trigger.config)) return columns;
   const activation = before.status === 'active' ? activate(trigger, 0, now) : { next_tick_at: null };
   return { ...columns, ...activation, ticks: 0 };
+}
+
+function planHook(before: WorkflowRow, { config }: Trigger, deps: HookDeps) {
+  if (config.trigger_type !== 'webhook') return noHook;
+  return before.hook_token_hash === null ? createHook(before.id, deps) : {};
 }
 
 /** Runs that have started go on. */
@@ -280,10 +294,10 @@ const turnedOff = { status: 'inactive', status_reason: null, next_tick_at: null 
  */
 function turnOn(before: WorkflowRow, current: Draft | undefined, deps: HookDeps, now: Date) {
   if (current?.trigger === undefined) return { ...turnedOff, status_reason: 'definition_invalid' } as const;
-  const isWithoutHook = before.trigger_type === 'webhook' && before.hook_token_hash === null;
   return {
     ...activate(current.trigger, before.ticks, now),
-    ...(isWithoutHook && createHook(before.id, deps)),
+    ...planHook(before, current.trigger, deps),
+    trigger_type: current.trigger.config.trigger_type,
     trigger_key: toTriggerKey(current.trigger),
     consecutive_failures: 0,
   };

@@ -380,6 +380,57 @@ describe('validateWorkflow', () => {
   });
 });
 
+describe('a stored workflow that could not be created like this', () => {
+  it('whose trigger can not be read takes another definition', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    await sql`update workflows set status = 'inactive', trigger = '{"config": {}}' where id = ${id}`.execute(world.db);
+    expect(await send('PUT', app, `/${id}`, { definition: other })).toMatchObject({
+      status: 200,
+      body: { definition: other },
+    });
+  });
+
+  it('whose type of trigger is another one gets that of its trigger when it is turned on', async () => {
+    const app = await newApp();
+    const { id } = await create(app, { trigger: hook });
+    await sql`update workflows set status = 'inactive', trigger_type = 'manual', hook_token_hash = null,
+      hook_token_sealed = null where id = ${id}`.execute(world.db);
+    expect((await send('POST', app, `/${id}/toggle-status`)).body).toMatchObject({ status: 'active' });
+    const { rows } = await sql`select trigger_type from workflows where id = ${id}`.execute(world.db);
+    expect(rows).toEqual([{ trigger_type: 'webhook' }]);
+    expect((await get(app, id)).hook_url).toContain('/api/hooks/');
+  });
+
+  it('keeps its current version, also if a hundred others are dated after it', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    await sql`insert into workflow_versions (workspace_id, workflow_id, version_id, definition, created_date)
+      select ${workspace}, ${id}, 'later ' || n, '{}', now() + interval '1 year' from generate_series(1, 100) n`.execute(
+      world.db,
+    );
+    expect((await send('PUT', app, `/${id}`, { definition: other })).status).toBe(200);
+    expect(await get(app, id)).toMatchObject({ definition: other });
+  });
+
+  it('has at most a thousand versions, with those that runs use', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    await sql`with versions as (
+      insert into workflow_versions (workspace_id, workflow_id, version_id, definition, created_date)
+      select ${workspace}, ${id}, 'earlier ' || n, '{}', '2020-01-01' from generate_series(1, 999) n returning version_id)
+      insert into workflow_runs (id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type, input, started_at)
+      select gen_random_uuid(), ${workspace}, ${app.id}, ${id}, 'A', version_id, 'manual', '{}', now() from versions`.execute(
+      world.db,
+    );
+    expect(await send('PUT', app, `/${id}`, { definition: other })).toMatchObject({
+      status: 409,
+      body: { code: 'limit_reached', resource: 'workflow_versions', limit: 1_000 },
+    });
+    expect(await get(app, id)).toMatchObject({ definition: passOn });
+  });
+});
+
 describe('archiveWorkflow', () => {
   it('archives a workflow once', async () => {
     const app = await newApp();

@@ -34,15 +34,30 @@ export async function insertVersion(db: Db, workflow: WorkflowKey, version: NewV
     .execute();
 }
 
-/** Removes the oldest versions beyond `kept`, except those that a run still uses. */
-export async function removeOldVersions(db: Db, { workspace_id, id }: WorkflowKey, kept: number): Promise<void> {
+/** Removes the oldest versions beyond `kept`, except the current one and those that a run still uses. */
+export async function removeOldVersions(
+  db: Db,
+  { workspace_id, id, current_version_id }: WorkflowKey & { readonly current_version_id: string },
+  kept: number,
+): Promise<void> {
   await sql`delete from workflow_versions v where v.workspace_id = ${workspace_id} and v.workflow_id = ${id}
     and v.version_id in (
       select version_id from workflow_versions where workspace_id = ${workspace_id} and workflow_id = ${id}
       order by created_date desc, version_id desc offset ${kept})
+    and v.version_id <> ${current_version_id}
     and not exists (
       select 1 from workflow_runs r where r.workspace_id = ${workspace_id} and r.workflow_id = ${id}
         and r.version_id = v.version_id and r.completed_at is null)`.execute(db);
+}
+
+export async function countVersions(db: Db, { workspace_id, id }: WorkflowKey): Promise<number> {
+  const { count } = await db
+    .selectFrom('workflow_versions')
+    .where('workspace_id', '=', workspace_id)
+    .where('workflow_id', '=', id)
+    .select((is) => is.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 const selectVersions = (db: Db, { workspace_id, id }: WorkflowKey) =>
