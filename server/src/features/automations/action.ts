@@ -16,7 +16,7 @@ export type StartWorkflowRun = (
     readonly trigger_type: 'entity' | 'scheduled';
     readonly input: unknown;
     readonly depth: number;
-    readonly cause: string;
+    readonly cause: `automation:${string}`;
   },
   now: Date,
 ) => Promise<'started' | 'not_found' | 'inactive'>;
@@ -104,7 +104,7 @@ async function startWorkflow(
     trigger_type: type,
     input: payload,
     depth: depth + 1,
-    cause: `automation:${run_id}`,
+    cause: `automation:${run_id}` as const,
   };
   const result = await startWorkflowRun(db, start, now);
   if (result === 'started') return done;

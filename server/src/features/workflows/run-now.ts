@@ -14,7 +14,9 @@ import { runCredits } from './runs/execute.ts';
 import { type StartDeps, startRuns } from './runs/start.ts';
 import type { WorkflowAccess, WorkflowRow } from './store/rows.ts';
 import { findRunInput } from './store/run-reads.ts';
+import type { RunRow } from './store/runs.ts';
 import { judgeCondition } from './triggers/condition.ts';
+import { automationCause } from './triggers/start.ts';
 import { workflowArchived } from './workflow.ts';
 
 /** What the run is started with. */
@@ -37,11 +39,17 @@ export async function prepareRun(
   if (input !== undefined && input !== null) throw bothSent();
   const earlier = await findRunInput(db, workflow, replay_from_run_id);
   if (earlier === undefined) throw notFound('run_not_found');
+  const source: RunSource = { input: earlier.input, trigger_type: earlier.trigger_type };
+  if (isWithoutTrigger(earlier)) return source;
   const trigger = toTrigger(workflow.trigger);
-  if (earlier.trigger_type !== 'manual' && !isForTrigger(trigger, earlier)) throw payloadMismatch();
-  if (earlier.trigger_type !== 'manual') await checkCondition(trigger, earlier.input, workflow, jq);
-  return earlier;
+  if (!isForTrigger(trigger, source)) throw payloadMismatch();
+  await checkCondition(trigger, source.input, workflow, jq);
+  return source;
 }
+
+/** A person, or an automation with a trigger of its own, has started it. */
+const isWithoutTrigger = ({ trigger_type, cause }: Pick<RunRow, 'trigger_type' | 'cause'>): boolean =>
+  trigger_type === 'manual' || (cause?.startsWith(automationCause) ?? false);
 
 /** Of an import, or of an earlier version of Plinth: what is active has been checked. */
 const definitionInvalid = () =>

@@ -102,6 +102,22 @@ describe('runWorkflow', () => {
     });
   });
 
+  it('replays a run that an automation has started, whatever the trigger is', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    const { run_id } = await runToEnd(app, id, { input: { type: 'entity.updated' } });
+    const changeRun = (cause: string | null) =>
+      world.db.updateTable('workflow_runs').set({ trigger_type: 'entity', cause }).where('id', '=', run_id).execute();
+    await changeRun(null);
+    const replay = () => send('POST', app, `/${id}/run-now`, { replay_from_run_id: run_id });
+    expect(await replay()).toMatchObject({ status: 409, body: { code: 'replay_payload_mismatch' } });
+    await changeRun(`automation:${newId()}`);
+    expect(await runToEnd(app, id, { replay_from_run_id: run_id })).toMatchObject({
+      trigger_type: 'entity',
+      steps: [{ output: { type: 'entity.updated' } }],
+    });
+  });
+
   it('refuses an input above 256 KiB, and one beside a replay', async () => {
     const app = await newApp();
     const { id } = await create(app);

@@ -66,7 +66,7 @@ export const findRunInput = (db: Db, workflow: WorkflowKey, id: string) =>
     .where('workspace_id', '=', workflow.workspace_id)
     .where('workflow_id', '=', workflow.id)
     .where('id', '=', idOrNull(id))
-    .select(['input', 'trigger_type'])
+    .select(['input', 'trigger_type', 'cause'])
     .executeTakeFirst();
 
 type RunKey = Pick<RunSummary, 'workspace_id' | 'id'>;

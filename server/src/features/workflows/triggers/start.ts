@@ -79,6 +79,9 @@ export async function isInPlan(db: Db, workflow: WorkflowRow, plan: Plan, now: D
   return false;
 }
 
+/** How the cause of a run begins that an automation has started. */
+export const automationCause = 'automation:';
+
 /** What an automation asks for. */
 export interface RequestedRun {
   readonly workspace_id: string;
@@ -87,7 +90,7 @@ export interface RequestedRun {
   readonly trigger_type: NewRun['trigger_type'];
   readonly input: unknown;
   readonly depth: number;
-  readonly cause: string;
+  readonly cause: `${typeof automationCause}${string}`;
 }
 
 /** Starts a run of an active workflow, whatever its own trigger is. */
