@@ -5,6 +5,7 @@ import type { AuditType } from '../../core/audit/types.ts';
 import { findPlanRefusal } from '../../core/auth/plans.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { isAppRoleAtLeast } from '../../core/auth/roles.ts';
+import { lockApp } from '../../core/identity/apps.ts';
 import { takeAdvisoryLock, transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import { newId } from '../../kit/ids.ts';
@@ -50,6 +51,7 @@ export function createWorkflow(
   const { app, caller } = access;
   const { definition, trigger } = requireBoth(draft);
   return transaction(db, async (db) => {
+    await lockApp(db, access); // it may have been moved to the trash while the body was checked
     await lockWorkflowsOf(db, access);
     await refuseTooMany(db, access);
     await refuseTakenName(db, access, input.name);
@@ -167,6 +169,7 @@ export function changeWorkflow(
   now: Date,
 ) {
   return transaction(db, async (db) => {
+    await lockApp(db, access); // before the workflow, as deleting an app does
     await lockWorkflowsOf(db, access);
     const before = await getLocked(db, access);
     if (before.status === 'archived') throw workflowArchived();
@@ -272,6 +275,7 @@ export const toggleWorkflow = (
   now: Date,
 ) =>
   transaction(db, async (db) => {
+    await lockApp(db, access);
     const before = await getLocked(db, access);
     if (before.status === 'archived') throw workflowArchived();
     const wanted = status ?? (before.status === 'active' ? 'inactive' : 'active');

@@ -1,6 +1,7 @@
 // The operations on workflows through the API (docs/api/workflows.md).
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { waitUntilBlocked } from '../../../test/support/waiting.ts';
 import { define, goTo, manual, onEntity, passOn, startWorkflowWorld } from '../../../test/support/workflows.ts';
 import { newId } from '../../kit/ids.ts';
 
@@ -377,6 +378,31 @@ describe('validateWorkflow', () => {
     const paths = body.errors.map(({ path }: { path: string }) => path);
     expect(paths.some((path: string) => path.startsWith('/definition/do/0/a'))).toBe(true);
     expect(paths.some((path: string) => path.startsWith('/trigger/config'))).toBe(true);
+  });
+});
+
+describe('an app in the trash', () => {
+  it('gets no active workflow by a request that began before', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    await send('POST', app, `/${id}/toggle-status`, { status: 'inactive' });
+    const requests = [
+      () => send('POST', app, '', { name: 'Late', definition: passOn, trigger: manual }),
+      () => send('PUT', app, `/${id}`, { trigger: everyHour }),
+      () => send('POST', app, `/${id}/toggle-status`, { status: 'active' }),
+    ];
+    for (const request of requests) {
+      // Until the transaction ends, others see the app as it was.
+      const sent = await world.db.transaction().execute(async (db) => {
+        await db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', app.id).execute();
+        const answer = request();
+        await Promise.race([waitUntilBlocked(db), answer]);
+        return { answer };
+      });
+      expect(await sent.answer).toMatchObject({ status: 404, body: { code: 'app_not_found' } });
+      await world.db.updateTable('apps').set({ deleted_date: null }).where('id', '=', app.id).execute();
+    }
+    expect((await send('GET', app)).body.items).toMatchObject([{ id, status: 'inactive', trigger: manual }]);
   });
 });
 

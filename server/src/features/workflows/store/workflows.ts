@@ -185,6 +185,7 @@ const lockNextDueRow = prepared<
   'lock next due workflow',
   `/* service */ select f.*, w.plan, w.deleted_date is not null as is_workspace_deleted from workflows f
    join workspaces w on w.id = f.workspace_id
+   join apps a on a.workspace_id = f.workspace_id and a.id = f.app_id and a.deleted_date is null
    where f.next_tick_at <= $1 and f.id <> all($2::uuid[])
    order by f.next_tick_at limit 1 for no key update of f skip locked`,
 );
