@@ -14,7 +14,7 @@ export type WorkflowJobDeps = TriggerDeps & CancelDeps & { readonly secrets: Sec
 export const workflowJobs = (deps: WorkflowJobDeps): Job[] => [
   { name: 'start scheduled workflows', everyMs: 1_000, run: (db, now) => startDueRuns(db, deps, now) },
   { name: 'cancel runs of deleted apps', everyMs: 5_000, run: (db, now) => cancelRunsOfDeletedApps(db, deps, now) },
-  { name: 'remove handled workflow events', everyMs: 10_000, run: (db) => removeHandledEvents(db) },
+  { name: 'remove handled workflow events', everyMs: 10_000, run: removeHandledEvents },
   { name: 'rewrap hook tokens', everyMs: 60_000, run: (db) => rewrapHooks(db, deps.secrets, deps.masterKeyId) },
 ];
 

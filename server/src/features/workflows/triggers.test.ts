@@ -6,6 +6,7 @@ import { createScene, define, onEntity, passOn, startWorkflowWorld } from '../..
 import type { Events } from '../../events.ts';
 import { newId } from '../../kit/ids.ts';
 import { type Jq, openJq } from '../../kit/jq/index.ts';
+import { removeHandledEvents } from './store/events.ts';
 import { createEventQueue, workflowsAtOnce } from './triggers/events.ts';
 
 const { world, owner, workspace, token, send, create, get, newApp, listRuns, getRun } = await startWorkflowWorld();
@@ -232,6 +233,22 @@ describe('an event', () => {
     expect(await runsOf(app)).toHaveLength(ids.length);
   });
 
+  it('that could not be handled is removed a week later', async () => {
+    const { id: app_id } = await newApp();
+    const day = 24 * 60 * 60 * 1000;
+    const now = world.clock.now();
+    const insert = async (days: number) => {
+      const row = { id: newId(), workspace_id: workspace, app_id, failed_at: new Date(now.getTime() - days * day) };
+      await world.db.insertInto('workflow_events').values(row).execute();
+      return row.id;
+    };
+    await insert(8);
+    const kept = await insert(6);
+    await removeHandledEvents(world.db, now);
+    const rows = await world.db.selectFrom('workflow_events').where('app_id', '=', app_id).select('id').execute();
+    expect(rows).toEqual([{ id: kept }]);
+  });
+
   it('makes a workflow inactive whose trigger can not be read, and starts the others', async () => {
     const app = await newApp();
     const bad = await create(app, { trigger: onEntity('Task', ['update']) });
@@ -317,6 +334,18 @@ describe('a schedule', () => {
       status: 'inactive',
       status_reason: 'end_condition_reached',
     });
+  });
+
+  it('of an app in the trash starts nothing', async () => {
+    const [app, other] = [await newApp(), await newApp()];
+    const { id } = await create(app, { trigger: { config: everyHour } });
+    const { id: later } = await create(other, { trigger: { config: everyHour } });
+    await world.db.updateTable('apps').set({ deleted_date: new Date() }).where('id', '=', app.id).execute();
+    await makeDue(id, new Date(world.clock.now().getTime() - 9 * 60 * 60 * 1000));
+    await makeDue(later);
+    await ended(other);
+    expect(await rowOf(id)).toMatchObject({ total_runs: 0, ticks: 0 });
+    await world.db.updateTable('apps').set({ deleted_date: null }).where('id', '=', app.id).execute();
   });
 
   it('that can not be read makes its workflow inactive, and delays no other', async () => {

@@ -34,11 +34,14 @@ const selectEvents = prepared<TriggeringEvent, [readonly string[]]>(
   '/* service */ select id, name, payload, occurred_at from events where id = any($1::uuid[])',
 );
 
-/** Removes events that were handled. Returns how many. */
-export async function removeHandledEvents(db: Db): Promise<number> {
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+
+/** Removes events that were handled, and dead-lettered ones after a week: the log no longer has them. Returns how many. */
+export async function removeHandledEvents(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workflow_events where id in (
-    select id from workflow_events where due_at is null and failed_at is null and claimed_slot is null limit 5000)`.execute(
-    db,
-  );
+    (select id from workflow_events where due_at is null and failed_at is null and claimed_slot is null limit 5000)
+    union all
+    (select id from workflow_events where failed_at < ${new Date(now.getTime() - keptMs)} and claimed_slot is null
+     order by failed_at limit 1000))`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
