@@ -38,7 +38,7 @@ import {
 } from './credentials.ts';
 import type { FailedLookups, FailureKind } from './failed-lookups.ts';
 import { isRecent, KnownCredentials, startCount } from './known-credentials.ts';
-import { countRequest, enforceLimits, limitsFor, toCountedApp, toCountedCaller } from './limit-check.ts';
+import { countRequest, enforceLimits, limitsFor, toCountedApp, toCountedCaller, toInsider } from './limit-check.ts';
 import type { AnonymousLookup, AppLookup, LookupResult } from './lookup.ts';
 import { findPlanRefusal } from './plans.ts';
 import type { Route } from './route.ts';
@@ -154,7 +154,7 @@ async function admitWithCredential(
     lookup,
   };
   const count = () => countRequest(exchange, limitsFor(route, lookup.kind), toCountedCaller(lookup), appId, counters);
-  await enforceLimits(exchange, earlyCounts ?? count(), lookup);
+  await enforceLimits(exchange, earlyCounts ?? count(), toInsider(lookup));
   const access = route.access.decide(lookup, exchange);
   requirePlan(route, lookup);
   if (route.bytes) await enforceByteBudget(exchange, route, route.bytes, lookup, options.counters);
@@ -238,7 +238,7 @@ async function admitToHook(exchange: Exchange, route: Route, options: GuardOptio
   const appIds = '';
   exchange.actor = { id: hook_id, workspaceId: workspace_id, appId: app_id, isOutsider: true, appIds, lookup };
   const counts = countRequest(exchange, limitsFor(route, undefined), undefined, hook_id, options.counters);
-  await enforceLimits(exchange, counts, undefined);
+  await enforceLimits(exchange, counts, lookup);
   return loadNested(exchange, route, route.access.decide(lookup, exchange), options);
 }
 

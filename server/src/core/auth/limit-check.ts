@@ -58,6 +58,9 @@ export const countRequest = (
     return { limit, counting: counters.add(name, limit.windowSeconds) };
   });
 
+/** What scales the quotas: the workspace of an insider (`toInsider`), or of a hook. */
+type QuotaScale = Pick<LookupResult, 'plan' | 'rate_multiplier'>;
+
 /**
  * Waits for the counts, and throws 429 if one is above its quota. The RateLimit headers are about the limit that has the
  * least left:
@@ -69,14 +72,13 @@ export const countRequest = (
 export async function enforceLimits(
   exchange: Exchange,
   counts: readonly LimitCount[],
-  lookup: LookupResult | undefined,
+  scale: QuotaScale | undefined,
 ): Promise<void> {
-  const insider = toInsider(lookup);
   let tightest: { limit: Limit; quota: number; left: number; resetMs: number } | undefined;
   for (const { limit, counting } of counts) {
     const { count, resetMs, shared } = await counting;
     if (!shared && !exchange.partial.includes('rate_limit')) exchange.partial.push('rate_limit');
-    const quota = scaleQuota(limit, insider?.plan ?? null, insider?.rate_multiplier ?? null);
+    const quota = scaleQuota(limit, scale?.plan ?? null, scale?.rate_multiplier ?? null);
     const left = quota - count;
     if (tightest === undefined || left < tightest.left) tightest = { limit, quota, left, resetMs };
   }

@@ -227,14 +227,14 @@ export const lookUpOpenApp = prepareAnonymousLookup('look up open app', "a.publi
 export const lookUpAnyApp = prepareAnonymousLookup('look up any app', 'true');
 
 /** A caller who knows the token of a hook, with the row that the hook belongs to. */
-export type HookLookup = AnonymousLookup & { hook_id: string };
+export type HookLookup = AnonymousLookup & { hook_id: string; rate_multiplier: number | null };
 
 /** The hook whose token has the hash `$1`: a row of a feature's table with the columns `workspace_id`, `app_id` and `id`. */
 export function prepareHookLookup(table: string) {
   const read = prepared<{ found: HookLookup }, [hash: string]>(
     `look up hook of ${table}`,
     `/* lookup */
-    select to_json(x) as found from (${anonymousColumns}, r.id as hook_id
+    select to_json(x) as found from (${anonymousColumns}, w.rate_multiplier, r.id as hook_id
     from ${table} r
     join apps a on a.workspace_id = r.workspace_id and a.id = r.app_id and a.deleted_date is null
     ${anonymousJoins}

@@ -384,7 +384,7 @@ const hookRoute = (deps: WorkflowRouteDeps): Route =>
     needsWorker: true,
     credentials: open,
     access: hookGuard('workflow', 'workflows'),
-    limit: perMinute(300, 'hook', { scaledBy: 'never' }),
+    limit: perMinute(300, 'hook'),
     idempotency: 'optional',
     bodyLimitBytes: maxInputBytes,
     query: HookQuery,

@@ -460,6 +460,20 @@ describe('receiveHook', () => {
     expect(await post(`${hook_url.slice(0, -1)}${hook_url.endsWith('a') ? 'b' : 'a'}`)).toMatchObject(made);
   });
 
+  it("has a limit that is scaled by the workspace's plan, or by its own factor", async () => {
+    const person = await world.person(`${newId()}@example.com`);
+    const other = await world.workspace(person, 'pro');
+    const scene = createScene(world, await world.token(person, other));
+    const { hook_url } = await scene.create(await world.appOf(person, other), { trigger: hook });
+    const readPolicy = async () =>
+      (await world.call('POST', new URL(hook_url).pathname, { body: {} })).headers['ratelimit-policy'];
+    expect(await readPolicy()).toBe('"receiveHook";q=900;w=60');
+    await world.db.updateTable('workspaces').set({ plan: 'builder' }).where('id', '=', other).execute();
+    expect(await readPolicy()).toBe('"receiveHook";q=300;w=60');
+    await world.db.updateTable('workspaces').set({ rate_multiplier: 2 }).where('id', '=', other).execute();
+    expect(await readPolicy()).toBe('"receiveHook";q=600;w=60');
+  });
+
   it('refuses a body above 256 KiB', async () => {
     const { hook_url } = await create(await newApp(), { trigger: hook });
     const got = await post(hook_url, { a: 'x'.repeat(256 * 1024) });
