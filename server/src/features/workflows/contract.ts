@@ -109,7 +109,7 @@ export const Version = answer('WorkflowVersion', {
   definition: anyObject,
 });
 
-export const VersionQuery = query({ ...pageQuery, limit: queryInteger(1, 20).default(10) });
+export const VersionQuery = query({ ...pageQuery });
 
 export const StatusChange = body({ status: optional(oneOf('active', 'inactive')) });
 export type StatusChange = z.output<typeof StatusChange>;

@@ -75,6 +75,9 @@ const one = `${base}/{workflow_id}` as const;
 const readLimit = perMinute(60, 'caller');
 const writeLimit = perMinute(20, 'caller');
 
+/** Of the definitions in a page of versions. */
+const maxPageBytes = 2 * 1024 * 1024;
+
 const archived = { status: 400, code: 'workflow_archived' } as const;
 const nameTaken = { status: 409, code: 'name_taken' } as const;
 const limitReached = { status: 409, code: 'limit_reached' } as const;
@@ -205,7 +208,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     method: 'GET',
     path: `${one}/versions`,
     summary: 'List the definitions that a workflow has had, newest first',
-    description: 'The newest 100 are kept, and those of runs that go on.',
+    description: 'The newest 100 are kept, and those of runs that go on. A page ends early at 2 MiB.',
     credentials: readCredentials,
     access: workflowGuard('viewer'),
     limit: readLimit,
@@ -216,8 +219,10 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     handle: async ({ db, access, query, now }) => {
       const binding = ['listWorkflowVersions', access.workflow.id, access.caller.credential_id];
       const after = deps.cursors.open(query.cursor, binding, now);
-      const rows = await listVersions(db, access.workflow, query.limit, after);
-      return deps.cursors.page(rows, query.limit, binding, now, presentVersion, (row) => [
+      const bounds = { limit: query.limit + 1, maxBytes: maxPageBytes };
+      const rows = await listVersions(db, access.workflow, bounds, after);
+      const fitting = rows.filter(({ bytesSoFar }, index) => index === 0 || bytesSoFar <= maxPageBytes).length;
+      return deps.cursors.page(rows, Math.min(query.limit, fitting), binding, now, presentVersion, (row) => [
         row.created_date.toISOString(),
         row.version_id,
       ]);

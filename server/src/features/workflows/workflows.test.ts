@@ -355,6 +355,38 @@ describe('listWorkflowVersions', () => {
       body: { code: 'cursor_invalid' },
     });
   });
+
+  it('ends a page at 2 MiB of definitions, or at 50 of them by default', async () => {
+    const app = await newApp();
+    const { id, current_version_id } = await create(app);
+    const addVersions = (from: number, count: number, definition: object) =>
+      world.db
+        .insertInto('workflow_versions')
+        .values(
+          Array.from({ length: count }, (_, index) => ({
+            workspace_id: workspace,
+            workflow_id: id,
+            version_id: String(from + index).padStart(64, '0'),
+            definition: JSON.stringify(definition),
+            created_date: new Date(Date.now() + (from + index) * 1_000),
+          })),
+        )
+        .execute();
+    await addVersions(1, 60, {});
+    await addVersions(61, 39, { large: 'x'.repeat(127 * 1024) });
+    const pages: string[][] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const got = await send('GET', app, `/${id}/versions?${cursor && `cursor=${encodeURIComponent(cursor)}`}`);
+      expect(got.status).toBe(200);
+      pages.push(got.body.items.map((item: { version_id: string }) => item.version_id));
+      cursor = got.body.next_cursor;
+    }
+    // Of the 39 large ones 16 fit in 2 MiB; the last 7 are followed by 43 small ones.
+    expect(pages.map((page) => page.length)).toEqual([16, 16, 50, 18]);
+    const expected = Array.from({ length: 99 }, (_, index) => String(99 - index).padStart(64, '0'));
+    expect(pages.flat()).toEqual([...expected, current_version_id]);
+    expect((await send('GET', app, `/${id}/versions?limit=100`)).body.items).toHaveLength(16);
+  });
 });
 
 describe('validateWorkflow', () => {

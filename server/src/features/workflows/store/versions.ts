@@ -68,20 +68,26 @@ const selectVersions = (db: Db, { workspace_id, id }: WorkflowKey) =>
     .selectAll()
     .$castTo<VersionRow>();
 
-/** Newest first. */
-export function listVersions(
+/** `bytesSoFar`: of the definitions up to this one. */
+export type ListedVersion = VersionRow & { readonly bytesSoFar: number };
+
+/** Newest first. Ends with the first version at which the definitions have more than `maxBytes`. */
+export async function listVersions(
   db: Db,
-  workflow: WorkflowKey,
-  limit: number,
+  { workspace_id, id }: WorkflowKey,
+  { limit, maxBytes }: { readonly limit: number; readonly maxBytes: number },
   after: Position | undefined,
-): Promise<VersionRow[]> {
-  let versions = selectVersions(db, workflow)
-    .orderBy('created_date', 'desc')
-    .orderBy('version_id', 'desc')
-    .limit(limit + 1);
-  if (after)
-    versions = versions.where(sql<boolean>`(created_date, version_id) < (${after[0]}::timestamptz, ${after[1]}::text)`);
-  return versions.execute();
+): Promise<ListedVersion[]> {
+  const isAfter = after
+    ? sql`and (created_date, version_id) < (${after[0]}::timestamptz, ${after[1]}::text)`
+    : sql.raw('');
+  const { rows } = await sql<VersionRow & { bytes: number; bytes_so_far: number }>`select * from (
+      select v.*, sum(bytes) over (order by created_date desc, version_id desc) as bytes_so_far from (
+        select *, octet_length(definition::text) as bytes from workflow_versions
+        where workspace_id = ${workspace_id} and workflow_id = ${id} ${isAfter}
+        order by created_date desc, version_id desc limit ${limit}) v) counted
+    where bytes_so_far - bytes <= ${maxBytes} order by created_date desc, version_id desc`.execute(db);
+  return rows.map(({ bytes: _bytes, bytes_so_far, ...version }) => ({ ...version, bytesSoFar: bytes_so_far }));
 }
 
 /** Undefined if the version was removed. */
