@@ -120,6 +120,8 @@ create table workflow_runs (
   state json,
   -- The same, encrypted: for definitions that read secrets.
   state_sealed text,
+  -- The credits of a call that has begun and has no step yet. The next claim uses them, or the end of the run gives them back.
+  reservation_id uuid,
   due_at timestamptz,
   claims integer not null default 0,
   failures integer not null default 0,

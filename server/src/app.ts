@@ -337,6 +337,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     masterKeyId,
     records: entityFeature.records,
     hasEntity: appSchemas.has,
+    shares,
     agentReplies: agentFeature.singleReplies,
     readSecrets: appFeature.readSecrets,
     listSecretValues: appFeature.listSecretValues,

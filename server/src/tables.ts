@@ -853,6 +853,7 @@ export interface Tables {
     failure: Json | null;
     state: Json | null;
     state_sealed: string | null;
+    reservation_id: string | null;
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;

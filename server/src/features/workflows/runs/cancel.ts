@@ -5,10 +5,9 @@ import type { Db } from '../../../tables.ts';
 import { type AppRef, lockRun, lockRunsOfApp, type RunKey, type RunRow, saveCancelling } from '../store/runs.ts';
 import type { RunDeps } from './deps.ts';
 import { cancelled, endRun } from './end.ts';
-import { openState } from './execution.ts';
 import { toCancelTopic } from './tasks/slow-call.ts';
 
-export type CancelDeps = Pick<RunDeps, 'wake' | 'secrets'>;
+export type CancelDeps = Pick<RunDeps, 'wake'>;
 
 /** Returns the run's status before this call, `cancelling` if it is being cancelled by it; undefined if there is no such run. */
 export function cancelRun(
@@ -50,9 +49,7 @@ async function cancelLocked(
   now: Date,
 ): Promise<void> {
   if (run.claimed_slot === null) {
-    const pending = openState(run, deps.secrets)?.pending;
-    const reservationId = pending?.kind === 'call' ? pending.reservationId : undefined;
-    await endRun(db, run, { ...cancelled, status_reason: reason }, deps, now, { reservationId });
+    await endRun(db, run, { ...cancelled, status_reason: reason }, deps, now);
     return;
   }
   await saveCancelling(db, run, reason);

@@ -4,6 +4,7 @@ import type { DataAccess } from '../../../core/auth/proofs.ts';
 import type { Publish } from '../../../events.ts';
 import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
+import type { Shares } from '../../../kit/db/shares.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import type { Outbound } from '../../../kit/outbound/outbound.ts';
 import type { Secrets } from '../../../kit/secrets.ts';
@@ -62,6 +63,8 @@ export interface RunDeps {
   readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
   readonly publish: Publish;
   readonly records: Records;
+  /** Of the connections to the database. */
+  readonly shares: Shares;
   readonly agentReplies: AgentReplies;
   /** The values of those of these secrets of an app that exist, by name. */
   readonly readSecrets: (

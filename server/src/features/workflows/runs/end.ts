@@ -45,27 +45,15 @@ export function failed(
   };
 }
 
-export interface EndOptions {
-  /** Ends the run only under this claim. */
-  readonly claims?: number;
-  /** The reservation of a call that was begun: it is given back. */
-  readonly reservationId?: string;
-}
-
-/** Ends a run, if it has not ended. Returns whether it did. */
-export function endRun(
-  db: Db,
-  run: RunRow,
-  end: RunEnd,
-  deps: EndDeps,
-  now: Date,
-  { claims, reservationId }: EndOptions = {},
-): Promise<boolean> {
+/** Ends a run, if it has not ended; with `claims` only under that claim. Returns whether it did. */
+export function endRun(db: Db, run: RunRow, end: RunEnd, deps: EndDeps, now: Date, claims?: number): Promise<boolean> {
   return transaction(db, async (db) => {
-    if (!(await saveEnd(db, run, end, now, claims))) return false;
+    const ended = await saveEnd(db, run, end, now, claims);
+    if (ended === undefined) return false;
     if (end.status !== 'completed') await cancelRunningSteps(db, run, now);
     await recordResult(db, run, end.status, now);
-    if (reservationId !== undefined) await refund(db, { workspace_id: run.workspace_id, id: reservationId }, now);
+    const { reservation_id } = ended;
+    if (reservation_id !== null) await refund(db, { workspace_id: run.workspace_id, id: reservation_id }, now);
     afterCommit(db, () => deps.wake.notify(toRunTopic(run.id)));
     return true;
   });

@@ -1,4 +1,5 @@
 // Owns evaluating the expressions of a task, with the variables that they may read (docs/api/workflows.md#expressions).
+import { setTimeout as sleep } from 'node:timers/promises';
 import { scanFilter } from '../../../kit/jq/scan.ts';
 import type { Expression, Json, Task, Template } from '../definition/model.ts';
 import { evaluateTemplates, listExpressions } from '../definition/templates.ts';
@@ -19,6 +20,8 @@ export interface Scope {
   readonly variables?: Readonly<Record<string, Json>>;
 }
 
+const busyMs = 200;
+
 /** The values of templates; those of absent ones are absent. */
 type Values<Templates> = { readonly [Name in keyof Templates]: Exclude<Templates[Name], Json> | Json };
 
@@ -32,9 +35,14 @@ export async function evaluate<Templates extends Readonly<Record<string, Templat
   requireSecrets(execution, templates);
   const variables = listVariables(execution, scope);
   const data = { input: scope.input, variables, owner: run.workspace_id, secrets: Object.values(secrets) };
-  const result = await evaluateTemplates(deps.jq, dropAbsent(templates), data, signal);
+  const present = dropAbsent(templates);
+  let result = await evaluateTemplates(deps.jq, present, data, signal);
+  // Not the fault of the definition. To give up would repeat a call that the task has made.
+  while ('kind' in result && result.kind === 'busy') {
+    await sleep(busyMs, undefined, { signal });
+    result = await evaluateTemplates(deps.jq, present, data, signal);
+  }
   if ('values' in result) return result.values as Values<Templates>;
-  if (result.kind === 'busy') throw new Error('no thread for expressions was free'); // not the fault of the definition
   const where = result.template === undefined ? 'An expression' : `The expression in \`${result.template}\``;
   throw fail('expression', `${where} failed: ${result.error}`, result.kind === 'timeout' ? { cause: 'timeout' } : {});
 }

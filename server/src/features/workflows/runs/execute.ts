@@ -74,7 +74,7 @@ export async function executeRun(
 }
 
 async function endClaimed(db: Db, run: RunRow, end: Parameters<typeof endRun>[2], deps: RunDeps): Promise<undefined> {
-  await endRun(db, run, end, deps, deps.clock.now(), { claims: run.claims });
+  await endRun(db, run, end, deps, deps.clock.now(), run.claims);
 }
 
 async function finish(
@@ -82,11 +82,9 @@ async function finish(
   pause: Pause | RunStopped,
   takeTurn: TakeTurn,
 ): Promise<number | undefined> {
-  const { db, run, deps, state, mask } = execution;
-  const { claims } = run;
-  const reservationId = state.pending?.kind === 'call' ? state.pending.reservationId : undefined;
+  const { db, run, deps, mask } = execution;
   const end = async (end: Parameters<typeof endRun>[2]) => {
-    await takeTurn(run.workflow_id, () => endRun(db, run, end, deps, deps.clock.now(), { claims, reservationId }));
+    await takeTurn(run.workflow_id, () => endRun(db, run, end, deps, deps.clock.now(), run.claims));
     return undefined;
   };
   if (pause === 'failed') return undefined; // ended with its last step
@@ -174,7 +172,7 @@ function endAndDeactivate(
 ): Promise<void> {
   const now = deps.clock.now();
   return transaction(db, async (db) => {
-    if (!(await endRun(db, run, failed(failure), deps, now, { claims: run.claims }))) throw new ClaimLost();
+    if (!(await endRun(db, run, failed(failure), deps, now, run.claims))) throw new ClaimLost();
     await turnOffWorkflow(db, run, status_reason, now);
   });
 }
@@ -223,6 +221,7 @@ async function openExecution(
     signal,
     sliceEndsAt: performance.now() + sliceMs,
     state: openState(run, deps.secrets) ?? startState(run.input as Json, deps.clock.now()),
+    reservationId: run.reservation_id,
     hasProgress: false,
     isCancelled: false,
     notifiedAt: 0,

@@ -26,6 +26,8 @@ export interface Execution {
   /** When this claim should end, so that other runs of the app get their turn. */
   readonly sliceEndsAt: number;
   state: RunState;
+  /** The credits of a call that has begun and has no step yet. */
+  reservationId: string | null;
   /** Whether this claim has recorded anything. */
   hasProgress: boolean;
   /** Somebody has cancelled the run. */
@@ -77,16 +79,27 @@ export async function recordStep(
   return status;
 }
 
-/** The state in memory follows the stored one. */
-export function keep(execution: Execution, state: RunState, status: RunStatus): void {
+/** What is in memory follows what was stored. A step ends the call that it is about. */
+export function keep(
+  execution: Execution,
+  state: RunState,
+  status: RunStatus,
+  reservationId: string | null = null,
+): void {
   execution.state = state;
+  execution.reservationId = reservationId;
   execution.hasProgress = true;
   if (status === 'cancelling') execution.isCancelled = true;
 }
 
 /** Stores where the run is, without a step. Call `keep` once that has committed. */
-export async function recordState(execution: Execution, db: Db, state: RunState): Promise<RunStatus> {
-  const status = await saveState(db, execution.run, toStoredState(execution, state));
+export async function recordState(
+  execution: Execution,
+  db: Db,
+  state: RunState,
+  reservationId: string | null,
+): Promise<RunStatus> {
+  const status = await saveState(db, execution.run, toStoredState(execution, state), reservationId);
   if (status === undefined) throw new ClaimLost();
   return status;
 }

@@ -2,11 +2,13 @@
 // What a transition did is stored before the next one begins.
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { transaction } from '../../../kit/db/database.ts';
+import type { Db } from '../../../tables.ts';
 import type { Json, Task, WaitTask } from '../definition/model.ts';
 import { enterContainer, finishList, isContainer } from './containers.ts';
 import { ClaimLost, stop } from './errors.ts';
 import { evaluate, holds, type Scope } from './evaluate.ts';
 import { type Execution, keep, recordState } from './execution.ts';
+import { completeTask } from './outputs.ts';
 import { writeValue } from './recorded.ts';
 import {
   currentTask,
@@ -24,10 +26,12 @@ import {
   failStep,
   type RunningTask,
   skipStep,
+  storeBegun,
   storeCompleted,
   timeUp,
   toStep,
 } from './steps.ts';
+import { inShare } from './tasks/entity.ts';
 import { prepareTask } from './tasks/prepare.ts';
 import type { PreparedTask } from './tasks/prepared-task.ts';
 import { whileShown } from './tasks/slow-call.ts';
@@ -57,8 +61,8 @@ async function takeTransition(execution: Execution, now: number): Promise<Pause 
   if (pending?.kind === 'wait') return continueWait(execution, now, pending);
   if (pending?.kind === 'retry') return continueRetry(execution, now, pending.until);
   if (performance.now() > execution.sliceEndsAt) {
-    const { db, state } = execution;
-    keep(execution, state, await recordState(execution, db, state));
+    const { db, state, reservationId } = execution;
+    keep(execution, state, await recordState(execution, db, state, reservationId), reservationId);
     return { until: now };
   }
   checkBounds(execution, now);
@@ -135,7 +139,14 @@ async function runTask(execution: Execution, begun: RunningTask): Promise<Pause 
     if (task.type === 'wait') return await beginWait(execution, running, task);
     const prepared = await prepareTask(execution, task, scope);
     if (prepared.shownInput !== input) running = { ...begun, shownInput: writeValue(prepared.shownInput) };
-    await carryOut(execution, running, prepared, scope);
+    if (prepared.kind === 'done') {
+      await completeStep(execution, { ...running, record: prepared.record }, scope, prepared.output, prepared.next);
+      return undefined;
+    }
+    const called = await carryOut(execution, running, prepared, scope);
+    if (called === undefined) return undefined;
+    running = called.running;
+    await completeStep(execution, running, scope, called.returned);
     return undefined;
   } catch (error) {
     return toPause(await failStep(execution, running, error));
@@ -147,32 +158,65 @@ async function readInput(execution: Execution, { inputFrom }: Task, scope: Scope
   return (await evaluate(execution, { 'input.from': inputFrom }, scope))['input.from'];
 }
 
+interface Called {
+  /** The task with what its step must record. */
+  readonly running: RunningTask;
+  readonly returned: unknown;
+}
+
+/** Undefined: the step was recorded, or the run was cancelled. */
 async function carryOut(
   execution: Execution,
   running: RunningTask,
-  prepared: PreparedTask,
+  prepared: Exclude<PreparedTask, { readonly kind: 'done' }>,
   scope: Scope,
-): Promise<void> {
-  const { db, deps } = execution;
-  if (prepared.kind === 'done') return completeStep(execution, running, scope, prepared.output, prepared);
+): Promise<Called | undefined> {
+  if (prepared.kind === 'change') return changeOnce(execution, running, prepared, scope);
   const timeoutMs = findTimeLeft(execution, running);
-  if (prepared.kind === 'transaction') {
-    const finish = await transaction(db, async (db) => {
-      const output = await prepared.run(db, { timeoutMs, now: deps.clock.now() });
-      return storeCompleted(execution, db, running, scope, output);
-    });
-    return finish();
-  }
   const step = toStep(execution, running, {});
   const result = await whileShown(execution, step, (signal) => prepared.call({ signal, timeoutMs }));
-  if (result === 'cancelled') execution.isCancelled = true;
-  else await completeStep(execution, running, scope, result.output, result);
+  if (result !== 'cancelled') return { running: { ...running, record: result.record }, returned: result.output };
+  execution.isCancelled = true;
+  return undefined;
+}
+
+/**
+ * Changes records in the transaction that records the step. Expressions that read what the change returned are evaluated after
+ * it, because they may take long: until then the step is recorded as running, and the state has what the change returned.
+ */
+async function changeOnce(
+  execution: Execution,
+  running: RunningTask,
+  { change }: { readonly change: Change },
+  scope: Scope,
+): Promise<Called | undefined> {
+  if (running.state.pending?.kind !== 'changed') {
+    const finish = await inShare(execution, 'short', () =>
+      transaction(execution.db, (db) => changeAndStore(execution, db, running, change, scope)),
+    );
+    finish();
+  }
+  const { state } = execution;
+  if (state.pending?.kind !== 'changed') return undefined;
+  return { running: { ...running, state }, returned: state.pending.returned };
+}
+
+type Change = (PreparedTask & { readonly kind: 'change' })['change'];
+
+/** Returns what to do once the transaction has committed. */
+async function changeAndStore(execution: Execution, db: Db, running: RunningTask, change: Change, scope: Scope) {
+  const { task, state } = running;
+  const limits = { timeoutMs: findTimeLeft(execution, running), now: execution.deps.clock.now() };
+  const returned = await change(db, limits);
+  if (task.outputAs === undefined && task.exportAs === undefined)
+    return storeCompleted(execution, db, running, await completeTask(execution, task, state, scope, returned));
+  return storeBegun(execution, db, running, { kind: 'changed', returned: writeValue(returned).value as Json });
 }
 
 /** By the task's own `timeout.after`, by those of the tasks around it, and by the end of the run. */
 function findTimeLeft(execution: Execution, { task, state, startedAt }: RunningTask): number {
-  const end = Math.min(nextDeadline(state), endOf(execution));
-  return Math.max(1, Math.min(task.timeoutMs ?? Number.POSITIVE_INFINITY, end - startedAt));
+  const end = Math.min(startedAt + (task.timeoutMs ?? Number.POSITIVE_INFINITY), nextDeadline(state), endOf(execution));
+  return Math.max(1, end - execution.deps.clock.now().getTime());
 }
 
 // ---- waiting

@@ -53,8 +53,8 @@ export type Pending =
     }
   /** A `try` that waits before its next attempt. */
   | { readonly kind: 'retry'; readonly until: number }
-  /** A call whose credits are reserved. */
-  | { readonly kind: 'call'; readonly reservationId: string };
+  /** A task that has changed records, and returned this. Its step has been recorded as running. */
+  | { readonly kind: 'changed'; readonly returned: Json };
 
 export interface RunState {
   /** The outermost first. None: the run has ended. */

@@ -1,4 +1,5 @@
 // Owns the record of each step: what was done with what, and how it ended, without secrets.
+import { refund } from '../../../core/credits/reservations.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
 import type { Task, Then } from '../definition/model.ts';
@@ -8,9 +9,10 @@ import { cancelled, endRun, failed } from './end.ts';
 import { ClaimLost, type Failure, fail, TaskFailure, toTaskError } from './errors.ts';
 import type { Scope } from './evaluate.ts';
 import { type Execution, keep, notifyFollowers, recordStep, toStoredState } from './execution.ts';
-import { completeTask } from './outputs.ts';
+import { type Completion, completeTask } from './outputs.ts';
 import { type JsonText, limitFailure, rewriteValue, writeRecorded } from './recorded.ts';
 import { attemptOf, findExpired, findTask, move, type Pending, type RunState, withoutPending } from './state.ts';
+import type { Write } from './tasks/prepared-task.ts';
 
 /** A task that runs, with the state of the list that contains it. */
 export interface RunningTask {
@@ -19,10 +21,13 @@ export interface RunningTask {
   readonly startedAt: number;
   /** What the step shows as its input. */
   readonly shownInput?: JsonText;
+  /** Written with its step, also if the task fails: what it has called was done. */
+  readonly record?: Write;
 }
 
-/** A task that waits has its step already. */
-const numberOf = ({ steps, pending }: RunState): number => (pending?.kind === 'wait' ? steps : steps + 1);
+/** A task that waits, or has changed something, has its step already. */
+const numberOf = ({ steps, pending }: RunState): number =>
+  pending?.kind === 'wait' || pending?.kind === 'changed' ? steps : steps + 1;
 
 export function toStep(execution: Execution, running: RunningTask, end: Partial<StepRecord>): StepRecord {
   const { task, state, startedAt, shownInput } = running;
@@ -42,21 +47,31 @@ export function toStep(execution: Execution, running: RunningTask, end: Partial<
   };
 }
 
-/** Records that a task is done. `record` is what else is written in the same transaction. */
+/** Records that a task is done. Expressions are evaluated before a transaction is open: they may take long. */
 export async function completeStep(
   execution: Execution,
   running: RunningTask,
   scope: Scope,
   raw: unknown,
-  options: { readonly next?: Then; readonly record?: (db: Db, now: Date) => Promise<void> } = {},
+  then?: Then,
 ): Promise<void> {
-  const { next, record } = options;
-  if (record === undefined) return (await storeCompleted(execution, execution.db, running, scope, raw, next))();
-  const finish = await transaction(execution.db, async (db) => {
-    await record(db, execution.deps.clock.now());
-    return storeCompleted(execution, db, running, scope, raw, next);
-  });
+  const { task, state, record } = running;
+  const completion = await completeTask(execution, task, state, scope, raw, then);
+  const finish = await inTransaction(execution, record, (db) => storeCompleted(execution, db, running, completion));
   finish();
+}
+
+/** Without anything else to write, one statement is enough. */
+function inTransaction<Result>(
+  { db, deps }: Execution,
+  record: Write | undefined,
+  work: (db: Db) => Promise<Result>,
+): Promise<Result> {
+  if (record === undefined) return work(db);
+  return transaction(db, async (db) => {
+    await record(db, deps.clock.now());
+    return work(db);
+  });
 }
 
 /** In the caller's transaction. Returns what to do once it has committed. */
@@ -64,12 +79,9 @@ export async function storeCompleted(
   execution: Execution,
   db: Db,
   running: RunningTask,
-  scope: Scope,
-  raw: unknown,
-  then?: Then,
+  { output, state: after }: Completion,
 ): Promise<() => void> {
-  const { task, state } = running;
-  const { output, state: after } = await completeTask(execution, task, state, scope, raw, then);
+  const { state } = running;
   const next = { ...after, steps: numberOf(state) };
   const completed_at = execution.deps.clock.now();
   const shown = writeRecorded(output, execution.mask);
@@ -83,7 +95,7 @@ export async function storeCompleted(
 
 export async function skipStep(execution: Execution, running: RunningTask): Promise<void> {
   const { task, state, startedAt } = running;
-  const next = { ...move(execution.definition, state, task.then), steps: numberOf(state) };
+  const next = { ...move(execution.definition, withoutPending(state), task.then), steps: numberOf(state) };
   const step = toStep(execution, running, { status: 'skipped', completed_at: new Date(startedAt) });
   keep(execution, next, await recordStep(execution, execution.db, step, toStoredState(execution, next)));
   notifyFollowers(execution, false);
@@ -91,11 +103,21 @@ export async function skipStep(execution: Execution, running: RunningTask): Prom
 
 /** Records a step that goes on after this claim. */
 export async function beginStep(execution: Execution, running: RunningTask, pending: Pending): Promise<void> {
+  (await storeBegun(execution, execution.db, running, pending))();
+  notifyFollowers(execution, true);
+}
+
+/** In the caller's transaction. Returns what to do once it has committed. */
+export async function storeBegun(
+  execution: Execution,
+  db: Db,
+  running: RunningTask,
+  pending: Pending,
+): Promise<() => void> {
   const { state } = running;
   const next = { ...state, steps: numberOf(state), pending };
-  const step = toStep(execution, running, {});
-  keep(execution, next, await recordStep(execution, execution.db, step, toStoredState(execution, next)));
-  notifyFollowers(execution, true);
+  const status = await recordStep(execution, db, toStep(execution, running, {}), toStoredState(execution, next));
+  return () => keep(execution, next, status);
 }
 
 /**
@@ -112,14 +134,21 @@ export async function failStep(execution: Execution, running: RunningTask, error
   const shown = execution.mask(toTaskError(thrown));
   const step = toStep(execution, running, { status: 'failed', completed_at: now, error: JSON.stringify(shown) });
   const stored = 'caught' in next ? tryToStore(execution, next.caught) : { failure: next.uncaught };
+  const record = running.record ?? giveBack(execution);
   if ('caught' in next && 'state' in stored) {
-    keep(execution, next.caught, await recordStep(execution, execution.db, step, stored));
+    const status = await inTransaction(execution, record, (db) => recordStep(execution, db, step, stored));
+    keep(execution, next.caught, status);
     notifyFollowers(execution, true);
     return false;
   }
   const uncaught = 'failure' in stored ? stored.failure : failure;
-  await failRun(execution, step, uncaught, now);
+  await failRun(execution, step, uncaught, record, now);
   return true;
+}
+
+/** The credits of a call that brought nothing. */
+function giveBack({ run, reservationId: id }: Execution): Write | undefined {
+  return id === null ? undefined : (db, now) => refund(db, { workspace_id: run.workspace_id, id }, now);
 }
 
 /** If the time of a task around it is up, too, then that one has failed. */
@@ -148,12 +177,19 @@ function tryToStore(execution: Execution, state: RunState) {
   }
 }
 
-async function failRun(execution: Execution, step: StepRecord, uncaught: Failure, now: Date): Promise<void> {
+async function failRun(
+  execution: Execution,
+  step: StepRecord,
+  uncaught: Failure,
+  record: Write | undefined,
+  now: Date,
+): Promise<void> {
   const { run, deps, mask } = execution;
   await transaction(execution.db, async (db) => {
+    await record?.(db, now);
     const status = await recordStep(execution, db, step, { state: null, state_sealed: null });
     const failure = failed(mask(uncaught), { name: step.name, step: step.number });
     const end = status === 'cancelling' ? cancelled : failure;
-    if (!(await endRun(db, run, end, deps, now, { claims: run.claims }))) throw new ClaimLost();
+    if (!(await endRun(db, run, end, deps, now, run.claims))) throw new ClaimLost();
   });
 }

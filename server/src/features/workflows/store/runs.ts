@@ -94,7 +94,7 @@ export const saveBegun = async (db: Db, { workspace_id, id, claims }: ClaimedRun
 
 const updateState = prepared<{ status: 'running' | 'cancelling' }, readonly unknown[]>(
   'save state of workflow run',
-  `update workflow_runs set state = $4, state_sealed = $5
+  `update workflow_runs set state = $4, state_sealed = $5, reservation_id = $6
    where workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null and status in ('running', 'cancelling')
    returning status`,
 );
@@ -104,7 +104,8 @@ export const saveState = async (
   db: Db,
   { workspace_id, id, claims }: ClaimedRun,
   { state, state_sealed }: StoredState,
-) => (await updateState(db, workspace_id, id, claims, state, state_sealed))[0]?.status;
+  reservationId: string | null,
+) => (await updateState(db, workspace_id, id, claims, state, state_sealed, reservationId))[0]?.status;
 
 const selectStatus = prepared<{ status: RunRow['status'] }, [workspaceId: string, id: string]>(
   'find status of workflow run',
@@ -138,24 +139,30 @@ export interface RunEnd {
   readonly failure: string | null;
 }
 
-const updateEnd = prepared<{ workflow_id: string }, readonly unknown[]>(
+const updateEnd = prepared<{ reservation_id: string | null }, readonly unknown[]>(
   'end workflow run',
   `update workflow_runs set status = $3,
      status_reason = case $3 when 'cancelled' then coalesce($4, status_reason) else $4 end, error_message = $5, failed_step = $6, failure = $7,
      completed_at = $8, state = null, state_sealed = null, due_at = null
    where workspace_id = $1 and id = $2 and status in ('running', 'cancelling')
      and ($9::integer is null or (claims = $9 and claimed_slot is not null))
-   returning workflow_id`,
+   returning reservation_id`,
 );
 
 /**
- * Ends a run, once. With `claims` only under that claim. Returns whether it did. The row stays claimed until the queue
- * completes it; without `due_at` nobody claims it again.
+ * Ends a run, once. With `claims` only under that claim. Returns undefined if it had ended. The row stays claimed until the
+ * queue completes it; without `due_at` nobody claims it again.
  */
-export async function saveEnd(db: Db, { workspace_id, id }: RunKey, end: RunEnd, now: Date, claims?: number) {
+export async function saveEnd(
+  db: Db,
+  { workspace_id, id }: RunKey,
+  end: RunEnd,
+  now: Date,
+  claims?: number,
+): Promise<{ readonly reservation_id: string | null } | undefined> {
   const { status, status_reason, error_message, failed_step, failure } = end;
   const columns = [status, status_reason, error_message, failed_step, failure, now, claims ?? null];
-  return (await updateEnd(db, workspace_id, id, ...columns)).length > 0;
+  return (await updateEnd(db, workspace_id, id, ...columns))[0];
 }
 
 const updateWorkflow = prepared<

@@ -33,7 +33,7 @@ const isClaimed = `workspace_id = $1 and id = $2 and claims = $3 and claimed_slo
 const commit = prepared<{ status: 'running' | 'cancelling' }, readonly unknown[]>(
   'record workflow step',
   `with run as (
-     update workflow_runs set state = $4, state_sealed = $5, steps_count = $6, failures = 0, crash_count = 0
+     update workflow_runs set state = $4, state_sealed = $5, reservation_id = null, steps_count = $6, failures = 0, crash_count = 0
      where ${isClaimed} returning status),
    step as (
      insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at,

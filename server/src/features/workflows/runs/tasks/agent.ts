@@ -1,6 +1,6 @@
 // Owns the task `call: agent.send` (docs/api/workflows.md#agents): the reply of an agent to one message. Its credits are reserved
-// before the agent is asked, and charged with the step, so once.
-import { refund, reserve, settle } from '../../../../core/credits/reservations.ts';
+// before the agent is asked. They are charged with the step, or given back with it if there is no reply, so once.
+import { reserve, settle } from '../../../../core/credits/reservations.ts';
 import { transaction } from '../../../../kit/db/database.ts';
 import { Problem } from '../../../../kit/problem.ts';
 import type { AgentCall } from '../../definition/model.ts';
@@ -8,7 +8,6 @@ import type { AgentKey } from '../deps.ts';
 import { fail, stop } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
 import { type Execution, keep, recordState } from '../execution.ts';
-import { withoutPending } from '../state.ts';
 import type { CallResult, PreparedTask } from './prepared-task.ts';
 
 const maxContentLength = 100_000;
@@ -39,23 +38,21 @@ export async function prepareAgent(execution: Execution, call: AgentCall, scope:
 const noAgent = () =>
   fail('configuration', "The workspace has no such agent, or the app's owner can't use it.", { status: 404 });
 
-/** The reservation is part of the stored state: a call that is repeated after a crash uses the same one. */
+/** The reservation is stored: a call that is repeated after a crash uses the same one. */
 async function reserveOnce(execution: Execution, agent: AgentKey, content: string): Promise<string> {
   const { db, deps, run, state } = execution;
-  if (state.pending?.kind === 'call') return state.pending.reservationId;
+  if (execution.reservationId !== null) return execution.reservationId;
   const amount = await deps.agentReplies.estimate(db, agent, content);
   if (amount === undefined) throw noAgent();
   const { workspace_id, app_id, id: reference_id } = run;
   const spend = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, leaseMs, amount };
   try {
-    const next = await transaction(db, async (db) => {
+    const { reservationId, status } = await transaction(db, async (db) => {
       const { id: reservationId } = await reserve(db, spend, deps.clock.now());
-      const pending = { kind: 'call', reservationId } as const;
-      const status = await recordState(execution, db, { ...state, pending });
-      return { pending, status };
+      return { reservationId, status: await recordState(execution, db, state, reservationId) };
     });
-    keep(execution, { ...state, pending: next.pending }, next.status);
-    return next.pending.reservationId;
+    keep(execution, state, status, reservationId);
+    return reservationId;
   } catch (error) {
     if (error instanceof Problem && error.kind === 'payment_required')
       throw stop('insufficient_credits', error.message, 402);
@@ -80,8 +77,6 @@ async function ask(
       record: async (db, now) => void (await settle(db, reservation, answer.credits, now)),
     };
   if (signal.aborted && !within.aborted) throw new Error('the call was abandoned'); // the reservation is kept for its repetition
-  await refund(db, reservation, deps.clock.now());
-  execution.state = withoutPending(execution.state);
   if (answer === undefined) throw noAgent();
   if (within.aborted) throw fail('timeout', 'The agent did not reply in time.', { cause: 'timeout' });
   throw fail('communication', 'The language model is unavailable, or did not complete the reply.', {

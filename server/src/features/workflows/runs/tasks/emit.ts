@@ -15,14 +15,12 @@ export async function prepareEmit(execution: Execution, task: EmitTask, scope: S
     throw fail('validation', 'The type of the event is not a text with 1 to 200 characters.');
   const storable = writeValue({ type, data }).value as { type: string; data: unknown };
   const { run, deps } = execution;
+  const { workspace_id, app_id, id: run_id, depth } = run;
+  const event = { workspace_id, app_id, ...storable, depth: depth + 1, run_id };
   return {
-    kind: 'transaction',
+    kind: 'done',
     shownInput: storable,
-    async run(db, { now }) {
-      const { workspace_id, app_id, id: run_id, depth } = run;
-      const event = { workspace_id, app_id, ...storable, depth: depth + 1, run_id };
-      await deps.publish(db, 'app.event_emitted', event, now);
-      return scope.input;
-    },
+    output: scope.input,
+    record: async (db, now) => void (await deps.publish(db, 'app.event_emitted', event, now)),
   };
 }

@@ -1,8 +1,9 @@
-// Owns the tasks `call: entity.…` (docs/api/workflows.md#records): they use the app's records, and a change of a record happens
-// in the transaction that records the step, so once.
+// Owns the tasks `call: entity.…` (docs/api/workflows.md#records): they use the app's records. A change of a record happens in the
+// transaction that records the step, so once.
 import { findAccessAsAppUser } from '../../../../core/auth/as-app.ts';
 import { withTimeLimit } from '../../../../kit/db/database.ts';
 import { isStatementTimeout } from '../../../../kit/db/failures.ts';
+import type { WorkKind } from '../../../../kit/db/shares.ts';
 import { ValidationError } from '../../../../kit/http/faults.ts';
 import { Problem, type ProblemKind } from '../../../../kit/problem.ts';
 import type { Db } from '../../../../tables.ts';
@@ -31,16 +32,37 @@ interface EvaluatedCall {
 export async function prepareEntity(execution: Execution, call: EntityCall, scope: Scope): Promise<PreparedTask> {
   const { entity, id, data, query, limit, asUser: as_user } = call;
   const shownInput: EvaluatedCall = await evaluate(execution, { entity, id, data, query, limit, as_user }, scope);
+  const use = (db: Db, timeoutMs: number, now: Date) => {
+    const work = (db: Db) => carryOut(execution, db, call.call, shownInput, now);
+    return explainRefusals(timeoutMs, () =>
+      timeoutMs < maxTimeoutMs ? withTimeLimit(db, Math.ceil(timeoutMs), work) : work(db),
+    );
+  };
+  if (call.call !== 'entity.get' && call.call !== 'entity.list')
+    return { kind: 'change', shownInput, change: (db, { timeoutMs, now }) => use(db, timeoutMs, now) };
+  const kind = call.call === 'entity.list' ? 'slow' : 'short';
   return {
-    kind: 'transaction',
+    kind: 'call',
     shownInput,
-    run: (db, { timeoutMs, now }) => {
-      const work = (db: Db) => carryOut(execution, db, call.call, shownInput, now);
-      return explainRefusals(timeoutMs, () =>
-        timeoutMs < maxTimeoutMs ? withTimeLimit(db, Math.ceil(timeoutMs), work) : work(db),
-      );
+    call: ({ timeoutMs }) => {
+      const startedAt = performance.now();
+      return inShare(execution, kind, async () => {
+        const timeLeftMs = Math.max(1, timeoutMs - (performance.now() - startedAt));
+        return { output: await use(execution.db, timeLeftMs, execution.deps.clock.now()) };
+      });
     },
   };
+}
+
+/** Uses records when the workspace has a share of the connections: many of its runs may want one at the same time. */
+export async function inShare<Result>(
+  { run, deps }: Execution,
+  kind: WorkKind,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const owner = { owner: run.workspace_id, part: run.app_id };
+  const release = await deps.shares.take(kind, owner, { patient: true });
+  return work().finally(release);
 }
 
 async function carryOut(

@@ -4,14 +4,21 @@ import type { Json, Then } from '../../definition/model.ts';
 
 /** A task whose expressions have been evaluated. */
 export type PreparedTask =
-  | { readonly kind: 'done'; readonly shownInput: unknown; readonly output: Json; readonly next?: Then }
-  /** Changes rows: in the transaction that records the step. Returns the output. */
   | {
-      readonly kind: 'transaction';
+      readonly kind: 'done';
       readonly shownInput: unknown;
-      run(db: Db, limits: { readonly timeoutMs: number; readonly now: Date }): Promise<unknown>;
+      readonly output: Json;
+      readonly next?: Then;
+      /** Written in the transaction that records the step, if the task completes. */
+      readonly record?: Write;
     }
-  /** Calls the outside, which may take long. Abandoned if `signal` is aborted. */
+  /** Changes records, in the transaction that records the step. Returns the output. */
+  | {
+      readonly kind: 'change';
+      readonly shownInput: unknown;
+      change(db: Db, limits: { readonly timeoutMs: number; readonly now: Date }): Promise<unknown>;
+    }
+  /** May take long. Abandoned if `signal` is aborted. */
   | {
       readonly kind: 'call';
       readonly shownInput: unknown;
@@ -20,6 +27,8 @@ export type PreparedTask =
 
 export interface CallResult {
   readonly output: unknown;
-  /** Written in the transaction that records the step. */
-  readonly record?: (db: Db, now: Date) => Promise<void>;
+  /** Written in the transaction that records the step, also if the task fails afterwards. */
+  readonly record?: Write;
 }
+
+export type Write = (db: Db, now: Date) => Promise<void>;

@@ -6,10 +6,12 @@ import { startModelSandbox } from '../../../../../../sandbox/src/model.ts';
 import { createRunScene, type Tasks } from '../../../../../test/support/runs.ts';
 import { startWebhookWorld } from '../../../../../test/support/webhook-receiver.ts';
 import { transaction } from '../../../../kit/db/database.ts';
+import { newId } from '../../../../kit/ids.ts';
 import { createSecrets } from '../../../../kit/secrets.ts';
 import { cancelRun, cancelRunsOfApp } from '../cancel.ts';
 import { openState } from '../execution.ts';
 import { createRunJobs } from '../queue.ts';
+import { startState } from '../state.ts';
 
 const model = await startModelSandbox();
 afterAll(() => model.close());
@@ -37,10 +39,7 @@ beforeEach(() => {
   model.behave('well');
 });
 const requests = () => received().slice(before);
-const cancelDeps = {
-  wake: world.app.wake,
-  secrets: createSecrets(world.config.MASTER_KEYS),
-};
+const cancelDeps = { wake: world.app.wake };
 const cancel = (id: string) =>
   cancelRun(world.app.database.db, { workspace_id: workspace, id }, 'cancelled_by_user', cancelDeps, world.clock.now());
 /** As if the worker had crashed: another claim goes on with the run. */
@@ -346,6 +345,67 @@ describe('call entity', () => {
   });
 });
 
+describe('call entity with expressions that read what it returns', () => {
+  const schema = { name: 'Item', properties: { title: { type: 'string' } } };
+  const create = (title: string, as: string) => ({
+    create: { call: 'entity.create', with: { entity: 'Item', data: { title } }, output: { as } },
+  });
+  const countItems = async (title: string) =>
+    (await sql`select from entity_records where app_id = ${app.id} and data->>'title' = ${title}`.execute(world.db))
+      .rows.length;
+  beforeEach(async () => {
+    const got = await world.call('PUT', `/api/apps/${app.id}/entity-schemas/Item`, { as: token, body: schema });
+    expect(got.status).toBe(200);
+  });
+
+  it('holds no connection while they are evaluated', async () => {
+    const slow = '${ reduce range(150000) as $i (0; . + $i) }';
+    const tasks: Tasks = [
+      create('slow', slow),
+      { list: { call: 'entity.list', with: { entity: 'Item' }, output: { as: slow } } },
+      { announce: { emit: { event: { with: { type: 'slow', data: {} } } }, export: { as: slow } } },
+    ];
+    const workflow = await scene.insertWorkflow(app, tasks);
+    const ids = await Promise.all(Array.from({ length: 8 }, () => scene.start(workflow)));
+    let longestMs = 0;
+    const ended = Promise.all(ids.map((id) => scene.waitForEnd(id, 60_000)));
+    for (let isOver = false; !isOver; ) {
+      const { rows } = await sql<{ ms: number }>`select coalesce(max(extract(epoch from
+        clock_timestamp() - state_change)) filter (where state = 'idle in transaction'), 0)::float * 1000 as ms
+        from pg_stat_activity where datname = current_database()`.execute(world.db);
+      longestMs = Math.max(longestMs, rows[0]?.ms ?? 0);
+      isOver = await Promise.race([ended.then(() => true), new Promise<false>((r) => setTimeout(r, 20, false))]);
+    }
+    expect((await ended).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
+    expect(longestMs).toBeLessThan(500);
+  }, 70_000);
+
+  it('keeps the change if one of them fails', async () => {
+    const ended = await run(app, [create('kept', '${ error("no") }')]);
+    expect(ended).toMatchObject({ status: 'failed', steps_count: 1, failed_step: 1, failure: { type: 'expression' } });
+    expect(ended.steps).toMatchObject([{ status: 'failed', input: { data: { title: 'kept' } } }]);
+    expect(await countItems('kept')).toBe(1);
+  });
+
+  it('goes on with what the change returned if the worker crashes before they are evaluated', async () => {
+    const workflow = await scene.insertWorkflow(app, [create('once', '${ .id }')]);
+    const id = newId();
+    const state = {
+      ...startState({}, world.clock.now()),
+      steps: 1,
+      pending: { kind: 'changed', returned: { id: 'made before' } },
+    };
+    await sql`insert into workflow_runs (id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type,
+        input, started_at, begun_at, due_at, steps_count, state)
+      values (${id}, ${workspace}, ${app.id}, ${workflow.id}, 'x', ${workflow.current_version_id}, 'manual', '{}', now(),
+        now(), now(), 1, ${JSON.stringify(state)})`.execute(world.db);
+    world.app.wake.notify('workflow_runs');
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'completed', steps_count: 1 });
+    expect(await scene.listSteps(id)).toMatchObject([{ number: 1, status: 'completed', output: 'made before' }]);
+    expect(await countItems('once')).toBe(0);
+  });
+});
+
 describe('call agent.send', () => {
   const ask = (agent_id: string) => [{ ask: { call: 'agent.send', with: { agent_id, content: 'How are you?' } } }];
   const spent = async (id: string) =>
@@ -379,6 +439,42 @@ describe('call agent.send', () => {
     expect(open.rows).toHaveLength(0);
   });
 
+  it('is charged although an expression that reads the reply fails', async () => {
+    const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+    model.script(() => ({ text: 'Fine.' }));
+    const [{ ask: task }] = ask(agent.id) as [{ ask: object }];
+    const tasks = [{ ask: { ...task, output: { as: '${ error(.content) }' } } }];
+    const caught = await run(app, [{ guarded: { try: tasks, catch: { as: 'error' } } }]);
+    expect(caught).toMatchObject({ status: 'completed', steps: [{ status: 'failed' }] });
+    expect(await spent(caught.id)).toBeCloseTo(0.25, 4);
+    const uncaught = await run(app, tasks);
+    expect(uncaught).toMatchObject({ status: 'failed', failure: { type: 'expression' } });
+    expect(await spent(uncaught.id)).toBeCloseTo(0.25, 4);
+  });
+
+  it('keeps its reservation when a worker that has lost its claim fails', async () => {
+    const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let calls = 0;
+    model.script(async () => {
+      calls += 1;
+      await (calls === 2 ? second : first).promise;
+      return { text: 'This is what it says.' };
+    });
+    const id = await scene.start(await scene.insertWorkflow(app, ask(agent.id)));
+    await expect.poll(() => calls).toBe(1);
+    await loseClaim(id);
+    await expect.poll(() => calls).toBe(2);
+    model.behave('cut');
+    first.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    model.behave('well');
+    const { rows } = await sql`select state from credit_reservations where reference_id = ${id}`.execute(world.db);
+    expect(rows).toEqual([{ state: 'open' }]);
+    second.resolve();
+    expect(await scene.waitForEnd(id)).toMatchObject({ status: 'completed' });
+  });
+
   it('fails if the model is unavailable, without a charge, or if the agent is not one that the app may use', async () => {
     const agent = await world.appOf(owner, workspace, { app_type: 'user_agent' });
     model.behave(500);
@@ -405,7 +501,9 @@ describe('emit', () => {
     ]);
     const { rows } = await sql<{
       payload: object;
-    }>`select payload from events where name = 'app.event_emitted'`.execute(world.db);
+    }>`select payload from events where name = 'app.event_emitted' and payload->>'run_id' = ${ended.id}`.execute(
+      world.db,
+    );
     expect(rows).toEqual([
       {
         payload: {
