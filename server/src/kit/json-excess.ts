@@ -1,5 +1,5 @@
 // Owns the limits on JSON from outside. They are checked before it is parsed, because what they refuse is costly to parse.
-const maxDepth = 64;
+const defaultMaxDepth = 64;
 // Reading, checking and storing a value costs a microsecond or two, however small it is.
 const defaultMaxValues = 150_000;
 
@@ -37,6 +37,7 @@ function createStringScanner(bytes: Buffer): (start: number) => number {
 export function findJsonExcess(
   bytes: Buffer,
   maxValues = defaultMaxValues,
+  maxDepth = defaultMaxDepth,
 ): { readonly offset: number; readonly problem: string } | undefined {
   let [depth, values] = [0, 1];
   const findStringEnd = createStringScanner(bytes);

@@ -21,7 +21,7 @@ function createExecution(busyTimes: number, signal = new AbortController().signa
     },
   };
   const run = { workspace_id: 'w', workflow_id: 'f', id: 'r', started_at: new Date(0) };
-  const execution = { deps: { jq }, run, signal, secrets: {}, definition: { tasksByPath: new Map() } };
+  const execution = { deps: { jq }, run, signal, secrets: {}, definition: { tasksByPath: new Map(), secretNames: [] } };
   return { execution: execution as unknown as Execution, countCalls: () => calls };
 }
 

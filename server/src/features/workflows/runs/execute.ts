@@ -8,7 +8,7 @@ import { transaction } from '../../../kit/db/database.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition, Json } from '../definition/model.ts';
-import { findDefinition, type RunRow, saveBegun } from '../store/runs.ts';
+import { findDefinition, findRunData, type RunRow, saveBegun } from '../store/runs.ts';
 import { turnOffWorkflow } from '../turn-off.ts';
 import type { RunDeps } from './deps.ts';
 import { cancelled, completed, endRun, failed } from './end.ts';
@@ -210,6 +210,8 @@ async function openExecution(
   signal: AbortSignal,
 ): Promise<Execution> {
   const values = await deps.readSecrets(db, access.app, definition.secretNames);
+  const data = await findRunData(db, run);
+  if (data === undefined) throw new ClaimLost();
   return {
     db,
     run,
@@ -220,7 +222,7 @@ async function openExecution(
     mask: createMask(values.values()),
     signal,
     sliceEndsAt: performance.now() + sliceMs,
-    state: openState(run, deps.secrets) ?? startState(run.input as Json, deps.clock.now()),
+    state: openState(run, data, deps.secrets) ?? startState(data.input as Json, deps.clock.now()),
     reservationId: run.reservation_id,
     hasProgress: false,
     isCancelled: false,

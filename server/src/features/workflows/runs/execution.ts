@@ -1,10 +1,11 @@
 // Owns what a worker holds of a run while it executes it: the state in memory, and how it is stored. Every change goes through
 // `record`, which stores the step and the state after it in one statement.
 import type { DataAccess } from '../../../core/auth/proofs.ts';
+import { findJsonExcess } from '../../../kit/json-excess.ts';
 import type { Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition } from '../definition/model.ts';
-import { type RunRow, type StoredState, saveState } from '../store/runs.ts';
+import { type RunData, type RunRow, type StoredState, saveState } from '../store/runs.ts';
 import { insertStep, type RunStatus, type StepRecord } from '../store/steps.ts';
 import type { RunDeps } from './deps.ts';
 import { ClaimLost, fail } from './errors.ts';
@@ -36,12 +37,23 @@ export interface Execution {
 }
 
 const maxStateBytes = 1024 * 1024;
+/** In memory a small value takes many times its text. */
+const maxStateValues = 50_000;
 
 const stateLocation = (id: string) => ['workflow_runs', id, 'state_sealed'] as const;
 
 /** A definition that reads secrets may have put them into its data. */
 export function toStoredState({ run, definition, deps }: Execution, state: RunState): StoredState {
   const text = JSON.stringify(state);
+  if (
+    text.length > maxStateValues &&
+    findJsonExcess(Buffer.from(text), maxStateValues, Number.POSITIVE_INFINITY) !== undefined
+  )
+    throw fail(
+      'runtime',
+      'The run holds more than 50,000 values: its context, its data and the items of its loops. Keep less.',
+      { cause: 'too_large' },
+    );
   if (text.length * 3 > maxStateBytes && Buffer.byteLength(text) > maxStateBytes)
     throw fail(
       'runtime',
@@ -56,7 +68,11 @@ export function toStoredState({ run, definition, deps }: Execution, state: RunSt
 }
 
 /** The state that was stored; undefined if the run has none yet. */
-export function openState({ id, state, state_sealed }: RunRow, secrets: Secrets): RunState | undefined {
+export function openState(
+  { id }: Pick<RunRow, 'id'>,
+  { state, state_sealed }: Omit<RunData, 'input'>,
+  secrets: Secrets,
+): RunState | undefined {
   if (state_sealed !== null) return JSON.parse(secrets.open(state_sealed, stateLocation(id))) as RunState;
   return (state ?? undefined) as RunState | undefined;
 }

@@ -10,6 +10,7 @@ import {
   makeDueIfCancelling,
   type RunRow,
   removeOldRuns,
+  runColumns,
   saveRewrappedState,
 } from '../store/runs.ts';
 import type { RunDeps } from './deps.ts';
@@ -33,6 +34,7 @@ export function createRunQueue(deps: RunDeps): Queue<RunRow> {
     quarantineAfter: 5, // calls take long: two unrelated crashes must not make runs run one at a time
     timeoutMs: 5 * minuteMs,
     retryMs,
+    claimedColumns: runColumns,
     async run(run, { db, signal }) {
       let hasProgress = false;
       const onProgress = () => {

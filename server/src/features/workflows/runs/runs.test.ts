@@ -145,6 +145,17 @@ describe('a run', () => {
   });
 });
 
+describe('a run that holds many small values', () => {
+  it('fails, because they need much more memory than their text', async () => {
+    const ended = await run(app, [{ many: { set: { n: '${ [range(50000) | 0] }' } } }]);
+    expect(ended).toMatchObject({ status: 'failed', failure: { type: 'runtime', cause: 'too_large' } });
+    expect(ended.error_message).toContain('50,000 values');
+    expect(await run(app, [{ fewer: { set: { n: '${ [range(49900) | 0] }' } } }])).toMatchObject({
+      status: 'completed',
+    });
+  });
+});
+
 describe('a loop that does not end', () => {
   it('is stopped after 1,000 steps if a task jumps to itself', async () => {
     const ended = await run(app, [{ again: { set: {}, then: 'again' } }]);

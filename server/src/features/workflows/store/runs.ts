@@ -4,7 +4,42 @@ import type { QueueRow } from '../../../kit/background/queues/queue.ts';
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
 
-export type RunRow = Selectable<Tables['workflow_runs']> & QueueRow;
+/** A run without its data, which may be large. */
+export type RunRow = Omit<Selectable<Tables['workflow_runs']>, keyof RunData> & QueueRow;
+
+export type RunData = Pick<Selectable<Tables['workflow_runs']>, 'input' | 'state' | 'state_sealed'>;
+
+/** Many runs are read at once, so their data is not among these. */
+export const runColumns = [
+  'id',
+  'workspace_id',
+  'app_id',
+  'workflow_id',
+  'workflow_name',
+  'version_id',
+  'trigger_type',
+  'is_test_run',
+  'status',
+  'status_reason',
+  'depth',
+  'cause',
+  'started_at',
+  'begun_at',
+  'completed_at',
+  'steps_count',
+  'error_message',
+  'failed_step',
+  'failure',
+  'reservation_id',
+  'due_at',
+  'claims',
+  'failures',
+  'crash_count',
+  'claimed_slot',
+  'claimed_epoch',
+  'last_error',
+  'failed_at',
+] as const satisfies readonly (keyof RunRow)[];
 
 /** What identifies a run. */
 export interface RunKey {
@@ -106,6 +141,15 @@ export const saveState = async (
   { state, state_sealed }: StoredState,
   reservationId: string | null,
 ) => (await updateState(db, workspace_id, id, claims, state, state_sealed, reservationId))[0]?.status;
+
+const selectData = prepared<RunData, [workspaceId: string, id: string]>(
+  'read data of workflow run',
+  'select input, state, state_sealed from workflow_runs where workspace_id = $1 and id = $2',
+);
+
+/** Undefined if the run was removed. */
+export const findRunData = async (db: Db, { workspace_id, id }: RunKey): Promise<RunData | undefined> =>
+  (await selectData(db, workspace_id, id))[0];
 
 const selectStatus = prepared<{ status: RunRow['status'] }, [workspaceId: string, id: string]>(
   'find status of workflow run',
@@ -220,7 +264,7 @@ export const lockRun = (db: Db, { workspace_id, id }: RunKey): Promise<RunRow | 
     .selectFrom('workflow_runs')
     .where('workspace_id', '=', workspace_id)
     .where('id', '=', id)
-    .selectAll()
+    .select(runColumns)
     .forNoKeyUpdate()
     .executeTakeFirst();
 
@@ -232,7 +276,7 @@ export const lockRunsOfApp = (db: Db, { workspace_id, app_id }: AppRef, limit: n
     .where('app_id', '=', app_id)
     .where('completed_at', 'is', null)
     .where('status', '=', 'running')
-    .selectAll()
+    .select(runColumns)
     .orderBy('id')
     .limit(limit)
     .forNoKeyUpdate()

@@ -27,6 +27,20 @@ function createMeter(keyOf: (job: TestJob) => string, ms = 15) {
   return { most, run };
 }
 
+describe('claimedColumns', () => {
+  it('are all that a claim reads', async () => {
+    await enqueue('small');
+    const seen: object[] = [];
+    const run = async (job: TestJob) => {
+      seen.push(job);
+      return {};
+    };
+    start(buildQueue({ claimedColumns: ['id', 'owner_id', 'claims', 'failures', 'crash_count'], run }), 0);
+    await expect.poll(countUnfinished).toBe(0);
+    expect(seen.map((job) => Object.keys(job))).toEqual([['id', 'owner_id', 'claims', 'failures', 'crash_count']]);
+  });
+});
+
 describe('global limits', () => {
   it('two processes together run no more rows of an owner than perOwner', async () => {
     for (let n = 0; n < 60; n += 1) await enqueue(String(n), { owner: owners[n % 2] as string });

@@ -4,7 +4,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import type { SlotEpoch } from '../workers/slots.ts';
-import { getQuarantineThreshold, type Queue, type QueueRow } from './queue.ts';
+import { claimedColumnsOf, getQuarantineThreshold, type Queue, type QueueRow } from './queue.ts';
 
 // How rows are chosen. First a strategy selects candidates, then `rankAndClaim` numbers them and claims the best.
 //
@@ -194,7 +194,7 @@ async function rankAndClaim(queue: Queue, deps: ClaimDeps, limit: number, runnin
       for update skip locked)
     update ${table}
     set claimed_slot = ${deps.slot.slot}, claimed_epoch = ${deps.slot.epoch}, claims = claims + 1
-    where id = any(array(select id from claimable)) returning *`;
+    where id = any(array(select id from claimable)) returning ${claimedColumnsOf(queue)}`;
   if (queue.globalLimits === undefined) return (await statement.execute(deps.db)).rows;
   return transaction(deps.db, async (db) => {
     await prepareSerialClaim(db, `claim ${queue.name}`, queue.asyncCommit ? 'off' : 'on');

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
 import { describeCrashes, toErrorText } from '../error-text.ts';
-import { getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
+import { claimedColumnsOf, getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
 
 /** What became of a run; the values are label values of the metric `plinth_queue_runs_total`. */
 export type RunResult = 'done' | 'again' | 'given_up' | 'superseded';
@@ -163,7 +163,8 @@ export async function releaseClaims(queue: Queue, db: AnyDb): Promise<number> {
       last_error = 'the worker crashed while running it, ' || crash_count + 1 || ' times'
     where id in (select id from ${table} q where ${isAbandoned} and crash_count + 1 < ${maxCrashes}
       for update skip locked)`.execute(db);
-  const { rows } = await sql<QueueRow>`/* service */ select * from ${table} q where ${isAbandoned}`.execute(db);
+  const { rows } = await sql<QueueRow>`/* service */ select ${claimedColumnsOf(queue)} from ${table} q
+    where ${isAbandoned}`.execute(db);
   for (const row of rows) if (row.crash_count + 1 >= maxCrashes) await deadLetterCrashing(queue, row, db);
   return Number(numAffectedRows ?? 0);
 }

@@ -58,6 +58,8 @@ export interface Queue<Row extends QueueRow = QueueRow> {
   readonly timeoutMs: number;
   /** After how many crashes a row is quarantined. Raise it where runs take minutes. Default: 2. */
   readonly quarantineAfter?: number;
+  /** The columns that a claim reads: without those that may be large. Default: all. */
+  readonly claimedColumns?: readonly string[];
   /** The columns that outcomes may set, with their SQL types. */
   readonly outcomeColumns?: Readonly<Record<string, string>>;
   /** How long to wait before the next run after this many failures; undefined: dead-letter the row. */
@@ -77,6 +79,10 @@ export const retries =
   (...delaysMs: number[]) =>
   (failures: number): number | undefined =>
     delaysMs[failures - 1];
+
+/** What `run` and `onDeadLetter` get. */
+export const claimedColumnsOf = ({ claimedColumns }: Queue) =>
+  claimedColumns === undefined ? sql`*` : sql.join(claimedColumns.map((name) => sql.ref(name)));
 
 const defaultQuarantineThreshold = 2;
 

@@ -218,7 +218,10 @@ describe('secrets', () => {
     for (const job of jobs) await job.run(world.app.database.db, world.clock.now());
     const row = await scene.getRun(id);
     expect(row.state_sealed).toMatch(/^v1\.newest\./);
-    expect(openState(row, createSecrets(masterKeys))).toMatchObject({ steps: 3, data: { plain: 'top secret/42' } });
+    expect(openState(row, row, createSecrets(masterKeys))).toMatchObject({
+      steps: 3,
+      data: { plain: 'top secret/42' },
+    });
     await world.db.deleteFrom('workflow_runs').where('id', '=', id).execute(); // the app does not have the new key
   });
 
@@ -366,18 +369,17 @@ describe('call entity with expressions that read what it returns', () => {
       { announce: { emit: { event: { with: { type: 'slow', data: {} } } }, export: { as: slow } } },
     ];
     const workflow = await scene.insertWorkflow(app, tasks);
-    const ids = await Promise.all(Array.from({ length: 8 }, () => scene.start(workflow)));
-    let longestMs = 0;
+    const ids = await Promise.all(Array.from({ length: 4 }, () => scene.start(workflow)));
     const ended = Promise.all(ids.map((id) => scene.waitForEnd(id, 60_000)));
+    const samples: boolean[] = [];
     for (let isOver = false; !isOver; ) {
-      const { rows } = await sql<{ ms: number }>`select coalesce(max(extract(epoch from
-        clock_timestamp() - state_change)) filter (where state = 'idle in transaction'), 0)::float * 1000 as ms
-        from pg_stat_activity where datname = current_database()`.execute(world.db);
-      longestMs = Math.max(longestMs, rows[0]?.ms ?? 0);
+      const { rows } = await sql`select from pg_stat_activity where datname = current_database()
+        and state = 'idle in transaction' and clock_timestamp() - state_change > interval '50 ms'`.execute(world.db);
+      samples.push(rows.length > 0);
       isOver = await Promise.race([ended.then(() => true), new Promise<false>((r) => setTimeout(r, 20, false))]);
     }
     expect((await ended).map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-    expect(longestMs).toBeLessThan(500);
+    expect(samples.filter(Boolean).length / samples.length).toBeLessThan(0.3);
   }, 70_000);
 
   it('keeps the change if one of them fails', async () => {
@@ -589,6 +591,10 @@ describe('cancelling', () => {
       )
       .toBe(true);
     const ref = { workspace_id: workspace, app_id: other.id };
+    // The states may be large, so they are not read: nobody notices that one can't be.
+    await sql`update workflow_runs set state = null, state_sealed = 'v1.unreadable' where id = ${ids[0]}`.execute(
+      world.db,
+    );
     expect(await cancelRunsOfApp(world.app.database.db, ref, cancelDeps, world.clock.now())).toBe(3);
     for (const id of ids) expect(await scene.getRun(id)).toMatchObject({ status: 'cancelled', status_reason: null });
     expect(await cancelRunsOfApp(world.app.database.db, ref, cancelDeps, world.clock.now())).toBe(0);
