@@ -16,7 +16,7 @@ import { ClaimLost, type Failure, RunStopped, stop } from './errors.ts';
 import { type Execution, openState } from './execution.ts';
 import { interpret, type Pause } from './interpreter.ts';
 import { createMask } from './mask.ts';
-import { currentTask, findTask, startState, topOf } from './state.ts';
+import { currentTask, findTask, rememberSecrets, startState, topOf } from './state.ts';
 import { createTurns, type TakeTurn } from './turns.ts';
 
 /** How long one claim goes on before other runs get its place. */
@@ -212,6 +212,8 @@ async function openExecution(
   const values = await deps.readSecrets(db, access.app, definition.secretNames);
   const data = await findRunData(db, run);
   if (data === undefined) throw new ClaimLost();
+  const stored = openState(run, data, deps.secrets) ?? startState(data.input as Json, deps.clock.now());
+  const state = rememberSecrets(stored, values.values());
   return {
     db,
     run,
@@ -219,10 +221,10 @@ async function openExecution(
     deps,
     access,
     secrets: Object.fromEntries(values),
-    mask: createMask(values.values()),
+    mask: createMask(state.secretValues ?? []),
     signal,
     sliceEndsAt: performance.now() + sliceMs,
-    state: openState(run, data, deps.secrets) ?? startState(data.input as Json, deps.clock.now()),
+    state,
     reservationId: run.reservation_id,
     hasProgress: false,
     isCancelled: false,

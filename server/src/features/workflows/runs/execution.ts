@@ -21,6 +21,7 @@ export interface Execution {
   readonly access: DataAccess;
   /** The secrets that the definition reads, by name. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Hides these, and their earlier values. */
   readonly mask: Mask;
   /** Aborted if the worker stops, or the run takes too long in this claim. */
   readonly signal: AbortSignal;
@@ -44,7 +45,8 @@ const stateLocation = (id: string) => ['workflow_runs', id, 'state_sealed'] as c
 
 /** A definition that reads secrets may have put them into its data. */
 export function toStoredState({ run, definition, deps }: Execution, state: RunState): StoredState {
-  const text = JSON.stringify(state);
+  const { secretValues, ...own } = state;
+  const text = JSON.stringify(own);
   if (
     text.length > maxStateValues &&
     findJsonExcess(Buffer.from(text), maxStateValues, Number.POSITIVE_INFINITY) !== undefined
@@ -62,9 +64,10 @@ export function toStoredState({ run, definition, deps }: Execution, state: RunSt
         cause: 'too_large',
       },
     );
-  return definition.secretNames.length === 0
-    ? { state: text, state_sealed: null }
-    : { state: null, state_sealed: deps.secrets.seal(text, stateLocation(run.id)) };
+  if (definition.secretNames.length === 0) return { state: text, state_sealed: null };
+  const sealed =
+    secretValues === undefined ? text : `${text.slice(0, -1)},"secretValues":${JSON.stringify(secretValues)}}`;
+  return { state: null, state_sealed: deps.secrets.seal(sealed, stateLocation(run.id)) };
 }
 
 /** The state that was stored; undefined if the run has none yet. */

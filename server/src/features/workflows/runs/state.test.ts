@@ -13,6 +13,7 @@ import {
   pop,
   push,
   type RunState,
+  rememberSecrets,
   retry,
   startState,
   topOf,
@@ -42,6 +43,22 @@ const definition = parseStored({
   ],
 });
 const nameOf = (state: RunState) => currentTask(definition, state)?.name;
+
+describe('rememberSecrets', () => {
+  const state = startState({}, new Date(0));
+  const remember = (...claims: string[][]) =>
+    claims.reduce((state, values) => rememberSecrets(state, values), state).secretValues;
+
+  it('keeps every value, each once, the latest last', () => {
+    expect(remember([])).toBeUndefined();
+    expect(remember(['a', 'b'], ['a', 'c'], ['b'])).toEqual(['a', 'c', 'b']);
+  });
+
+  it('forgets the oldest values if all are too long', () => {
+    const long = (name: string) => name.repeat(1024 * 1024);
+    expect(remember([long('a')], [long('b')], ['c'], [])).toEqual([long('b'), 'c']);
+  });
+});
 
 describe('the example at the top of state.ts', () => {
   const data = { id: 7, lines: [1, 2] };

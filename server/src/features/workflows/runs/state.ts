@@ -68,6 +68,11 @@ export interface RunState {
   /** How many tasks were entered, also those that contain others and leave no step. */
   readonly transitions: number;
   readonly pending?: Pending;
+  /**
+   * Every value that a secret has had while the run went on, the latest last. A secret may change while the run waits, and the
+   * data may still have its earlier value.
+   */
+  readonly secretValues?: readonly string[];
 }
 
 export const startState = (input: Json, now: Date): RunState => ({
@@ -77,6 +82,21 @@ export const startState = (input: Json, now: Date): RunState => ({
   steps: 0,
   transitions: 0,
 });
+
+const maxSecretCharacters = 2 * 1024 * 1024;
+
+/** The state with the values that the secrets have now. If all values are too long, the oldest are forgotten. */
+export function rememberSecrets(state: RunState, values: Iterable<string>): RunState {
+  const now = new Set(values);
+  const all = [...(state.secretValues ?? []).filter((value) => !now.has(value)), ...now];
+  if (all.length === 0) return state;
+  let first = all.length;
+  for (let length = 0; first > 0; first -= 1) {
+    length += all[first - 1]?.length ?? 0;
+    if (length > maxSecretCharacters) break;
+  }
+  return { ...state, secretValues: all.slice(first) };
+}
 
 export const topOf = ({ frames }: RunState): Frame | undefined => frames.at(-1);
 

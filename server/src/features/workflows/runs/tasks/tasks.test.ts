@@ -225,6 +225,30 @@ describe('secrets', () => {
     await world.db.deleteFrom('workflow_runs').where('id', '=', id).execute(); // the app does not have the new key
   });
 
+  it('stay masked after they have changed, also in errors of expressions', async () => {
+    await putSecret('API_KEY', 'first value 1');
+    const id = await scene.start(
+      await scene.insertWorkflow(app, [
+        { keep: { set: { plain: '${ $secrets.API_KEY }' } } },
+        { pause: { wait: { seconds: 2 } } },
+        {
+          compare: {
+            set: { plain: '${ .plain }', isOld: '${ .plain == "first " + "value 1" }', now: '${ $secrets.API_KEY }' },
+          },
+        },
+        { fail: { set: '${ error(.plain[:9]) }' } },
+      ]),
+    );
+    await expect.poll(async () => (await scene.listSteps(id)).length).toBe(2);
+    await putSecret('API_KEY', 'second value 2');
+    expect(await scene.waitForEnd(id)).toMatchObject({
+      error_message: "Task 'fail' failed: The expression in `set` failed: ***",
+    });
+    const steps = await scene.listSteps(id);
+    expect(steps[2]?.output).toEqual({ plain: '***', isOld: true, now: '***' });
+    expect(JSON.stringify(steps)).not.toMatch(/first v|second v/);
+  });
+
   it('are masked in errors', async () => {
     await putSecret('API_KEY', 'top secret/42');
     endpoint.respond = ({ headers }) => ({ status: 500, body: `you sent ${headers.authorization}` });
