@@ -4,8 +4,9 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Jq, openJq } from './index.ts';
+import { changeOwner, loadInstance, resetInstance } from './instance.ts';
 import { forbiddenFunctions, scanFilter } from './scan.ts';
-import { limitMemory } from './wasm.ts';
+import { getJqModule, limitMemory } from './wasm.ts';
 
 const jq = openJq();
 afterAll(() => jq.close());
@@ -388,6 +389,26 @@ describe('scanFilter', () => {
         scanFilter(filter);
         expect([part, performance.now() - startedAt < 500]).toEqual([part, true]);
       }
+  });
+});
+
+describe('changeOwner', () => {
+  it.each([
+    ['a', 'b'],
+    ['', ''],
+  ])('leaves nothing of what a call of "%s" has read to "%s", and jq goes on', async (first, second) => {
+    const module = await getJqModule();
+    const secret = 'sk_live_0123456789';
+    let instance = await loadInstance(module);
+    const isInMemory = () => Buffer.from(instance.memory.buffer).includes(secret);
+    const input = JSON.stringify(Array.from({ length: 20_000 }, () => secret));
+    changeOwner(instance, first);
+    expect(instance.jq.raw(input, 'map(. + "x") | length', ['-c']).stdout).toBe('20000');
+    instance = await resetInstance(instance, module);
+    expect(isInMemory()).toBe(true);
+    changeOwner(instance, second);
+    expect(isInMemory()).toBe(false);
+    expect(instance.jq.raw('[1,2]', 'add', ['-c']).stdout).toBe('3');
   });
 });
 

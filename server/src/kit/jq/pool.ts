@@ -7,6 +7,7 @@ import { getJqModule } from './wasm.ts';
 
 export interface Call {
   readonly number: number;
+  readonly owner: string;
   readonly program: string;
   /** JSON. */
   readonly input: string;
@@ -41,7 +42,7 @@ export interface PoolLimits {
 }
 
 export interface Pool {
-  run(owner: string, call: Omit<Call, 'number'>, signal?: AbortSignal): Promise<Outcome>;
+  run(owner: string, call: Pick<Call, 'program' | 'input'>, signal?: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;
 }
 
@@ -61,13 +62,13 @@ export function createPool(limits: PoolLimits): Pool {
   let calls = 0;
   let isClosed = false;
 
-  async function run(owner: string, call: Omit<Call, 'number'>, signal?: AbortSignal): Promise<Outcome> {
+  async function run(owner: string, call: Pick<Call, 'program' | 'input'>, signal?: AbortSignal): Promise<Outcome> {
     if (waiting >= limits.maxWaiting || isClosed) return { failure: 'busy' };
     waiting += 1;
     try {
       const leave = await gate.enter(owner);
       try {
-        return await runInThread(call, signal);
+        return await runInThread({ ...call, owner }, signal);
       } finally {
         leave();
       }
