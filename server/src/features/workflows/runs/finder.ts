@@ -87,6 +87,13 @@ function countEqual(text: string, start: number, candidate: string): number {
   return length;
 }
 
+/** The places of several searches in the same text. */
+export function mergePlaces(found: readonly (readonly Place[])[]): Place[] {
+  const places: Place[] = [];
+  for (const { start, end } of found.flat().sort((a, b) => a.start - b.start)) addPlace(places, start, end);
+  return places;
+}
+
 function addPlace(places: Place[], start: number, end: number): void {
   const last = places.at(-1);
   if (last === undefined || last.end <= start) places.push({ start, end });

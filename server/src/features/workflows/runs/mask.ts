@@ -1,5 +1,5 @@
 // Owns hiding secrets in what a run records: every text that a definition could have made from a secret by a usual encoding.
-import { createBudget, createFinder, type Finder } from './finder.ts';
+import { createBudget, createFinder, type Finder, mergePlaces } from './finder.ts';
 
 const masked = '***';
 /** Shorter values are ordinary words and numbers, which would be hidden everywhere. */
@@ -10,9 +10,13 @@ export type Mask = <Value>(value: Value) => Value;
 export const unmasked: Mask = (value) => value;
 
 export function createMask(secrets: Iterable<string>): Mask {
-  const forms = new Set([...secrets].filter(({ length }) => length >= minLength).flatMap(listForms));
-  if (forms.size === 0) return unmasked;
-  const find = createFinder(forms);
+  const values = [...secrets].filter(({ length }) => length >= minLength);
+  if (values.length === 0) return unmasked;
+  const findForms = createFinder(new Set(values.flatMap(listForms)));
+  const short = values.filter((value) => Buffer.byteLength(value) < minBytesOfBase64Form);
+  const findWords = createWordFinder(createFinder(short));
+  const find: Finder =
+    short.length === 0 ? findForms : (text, budget) => mergePlaces([findForms(text, budget), findWords(text, budget)]);
   return <Value>(value: Value) => maskValue(value, createTextMask(find)) as Value;
 }
 
@@ -61,6 +65,8 @@ function listForms(secret: string): string[] {
 
 const toPercent = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
+// ---- base 64
+
 const minBase64Length = 8;
 
 /**
@@ -71,4 +77,27 @@ function toBase64At(bytes: Buffer, offset: number): string[] {
   const whole = bytes.subarray((3 - offset) % 3);
   const text = whole.subarray(0, whole.length - (whole.length % 3)).toString('base64');
   return text.length < minBase64Length ? [] : [text, text.replaceAll('+', '-').replaceAll('/', '_')];
+}
+
+/** Of a shorter secret, too much depends on what is before and after it: it is looked for in what a text says in base 64. */
+const minBytesOfBase64Form = 16;
+
+/** Long enough for four bytes. */
+const base64Words = /[\w+/-]{6,}/g;
+/** Both in base 64 and between words, such as those of a path: what is before one of these may not belong to the rest. */
+const base64Separator = /[+/_-]/;
+
+/**
+ * Finds the words which, decoded, have one of the wanted texts. Example: the second word of `Basic Ym9iOmh1bnRlcjI=`, which is
+ * `bob:hunter2`.
+ */
+function createWordFinder(find: Finder): Finder {
+  return (text, budget) =>
+    Array.from(text.matchAll(base64Words))
+      .filter(([word]) =>
+        (base64Separator.test(word) ? [0, 1, 2, 3] : [0]).some(
+          (offset) => find(Buffer.from(word.slice(offset), 'base64').toString(), budget).length > 0,
+        ),
+      )
+      .map(({ 0: word, index }) => ({ start: index, end: index + word.length }));
 }
