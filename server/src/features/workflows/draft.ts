@@ -1,6 +1,7 @@
 // Owns checking what a caller sends as a definition and a trigger, before anything is stored.
 import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { AppRole } from '../../core/auth/roles.ts';
 import { type Fault as BodyFault, ValidationError } from '../../kit/http/faults.ts';
 import { idOrNull } from '../../kit/ids.ts';
 import { type Jq, JqBusy } from '../../kit/jq/index.ts';
@@ -8,6 +9,7 @@ import { notFound } from '../../kit/problem.ts';
 import type { Db } from '../../tables.ts';
 import type { Definition, Fault } from './definition/model.ts';
 import { parseDefinition, parseStored } from './definition/parse.ts';
+import { listExpressions } from './definition/templates.ts';
 import { parseTrigger, type Trigger } from './definition/trigger.ts';
 import { jqBusy } from './jq-busy.ts';
 import type { WorkflowAccess } from './store/rows.ts';
@@ -101,13 +103,26 @@ export async function checkForTurningOn(
 
 /**
  * A workflow receives the messages of an agent, which are not the app's: whoever lets it must be an editor of the agent, as for
- * the agent's webhooks.
+ * the agent's webhooks. It sends messages to agents as the app, whose owner may have private ones: whoever names an agent must see
+ * it. A workflow that computes the id can only use agents that the workspace sees (runs/tasks/agent.ts).
  */
-export async function checkAgent(db: Db, { caller }: AppAccess, trigger: Trigger | undefined): Promise<void> {
-  if (trigger?.config.trigger_type !== 'agent_message') return;
-  const agentId = idOrNull(trigger.config.agent_id);
-  const access = agentId === null ? undefined : await findAccessOnBehalf(db, caller, agentId, 'editor');
+export async function checkAgents(db: Db, { caller }: AppAccess, draft: Draft | undefined): Promise<void> {
+  const config = draft?.trigger?.config;
+  if (config?.trigger_type === 'agent_message') await requireAgent(db, caller, config.agent_id, 'editor');
+  for (const id of listNamedAgents(draft?.definition)) await requireAgent(db, caller, id, 'viewer');
+}
+
+async function requireAgent(db: Db, caller: AppAccess['caller'], id: string, role: AppRole): Promise<void> {
+  const agentId = idOrNull(id);
+  const access = agentId === null ? undefined : await findAccessOnBehalf(db, caller, agentId, role);
   if (access?.app.app_type !== 'user_agent') throw notFound('agent_not_found');
+}
+
+/** Those that are named other than by an expression. */
+function listNamedAgents(definition: Definition | undefined): Set<string> {
+  const tasks = definition === undefined ? [] : [...definition.tasksByPath.values()];
+  const templates = tasks.flatMap((task) => (task.type === 'call' && task.call === 'agent.send' ? [task.agentId] : []));
+  return new Set(templates.filter((template) => listExpressions(template).length === 0).map(String));
 }
 
 function toBodyFault(source: DraftSource, of: DraftFault['of'], pointer: string, msg: string, type: string): BodyFault {

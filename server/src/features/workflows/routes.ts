@@ -37,7 +37,7 @@ import {
   WorkflowQuery,
   WorkflowStatus,
 } from './contract.ts';
-import { checkAgent, checkDraft, checkForTurningOn, validateDraft } from './draft.ts';
+import { checkAgents, checkDraft, checkForTurningOn, validateDraft } from './draft.ts';
 import { mermaid } from './reads/diagram.ts';
 import { streamSeconds } from './reads/progress.ts';
 import { accepts, drawWorkflow, type ReadDeps, readRun } from './reads/run.ts';
@@ -138,7 +138,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     refusals: [nameTaken, limitReached, agentUnknown, entityUnknown],
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
-      await checkAgent(db, access, draft.trigger);
+      await checkAgents(db, access, draft);
       return createWorkflow(db, access, body, draft, deps, now);
     },
   }),
@@ -199,7 +199,7 @@ const crudRoutes = (deps: WorkflowRouteDeps): Route[] => [
     ],
     precheck: ({ access, body }) => checkDraft(body, access, deps.jq),
     handle: async ({ db, access, body, now }, draft) => {
-      await checkAgent(db, access, draft.trigger);
+      await checkAgents(db, access, draft);
       return changeWorkflow(db, access, body, draft, deps, now);
     },
   }),
@@ -272,7 +272,7 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     refusals: [archived, planRequired, agentUnknown, entityUnknown],
     precheck: ({ db, access, body }) => checkForTurningOn(db, access, body.status, deps.jq),
     handle: async ({ db, access, body, now }, current) => {
-      await checkAgent(db, access, current?.trigger);
+      await checkAgents(db, access, current);
       return toggleWorkflow(db, access, body, current, deps, now);
     },
   }),

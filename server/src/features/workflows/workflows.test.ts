@@ -413,6 +413,28 @@ describe('validateWorkflow', () => {
   });
 });
 
+describe('a definition that names an agent', () => {
+  it('can be saved and turned on only by who sees the agent', async () => {
+    const app = await newApp();
+    const agent = await world.appOf(owner, workspace, { app_type: 'user_agent', visibility: 'private' });
+    const ask = (agent_id: string) => define([{ ask: { call: 'agent.send', with: { agent_id, content: 'Hello?' } } }]);
+    const { id } = await create(app, { definition: ask(agent.id) });
+    const editor = await world.token(await world.member(workspace, 'editor', 'curious@example.com'), workspace);
+    const as = (method: string, rest: string, body: object) =>
+      world.call(method, pathOf(app, rest), { as: editor, body });
+    const refused = { status: 404, body: { code: 'agent_not_found' } };
+    const body = { name: 'Ask', definition: ask(agent.id), trigger: manual };
+    expect(await as('POST', '', body)).toMatchObject(refused);
+    const plain = (await as('POST', '', { ...body, definition: passOn })).body;
+    expect(await as('PUT', `/${plain.id}`, { definition: ask(agent.id) })).toMatchObject(refused);
+    expect(await as('POST', `/${id}/toggle-status`, { status: 'inactive' })).toMatchObject({ status: 200 });
+    expect(await as('POST', `/${id}/toggle-status`, { status: 'active' })).toMatchObject(refused);
+    expect(await send('POST', app, `/${id}/toggle-status`, { status: 'active' })).toMatchObject({ status: 200 });
+    const shown = await world.appOf(owner, workspace, { app_type: 'user_agent', visibility: 'workspace' });
+    expect(await as('PUT', `/${plain.id}`, { definition: ask(shown.id) })).toMatchObject({ status: 200 });
+  });
+});
+
 describe('an app in the trash', () => {
   it('gets no active workflow by a request that began before', async () => {
     const app = await newApp();

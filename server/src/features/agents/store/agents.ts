@@ -17,8 +17,8 @@ export const findAgent = (db: Db, { workspace_id, id }: RowKey): Promise<AgentSe
     .executeTakeFirst();
 
 export interface AgentKey extends RowKey {
-  /** The owner of the app that uses the agent. */
-  readonly owner_id: string;
+  /** The owner of the app that uses the agent. Null: only an agent that the workspace sees. */
+  readonly owner_id: string | null;
 }
 
 /** An agent that another app of the workspace may use: one that the workspace sees, or that has the same owner. */
@@ -35,7 +35,12 @@ export const findUsableAgent = (db: Db, { workspace_id, id, owner_id }: AgentKey
     .where('apps.id', '=', idOrNull(id))
     .where('apps.app_type', '=', 'user_agent')
     .where('apps.deleted_date', 'is', null)
-    .where((is) => is.or([is('apps.visibility', '=', 'workspace'), is('apps.owner_id', '=', owner_id)]))
+    .where((is) =>
+      is.or([
+        is('apps.visibility', '=', 'workspace'),
+        ...(owner_id === null ? [] : [is('apps.owner_id', '=', owner_id)]),
+      ]),
+    )
     .select((is) => [is.fn.coalesce('agents.instructions', sql<string>`''`).as('instructions'), 'agents.model'])
     .executeTakeFirst();
 

@@ -51,8 +51,8 @@ export interface AgentReplies {
 export interface AgentKey {
   readonly workspace_id: string;
   readonly id: string;
-  /** The owner of the app whose workflow it is. */
-  readonly owner_id: string;
+  /** The owner of the app whose workflow it is. Null: only an agent that the workspace sees. */
+  readonly owner_id: string | null;
 }
 
 export interface RunDeps {

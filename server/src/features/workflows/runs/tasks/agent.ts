@@ -4,6 +4,7 @@ import { reserve, settle } from '../../../../core/credits/reservations.ts';
 import { transaction } from '../../../../kit/db/database.ts';
 import { Problem } from '../../../../kit/problem.ts';
 import type { AgentCall } from '../../definition/model.ts';
+import { listExpressions } from '../../definition/templates.ts';
 import type { AgentKey } from '../deps.ts';
 import { fail, stop } from '../errors.ts';
 import { evaluate, type Scope } from '../evaluate.ts';
@@ -23,7 +24,9 @@ export async function prepareAgent(execution: Execution, call: AgentCall, scope:
   if (content === '' || content.length > maxContentLength)
     throw fail('validation', 'The content is empty, or has more than 100,000 characters.');
   const { workspace_id, app } = execution.access;
-  const agent: AgentKey = { workspace_id, id: agent_id, owner_id: app.owner_id };
+  // Whoever saved the definition was allowed to use an agent that it names, but not one that it computes.
+  const isNamed = listExpressions(call.agentId).length === 0;
+  const agent: AgentKey = { workspace_id, id: agent_id, owner_id: isNamed ? app.owner_id : null };
   return {
     kind: 'call',
     shownInput,

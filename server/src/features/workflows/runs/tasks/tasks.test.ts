@@ -509,7 +509,9 @@ describe('call agent.send', () => {
     expect(await spent(ended.id)).toBeCloseTo(0.05, 4);
     const other = await world.member(workspace, 'editor', 'other@example.com');
     const secretAgent = await world.appOf(other, workspace, { app_type: 'user_agent', visibility: 'private' });
-    for (const id of [secretAgent.id, app.id, '${ "x" }'])
+    const ownAgent = await world.appOf(owner, workspace, { app_type: 'user_agent', visibility: 'private' });
+    expect(await run(app, ask(ownAgent.id))).toMatchObject({ failure: { type: 'communication', cause: 'model' } });
+    for (const id of [secretAgent.id, app.id, '${ "x" }', `\${ "${ownAgent.id}" }`])
       expect(await run(app, ask(id))).toMatchObject({ status: 'failed', failure: { type: 'configuration' } });
   });
 });
