@@ -107,6 +107,8 @@ create table workflow_runs (
   depth integer not null default 0,
   -- What identifies the cause of the run, so that a trigger that is handled twice starts it once.
   cause text,
+  -- Who started it by hand, whose credit limit applies; null if a trigger did, or if that person's account was removed.
+  started_by uuid references users on delete set null,
   started_at timestamptz not null,
   -- When a worker first ran it, and charged for it.
   begun_at timestamptz,
@@ -134,6 +136,7 @@ create table workflow_runs (
   foreign key (workspace_id, workflow_id) references workflows (workspace_id, id) on delete cascade
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 create unique index workflow_runs_by_cause on workflow_runs (workflow_id, cause) where cause is not null;
+create index workflow_runs_of_starter on workflow_runs (started_by) where started_by is not null;
 create index workflow_runs_of_app on workflow_runs (workspace_id, app_id, started_at desc, id desc);
 create index workflow_runs_of_workflow on workflow_runs (workspace_id, workflow_id, started_at desc, id desc);
 create index workflow_runs_running on workflow_runs (workspace_id, app_id) where completed_at is null;

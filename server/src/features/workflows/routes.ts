@@ -295,6 +295,7 @@ const stateRoutes = (deps: WorkflowRouteDeps): Route[] => [
     refusals: [
       archived,
       { status: 402, code: 'credits_exhausted' },
+      { status: 402, code: 'credit_limit_reached' },
       { status: 404, code: 'run_not_found' },
       { status: 409, code: 'replay_payload_mismatch' },
       { status: 409, code: 'workflow_inactive' },

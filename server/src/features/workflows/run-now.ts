@@ -111,9 +111,11 @@ const payloadMismatch = () =>
 
 export function runWorkflow(db: Db, access: WorkflowAccess, source: RunSource, deps: StartDeps, now: Date) {
   const { workflow, workspace_id } = access;
+  const { user_id } = access.caller;
   return transaction(db, async (db) => {
-    await requireCredits(db, { workspace_id, user_id: null, amount: runCredits }, now);
-    const run = { workspace_id, app_id: workflow.app_id, workflow, ...source, depth: 0, is_test_run: true };
+    await requireCredits(db, { workspace_id, user_id, amount: runCredits }, now);
+    const start = { depth: 0, is_test_run: true, started_by: user_id };
+    const run = { workspace_id, app_id: workflow.app_id, workflow, ...source, ...start };
     const [run_id] = await startRuns(db, [run], deps, now);
     if (run_id === undefined) throw new Error('the run was not started');
     const target = { kind: 'workflow', id: workflow.id };

@@ -159,6 +159,23 @@ describe('runWorkflow', () => {
     expect(got).toMatchObject({ status: 404, body: { code: 'run_not_found' } });
   });
 
+  it('spends the credits of the person who starts it, within their limit', async () => {
+    const app = await newApp();
+    const { id } = await create(app);
+    const member = await world.member(workspace, 'editor', 'spender@example.com');
+    const as = await world.token(member, workspace);
+    await sql`update memberships set credit_limit = 0.07 where workspace_id = ${workspace} and user_id = ${member.id}`.execute(
+      world.db,
+    );
+    const start = () => world.call('POST', pathOf(app, `/${id}/run-now`), { as, body: {} });
+    const first = await start();
+    expect(first).toMatchObject({ status: 200 });
+    await expect.poll(async () => (await getRun(app, id, first.body.run_id)).status).toBe('completed');
+    const spent = world.db.selectFrom('credit_ledger').where('reference_id', '=', first.body.run_id);
+    expect(await spent.select(['user_id', 'amount']).execute()).toEqual([{ user_id: member.id, amount: 0.05 }]);
+    expect(await start()).toMatchObject({ status: 402, body: { code: 'credit_limit_reached' } });
+  });
+
   it('refuses if the workspace has no credits left', async () => {
     const person = await world.person(`${newId()}@example.com`);
     const poor = await world.workspace(person, 'builder');

@@ -121,8 +121,8 @@ async function begin(
   takeTurn: TakeTurn,
 ): Promise<RunStopped | 'plan' | undefined> {
   if (findRequiredPlan(access.plan, 'workflows') !== undefined) return 'plan';
-  const { workspace_id, app_id, id: reference_id } = run;
-  const price = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, amount: runCredits };
+  const { workspace_id, app_id, id: reference_id, started_by: user_id } = run;
+  const price = { workspace_id, app_id, user_id, operation: 'runWorkflow', reference_id, amount: runCredits };
   try {
     await takeTurn(workspace_id, () =>
       transaction(db, async (db) => {

@@ -20,6 +20,8 @@ export interface NewRun {
   /** What the run is started for. A workflow has one run for each cause, however often it is started. */
   readonly cause?: string;
   readonly is_test_run: boolean;
+  /** The person who started it by hand. The run spends their credits. */
+  readonly started_by?: string | null;
 }
 
 export interface StartDeps {
@@ -45,7 +47,7 @@ export function startRuns(db: Db, starts: readonly NewRun[], { wake }: StartDeps
   });
 }
 
-const toRow = ({ workflow, input, cause, ...start }: NewRun): InsertedRun => ({
+const toRow = ({ workflow, input, cause, started_by, ...start }: NewRun): InsertedRun => ({
   ...start,
   id: newId(),
   workflow_id: workflow.id,
@@ -53,6 +55,7 @@ const toRow = ({ workflow, input, cause, ...start }: NewRun): InsertedRun => ({
   version_id: workflow.current_version_id,
   input: writeStorable(input),
   cause: cause ?? null,
+  started_by: started_by ?? null,
 });
 
 /** In their order. A run that is larger than a batch is one alone. */

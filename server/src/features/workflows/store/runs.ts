@@ -78,16 +78,18 @@ export interface InsertedRun {
   readonly input: string;
   readonly depth: number;
   readonly cause: string | null;
+  readonly started_by: string | null;
 }
 
 const insertBatch = prepared<{ id: string; workflow_id: string }, [runs: string, now: Date]>(
   'start workflow runs',
   `insert into workflow_runs (id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type, is_test_run,
-     input, depth, cause, started_at, due_at)
+     input, depth, cause, started_by, started_at, due_at)
    select id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type, is_test_run, input::json, depth,
-     cause, $2, clock_timestamp()
+     cause, started_by, $2, clock_timestamp()
    from json_to_recordset($1::json) as r(id uuid, workspace_id uuid, app_id uuid, workflow_id uuid, workflow_name text,
-     version_id text, trigger_type text, is_test_run boolean, input text, depth integer, cause text)
+     version_id text, trigger_type text, is_test_run boolean, input text, depth integer, cause text,
+     started_by uuid)
    on conflict (workflow_id, cause) where cause is not null do nothing
    returning id, workflow_id`,
 );

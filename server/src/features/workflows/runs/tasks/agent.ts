@@ -47,8 +47,8 @@ async function reserveOnce(execution: Execution, agent: AgentKey, content: strin
   if (execution.reservationId !== null) return execution.reservationId;
   const amount = await deps.agentReplies.estimate(db, agent, content);
   if (amount === undefined) throw noAgent();
-  const { workspace_id, app_id, id: reference_id } = run;
-  const spend = { workspace_id, app_id, user_id: null, operation: 'runWorkflow', reference_id, leaseMs, amount };
+  const { workspace_id, app_id, id: reference_id, started_by: user_id } = run;
+  const spend = { workspace_id, app_id, user_id, operation: 'runWorkflow', reference_id, leaseMs, amount };
   try {
     const { reservationId, status } = await transaction(db, async (db) => {
       const { id: reservationId } = await reserve(db, spend, deps.clock.now());
