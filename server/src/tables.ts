@@ -811,6 +811,7 @@ export interface Tables {
     id: string;
     workspace_id: string;
     app_id: string;
+    handled_up_to: string | null;
     due_at: Date | null;
     claims: Generated<number>;
     failures: Generated<number>;
@@ -844,6 +845,7 @@ export interface Tables {
     input: Json;
     depth: Generated<number>;
     cause: string | null;
+    started_by: string | null;
     started_at: Date;
     begun_at: Date | null;
     completed_at: Date | null;
