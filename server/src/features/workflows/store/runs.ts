@@ -23,6 +23,7 @@ export const runColumns = [
   'status_reason',
   'depth',
   'cause',
+  'started_by',
   'started_at',
   'begun_at',
   'completed_at',
