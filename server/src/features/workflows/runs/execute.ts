@@ -17,6 +17,7 @@ import { type Execution, openState } from './execution.ts';
 import { interpret, type Pause } from './interpreter.ts';
 import { createMask } from './mask.ts';
 import { currentTask, findTask, rememberSecrets, startState, topOf } from './state.ts';
+import { createStepRecorder, type RecordStep } from './step-recorder.ts';
 import { createTurns, type TakeTurn } from './turns.ts';
 
 /** How long one claim goes on before other runs get its place. */
@@ -33,9 +34,14 @@ const createDefinitions = (): Definitions => createByteCache(64 * 1024 * 1024, (
 export interface WorkerMemory {
   readonly definitions: Definitions;
   readonly takeTurn: TakeTurn;
+  readonly recordStep: RecordStep;
 }
 
-export const createWorkerMemory = (): WorkerMemory => ({ definitions: createDefinitions(), takeTurn: createTurns() });
+export const createWorkerMemory = (): WorkerMemory => ({
+  definitions: createDefinitions(),
+  takeTurn: createTurns(),
+  recordStep: createStepRecorder(),
+});
 
 export interface Claim {
   readonly signal: AbortSignal;
@@ -48,7 +54,7 @@ export async function executeRun(
   db: Db,
   run: RunRow,
   deps: RunDeps,
-  { definitions, takeTurn }: WorkerMemory,
+  { definitions, takeTurn, recordStep }: WorkerMemory,
   claim: Claim,
 ): Promise<number | undefined> {
   const end = (end: Parameters<typeof endRun>[2]) => endClaimed(db, run, end, deps);
@@ -65,7 +71,7 @@ export async function executeRun(
         ? endWithoutPlan(db, run, deps)
         : end(failed(refusal.failure, undefined, refusal.reason));
   }
-  const execution = await openExecution(db, run, access, loaded, deps, claim.signal);
+  const execution = await openExecution(db, run, access, loaded, deps, recordStep, claim.signal);
   try {
     return await finish(execution, await interpretOrStop(execution), takeTurn);
   } finally {
@@ -207,6 +213,7 @@ async function openExecution(
   access: DataAccess,
   definition: Definition,
   deps: RunDeps,
+  recordStep: RecordStep,
   signal: AbortSignal,
 ): Promise<Execution> {
   const values = await deps.readSecrets(db, access.app, definition.secretNames);
@@ -222,6 +229,7 @@ async function openExecution(
     access,
     secrets: Object.fromEntries(values),
     mask: createMask(state.secretValues ?? []),
+    recordStep,
     signal,
     sliceEndsAt: performance.now() + sliceMs,
     state,

@@ -6,11 +6,12 @@ import type { Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition } from '../definition/model.ts';
 import { type RunData, type RunRow, type StoredState, saveState } from '../store/runs.ts';
-import { insertStep, type RunStatus, type StepRecord } from '../store/steps.ts';
+import type { RunStatus, StepRecord } from '../store/steps.ts';
 import type { RunDeps } from './deps.ts';
 import { ClaimLost, fail } from './errors.ts';
 import type { Mask } from './mask.ts';
 import type { RunState } from './state.ts';
+import type { RecordStep } from './step-recorder.ts';
 
 export interface Execution {
   readonly db: Db;
@@ -23,6 +24,7 @@ export interface Execution {
   readonly secrets: Readonly<Record<string, string>>;
   /** Hides these, and their earlier values. */
   readonly mask: Mask;
+  readonly recordStep: RecordStep;
   /** Aborted if the worker stops, or the run takes too long in this claim. */
   readonly signal: AbortSignal;
   /** When this claim should end, so that other runs of the app get their turn. */
@@ -93,7 +95,7 @@ export async function recordStep(
   step: StepRecord,
   stored: StoredState,
 ): Promise<RunStatus> {
-  const status = await insertStep(db, execution.run, stored, step);
+  const status = await execution.recordStep(db, { run: execution.run, stored, step });
   if (status === undefined) throw new ClaimLost();
   return status;
 }

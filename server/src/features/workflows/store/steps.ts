@@ -1,4 +1,4 @@
-// Owns the statements that record steps. Each is one statement that also moves the run on, and only for the worker that has
+// Owns the statements that record steps. Each statement also moves the run on, and only for the worker that has
 // claimed the run: what a worker that has lost its claim still does leaves no trace.
 import { prepared } from '../../../kit/db/database.ts';
 import type { Db, Tables } from '../../../tables.ts';
@@ -24,36 +24,58 @@ export interface StepRecord {
 /** Undefined: the claim is lost. */
 export type RunStatus = 'running' | 'cancelling' | undefined;
 
-// The run of the claim, whoever cancels it meanwhile: the step that is under way is recorded, and then the run ends.
-const isClaimed = `workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null
-       and status in ('running', 'cancelling')`;
+/** A step to record, with the state of its run after it. */
+export interface SentStep {
+  readonly run: ClaimedRun;
+  readonly stored: StoredState;
+  readonly step: StepRecord;
+}
 
-// A step that was recorded as running is completed, also after a crash, when another worker has run it again. Progress clears
-// the counts of errors and crashes: a run of 30 days must not end because of a few unrelated ones.
-const commit = prepared<{ status: 'running' | 'cancelling' }, readonly unknown[]>(
-  'record workflow step',
-  `with run as (
-     update workflow_runs set state = $4, state_sealed = $5, reservation_id = null, steps_count = $6, failures = 0, crash_count = 0
-     where ${isClaimed} returning status),
+// The run of the claim, whoever cancels it meanwhile: the step that is under way is recorded, and then the run ends. A step that
+// was recorded as running is completed, also after a crash, when another worker has run it again. Progress clears the counts of
+// errors and crashes: a run of 30 days must not end because of a few unrelated ones.
+const commit = prepared<{ id: string; status: 'running' | 'cancelling' }, [steps: string]>(
+  'record workflow steps',
+  `/* service */ with sent as materialized (
+     select * from json_to_recordset($1::json) as s(workspace_id uuid, run_id uuid, claims integer, state json,
+       state_sealed text, number integer, task_path text, name text, task_type text, status text, attempt integer,
+       started_at timestamptz, completed_at timestamptz, input json, output json, error jsonb)),
+   run as (
+     update workflow_runs r set state = s.state, state_sealed = s.state_sealed, reservation_id = null,
+       steps_count = s.number, failures = 0, crash_count = 0
+     from sent s
+     where r.workspace_id = s.workspace_id and r.id = s.run_id and r.claims = s.claims and r.claimed_slot is not null
+       and r.status in ('running', 'cancelling')
+     returning r.id, r.status),
    step as (
      insert into workflow_steps (workspace_id, run_id, number, task_path, name, task_type, status, attempt, started_at,
        completed_at, input, output, error)
-     select $1, $2, $6, $7, $8, $9, $10, $11::integer, $12::timestamptz, $13::timestamptz, $14::json, $15::json, $16::jsonb from run
+     select s.workspace_id, s.run_id, s.number, s.task_path, s.name, s.task_type, s.status, s.attempt, s.started_at,
+       s.completed_at, s.input, s.output, s.error from sent s join run on run.id = s.run_id
      on conflict (run_id, number) do update set task_path = excluded.task_path, name = excluded.name,
        task_type = excluded.task_type, status = excluded.status, attempt = excluded.attempt,
        started_at = excluded.started_at, completed_at = excluded.completed_at, input = excluded.input,
        output = excluded.output, error = excluded.error
-     where workflow_steps.workspace_id = $1 and workflow_steps.status = 'running')
-   select status from run`,
+     where workflow_steps.workspace_id = excluded.workspace_id and workflow_steps.status = 'running')
+   select id, status from run`,
 );
 
-/** Records a step, with the state after it. */
-export async function insertStep(db: Db, run: ClaimedRun, stored: StoredState, step: StepRecord): Promise<RunStatus> {
-  const { number, task_path, name, task_type, status, attempt, started_at, completed_at, input, output, error } = step;
-  const columns = [task_path, name, task_type, status, attempt, started_at, completed_at, input, output, error];
-  const key = [run.workspace_id, run.id, run.claims, stored.state, stored.state_sealed, number];
-  return (await commit(db, ...key, ...columns))[0]?.status;
+/** Records a step of each of some runs. Returns the status of each run by its id; none: its claim is lost. */
+export async function insertSteps(db: Db, steps: readonly SentStep[]): Promise<ReadonlyMap<string, RunStatus>> {
+  const rows = await commit(db, `[${steps.map(toJson).join(',')}]`);
+  return new Map(rows.map(({ id, status }) => [id, status]));
 }
+
+/** What is JSON already is not written again: values are most of a step. */
+function toJson({ run, stored, step }: SentStep): string {
+  const { input, output, error, ...columns } = step;
+  const { workspace_id, id: run_id, claims } = run;
+  const plain = JSON.stringify({ workspace_id, run_id, claims, state_sealed: stored.state_sealed, ...columns });
+  return `${plain.slice(0, -1)},"state":${stored.state},"input":${input},"output":${output},"error":${error}}`;
+}
+
+const isClaimed = `workspace_id = $1 and id = $2 and claims = $3 and claimed_slot is not null
+       and status in ('running', 'cancelling')`;
 
 const announce = prepared<{ number: number }, readonly unknown[]>(
   'show workflow step that runs',
