@@ -31,10 +31,10 @@ export async function evaluate<Templates extends Readonly<Record<string, Templat
   templates: Templates,
   scope: Scope,
 ): Promise<Values<Templates>> {
-  const { deps, run, signal, state } = execution;
+  const { deps, run, signal } = execution;
   requireSecrets(execution, templates);
   const variables = listVariables(execution, scope);
-  const data = { input: scope.input, variables, owner: run.workspace_id, secrets: state.secretValues ?? [] };
+  const data = { input: scope.input, variables, owner: run.workspace_id, secrets: scope.state.secretValues ?? [] };
   const present = dropAbsent(templates);
   let result = await evaluateTemplates(deps.jq, present, data, signal);
   // Not the fault of the definition. To give up would repeat a call that the task has made.
