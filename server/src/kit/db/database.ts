@@ -91,19 +91,27 @@ export function transaction<Tables, Result>(
     });
 }
 
-/** Runs `work` with a time limit per statement. A statement beyond it fails, and nothing changes. */
+/** Runs `work` with a time limit per statement: the smallest of those around it. A statement beyond it fails, and nothing changes. */
 export function withTimeLimit<Tables, Result>(
   db: Kysely<Tables>,
   limitMs: number,
   work: (db: Kysely<Tables>) => Promise<Result>,
 ): Promise<Result> {
   return transaction(db, async (db) => {
+    const outer = timeLimits.get(db);
+    if (outer !== undefined && outer <= limitMs) return work(db);
     await sql`set local statement_timeout = ${sql.lit(limitMs)}`.execute(db);
+    timeLimits.set(db, limitMs);
     const result = await work(db);
-    await sql`set local statement_timeout to default`.execute(db);
+    await sql`set local statement_timeout = ${outer === undefined ? sql.raw('default') : sql.lit(outer)}`.execute(db);
+    if (outer === undefined) timeLimits.delete(db);
+    else timeLimits.set(db, outer);
     return result;
   });
 }
+
+/** By transaction. */
+const timeLimits = new WeakMap<object, number>();
 
 const onCommit = new WeakMap<object, (() => void)[]>();
 

@@ -138,8 +138,14 @@ async function explainRefusals<Result>(timeoutMs: number, work: () => Promise<Re
 
 function toFailure(error: unknown, timeoutMs: number): TaskFailure | undefined {
   if (error instanceof ValidationError) return fail('validation', describeFaults(error), { status: 422 });
-  if (isStatementTimeout(error) && timeoutMs < maxTimeoutMs)
-    return fail('timeout', 'The records took longer than the timeout of the task.', { cause: 'timeout' });
+  if (isStatementTimeout(error))
+    return fail(
+      'timeout',
+      timeoutMs < maxTimeoutMs
+        ? 'The records took longer than the timeout of the task, or than a query may take.'
+        : 'The query took longer than a query may take. Select fewer records.',
+      { cause: 'timeout' },
+    );
   if (!(error instanceof Problem)) return undefined;
   const type = error.code === 'entity_not_found' ? 'configuration' : types[error.kind];
   if (type === undefined)
