@@ -164,6 +164,19 @@ describe('an error of the platform', () => {
     expect((await scene.getRun(id)).error_message).toContain('error of the platform');
   });
 
+  it('ends a run as cancelled that was being cancelled', async () => {
+    const workflow = await scene.insertWorkflow(app, succeeding);
+    const id = newId();
+    const { workspace_id, id: app_id } = app;
+    await sql`insert into workflow_runs (id, workspace_id, app_id, workflow_id, workflow_name, version_id, trigger_type, input, started_at, due_at, crash_count, claims, claimed_slot, claimed_epoch, status)
+      values (${id}, ${workspace_id}, ${app_id}, ${workflow.id}, 'x', ${workflow.current_version_id}, 'manual', '{}', now(), now(), 19, 20, 99, 1, 'cancelling')`.execute(
+      world.db,
+    );
+    const queue = world.app.background.queues.find(({ name }) => name === 'workflow_runs') as Queue;
+    await releaseClaims(queue, world.app.database.db);
+    expect(await scene.getRun(id)).toMatchObject({ status: 'cancelled', failure: null });
+  });
+
   it('is forgotten after a step', async () => {
     const workflow = await scene.insertWorkflow(app, [{ pause: { wait: { days: 1 } } }, { b: { wait: { days: 1 } } }]);
     const id = await scene.start(workflow);

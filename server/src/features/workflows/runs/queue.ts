@@ -6,6 +6,7 @@ import { afterCommit } from '../../../kit/db/database.ts';
 import { rewrapEach, type Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import {
+  findRunStatus,
   listStatesUnderOldKeys,
   makeDueIfCancelling,
   type RunRow,
@@ -14,7 +15,7 @@ import {
   saveRewrappedState,
 } from '../store/runs.ts';
 import type { RunDeps } from './deps.ts';
-import { endRun, failed } from './end.ts';
+import { cancelled, endRun, failed } from './end.ts';
 import { ClaimLost, type Failure } from './errors.ts';
 import { createWorkerMemory, executeRun } from './execute.ts';
 import { rewrapState } from './execution.ts';
@@ -45,12 +46,13 @@ export function createRunQueue(deps: RunDeps): Queue<RunRow> {
       } catch (error) {
         if (error instanceof ClaimLost) return {};
         // Only errors without progress between them count: a run may take 30 days.
-        if (hasProgress) return { error: toErrorText(error), runAgainInMs: retryMs(1) };
-        throw error;
+        const runAgainInMs = retryMs(hasProgress ? 1 : run.failures + 1);
+        return { ...toOutcome(run, runAgainInMs, deps), error: toErrorText(error) };
       }
     },
     async onDeadLetter(db, run) {
-      await endRun(db, run, failed(platformFailure), deps, deps.clock.now());
+      const isCancelling = (await findRunStatus(db, run)) === 'cancelling';
+      await endRun(db, run, isCancelling ? cancelled : failed(platformFailure), deps, deps.clock.now());
     },
   };
 }

@@ -9,7 +9,8 @@ import { type Execution, notifyFollowers } from '../execution.ts';
 
 const shownAfterMs = 100;
 const maxPollMs = 1_000;
-const cancelGraceMs = 30_000;
+/** Less than 30 seconds by the time that it may take to notice the cancellation, and to end the run. */
+const cancelGraceMs = 28_000;
 
 /** Wakes the worker of a run that was cancelled. */
 export const toCancelTopic = (id: string): string => `run-cancel:${id}`;
@@ -19,10 +20,11 @@ export async function whileShown<Result>(
   execution: Execution,
   step: StepRecord,
   call: (signal: AbortSignal) => Promise<Result>,
+  graceMs = cancelGraceMs,
 ): Promise<Result | 'cancelled'> {
   const abandoned = new AbortController();
   const ended = new AbortController();
-  const watching = watch(execution, step, abandoned, ended.signal);
+  const watching = watch(execution, step, abandoned, ended.signal, graceMs);
   try {
     const result = await call(AbortSignal.any([execution.signal, abandoned.signal]));
     if (abandoned.signal.aborted) return 'cancelled';
@@ -43,21 +45,22 @@ async function watch(
   step: StepRecord,
   abandoned: AbortController,
   ended: AbortSignal,
+  graceMs: number,
 ): Promise<void> {
   const { db, run, deps } = execution;
   await sleep(shownAfterMs, undefined, { signal: ended }).catch(() => {});
   if (ended.aborted) return;
   const idle = new WakeableSleep();
   const unlisten = deps.wake.listen(toCancelTopic(run.id), idle.wake);
+  // While the database is unavailable the call goes on, and the run may have been cancelled when it is available again.
   try {
-    await showRunningStep(db, run, step);
+    await showRunningStep(db, run, step).catch(() => {});
     notifyFollowers(execution, true);
     while (!ended.aborted) {
-      if ((await findRunStatus(db, run)) !== 'running') return await abandonAfter(cancelGraceMs, abandoned, ended);
+      const status = await findRunStatus(db, run).catch(() => 'running');
+      if (status !== 'running') return await abandonAfter(graceMs, abandoned, ended);
       await idle.sleep(Math.min(deps.wake.pollMs(), maxPollMs), ended);
     }
-  } catch {
-    // The call goes on. If the database is unavailable, recording the step will meet the same error.
   } finally {
     unlisten();
   }
