@@ -327,11 +327,12 @@ export async function removeOldRuns(db: Db, now: Date): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-/** States of runs that go on, encrypted under another master key than `keyId`. */
+/** States of runs that go on, encrypted under another master key than `keyId`. Only the beginnings of the others are read. */
 export async function listStatesUnderOldKeys(db: Db, keyId: string, limit: number) {
+  const prefix = `v1.${keyId}.`;
   const { rows } = await sql<RunKey & { state_sealed: string }>`/* service */
     select workspace_id, id, state_sealed from workflow_runs
-    where completed_at is null and not starts_with(state_sealed, ${`v1.${keyId}.`}) limit ${limit}`.execute(db);
+    where completed_at is null and left(state_sealed, ${prefix.length}) <> ${prefix} limit ${limit}`.execute(db);
   return rows;
 }
 
