@@ -9,7 +9,7 @@ import { ClaimLost, stop } from './errors.ts';
 import { evaluate, holds, type Scope } from './evaluate.ts';
 import { type Execution, keep, recordState } from './execution.ts';
 import { completeTask } from './outputs.ts';
-import { writeValue } from './recorded.ts';
+import { rewriteValue, writeValue } from './recorded.ts';
 import {
   currentTask,
   findExpired,
@@ -22,6 +22,7 @@ import {
 } from './state.ts';
 import {
   beginStep,
+  checkSteps,
   completeStep,
   failStep,
   type RunningTask,
@@ -36,7 +37,7 @@ import { prepareTask } from './tasks/prepare.ts';
 import type { PreparedTask } from './tasks/prepared-task.ts';
 import { whileShown } from './tasks/slow-call.ts';
 
-const limits = { steps: 1_000, transitions: 10_000, runMs: 30 * 24 * 60 * 60 * 1000 };
+const limits = { transitions: 10_000, runMs: 30 * 24 * 60 * 60 * 1000 };
 const transitionsPerTurn = 32;
 /** A shorter delay before a retry is not worth another claim. */
 const maxSleepMs = 1_000;
@@ -60,19 +61,31 @@ async function takeTransition(execution: Execution, now: number): Promise<Pause 
   const { pending } = execution.state;
   if (pending?.kind === 'wait') return continueWait(execution, now, pending);
   if (pending?.kind === 'retry') return continueRetry(execution, now, pending.until);
-  if (performance.now() > execution.sliceEndsAt) {
-    const { db, state, reservationId } = execution;
-    keep(execution, state, await recordState(execution, db, state, reservationId), reservationId);
-    return { until: now };
-  }
+  if (performance.now() > execution.sliceEndsAt) return endSlice(execution, now);
   checkBounds(execution, now);
   execution.state = { ...execution.state, transitions: execution.state.transitions + 1 };
   const { state, definition } = execution;
   const expired = findExpired(state, now);
   if (expired !== undefined) return failExpired(execution, expired);
   const task = currentTask(definition, state);
-  if (task !== undefined) return runTask(execution, { task, state, startedAt: now });
-  return leaveList(execution);
+  if (task === undefined) return leaveList(execution);
+  if (!isContainer(task)) checkSteps(state);
+  return runTask(execution, { task, state, startedAt: now });
+}
+
+/** Others get this place. Where the run is was not stored if it has only entered or left lists since the last step. */
+async function endSlice(execution: Execution, now: number): Promise<Pause | undefined> {
+  const { db, state, definition, reservationId } = execution;
+  try {
+    keep(execution, state, await recordState(execution, db, state, reservationId), reservationId);
+    return { until: now };
+  } catch (error) {
+    const { path = '', startedAt = now } = topOf(state) ?? {};
+    const task = currentTask(definition, state);
+    if (task !== undefined) return toPause(await failStep(execution, { task, state, startedAt: now }, error));
+    const left = { task: findTask(definition, path), state: pop(state), startedAt };
+    return toPause(await failStep(execution, left, error));
+  }
 }
 
 const endOf = ({ run }: Execution): number => run.started_at.getTime() + limits.runMs;
@@ -83,10 +96,8 @@ function checkTime(execution: Execution, now: number): void {
 }
 
 function checkBounds(execution: Execution, now: number): void {
-  const { steps, transitions } = execution.state;
+  const { transitions } = execution.state;
   checkTime(execution, now);
-  if (steps >= limits.steps)
-    throw stop('step_limit', 'The run has reached its limit of 1,000 steps. Check its loops and jumps.', 508);
   if (transitions >= limits.transitions)
     throw stop('step_limit', 'The run has entered 10,000 tasks, which is the limit. Check its loops and jumps.', 508);
 }
@@ -135,7 +146,7 @@ async function runTask(execution: Execution, begun: RunningTask): Promise<Pause 
       execution.state = await enterContainer(execution, task, scope);
       return undefined;
     }
-    if (task.inputFrom !== undefined) running = { ...begun, shownInput: writeValue(input) };
+    if (task.inputFrom !== undefined) running = { ...begun, shownInput: rewriteValue(input) };
     if (task.type === 'wait') return await beginWait(execution, running, task);
     const prepared = await prepareTask(execution, task, scope);
     if (prepared.shownInput !== input) running = { ...begun, shownInput: writeValue(prepared.shownInput) };
@@ -155,7 +166,7 @@ async function runTask(execution: Execution, begun: RunningTask): Promise<Pause 
 
 async function readInput(execution: Execution, { inputFrom }: Task, scope: Scope): Promise<Json> {
   if (inputFrom === undefined) return scope.input;
-  return (await evaluate(execution, { 'input.from': inputFrom }, scope))['input.from'];
+  return writeValue((await evaluate(execution, { 'input.from': inputFrom }, scope))['input.from']).value as Json;
 }
 
 interface Called {
@@ -244,9 +255,9 @@ async function continueWait(
   const running: RunningTask = { task, state, startedAt, shownInput: writeValue(input) };
   const end = Math.min(deadline, nextDeadline(state));
   if (now < Math.min(until, end, endOf(execution))) return { until: Math.min(until, end, endOf(execution)) };
+  if (until <= end) checkTime(execution, now);
   try {
     if (until > end) throw timeUp(task);
-    checkTime(execution, now);
     await completeStep(execution, running, { input, taskInput: input, task, startedAt, state }, input);
     return undefined;
   } catch (error) {

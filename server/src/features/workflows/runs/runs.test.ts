@@ -145,6 +145,14 @@ describe('a run', () => {
   });
 });
 
+describe('input.from of a task that contains others', () => {
+  it('is bounded like every value', async () => {
+    const from = '${ "x" * 300000 }';
+    const ended = await run(app, [{ outer: { input: { from }, do: [{ inner: { set: {} } }] } }]);
+    expect(ended).toMatchObject({ status: 'failed', failed_step: 1, failure: { type: 'runtime', cause: 'too_large' } });
+  });
+});
+
 describe('a run that holds many small values', () => {
   it('fails, because they need much more memory than their text', async () => {
     const ended = await run(app, [{ many: { set: { n: '${ [range(50000) | 0] }' } } }]);
@@ -192,6 +200,11 @@ describe('a loop that does not end', () => {
       9_900,
     );
     expect(ended).toMatchObject({ status: 'failed', status_reason: 'step_limit', steps_count: 1 });
+  });
+
+  it('may take 1,000 turns', async () => {
+    const ended = await run(app, [{ many: { for: { in: '${ [range(1000)] }' }, do: [{ x: { set: {} } }] } }]);
+    expect(ended).toMatchObject({ status: 'completed', steps_count: 1_000 });
   });
 
   it('may not take more than 1,000 turns', async () => {

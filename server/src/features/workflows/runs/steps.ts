@@ -6,7 +6,16 @@ import type { Task, Then } from '../definition/model.ts';
 import type { StepRecord } from '../store/steps.ts';
 import { catchFailure } from './catching.ts';
 import { cancelled, endRun, failed } from './end.ts';
-import { ClaimLost, type Failure, fail, TaskFailure, toTaskError } from './errors.ts';
+import {
+  ClaimLost,
+  type Failure,
+  fail,
+  RunStopped,
+  type StopReason,
+  stop,
+  TaskFailure,
+  toTaskError,
+} from './errors.ts';
 import type { Scope } from './evaluate.ts';
 import { type Execution, keep, notifyFollowers, recordStep, toStoredState } from './execution.ts';
 import { type Completion, completeTask } from './outputs.ts';
@@ -28,6 +37,14 @@ export interface RunningTask {
 /** A task that waits, or has changed something, has its step already. */
 const numberOf = ({ steps, pending }: RunState): number =>
   pending?.kind === 'wait' || pending?.kind === 'changed' ? steps : steps + 1;
+
+const maxSteps = 1_000;
+
+/** Before a task leaves a step. */
+export function checkSteps(state: RunState): void {
+  if (numberOf(state) > maxSteps)
+    throw stop('step_limit', 'The run has reached its limit of 1,000 steps. Check its loops and jumps.', 508);
+}
 
 export function toStep(execution: Execution, running: RunningTask, end: Partial<StepRecord>): StepRecord {
   const { task, state, startedAt, shownInput } = running;
@@ -125,7 +142,9 @@ export async function storeBegun(
  * Returns whether it did. Anything but a failure of the task is thrown again.
  */
 export async function failStep(execution: Execution, running: RunningTask, error: unknown): Promise<boolean> {
+  if (error instanceof RunStopped) return stopAt(execution, running, error);
   if (!(error instanceof TaskFailure)) throw error;
+  checkSteps(running.state);
   const now = execution.deps.clock.now();
   const left = { ...withoutPending(running.state), steps: numberOf(running.state) };
   const thrown = limitFailure(error.failure, execution.mask);
@@ -142,7 +161,17 @@ export async function failStep(execution: Execution, running: RunningTask, error
     return false;
   }
   const uncaught = 'failure' in stored ? stored.failure : failure;
-  await failRun(execution, step, uncaught, record, now);
+  await failRun(execution, step, { failure: uncaught }, record, now);
+  return true;
+}
+
+/** The run has to end in the middle of a task. */
+async function stopAt(execution: Execution, running: RunningTask, { failure, reason }: RunStopped): Promise<true> {
+  const now = execution.deps.clock.now();
+  const thrown = limitFailure(failure, execution.mask);
+  const error = JSON.stringify(execution.mask(toTaskError(thrown)));
+  const step = toStep(execution, running, { status: 'failed', completed_at: now, error });
+  await failRun(execution, step, { failure: thrown, reason }, giveBack(execution), now);
   return true;
 }
 
@@ -180,7 +209,7 @@ function tryToStore(execution: Execution, state: RunState) {
 async function failRun(
   execution: Execution,
   step: StepRecord,
-  uncaught: Failure,
+  { failure, reason = null }: { readonly failure: Failure; readonly reason?: StopReason | null },
   record: Write | undefined,
   now: Date,
 ): Promise<void> {
@@ -188,8 +217,8 @@ async function failRun(
   await transaction(execution.db, async (db) => {
     await record?.(db, now);
     const status = await recordStep(execution, db, step, { state: null, state_sealed: null });
-    const failure = failed(mask(uncaught), { name: step.name, step: step.number });
-    const end = status === 'cancelling' ? cancelled : failure;
+    const end =
+      status === 'cancelling' ? cancelled : failed(mask(failure), { name: step.name, step: step.number }, reason);
     if (!(await endRun(db, run, end, deps, now, run.claims))) throw new ClaimLost();
   });
 }
