@@ -35,7 +35,7 @@ export interface WorkflowRules extends HookDeps {
 export const maxWorkflows = 200;
 /** Archived workflows can't be deleted, so they have a limit of their own. */
 export const maxArchived = 1_000;
-export const maxVersions = 100;
+const maxVersions = 100;
 /** With those that runs still use. */
 export const maxStoredVersions = 1_000;
 
