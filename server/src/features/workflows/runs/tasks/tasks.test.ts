@@ -8,7 +8,6 @@ import { startWebhookWorld } from '../../../../../test/support/webhook-receiver.
 import { transaction } from '../../../../kit/db/database.ts';
 import { newId } from '../../../../kit/ids.ts';
 import { createSecrets } from '../../../../kit/secrets.ts';
-import { listStatesUnderOldKeys } from '../../store/runs.ts';
 import { cancelRun, cancelRunsOfApp } from '../cancel.ts';
 import { openState } from '../execution.ts';
 import { createRunJobs } from '../queue.ts';
@@ -248,30 +247,6 @@ describe('secrets', () => {
     const steps = await scene.listSteps(id);
     expect(steps[2]?.output).toEqual({ plain: '***', isOld: true, now: '***' });
     expect(JSON.stringify(steps)).not.toMatch(/first v|second v/);
-  });
-
-  it('are looked for under old master keys without reading whole states', async () => {
-    const id = await scene.start(await scene.insertWorkflow(app, [{ pause: { wait: { hours: 1 } } }]));
-    await expect
-      .poll(async () => (await scene.getRun(id)).claimed_slot === null && (await scene.getRun(id)).steps_count)
-      .toBe(1);
-    const sealed = `v1.current.${randomBytes(700_000).toString('base64')}`;
-    await sql`update workflow_runs set state = null, state_sealed = ${sealed} where id = ${id}`.execute(world.db);
-    const countBlocks = async () =>
-      (
-        await sql<{
-          blocks: number;
-        }>`select (toast_blks_read + toast_blks_hit)::int as blocks from pg_statio_user_tables
-          where relname = 'workflow_runs'`.execute(world.db)
-      ).rows[0]?.blocks ?? 0;
-    const flush = sql`select pg_stat_force_next_flush()`;
-    const before = await transaction(world.db, async (db) => void (await flush.execute(db))).then(countBlocks);
-    await transaction(world.db, async (db) => {
-      expect(await listStatesUnderOldKeys(db, 'current', 100)).toEqual([]);
-      await flush.execute(db);
-    });
-    expect((await countBlocks()) - before).toBeLessThan(50);
-    await world.db.deleteFrom('workflow_runs').where('id', '=', id).execute();
   });
 
   it('are masked in errors', async () => {
