@@ -150,7 +150,9 @@ export const serviceFailures: readonly FailureCase[] = [
   {
     name: 'the agent does not exist',
     label: 'not_found',
-    do: [{ ask: { call: 'agent.send', with: { agent_id: '0197aaaa-0000-7000-8000-000000000000', content: 'Hi' } } }],
+    do: [
+      { ask: { call: 'agent.send', with: { agent_id: '${ "0197aaaa-0000-7000-8000-000000000000" }', content: 'Hi' } } },
+    ],
   },
   {
     name: 'the language model behind the agent is down',

@@ -56,7 +56,7 @@ function groupByKey(wanted: Iterable<string>): ReadonlyMap<string, readonly stri
 }
 
 /**
- * The length of the longest candidate that is at `start`, or 0. If too much was compared, then the longest that has room there
+ * The length of the longest candidate that is at `start`, or 0. If too much was compared, then the longest that has remaining there
  * counts as found: too much is hidden rather than too little. Example: `aaa…ab` is wanted in a text of 250,000 `a`.
  */
 function measureLongest(text: string, start: number, candidates: readonly string[], budget: Budget): number {
@@ -70,12 +70,12 @@ function measureLongest(text: string, start: number, candidates: readonly string
   return 0;
 }
 
-/** The index of the first candidate that is not longer than `room`. */
-function findFirstWithin(candidates: readonly string[], room: number): number {
+/** The index of the first candidate that is not longer than `remaining`. */
+function findFirstWithin(candidates: readonly string[], remaining: number): number {
   let [from, to] = [0, candidates.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if ((candidates[middle]?.length ?? 0) > room) from = middle + 1;
+    if ((candidates[middle]?.length ?? 0) > remaining) from = middle + 1;
     else to = middle;
   }
   return from;
