@@ -56,7 +56,7 @@ function groupByKey(wanted: Iterable<string>): ReadonlyMap<string, readonly stri
 }
 
 /**
- * The length of the longest candidate that is at `start`, or 0. If too much was compared, then the longest that has remaining there
+ * The length of the longest candidate that is at `start`, or 0. If too much was compared, then the longest that fits there
  * counts as found: too much is hidden rather than too little. Example: `aaa…ab` is wanted in a text of 250,000 `a`.
  */
 function measureLongest(text: string, start: number, candidates: readonly string[], budget: Budget): number {
