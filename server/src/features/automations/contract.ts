@@ -42,9 +42,11 @@ const maxHeaders = 20;
 const headerValue = text(0, 2_000).superRefine((value, context) => {
   const refuse = (message: string) =>
     context.addIssue({ code: 'custom', params: { type: 'string_pattern_mismatch' }, message });
-  if (!/^[\t\x20-\x7e]*$/.test(value)) refuse('must consist of printable ASCII characters, spaces and tabs');
+  if (!/^[\t\x20-\x7e]*$/.test(value)) refuse('must have only printable ASCII characters, spaces and tabs');
   else if (value.replaceAll(secretReference, '').includes('{{'))
-    refuse('must refer to secrets as {{secrets.NAME}}, with a name of capital letters, digits and underscores');
+    refuse(
+      'must not contain {{ except to name a secret as {{secrets.NAME}}, in capital letters, digits and underscores',
+    );
 });
 
 const Headers = z.record(z.string(), headerValue).superRefine((headers, context) => {
