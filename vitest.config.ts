@@ -1,4 +1,4 @@
-// Owns how the tests run: three processes at once, on a template database that is migrated once.
+// Owns how the tests run: two processes at once, on a template database that is migrated once.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     globalSetup: ['server/test/support/template.ts'],
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A busy machine must not fail a test that waits for something.
