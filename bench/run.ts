@@ -1,8 +1,11 @@
 // npm run bench -- NAME [--quick]: progress on stderr, one JSON object as the last line of stdout, exit 0 when every
 // judged bar is met.
 
+import { accountFaults } from '../drills/account-faults.ts';
 import { builder } from '../drills/builder.ts';
 import { deploy } from '../drills/deploy.ts';
+import { ingestFaults } from '../drills/ingest-faults.ts';
+import { launchFaults } from '../drills/launch-faults.ts';
 import { noisyNeighbour } from '../drills/noisy-neighbour.ts';
 import { slotsDrill } from '../drills/slots.ts';
 import { ssrf } from '../drills/ssrf.ts';
@@ -14,15 +17,20 @@ import { audit } from './audit.ts';
 import { credits } from './credits.ts';
 import { entities } from './entities.ts';
 import { events } from './events.ts';
+import { fingerprints } from './fingerprints.ts';
+import { geo } from './geo.ts';
+import { ingest } from './ingest.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
 import { publish } from './publish.ts';
 import { rules } from './rules.ts';
+import { scanCorpus } from './scan-corpus.ts';
 import { webhooks } from './webhooks.ts';
 import { workflows } from './workflows.ts';
 
 const benches: Record<string, Bench> = {
+  'account-faults': accountFaults,
   agents,
   audit,
   builder,
@@ -30,12 +38,18 @@ const benches: Record<string, Bench> = {
   deploy,
   entities,
   events,
+  fingerprints,
+  ingest,
+  'ingest-faults': ingestFaults,
+  geo,
+  'launch-faults': launchFaults,
   members,
   'noisy-neighbour': noisyNeighbour,
   'tenant-isolation': tenantIsolation,
   pipeline,
   publish,
   rules,
+  'scan-corpus': scanCorpus,
   slots: slotsDrill,
   ssrf,
   webhooks,

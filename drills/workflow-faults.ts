@@ -65,7 +65,7 @@ export const workflowFaults: Bench = async (options) => {
   }
 };
 
-async function drill(environment: Environment, size: Size, { progress }: BenchOptions) {
+async function drill(environment: Environment, size: Size, { quick, progress }: BenchOptions) {
   const { apps, processes } = environment;
   progress(`${apps.length} apps, ${size.starts} starts; seed ${seed}`);
   const journal: PeopleJournal = { starts: [], ticks: [] };
@@ -113,6 +113,8 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
       { bar: `${size.starts} starts were acknowledged`, met: journal.starts.length === size.starts + size.outageRuns },
       { bar: 'nothing is stuck', met: isDrained && isFinished },
       ...judged,
+      // In a quick run the few crashes may hit no call.
+      ...(quick ? [] : [{ bar: 'crashes repeated calls', met: Number(figures.calls_repeated_for_a_crash) > 0 }]),
       {
         bar: `a wait that was due while everything was down goes on within ${wentOnWithinMs / 1000} s of a worker being ready`,
         met: outage.due >= size.outageRuns / 2 && Math.max(...outage.lateMs) <= wentOnWithinMs,
@@ -123,10 +125,10 @@ async function drill(environment: Environment, size: Size, { progress }: BenchOp
       },
       {
         bar: `${memory.waiting} waiting runs keep a worker within ${memoryBarMb} MB of idle`,
-        met: memory.beside_waiting_mb - memory.idle_mb <= memoryBarMb,
+        met: memory.beside_waiting_mb - Math.max(memory.idle_before_mb, memory.idle_after_mb) <= memoryBarMb,
       },
     ],
-    skipped: [],
+    skipped: quick ? ['crashes repeated calls'] : [],
   };
 }
 

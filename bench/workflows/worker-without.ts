@@ -1,8 +1,9 @@
 // The product's worker without the queues and jobs of workflows, to see what they cost while there is nothing to do.
 import { runDrillWorker } from '../../drills/lib/worker.ts';
-import { createApp, migrationsFolder } from '../../server/src/app.ts';
+import { createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { readMigrations } from '../../server/src/kit/db/migrate.ts';
+import { migrationsFolder } from '../../server/src/release.ts';
 
 const config = readConfig();
 const app = createApp(config, { migrations: await readMigrations(migrationsFolder) });

@@ -41,6 +41,7 @@ const readyWithinMs = 120_000;
 export async function startProcesses(
   counts: Record<Kind, number>,
   settings: Record<string, string>,
+  program = main,
 ): Promise<Processes> {
   let stopping = false;
   let isDown = false;
@@ -50,7 +51,11 @@ export async function startProcesses(
     if (stopping || isDown) return;
     starts += 1;
     const env = { PATH: process.env.PATH, ...member.settings };
-    const child = spawn(process.execPath, [main, member.kind], { env, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [program, member.kind], {
+      env,
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     child.stdout.on('data', (chunk) => {
       if (member.ready || !String(chunk).includes(readyMessages[member.kind])) return;
       member.ready = true;

@@ -1,6 +1,6 @@
 // What the sandbox model plays if a request offers the tools of the builder: it builds a task list from the starter, step by
-// step and with real calls of the tools, and adds a due date to it. Each step follows from the messages of the request alone,
-// so nothing is remembered between requests.
+// step and with real calls of the tools, adds a due date to it, and installs conversion tracking in it. Each step follows from the
+// messages of the request alone, so nothing is remembered between requests.
 import { readFileSync } from 'node:fs';
 import type { ChatRequest, ModelReply } from './model.ts';
 
@@ -26,12 +26,13 @@ export function playBuilder(request: ChatRequest): ModelReply {
   if (refusal !== undefined) return { text: `${cannotGoOn} A tool answered: ${refusal.slice(0, 200)}` };
   if (isCorrection) return { text: `${cannotGoOn} The checks found errors.` };
   const canCheck = request.tools?.some((tool) => tool.function.name === 'check_page') ?? false;
-  const parts = canCheck ? [...play.steps, checkPage, play.end] : [...play.steps, play.end];
+  const own = typeof play.steps === 'function' ? play.steps(wish) : play.steps;
+  const parts = canCheck ? [...own, checkPage, play.end] : [...own, play.end];
   return parts[steps] ?? play.end;
 }
 
 const repertoire =
-  'I am a stand-in for a language model and play a recorded conversation. Ask me for "a task list with owners", and then to "add a due date". For anything else, set MODEL_URL to a real model.';
+  'I am a stand-in for a language model and play a recorded conversation. Ask me for "a task list with owners", and then to "add a due date", or send me an instruction that installs conversion tracking. For anything else, set MODEL_URL to a real model.';
 const cannotGoOn =
   "I can't go on: I am a stand-in for a language model, and my recorded conversation fits an app that begins with the starter.";
 
@@ -60,7 +61,7 @@ const toText = (content: unknown): string => {
 
 interface Play {
   readonly pattern: RegExp;
-  readonly steps: readonly ModelReply[];
+  readonly steps: readonly ModelReply[] | ((wish: string) => readonly ModelReply[]);
   readonly end: ModelReply;
 }
 
@@ -183,4 +184,27 @@ const dueDate: Play = {
   },
 };
 
-const plays: readonly Play[] = [dueDate, taskList];
+const createdTask = 'const task = await entities.Task.create({ title: title.value.trim() });\n';
+
+/** Does what the instruction says: the tag that it contains, and the call for new tasks if it asks for one. */
+const tracking: Play = {
+  pattern: /^Install conversion tracking/,
+  steps(wish) {
+    const tag = /```html\n([\s\S]*?)\n```/.exec(wish)?.[1] ?? '';
+    const call = /entities\.Task\.create\)[^`]*`([^`]+)`/.exec(wish)?.[1]?.replaceAll('record.', 'task.');
+    return [
+      { text: 'First I read the page and its script.', tool_calls: [read('public/index.html'), read('public/app.js')] },
+      {
+        tool_calls: [
+          edit('public/index.html', '</head>', `${tag}\n</head>`),
+          ...(call === undefined ? [] : [edit('public/app.js', createdTask, `${createdTask}    ${call}\n`)]),
+        ],
+      },
+    ];
+  },
+  end: {
+    text: 'Conversion tracking is installed. Changed: public/index.html, and public/app.js if it reports conversions.',
+  },
+};
+
+const plays: readonly Play[] = [tracking, dueDate, taskList];

@@ -1,6 +1,13 @@
 // npm run sandbox: the outside world on loopback, for development. `npm run dev` starts it as a child process and receives
-// the addresses as a message.
+// the addresses as a message. With a folder as argument, the ad platform and the payment provider continue where they were.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startAdPlatform } from './ad-platform/server.ts';
+import { startAdvisories } from './advisories/server.ts';
+import { startAuthorizationServer } from './authorization-server.ts';
 import { startModelSandbox } from './model.ts';
+import { startPayments } from './payments/server.ts';
 import { startReceiver } from './receiver.ts';
 import { startS3Sandbox } from './s3.ts';
 import { startMailSandbox } from './smtp.ts';
@@ -10,6 +17,18 @@ const model = await startModelSandbox(2590, 40).catch(onlyIfTaken(() => startMod
 const print = (line: string) => console.log(`receiver  ${line}`);
 const receiver = await startReceiver(2600, print).catch(onlyIfTaken(() => startReceiver(0, print)));
 const s3 = await startS3Sandbox(2610).catch(onlyIfTaken(() => startS3Sandbox()));
+const folder = mkdtempSync(join(tmpdir(), 'plinth-sandbox-'));
+const journalFile = join(folder, 'journal.jsonl');
+const services = await startAuthorizationServer({ port: 2620, journalFile }).catch(
+  onlyIfTaken(() => startAuthorizationServer({ journalFile })),
+);
+// Two servers must not write to one journal, so that a second sandbox begins anew.
+const kept = process.argv[2] ?? folder;
+const adPlatform = await startAdPlatform({ port: 2630, folder: kept }).catch(
+  onlyIfTaken(() => startAdPlatform({ folder })),
+);
+const payments = await startPayments({ port: 2640, folder: kept }).catch(onlyIfTaken(() => startPayments({ folder })));
+const advisories = await startAdvisories({ port: 2650 }).catch(onlyIfTaken(() => startAdvisories()));
 
 if (process.send !== undefined) {
   process.send({
@@ -18,6 +37,13 @@ if (process.send !== undefined) {
     modelUrl: model.url,
     receiverUrl: receiver.url,
     s3Url: s3.endpoint,
+    connectorUrl: services.url,
+    adPlatformUrl: adPlatform.url,
+    adPlatformManagerId: adPlatform.managerId,
+    adPlatformCredentials: adPlatform.credentials,
+    paymentsUrl: payments.url,
+    paymentsSecretKey: payments.secretKey,
+    advisoriesUrl: advisories.url,
   });
   process.once('disconnect', () => process.exit()); // the parent has exited
 } else {
@@ -25,6 +51,13 @@ if (process.send !== undefined) {
   console.log(`model: MODEL_URL=${model.url}`);
   console.log(`receiver: ${receiver.url}   received: ${receiver.url}/received`);
   console.log(`s3: STORAGE_S3_ENDPOINT=${s3.endpoint}   STORAGE_S3_BUCKET=${s3.bucket}`);
+  console.log(`connectors: CONNECTOR_SANDBOX_URL=${services.url}   journal: ${services.url}/journal`);
+  console.log(`ad platform: ADS_PLATFORM_URL=${adPlatform.url}   journal: ${adPlatform.url}/sandbox/journal`);
+  console.log(
+    `  ADS_PLATFORM_MANAGER_ID=${adPlatform.managerId}   ADS_PLATFORM_CREDENTIALS='${adPlatform.credentials}'`,
+  );
+  console.log(`payments: PAYMENTS_URL=${payments.url}   PAYMENTS_SECRET_KEY=${payments.secretKey}`);
+  console.log(`advisories: ADVISORIES_URL=${advisories.url}   known: ${advisories.url}/sandbox/advisories`);
 }
 
 /** Another sandbox may be running: a free port is as good. */

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { writeAdTexts } from './ad-texts.ts';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
 import { explainRun } from './run-explanation.ts';
 
@@ -114,11 +115,11 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
 
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What the demo hears: it builds a task list, names the step of a failed run, or repeats, and takes notes when asked to. */
+/** What the demo hears: it builds a task list, writes texts of ads, names the step of a failed run, or repeats, and takes notes when asked to. */
 function sensible(request: ChatRequest): ModelReply {
   if (isForBuilder(request)) return playBuilder(request);
-  const explanation = explainRun(request);
-  if (explanation !== undefined) return explanation;
+  const known = writeAdTexts(request) ?? explainRun(request);
+  if (known !== undefined) return known;
   const { messages, tools } = request;
   const last = messages.at(-1);
   if (last?.role === 'tool') return { text: 'I have made a note of that.' };

@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { migrationsFolder } from '../src/app.ts';
 import { listSettings } from '../src/config.ts';
 import { migrate, readMigrations } from '../src/kit/db/migrate.ts';
 import { buildOpenApi } from '../src/openapi/document.ts';
+import { migrationsFolder } from '../src/release.ts';
 import { describeCatalogue } from './catalogue.ts';
 import { describeConfiguration, describeEnvironmentExample } from './configuration.ts';
 import { describeErrors } from './errors.ts';

@@ -1,8 +1,6 @@
 // Owns the composition of the service: creates the gateways and features from the configuration and wires them together.
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from './config.ts';
+import { type Config, clientSettingsOf, connectorsWithClient, isLiveAdPlatform } from './config.ts';
 import { recordRefusal } from './core/audit/refusals.ts';
 import { createAppOrigins } from './core/auth/app-origins.ts';
 import { countWorkspaceBytes } from './core/auth/byte-budget.ts';
@@ -18,7 +16,18 @@ import { createStorageQuota } from './core/storage/quota.ts';
 import { removeOldDeltas } from './core/turns/deltas.ts';
 import type { Events, Publish } from './events.ts';
 import { accounts } from './features/accounts/index.ts';
+import {
+  type AdsTimes,
+  ads,
+  compareWithPlatform,
+  createCampaignStops,
+  importLocations,
+  listMappedEntities,
+  loadBundledLocations,
+  removeTrackingCheck,
+} from './features/ads/index.ts';
 import { agentArchiveTables, agents } from './features/agents/index.ts';
+import { analytics } from './features/analytics/index.ts';
 import { appUserArchiveTables, appUsers } from './features/app-users/index.ts';
 import { appArchiveTables, apps, createAppFiles } from './features/apps/index.ts';
 import { audit, auditArchiveTables } from './features/audit/index.ts';
@@ -28,7 +37,9 @@ import {
   listEntitiesInUse,
   turnOffAutomations,
 } from './features/automations/index.ts';
+import { billing } from './features/billing/index.ts';
 import { builder, builderArchiveTables } from './features/builder/index.ts';
+import { connectorArchiveTables, connectors, endAttempts } from './features/connectors/index.ts';
 import { creditArchiveTables, credits } from './features/credits/index.ts';
 import { appSchemas, entities, entityArchiveTables } from './features/entities/index.ts';
 import { folderArchiveTables, folders } from './features/folders/index.ts';
@@ -40,6 +51,7 @@ import {
   publishing,
   publishingArchiveTables,
 } from './features/publishing/index.ts';
+import { security, securityArchiveTables } from './features/security/index.ts';
 import { webhookArchiveTables, webhooks } from './features/webhooks/index.ts';
 import { appWorkflows, workflowArchiveTables, workflows } from './features/workflows/index.ts';
 import {
@@ -49,9 +61,14 @@ import {
   workspaceArchiveTables,
   workspaces,
 } from './features/workspaces/index.ts';
+import { type AdPlatformSettings, openAdPlatform } from './gateways/ad-platform/index.ts';
+import { openAdvisories } from './gateways/advisories/index.ts';
 import { openBrowser } from './gateways/browser/index.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
+import { createApiKeyCheck } from './gateways/oauth/api-key-check.ts';
+import { createOAuthGateway } from './gateways/oauth/index.ts';
+import { openPayments } from './gateways/payments/index.ts';
 import { openStorage, type StorageSettings } from './gateways/storage/index.ts';
 import type { Listener } from './kit/background/events/dispatch.ts';
 import { eventBus } from './kit/background/events/event-bus.ts';
@@ -72,7 +89,7 @@ import type { Operation } from './kit/http/operation.ts';
 import { createServer, type RequestOutcome } from './kit/http/server.ts';
 import { openJq } from './kit/jq/index.ts';
 import { createLog, describeError, type Log } from './kit/log.ts';
-import { createMetrics, type Metrics } from './kit/metrics.ts';
+import { createMetrics, type GaugeReading, type Metrics } from './kit/metrics.ts';
 import { hostOf, isLoopback } from './kit/outbound/address.ts';
 import { type OutboundOptions, openOutbound } from './kit/outbound/outbound.ts';
 import { portOf } from './kit/outbound/url.ts';
@@ -81,12 +98,11 @@ import { createSecrets } from './kit/secrets.ts';
 import { apiVersion, buildOpenApi } from './openapi/document.ts';
 import { buildLlmsText } from './openapi/llms.ts';
 import { tags } from './openapi/tags.ts';
+import { placesFile, version } from './release.ts';
 import type { Db, Tables } from './tables.ts';
 
 /** For sign-in and health checks, beside the `DATABASE_POOL_SIZE` of everything else. */
 const reservedConnections = 2;
-
-export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url));
 
 /** What a feature's entry point returns. */
 interface Feature {
@@ -96,7 +112,7 @@ interface Feature {
   readonly workflows?: readonly Workflow[];
   readonly jobs?: readonly Job[];
   /** Metrics that are read from the database at every scrape. */
-  readonly gauges?: readonly { name: string; help: string; read(db: Db): Promise<number> }[];
+  readonly gauges?: readonly (Omit<GaugeReading, 'read'> & { read(db: Db): ReturnType<GaugeReading['read']> })[];
 }
 
 export interface AppDeps {
@@ -108,6 +124,16 @@ export interface AppDeps {
   readonly onStatement?: (text: string) => void;
   /** DNS resolver and additional certificate authorities of outgoing requests. Set by tests. */
   readonly outbound?: Pick<OutboundOptions, 'dns' | 'extraCa'>;
+  /** How long calls of the ad platform may take. Set by tests. */
+  readonly adPlatform?: Pick<AdPlatformSettings, 'changeTimeoutMs' | 'readTimeoutMs'>;
+  /** How long to wait before tags of conversions are read again. Set by tests. */
+  readonly tagPauseMs?: number;
+  /** How long generateAssets waits for images. Set by tests. */
+  readonly assetWaitMs?: number;
+  /** How long advertising waits, where it differs from the usual. Set by tests and drills. */
+  readonly adsTimes?: Partial<AdsTimes>;
+  /** How long a page may take in the browser. Set by tests. */
+  readonly pageMs?: number;
   /** Replaces the routes before they are served. Tests use it to run the guards without the handlers. */
   readonly routes?: (routes: Route[]) => Route[];
 }
@@ -118,6 +144,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...memberArchiveTables,
   ...appArchiveTables,
   ...publishingArchiveTables,
+  ...securityArchiveTables,
   ...appUserArchiveTables,
   ...entityArchiveTables,
   ...folderArchiveTables,
@@ -126,12 +153,34 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...webhookArchiveTables,
   ...automationArchiveTables,
   ...workflowArchiveTables(),
+  ...connectorArchiveTables,
   ...creditArchiveTables,
   ...auditArchiveTables(),
 });
 
 export const importWorkspace = (db: Db, file: string, options: ImportOptions, now: Date) =>
   importArchive(db, file, createArchiveTables(), options, now);
+
+export const loadBundledPlaces = (db: Db, now: Date) => loadBundledLocations(db, placesFile, now);
+export const importPlatformLocations = (db: Db, file: string, now: Date) => importLocations(db, file, placesFile, now);
+export { LocationFileError } from './features/ads/index.ts';
+
+const toAdPlatform = (config: Config) => ({
+  url: config.ADS_PLATFORM_URL,
+  version: config.ADS_PLATFORM_VERSION,
+  managerId: config.ADS_PLATFORM_MANAGER_ID,
+  credentials: config.ADS_PLATFORM_CREDENTIALS,
+});
+
+/** For `plinth ads report`. */
+export async function compareCampaigns(config: Config, db: Db) {
+  const platform = openAdPlatform({ ...toAdPlatform(config), clock: systemClock });
+  try {
+    return await compareWithPlatform(db, { platform });
+  } finally {
+    await platform.close();
+  }
+}
 
 export interface App {
   readonly server: FastifyInstance;
@@ -183,9 +232,11 @@ export function createApp(config: Config, deps: AppDeps): App {
     log.error({ error: describeError(error) }, 'mail not sent'),
   );
   const metrics = createMetrics(() => queueMetrics(database.db, background.queues));
-  metrics.addGauge('plinth_redis_connected', 'Whether this process is connected to Redis: 1 or 0', async () =>
-    counters.isConnected() ? 1 : 0,
-  );
+  metrics.addGauge({
+    name: 'plinth_redis_connected',
+    help: 'Whether this process is connected to Redis: 1 or 0',
+    read: async () => (counters.isConnected() ? 1 : 0),
+  });
   const model = openLanguageModel({
     url: config.MODEL_URL,
     apiKey: config.MODEL_API_KEY,
@@ -199,14 +250,30 @@ export function createApp(config: Config, deps: AppDeps): App {
   const browser = openBrowser({
     executable: config.BROWSER_EXECUTABLE,
     noSandbox: config.BROWSER_NO_SANDBOX,
+    totalMs: deps.pageMs,
     onFailure: (outcome, why) =>
       log.warn({ why }, outcome === 'crashed' ? 'browser crashed' : 'browser not started: check BROWSER_EXECUTABLE'),
+  });
+  const adPlatform = openAdPlatform({
+    ...toAdPlatform(config),
+    clock,
+    ...deps.adPlatform,
+    onCall: metrics.addOutcomes(
+      'plinth_ad_platform_call',
+      'Calls of the ad platform, by outcome',
+      [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    ),
+    onFailure: (failure) => log.warn(failure, 'call of the ad platform failed'),
   });
   const baseUrl = new URL(config.BASE_URL);
   const outbound = openOutbound({
     allow: config.OUTBOUND_ALLOW,
     own: { host: hostOf(baseUrl), port: portOf(baseUrl) },
     ...deps.outbound,
+  });
+  const advisories = openAdvisories({
+    url: config.ADVISORIES_URL,
+    onFailure: (failure) => log.warn(failure, 'call of the database of advisories failed'),
   });
   const secrets = createSecrets(config.MASTER_KEYS);
   const masterKeyId = config.MASTER_KEYS[0].id;
@@ -285,6 +352,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     clock,
     shutdownSignal: shutdown.signal,
   });
+  const campaignStops = createCampaignStops({ wake, shutdownSignal: shutdown.signal, times: deps.adsTimes });
   const appFeature = apps({
     cursors,
     storage,
@@ -293,19 +361,21 @@ export function createApp(config: Config, deps: AppDeps): App {
     addresses,
     guests: memberFeature.guests,
     startChat: builderFeature.startChat,
-    onTrash: [turnOffAutomations, appWorkflows.stop],
+    beforeTrash: campaignStops.stopApp,
+    onTrash: [campaignStops.requireAppStopped, turnOffAutomations, appWorkflows.stop, endAttempts],
   });
   const entityFeature = entities({
     cursors,
     events: bus,
     storage,
-    listNamedEntities: [listEntitiesInUse, appWorkflows.listNamedEntities],
+    listNamedEntities: [listEntitiesInUse, appWorkflows.listNamedEntities, listMappedEntities],
   });
   const publishingFeature = publishing({
     db: database.db,
     cursors,
     contents: appFeature.contents,
     listOpenEntities: entityFeature.listOpenEntities,
+    onPolicyChange: removeTrackingCheck,
     objectStorage,
     storage,
     shares,
@@ -321,12 +391,33 @@ export function createApp(config: Config, deps: AppDeps): App {
   });
   const agentFeature = agents({
     cursors,
+    campaigns: campaignStops,
     model,
     addresses,
     publish: bus.publish,
     wake,
     clock,
     shutdownSignal: shutdown.signal,
+  });
+  const connectorFeature = connectors({
+    cursors,
+    settings: toConnectorSettings(config),
+    signingKey: config.SIGNING_KEY,
+    addresses,
+    baseUrl: config.BASE_URL,
+    secureCookie: isHttps,
+    oauth: createOAuthGateway({ outbound, clock }),
+    checkApiKey: createApiKeyCheck(outbound),
+    outbound,
+    secrets,
+    masterKeyId,
+    clock,
+    onRefresh: metrics.addOutcomes(
+      'plinth_token_refresh_attempt',
+      'Attempts to refresh the tokens of connections, by outcome',
+      [0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+    onRevokeError: (error) => log.error({ error: describeError(error) }, 'tokens not revoked'),
   });
   const jq = openJq();
   const workflowFeature = workflows({
@@ -339,6 +430,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     hasEntity: appSchemas.has,
     shares,
     agentReplies: agentFeature.singleReplies,
+    sendToConnector: connectorFeature.sendRequest,
     readSecrets: appFeature.readSecrets,
     listSecretValues: appFeature.listSecretValues,
     model,
@@ -362,6 +454,62 @@ export function createApp(config: Config, deps: AppDeps): App {
     wake,
     clock,
     baseUrl: config.BASE_URL,
+  });
+  const billingFeature = billing({
+    payments: openPayments({
+      url: config.PAYMENTS_URL,
+      secretKey: config.PAYMENTS_SECRET_KEY,
+      onFailure: (failure) => log.warn(failure, 'call of the payment provider failed'),
+    }),
+    returnUrl: config.BASE_URL,
+  });
+  const adsFeature = ads({
+    platform: adPlatform,
+    browser,
+    cursors,
+    openSite: publishingFeature.openSite,
+    listFields: appSchemas.listFields,
+    tagPauseMs: deps.tagPauseMs,
+    // The platform counts reads: all apps without an account share one a minute.
+    checkAccess: shareRecent(60_000, adPlatform.checkAccess, ({ outcome }) => outcome === 'read'),
+    defaultCurrency: config.ADS_DEFAULT_CURRENCY,
+    canCreate: config.ADS_CAN_CREATE,
+    isLivePlatform: isLiveAdPlatform(config.ADS_PLATFORM_URL),
+    readBilling: billingFeature.readBilling,
+    reportSurplus: (surplus) => log.warn(surplus, 'more than one advertising account was created for an app'),
+    reportUnlisted: (found) =>
+      log.error(found, 'a campaign of a launch that had given up was found at the ad platform'),
+    model,
+    productName: config.PRODUCT_NAME,
+    readFiles: appFeature.contents.readFiles,
+    addresses,
+    storage,
+    objectStorage,
+    outbound,
+    counters,
+    wake,
+    clock,
+    baseUrl: config.BASE_URL,
+    shutdownSignal: shutdown.signal,
+    assetWaitMs: deps.assetWaitMs,
+    times: deps.adsTimes,
+  });
+  const securityFeature = security({
+    files: appFeature.scannedFiles,
+    schemas: appSchemas,
+    readSecuritySettings: publishingFeature.readSecuritySettings,
+    findOpenRules: entityFeature.findOpenRules,
+    advisories,
+    outbound,
+    addresses,
+    baseUrl: config.BASE_URL,
+    wake,
+    clock,
+    onScan: metrics.addOutcomes(
+      'plinth_security_scan',
+      'Security scans, by outcome',
+      [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
+    ),
   });
   const features: Feature[] = [
     accounts({
@@ -387,10 +535,12 @@ export function createApp(config: Config, deps: AppDeps): App {
       sealChain: auditFeature.sealChain,
       countExported: (workspaceId, bytes) => countWorkspaceBytes(counters, exportBytes, workspaceId, bytes),
       archiveTables: createArchiveTables(),
+      campaigns: campaignStops,
     }),
     appFeature,
     builderFeature,
     publishingFeature,
+    securityFeature,
     appUsers({
       cursors,
       tokenKeys,
@@ -403,6 +553,15 @@ export function createApp(config: Config, deps: AppDeps): App {
     entityFeature,
     agentFeature,
     automationFeature,
+    connectorFeature,
+    analytics({
+      db: database.db,
+      cursors,
+      countryHeader: config.COUNTRY_HEADER,
+      onUnreadable: (count, error) => log.error({ count, error: describeError(error) }, 'users not counted'),
+    }),
+    billingFeature,
+    adsFeature,
     webhookFeature,
     workflowFeature,
     memberFeature,
@@ -424,7 +583,7 @@ export function createApp(config: Config, deps: AppDeps): App {
         api_version: apiVersion,
         beta: true,
         features: {
-          ads: false,
+          ads: adPlatform.configured,
           model: model.configured,
           git: false,
           browser: browser.configured,
@@ -434,8 +593,8 @@ export function createApp(config: Config, deps: AppDeps): App {
     }),
   ];
   const allRoutes: Route[] = features.flatMap((feature) => feature.routes);
-  for (const { name, help, read } of features.flatMap((feature) => feature.gauges ?? []))
-    metrics.addGauge(name, help, () => read(database.db));
+  for (const gauge of features.flatMap((feature) => feature.gauges ?? []))
+    metrics.addGauge({ ...gauge, read: () => gauge.read(database.db) });
   bus.listen(features.flatMap((feature) => feature.listeners ?? []));
   const background: BackgroundWork = {
     queues: [...features.flatMap((feature) => feature.queues ?? []), createWarningQueue(mail.send)],
@@ -477,6 +636,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     isWorkerSeen: () => checkWorkers().catch(() => true),
     guardQuery: (operation: Operation) => ((operation as Route).access.choosesWorkspace ? ['workspaceId'] : []),
     trustedProxies: config.TRUSTED_PROXIES,
+    proxyHeaders: config.COUNTRY_HEADER === undefined ? [] : [config.COUNTRY_HEADER],
     maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
     onConnectionRefused: (address) =>
       log.warn({ address }, 'connections refused: more than MAX_CONNECTIONS_PER_ADDRESS from one address'),
@@ -516,6 +676,9 @@ export function createApp(config: Config, deps: AppDeps): App {
     mail.close();
     objectStorage.close();
     await browser.close();
+    adsFeature.close();
+    await adPlatform.close();
+    await advisories.close();
     await outbound.close();
     await jq.close();
     await engine.close();
@@ -542,10 +705,6 @@ const presentQueueHealth = (seen: Awaited<ReturnType<typeof queueHealth>> | unde
   worker_heartbeat: seen?.heartbeatAt?.toISOString() ?? null,
 });
 
-export const version = (
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
-
 /** `readConfig` refuses a bucket without its keys. */
 const toStorageSettings = (config: Config): StorageSettings =>
   config.STORAGE_S3_BUCKET === undefined
@@ -561,6 +720,20 @@ const toStorageSettings = (config: Config): StorageSettings =>
           pathStyle: config.STORAGE_S3_PATH_STYLE,
         },
       };
+
+/** Clients that the operator has registered, by type. */
+function toConnectorSettings(config: Config) {
+  const clients = connectorsWithClient.flatMap((type) => {
+    const { id, secret } = clientSettingsOf(type);
+    const [clientId, clientSecret] = [config[id], config[secret]];
+    return clientId === undefined || clientSecret === undefined ? [] : [[type, { clientId, clientSecret }] as const];
+  });
+  return {
+    clients: new Map<string, { clientId: string; clientSecret: string }>(clients),
+    gitlabHost: config.CONNECTOR_GITLAB_HOST,
+    sandboxUrl: config.CONNECTOR_SANDBOX_URL,
+  };
+}
 
 const isReachable = (database: Database<Tables>): Promise<boolean> =>
   database.pool.query('select 1').then(

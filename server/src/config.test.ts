@@ -89,6 +89,37 @@ describe('APPS_DOMAIN', () => {
   );
 });
 
+describe('ADS_CAN_CREATE', () => {
+  const platform = (url: string) => ({
+    ADS_PLATFORM_URL: url,
+    ADS_PLATFORM_MANAGER_ID: '1',
+    ADS_PLATFORM_CREDENTIALS: JSON.stringify({
+      type: 'authorized_user',
+      client_id: 'a',
+      client_secret: 'b',
+      refresh_token: 'c',
+    }),
+  });
+  const read = (settings: object) => readConfig({ ...newKeys(), ...settings }).ADS_CAN_CREATE;
+
+  it('lacks Smart campaigns at the live platform, unless it is set', () => {
+    const live = platform('https://googleads.googleapis.com');
+    expect(read({})).toEqual(['SMART', 'PERFORMANCE_MAX']);
+    expect(read(platform('http://127.0.0.1:2630'))).toEqual(['SMART', 'PERFORMANCE_MAX']);
+    expect(read(live)).toEqual(['PERFORMANCE_MAX']);
+    expect(read({ ...live, ADS_CAN_CREATE: 'SMART' })).toEqual(['SMART']);
+    expect(() => read({ ADS_CAN_CREATE: 'SEARCH' })).toThrow('ADS_CAN_CREATE must be one of');
+  });
+});
+
+it.each([
+  ['PAYMENTS_URL', 'http://payments.example'],
+  ['ADS_PLATFORM_URL', 'http://ads.example'],
+])('%s must not be plain http, except on this machine', (name, url) => {
+  expect(() => readConfig({ ...newKeys(), [name]: url })).toThrow(`${name} must begin with https:`);
+  expect(readConfig({ ...newKeys(), PAYMENTS_URL: 'http://127.0.0.1:1' }).PAYMENTS_URL).toBe('http://127.0.0.1:1');
+});
+
 describe('a variable that is nearly a setting', () => {
   it.each([
     ['DATABSE_POOL_SIZE', 'DATABASE_POOL_SIZE'], // a letter is missing

@@ -3,7 +3,8 @@
 import { createSecretKey } from 'node:crypto';
 import { plans } from './core/auth/plans.ts';
 import type { Pepper } from './core/auth/tokens.ts';
-import { parseAllowList } from './kit/outbound/address.ts';
+import { parseCredentials } from './gateways/ad-platform/index.ts';
+import { isLoopback, parseAllowList } from './kit/outbound/address.ts';
 import type { MasterKey } from './kit/secrets.ts';
 
 interface Setting<Value> {
@@ -49,11 +50,23 @@ function oneOf<const V extends string>(values: readonly V[]) {
   };
 }
 
+function listOf<const V extends string>(values: readonly V[]) {
+  const parse = oneOf(values);
+  return (value: string): V[] => [...new Set(commaList(value).map(parse))];
+}
+
 function url(...protocols: string[]) {
   return (value: string): string => {
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
       throw new Error(`must be a URL (${protocols.join(' or ')}//…)`);
     return value.replace(/\/$/, '');
+  };
+}
+
+function matching(form: RegExp, hint: string) {
+  return (value: string): string => {
+    if (!form.test(value)) throw new Error(`must be ${hint}`);
+    return value;
   };
 }
 
@@ -104,6 +117,90 @@ function cell(value: string): string {
   if (!/^[0-9A-Za-z]{2}$/.test(value)) throw new Error('must be two letters or digits');
   return value;
 }
+
+/** The types of the catalogue that need a client which the operator registers (features/connectors/catalogue.ts). */
+export const connectorsWithClient = [
+  'airtable',
+  'asana',
+  'bamboohr',
+  'box',
+  'calendly',
+  'clickup',
+  'discord',
+  'dropbox',
+  'github',
+  'gitlab',
+  'gmail',
+  'googlecalendar',
+  'googledrive',
+  'googlesheets',
+  'hubspot',
+  'jira',
+  'linear',
+  'linkedin',
+  'notion',
+  'outlook',
+  'salesforce',
+  'shopify',
+  'slack',
+  'zendesk',
+  'zoom',
+] as const;
+type ConnectorWithClient = (typeof connectorsWithClient)[number];
+
+export const clientSettingsOf = <Type extends ConnectorWithClient>(type: Type) => {
+  const name = type.toUpperCase() as Uppercase<Type>;
+  return { id: `CONNECTOR_${name}_CLIENT_ID`, secret: `CONNECTOR_${name}_CLIENT_SECRET` } as const;
+};
+
+type ClientSettings = Record<
+  `CONNECTOR_${Uppercase<ConnectorWithClient>}_CLIENT_${'ID' | 'SECRET'}`,
+  Setting<string | undefined>
+>;
+
+/** Two settings per connector. Asserted, because TypeScript does not follow the computed names. */
+const clientSettings = Object.fromEntries(
+  connectorsWithClient.flatMap((type) => {
+    const { id, secret } = clientSettingsOf(type);
+    return [
+      [id, optional(`OAuth client for the connector \`${type}\`: docs/operate/connectors.md.`, text)],
+      [secret, optional(`Secret of the OAuth client for the connector \`${type}\`.`, text)],
+    ];
+  }),
+) as ClientSettings;
+
+const campaignTypes = ['SMART', 'PERFORMANCE_MAX'] as const;
+/** It creates no Smart campaigns any more. */
+const liveAdPlatformHost = 'googleads.googleapis.com';
+
+export const isLiveAdPlatform = (url: string | undefined): boolean =>
+  url !== undefined && URL.parse(url)?.hostname === liveAdPlatformHost;
+
+/** The currencies in which campaigns can have a budget (features/ads/budgets/table.ts). */
+const adCurrencies = [
+  'USD',
+  'EUR',
+  'GBP',
+  'CHF',
+  'CAD',
+  'AUD',
+  'NZD',
+  'SEK',
+  'NOK',
+  'DKK',
+  'PLN',
+  'CZK',
+  'JPY',
+  'INR',
+  'BRL',
+  'MXN',
+  'ZAR',
+  'ILS',
+  'SGD',
+  'HKD',
+  'AED',
+  'KRW',
+] as const;
 
 function time(value: string): Date {
   const date = new Date(value);
@@ -165,13 +262,17 @@ const settings = {
     url('smtp:', 'smtps:'),
   ),
   MAIL_FROM: setting('Sender address of outgoing mail.', 'Plinth <plinth@localhost>', text),
+  PRODUCT_NAME: optional(
+    'The name under which you offer this installation, if it is not Plinth. Search themes that contain it are not suggested.',
+    text,
+  ),
   MODEL_URL: optional(
-    'Base URL of the language model for agents, the builder chat and explanations of failed runs: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents answer 503 `model_not_configured`, turns of the builder chat fail, and failed runs are not explained.',
+    'Base URL of the language model for agents, the builder chat, texts of ads and explanations of failed runs: any server with the OpenAI chat completions protocol, such as `https://api.openai.com/v1`. If unset, agents and `generateAssets` answer 503 `model_not_configured`, turns of the builder chat fail, and failed runs are not explained.',
     url('http:', 'https:'),
   ),
   MODEL_API_KEY: optional('API key for `MODEL_URL`, sent as a bearer token. If unset, none is sent.', text),
   MODEL_NAME: setting(
-    'Model for the builder chat, explanations of failed runs, and agents that do not choose one.',
+    'Model for the builder chat, texts of ads, explanations of failed runs, and agents that do not choose one.',
     'default',
     text,
   ),
@@ -230,6 +331,52 @@ const settings = {
     'false',
     flag,
   ),
+  ADS_PLATFORM_URL: optional(
+    'URL of the ad platform, a server with the REST protocol of the Google Ads API: `https://googleads.googleapis.com`. Needs the two settings below: docs/operate/ads.md. If unset, operations that need it answer 503 `ad_platform_unavailable`.',
+    url('http:', 'https:'),
+  ),
+  ADS_PLATFORM_VERSION: setting(
+    'Version of the protocol that is spoken.',
+    'v25',
+    matching(/^v\d{1,3}$/, 'such as v25'),
+  ),
+  ADS_PLATFORM_MANAGER_ID: optional(
+    'Id of your manager account at the ad platform, ten digits. Accounts of apps are created below it.',
+    matching(/^\d{1,20}$/, 'of digits only, without hyphens'),
+  ),
+  ADS_PLATFORM_CREDENTIALS: optional(
+    'Credential file of a service account or an authorized user with access to the manager account: its JSON, or that in base64.',
+    parseCredentials,
+  ),
+  ADS_DEFAULT_CURRENCY: setting(
+    'Currency of new advertising accounts of workspaces in a country whose currency campaigns can not have.',
+    'USD',
+    oneOf(adCurrencies),
+  ),
+  ADS_CAN_CREATE: setting(
+    'Comma-separated list of the types of campaigns that can be created. If unset, and `ADS_PLATFORM_URL` is the live platform, which creates no Smart campaigns any more: `PERFORMANCE_MAX`.',
+    campaignTypes.join(','),
+    listOf(campaignTypes),
+  ),
+  PAYMENTS_SECRET_KEY: optional(
+    'Secret key of your account at the payment provider, Stripe. If unset, you arrange billing with the ad platform yourself, and workspaces need no card: docs/operate/ads.md#payments.',
+    text,
+  ),
+  PAYMENTS_URL: setting('URL of the payment provider.', 'https://api.stripe.com', url('http:', 'https:')),
+  ADVISORIES_URL: optional(
+    'URL of a database of known vulnerabilities with the protocol of OSV: `https://api.osv.dev`. Security scans send it the names and versions of the packages of apps. If unset, scans leave packages out: docs/operate/configure.md#advisories.',
+    url('http:', 'https:'),
+  ),
+  CONNECTOR_GITLAB_HOST: setting(
+    'Host name of the GitLab server that the connector `gitlab` uses.',
+    'gitlab.com',
+    domain,
+  ),
+  CONNECTOR_SANDBOX_URL: optional(
+    'URL of the sandbox, which then takes the place of the services of all connectors. For development: only if `BASE_URL` is on this machine.',
+    url('http:', 'https:'),
+  ),
+  ...clientSettings,
   HOST: setting('IP address the API listens on.', '127.0.0.1', text),
   PORT: setting('Port the API listens on.', '8080', wholeNumber(0, 65_535)),
   BASE_URL: setting(
@@ -245,6 +392,10 @@ const settings = {
     'Comma-separated list of proxy addresses or ranges whose `X-Forwarded-For` is trusted. If empty, none.',
     '',
     commaList,
+  ),
+  COUNTRY_HEADER: optional(
+    'Header in which a trusted proxy sends the country of the client, as two letters, such as `CF-IPCountry`. It becomes the country of analytics events. Needs `TRUSTED_PROXIES`. If unset, events have no country.',
+    (value) => value.toLowerCase(),
   ),
   MAX_CONNECTIONS_PER_ADDRESS: setting(
     'How many connections one client address may have open to an API process. Trusted proxies are exempt.',
@@ -301,6 +452,9 @@ export function readConfig(environment: Environment = process.env): Config {
   }
   faults.push(...listStorageFaults(environment));
   faults.push(...listDomainFaults(config as Partial<Config>));
+  faults.push(...listConnectorFaults(config as Partial<Config>));
+  faults.push(...listAdPlatformFaults(environment));
+  faults.push(...listPlainFaults(config as Partial<Config>));
   if (faults.length > 0) {
     throw new ConfigError(
       `The configuration is incomplete or invalid:\n  ${faults.join('\n  ')}\nRun "plinth keys new" to create new keys.`,
@@ -343,6 +497,44 @@ function listDomainFaults({ BASE_URL, APPS_DOMAIN }: Partial<Config>): string[] 
   return [];
 }
 
+/** The ad platform has an address, a manager account and credentials, or none of them. */
+function listAdPlatformFaults(environment: Environment): string[] {
+  const names = ['ADS_PLATFORM_URL', 'ADS_PLATFORM_MANAGER_ID', 'ADS_PLATFORM_CREDENTIALS'] as const;
+  const missing = names.filter((name) => !environment[name]);
+  return missing.length === 0 || missing.length === names.length
+    ? []
+    : missing.map((name) => `${name} is missing: the ad platform needs ${names.join(', ')}.`);
+}
+
+/** These receive secrets. */
+function listPlainFaults({ ADS_PLATFORM_URL, PAYMENTS_URL, ADS_PLATFORM_CREDENTIALS }: Partial<Config>): string[] {
+  const urls = {
+    ADS_PLATFORM_URL,
+    PAYMENTS_URL,
+    'The token_uri of ADS_PLATFORM_CREDENTIALS': ADS_PLATFORM_CREDENTIALS?.token_uri,
+  };
+  return Object.entries(urls).flatMap(([name, text]) => {
+    const url = text === undefined ? undefined : new URL(text);
+    return url === undefined || url.protocol === 'https:' || isLoopback(url)
+      ? []
+      : [`${name} must begin with https:, except on this machine: secrets are sent there`];
+  });
+}
+
+/** A client has an id and a secret. People's codes and tokens go to the sandbox only where it can be nobody else's. */
+function listConnectorFaults(config: Partial<Config>): string[] {
+  const incomplete = connectorsWithClient.flatMap((type) => {
+    const { id, secret } = clientSettingsOf(type);
+    const isHalf = (config[id] === undefined) !== (config[secret] === undefined);
+    return isHalf ? [`${id} and ${secret} must both be set, or neither`] : [];
+  });
+  const { BASE_URL, CONNECTOR_SANDBOX_URL } = config;
+  const isMisplaced = CONNECTOR_SANDBOX_URL !== undefined && BASE_URL !== undefined && !isLoopback(new URL(BASE_URL));
+  return isMisplaced
+    ? [...incomplete, 'CONNECTOR_SANDBOX_URL is for development: BASE_URL must be on this machine']
+    : incomplete;
+}
+
 const isAtOrUnder = (host: string, domain: string): boolean => host === domain || host.endsWith(`.${domain}`);
 
 /** The text of a setting in the environment. Undefined if it is not set there. */
@@ -353,16 +545,30 @@ export function setSettings(texts: Partial<Record<keyof Settings, string>>): voi
   Object.assign(process.env, texts);
 }
 
-/** In development, links and browser sessions work at whatever `PORT` is. A port of 0 is known only once it is open. */
-const defaultFor = (name: string, { defaultText }: Setting<unknown>, { PORT }: Environment): string | undefined =>
-  name === 'BASE_URL' && Number(PORT) > 0 ? `http://127.0.0.1:${PORT}` : defaultText;
+/**
+ * In development, links and browser sessions work at whatever `PORT` is. A port of 0 is known only once it is open. The live ad
+ * platform does not create all types of campaigns.
+ */
+function defaultFor(
+  name: string,
+  { defaultText }: Setting<unknown>,
+  { PORT, ADS_PLATFORM_URL = '' }: Environment,
+): string | undefined {
+  if (name === 'BASE_URL' && Number(PORT) > 0) return `http://127.0.0.1:${PORT}`;
+  if (name === 'ADS_CAN_CREATE' && isLiveAdPlatform(ADS_PLATFORM_URL)) return 'PERFORMANCE_MAX';
+  return defaultText;
+}
 
 /** Variables that have no effect and whose names are nearly those of settings: `DATABSE_POOL_SIZE`. */
 export function listMisspelledSettings(environment: Environment = process.env): { name: string; known: string }[] {
   const known = settingEntries.map(([name]) => name);
   return Object.keys(environment).flatMap((name) => {
     if (known.includes(name)) return [];
-    const similar = known.find((each) => countEdits(name.toUpperCase(), each) <= (each.length < 8 ? 1 : 2));
+    const similar = known.find((each) => {
+      const maxEdits = each.length < 8 ? 1 : 2;
+      if (Math.abs(name.length - each.length) > maxEdits) return false; // most pairs: counting takes 200 ms for all
+      return countEdits(name.toUpperCase(), each) <= maxEdits;
+    });
     return similar === undefined ? [] : [{ name, known: similar }];
   });
 }

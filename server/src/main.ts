@@ -1,20 +1,19 @@
 // Owns the command line: finds the command by its name and runs it.
-import { version } from './app.ts';
-import { api } from './commands/api.ts';
-import { apiKey } from './commands/api-key.ts';
 import { parseArguments, UsageError } from './commands/arguments.ts';
-import { bootstrap, bootstrapUsage } from './commands/bootstrap.ts';
-import { dev, devUsage } from './commands/dev.ts';
 import { loadEnvFile } from './commands/env-file.ts';
 import { explainFailure } from './commands/failures.ts';
-import { importArchive, importUsage } from './commands/import.ts';
-import { keys, keysUsage } from './commands/keys.ts';
-import { migrateDatabase, migrateUsage } from './commands/migrate.ts';
-import { operator } from './commands/operator.ts';
-import { user } from './commands/user.ts';
-import { worker } from './commands/worker.ts';
-import { workspace, workspaceUsage } from './commands/workspace.ts';
+import {
+  adsUsage,
+  bootstrapUsage,
+  devUsage,
+  geoUsage,
+  importUsage,
+  keysUsage,
+  migrateUsage,
+  workspaceUsage,
+} from './commands/usages.ts';
 import { listMisspelledSettings } from './config.ts';
+import { version } from './release.ts';
 
 interface Command {
   readonly usage: string;
@@ -32,38 +31,68 @@ const plain = (usage: string, description: string, run: () => Promise<void>): Co
   },
 });
 
+// A command is loaded when it runs: the API takes a second to load, and most commands do not need it.
 const commands: Readonly<Record<string, Command>> = {
-  api: plain('api', 'serve the API', api),
-  worker: plain('worker', 'run background work: events, queues, workflows and jobs', worker),
+  api: plain('api', 'serve the API', async () => (await import('./commands/api.ts')).api()),
+  worker: plain('worker', 'run background work: events, queues, workflows and jobs', async () =>
+    (await import('./commands/worker.ts')).worker(),
+  ),
   migrate: {
     usage: migrateUsage,
-    description: 'apply pending database migrations; list them all; or only say what would be applied',
-    run: migrateDatabase,
+    description:
+      'apply pending database migrations and load locations; list them all; or only say what would be applied',
+    run: async (args) => (await import('./commands/migrate.ts')).migrateDatabase(args),
   },
   bootstrap: {
     usage: bootstrapUsage,
     description: 'create the first user, an operator, with a workspace and an access token',
-    run: bootstrap,
+    run: async (args) => (await import('./commands/bootstrap.ts')).bootstrap(args),
   },
-  import: { usage: importUsage, description: 'import an exported workspace as a new workspace', run: importArchive },
+  import: {
+    usage: importUsage,
+    description: 'import an exported workspace as a new workspace',
+    run: async (args) => (await import('./commands/import.ts')).importArchive(args),
+  },
+  geo: {
+    usage: geoUsage,
+    description: 'replace the bundled locations by the file that the ad platform publishes, for live campaigns',
+    run: async (args) => (await import('./commands/geo.ts')).geo(args),
+  },
+  ads: {
+    usage: adsUsage,
+    description: 'print what differs between the campaigns that Plinth lists and those of the ad platform',
+    run: async (args) => (await import('./commands/ads.ts')).ads(args),
+  },
   user: {
     usage: 'user reset|deactivate|reactivate --user EMAIL',
     description: 'print a password reset link; deactivate an account, or reactivate it',
-    run: user,
+    run: async (args) => (await import('./commands/user.ts')).user(args),
   },
   'api-key': {
     usage: 'api-key issue --user EMAIL [--read-only]',
     description: "print a new personal API key, for integrations that can't use access tokens yet",
-    run: apiKey,
+    run: async (args) => (await import('./commands/api-key.ts')).apiKey(args),
   },
   operator: {
     usage: 'operator add|remove --user EMAIL',
     description: 'make a user an operator of the installation, or end that',
-    run: operator,
+    run: async (args) => (await import('./commands/operator.ts')).operator(args),
   },
-  workspace: { usage: workspaceUsage, description: 'restore a deleted workspace', run: workspace },
-  keys: { usage: keysUsage, description: 'print new keys for the environment', run: keys },
-  dev: { usage: devUsage, description: 'run API, worker and sandbox on this machine with demo data', run: dev },
+  workspace: {
+    usage: workspaceUsage,
+    description: 'restore a deleted workspace',
+    run: async (args) => (await import('./commands/workspace.ts')).workspace(args),
+  },
+  keys: {
+    usage: keysUsage,
+    description: 'print new keys for the environment',
+    run: async (args) => (await import('./commands/keys.ts')).keys(args),
+  },
+  dev: {
+    usage: devUsage,
+    description: 'run API, worker and sandbox on this machine with demo data',
+    run: async (args) => (await import('./commands/dev.ts')).dev(args),
+  },
 };
 
 const describeCommand = ({ usage, description }: Command): string => `  plinth ${usage}\n      ${description}`;

@@ -5,6 +5,167 @@ import type { ColumnType, Generated, Kysely } from 'kysely';
 type Json = ColumnType<unknown, string, string>;
 
 export interface Tables {
+  ads_accounts: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    state: 'recorded' | 'sent' | 'ready';
+    account_name: string;
+    currency_code: string;
+    timezone: string;
+    platform_customer_id: string | null;
+    status: 'ACTIVE' | 'PENDING' | 'SUSPENDED' | 'CLOSED';
+    status_read_at: Date | null;
+    sent_at: Date | null;
+    read_at: Date | null;
+    empty_reads: Generated<number>;
+    created_date: Date;
+    updated_date: Date;
+    billing_status: string | null;
+    recorded_goals: Generated<string[]>;
+    synced_at: Date | null;
+    sync_tried_at: Date | null;
+    difference: ColumnType<unknown, string | undefined, string>;
+    tracking_tried_at: Date | null;
+    is_tracking_due: Generated<boolean>;
+  };
+  ads_asset_sessions: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    channel_type: 'SEARCH' | 'DISPLAY' | 'PERFORMANCE_MAX' | 'DEMAND_GEN';
+    language: string;
+    brief: Json;
+    state: 'writing' | 'drawing' | 'ended' | 'failed';
+    reservation_id: string;
+    created_date: Date;
+    expires_at: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+    is_logo_missing: Generated<boolean>;
+  };
+  ads_assets: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    session_id: string;
+    position: number;
+    slot: 'HEADLINE' | 'LONG_HEADLINE' | 'DESCRIPTION' | 'LANDSCAPE_IMAGE' | 'SQUARE_IMAGE' | 'PORTRAIT_IMAGE' | 'TALL_PORTRAIT_IMAGE';
+    kind: 'text' | 'image';
+    text: string | null;
+    file_name: string | null;
+    width: number | null;
+    height: number | null;
+    size_bytes: Generated<number>;
+    language: string;
+    status: 'processing' | 'ready' | 'accepted' | 'failed';
+    accepted_campaign_id: string | null;
+    accepted_resource_names: Generated<string[]>;
+    created_date: Date;
+  };
+  ads_campaigns: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    launch_id: string | null;
+    platform_campaign_id: string;
+    campaign_name: string;
+    campaign_type: 'SMART' | 'PERFORMANCE_MAX';
+    status: 'ENABLED' | 'PAUSED' | 'REMOVED';
+    daily_budget_micros: number;
+    landing_page: string;
+    geo_targets: string[];
+    excluded_geo_targets: string[];
+    phone_number: string;
+    review_status: string;
+    serving_status: string;
+    primary_status: string;
+    platform_reasons: Generated<string[]>;
+    own_reasons: Generated<string[]>;
+    status_read_at: Date | null;
+    first_enabled_at: Date | null;
+    impressions: Generated<number>;
+    clicks: Generated<number>;
+    cost_micros: Generated<number>;
+    conversions: Generated<number>;
+    metrics_read_at: Date | null;
+    watched_until: Date | null;
+    watch_read_at: Date | null;
+    created_date: Date;
+    updated_date: Date;
+  };
+  ads_changes: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    campaign_id: string;
+    number: Generated<number>;
+    kind: 'pause' | 'resume' | 'remove' | 'update' | 'accept_asset';
+    reasons: Generated<string[]>;
+    content: ColumnType<unknown, string | undefined, string>;
+    state: 'recorded' | 'sent' | 'unknown' | 'applied' | 'refused' | 'superseded';
+    sent_count: Generated<number>;
+    failure: Json | null;
+    is_by_caller: boolean;
+    created_date: Date;
+    ended_date: Date | null;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
+  ads_journal: {
+    workspace_id: string;
+    app_id: string;
+    campaign_id: string;
+    number: number;
+    name: string;
+    at: Date;
+    outcome: 'applied' | 'refused' | 'unknown' | 'skipped';
+    platform_request_id: string | null;
+    detail: string;
+  };
+  ads_launches: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    campaign_id: string;
+    identity: string;
+    generation: number;
+    is_current: Generated<boolean>;
+    launch_key: string;
+    state: 'recorded' | 'account_sent' | 'account_ready' | 'create_sent' | 'created' | 'enable_sent' | 'unknown' | 'live' | 'held' | 'refused' | 'absent';
+    unknown_request: 'create' | 'enable' | null;
+    content: Json;
+    start_paused: boolean;
+    timezone: string;
+    account_created: Generated<boolean>;
+    failure: Json | null;
+    sent_at: Date | null;
+    read_at: Date | null;
+    empty_reads: Generated<number>;
+    user_id: string | null;
+    created_date: Date;
+    ended_date: Date | null;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
   agent_conversations: {
     workspace_id: string;
     id: string;
@@ -64,6 +225,38 @@ export interface Tables {
     instructions: string;
     model: string | null;
   };
+  analytics_event_ids: {
+    app_id: string;
+    event_id: string;
+    day: string;
+  };
+  analytics_events: {
+    app_id: string;
+    event_id: string;
+    at: Date;
+    event_name: string;
+    user_id: string | null;
+    session_id: string | null;
+    page_url: string | null;
+    properties: Json;
+    country: string | null;
+    device_type: string | null;
+    os: string | null;
+  };
+  analytics_user_counts: {
+    app_id: string;
+    grain: 'second' | 'minute' | 'hour' | 'day' | 'heartbeat_second' | 'heartbeat_day';
+    bucket: number;
+    users: number;
+  };
+  analytics_users: {
+    app_id: string;
+    user_id: string;
+    last_event_at: Date | null;
+    last_heartbeat_at: Date | null;
+    event_second: Generated<number | null>;
+    heartbeat_second: Generated<number | null>;
+  };
   app_auth_settings: {
     app_id: string;
     sign_up: 'closed' | 'invited' | 'open';
@@ -107,7 +300,7 @@ export interface Tables {
   };
   app_security_settings: {
     app_id: string;
-    static_code_enabled: boolean;
+    static_code_enabled: boolean | null;
     csp: string | null;
     hsts: string | null;
     frame_options: string | null;
@@ -206,6 +399,9 @@ export interface Tables {
     status_message: Generated<string>;
     status_error_source: 'builder' | 'paywall' | 'model' | null;
   };
+  apps_holding_campaigns: {
+    app_id: string | null;
+  };
   apps_holding_records: {
     app_id: string | null;
   };
@@ -287,6 +483,12 @@ export interface Tables {
     created_date: Date;
     updated_date: Date;
   };
+  billing_customers: {
+    workspace_id: string;
+    request_key: string;
+    requested_at: Date;
+    provider_customer_id: string | null;
+  };
   blob_sweeps: {
     app_id: string;
     due_at: Date;
@@ -336,6 +538,59 @@ export interface Tables {
     claimed_epoch: number | null;
     last_error: string | null;
     failed_at: Date | null;
+  };
+  connection_attempts: {
+    id: string;
+    workspace_id: string;
+    connection_id: string;
+    user_id: string;
+    credential_id: string;
+    state_hash: Buffer | null;
+    cookie_hash: Buffer | null;
+    code_verifier_sealed: string | null;
+    scopes: string[];
+    connection_config: Json;
+    return_url: string | null;
+    error: 'access_denied' | 'exchange_failed' | 'scope_missing' | null;
+    created_date: Date;
+    expires_at: Date;
+  };
+  connections: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    integration_type: string;
+    status: 'pending' | 'active' | 'expired' | 'disconnected';
+    user_id: string | null;
+    scopes: Generated<string[]>;
+    connection_config: ColumnType<unknown, string | undefined, string>;
+    access_token_sealed: string | null;
+    refresh_token_sealed: string | null;
+    credentials_sealed: string | null;
+    expires_at: Date | null;
+    connected_at: Date | null;
+    last_error: string | null;
+    next_refresh_at: Date | null;
+    refresh_started_at: Date | null;
+    refresh_attempts: Generated<number>;
+    created_date: Date;
+    updated_date: Date;
+    refresh_ended_at: Date | null;
+  };
+  conversion_mappings: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    account_id: string;
+    entity_name: string;
+    trigger_action: 'create' | 'update' | 'delete';
+    conversion_type: 'PURCHASE' | 'ADD_TO_CART' | 'BEGIN_CHECKOUT' | 'SIGNUP' | 'SUBMIT_LEAD_FORM' | 'CONTACT' | 'REQUEST_QUOTE' | 'BOOK_APPOINTMENT' | 'SUBSCRIBE_PAID' | 'PHONE_CALL_LEAD';
+    conversion_action_id: string;
+    value_field: string;
+    currency_field: string;
+    is_enabled: boolean;
+    created_date: Date;
+    updated_date: Date;
   };
   credentials: {
     id: string;
@@ -406,6 +661,10 @@ export interface Tables {
     user_id: string;
     used: number;
     reserved: number;
+  };
+  deleted_app_analytics: {
+    app_id: string;
+    deleted_date: Generated<Date>;
   };
   deleted_webhooks: {
     webhook_id: string;
@@ -542,6 +801,31 @@ export interface Tables {
     accepted_by: string | null;
     mailed: Generated<boolean>;
   };
+  location_catalogue: {
+    is_only_row: Generated<boolean>;
+    source: 'bundled' | 'imported';
+    checksum: string;
+    location_count: number;
+    loaded_at: Date;
+  };
+  location_names: {
+    location_id: number;
+    folded_name: string;
+    country_code: string;
+    reach: number;
+  };
+  locations: {
+    id: number;
+    parent_id: number | null;
+    country_code: string;
+    target_type: string;
+    name: string;
+    canonical_name: string;
+    reach: number;
+    folded_name: string;
+    folded_path: string;
+    codes: string;
+  };
   member_activity: {
     workspace_id: string;
     user_id: string | null;
@@ -649,6 +933,61 @@ export interface Tables {
     last_error: string | null;
     failed_at: Date | null;
   };
+  security_ignores: {
+    app_id: string;
+    workspace_id: string;
+    fingerprint: string;
+    finding_type: 'rls' | 'hardcoded_secret' | 'backend_function' | 'dependency' | 'static_code' | null;
+    file_path: string | null;
+    title: string | null;
+    reason: string | null;
+    secondary: string | null;
+    covered_rules: Json | null;
+    absent_since: Date | null;
+    created_by: string;
+    created_date: Date;
+  };
+  security_results: {
+    app_id: string;
+    workspace_id: string;
+    scan_id: string;
+    scanner_version: number;
+    language: string;
+    scanned_at: Date;
+    input_hash: string | null;
+    revision: number;
+    is_published: boolean;
+    coverage: Json;
+    rls: Json;
+    secrets: Json;
+    functions: Json;
+    dependencies: Json;
+    static_code: Json;
+    headers: Json;
+    truncated_groups: string[];
+    integrations: 'compatible' | 'needs_changes' | 'not_used' | 'unknown';
+    dismissed_headers: Generated<string[]>;
+    numbers: Json;
+    packages: Json | null;
+    advisories_read_at: Date;
+  };
+  security_scans: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    state: 'pending' | 'scanning' | 'ended' | 'failed';
+    language: 'en' | 'ja' | 'de' | 'es' | 'fr' | 'pt';
+    secret_key: Buffer;
+    requested_at: Date;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
   setup_tokens: {
     hash: Buffer;
     created_date: Date;
@@ -690,6 +1029,12 @@ export interface Tables {
     files_bytes: Generated<number>;
     archives_bytes: Generated<number>;
     recounted_at: Date;
+  };
+  tracking_checks: {
+    app_id: string;
+    deployment_id: string | null;
+    verified: boolean;
+    checked_at: Date;
   };
   turn_deltas: {
     workspace_id: string;

@@ -30,13 +30,26 @@ it('the lock file has a SHA-512 hash and no download address for every package',
 
 // A registry may publish the builds of a release at different times. npm then leaves the late ones out of the lock file,
 // and whoever needs one gets no build at all.
-it('the lock file has the native builds for every platform', () => {
+// Those that the release of @napi-rs/canvas did not have when it was locked: images of ads are drawn on Linux with glibc only. Earlier
+// releases have them all, and draw no Arabic and no Hebrew. Lock it again when they are there.
+const late = [
+  'android-arm64',
+  'darwin-arm64',
+  'darwin-x64',
+  'linux-arm-gnueabihf',
+  'linux-arm64-musl',
+  'linux-riscv64-gnu',
+]
+  .concat('linux-x64-musl', 'win32-arm64-msvc', 'win32-x64-msvc')
+  .map((platform) => `@napi-rs/canvas-${platform}`);
+
+it('the lock file has the native builds for every platform, except those that were not there', () => {
   const isLocked = (path: string, name: string) =>
     `${path}/node_modules/${name}` in lock.packages || `node_modules/${name}` in lock.packages;
   const missing = installed.flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter((name) => !isLocked(path, name)),
   );
-  expect(missing).toEqual([]);
+  expect(missing.sort()).toEqual(late);
 });
 
 interface Component {

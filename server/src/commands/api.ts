@@ -1,18 +1,24 @@
 // Owns `plinth api`: serves until a signal asks it to stop, then finishes the requests in progress.
 
-import { type App, createApp, migrationsFolder } from '../app.ts';
+import { type App, type AppDeps, createApp } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { createSetupToken } from '../core/identity/accounts.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, describeError, type Log } from '../kit/log.ts';
+import { migrationsFolder } from '../release.ts';
 import { explainFailure, explainListenFailure } from './failures.ts';
 
 export async function api(): Promise<void> {
   await serve(readConfig());
 }
 
-export async function serve(config: Config, log = createLog(config.LOG_LEVEL)): Promise<App> {
-  const app = createApp(config, { log, migrations: await readMigrations(migrationsFolder) });
+/** `overrides`: for drills. */
+export async function serve(
+  config: Config,
+  log = createLog(config.LOG_LEVEL),
+  overrides: Partial<AppDeps> = {},
+): Promise<App> {
+  const app = createApp(config, { ...overrides, log, migrations: await readMigrations(migrationsFolder) });
   stopOnSignal(app, log); // before listening, so that no request is cut off by an early signal
   const { HOST: host, PORT: port } = config;
   const address = await app.server.listen({ host, port }).catch((error) => {

@@ -5,8 +5,7 @@ import { insertCredential, insertUser, insertWorkspace } from '../core/identity/
 import { openDatabase, transaction } from '../kit/db/database.ts';
 import type { Db, Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
-
-export const bootstrapUsage = 'bootstrap --email EMAIL --name NAME --workspace NAME';
+import { bootstrapUsage } from './usages.ts';
 
 export interface FirstUser {
   readonly email: string;

@@ -1,7 +1,15 @@
 // Owns `plinth dev`: runs API, worker and sandbox on this machine with demo data. Creates keys, the database and the demo data
 // if they are missing.
 import type { App } from '../app.ts';
-import { type Config, ConfigError, readConfig, setSettings, settingText } from '../config.ts';
+import {
+  type Config,
+  ConfigError,
+  clientSettingsOf,
+  connectorsWithClient,
+  readConfig,
+  setSettings,
+  settingText,
+} from '../config.ts';
 import { isInitialised } from '../core/identity/accounts.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openDatabase } from '../kit/db/database.ts';
@@ -13,13 +21,12 @@ import { createFirstUser, issueToken } from './bootstrap.ts';
 import { createDemoData } from './demo/demo.ts';
 import { type DemoRequest, demoRequest } from './demo/request.ts';
 import { bannerText, loopback } from './dev/banner.ts';
-import { type Sandbox, startSandbox, superviseWorker } from './dev/children.ts';
+import { type Sandbox, startLoadingLocations, startSandbox, superviseWorker } from './dev/children.ts';
 import { prettyLog } from './dev/log-lines.ts';
 import { createDatabaseIfMissing, requireServices } from './dev/services.ts';
 import { addMissingKeys, loadEnvFile } from './env-file.ts';
 import { migrateAll, migrateUrl } from './migrate.ts';
-
-export const devUsage = 'dev [--no-sandbox]';
+import { devUsage } from './usages.ts';
 
 const tokenName = 'npm run dev';
 
@@ -47,6 +54,7 @@ export async function dev(args: string[]): Promise<void> {
   const publishedUrl = await findPublishedApp(request);
   log.level = config.LOG_LEVEL;
   console.log(bannerText(config, { email, token, publishedUrl }, sandbox));
+  startLoadingLocations();
 }
 
 async function fillWithDemoData(app: App, config: Config, token: string, sandbox: Sandbox | undefined): Promise<void> {
@@ -67,15 +75,46 @@ async function fillWithDemoData(app: App, config: Config, token: string, sandbox
  * where nothing else is set.
  */
 function configure(sandbox: Sandbox | undefined): Config {
-  const { SMTP_URL, MODEL_URL } = readConfig();
+  const { SMTP_URL, MODEL_URL, ADS_PLATFORM_URL, PAYMENTS_SECRET_KEY, ADVISORIES_URL } = readConfig();
   setSettings({
     STRICT_ANSWERS: 'true',
     // Browsers open every name under `localhost` on this machine, without DNS.
     APPS_DOMAIN: settingText('APPS_DOMAIN') ?? 'apps.localhost',
     OUTBOUND_ALLOW: [settingText('OUTBOUND_ALLOW'), loopback].filter(Boolean).join(','),
-    ...(sandbox !== undefined && { SMTP_URL: SMTP_URL ?? sandbox.smtpUrl, MODEL_URL: MODEL_URL ?? sandbox.modelUrl }),
+    ...(sandbox !== undefined && {
+      SMTP_URL: SMTP_URL ?? sandbox.smtpUrl,
+      MODEL_URL: MODEL_URL ?? sandbox.modelUrl,
+      ADVISORIES_URL: ADVISORIES_URL ?? sandbox.advisoriesUrl,
+      ...connectorSettings(sandbox),
+    }),
+    ...(sandbox !== undefined &&
+      ADS_PLATFORM_URL === undefined && {
+        ADS_PLATFORM_URL: sandbox.adPlatformUrl,
+        ADS_PLATFORM_MANAGER_ID: sandbox.adPlatformManagerId,
+        ADS_PLATFORM_CREDENTIALS: sandbox.adPlatformCredentials,
+      }),
+    ...(sandbox !== undefined &&
+      PAYMENTS_SECRET_KEY === undefined && {
+        PAYMENTS_URL: sandbox.paymentsUrl,
+        PAYMENTS_SECRET_KEY: sandbox.paymentsSecretKey,
+      }),
   });
   return readConfig();
+}
+
+/** The sandbox stands in for the services of all connectors, unless the operator has registered a client at one of them. */
+function connectorSettings({ connectorUrl }: Sandbox): Record<string, string> {
+  const clients = connectorsWithClient.map((type) => ({ type, ...clientSettingsOf(type) }));
+  if (clients.some(({ id }) => settingText(id) !== undefined)) return {};
+  return {
+    CONNECTOR_SANDBOX_URL: connectorUrl,
+    ...Object.fromEntries(
+      clients.flatMap(({ type, id, secret }) => [
+        [id, `sandbox-${type}`],
+        [secret, `sandbox-${type}-secret`],
+      ]),
+    ),
+  };
 }
 
 /** Issues a new token for the demo's owner at each start, because only hashes of tokens are stored. */

@@ -5,8 +5,8 @@ import { ArchiveError } from '../kit/archive/archive-error.ts';
 import { openDatabase } from '../kit/db/database.ts';
 import type { Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
+import { importUsage } from './usages.ts';
 
-export const importUsage = 'import ARCHIVE [--keep-plan] [--skip-audit-log] [--any-size]';
 const flag = { type: 'boolean' } as const;
 const options = { 'keep-plan': flag, 'skip-audit-log': flag, 'any-size': flag };
 

@@ -1,8 +1,7 @@
 // Owns `plinth keys new`: prints new keys as lines for `.env`.
 import { randomBytes } from 'node:crypto';
 import { parseArguments, UsageError } from './arguments.ts';
-
-export const keysUsage = 'keys new';
+import { keysUsage } from './usages.ts';
 
 const newKey = (): string => randomBytes(32).toString('base64');
 

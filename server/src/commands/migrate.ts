@@ -1,25 +1,28 @@
-// Owns `plinth migrate`: applies pending migrations and grants the run role its rights. Safe to run repeatedly and from several
-// machines at once. With `--status` or `--dry-run` it changes nothing.
+// Owns `plinth migrate`: applies pending migrations, grants the run role its rights and loads the bundled locations. Safe
+// to run repeatedly and from several machines at once. With `--status` or `--dry-run` it changes nothing.
 import pg from 'pg';
-import { migrationsFolder } from '../app.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { migrateWorkflows } from '../kit/background/workflows/engine.ts';
 import { listPendingMigrations, migrate, readApplied, readMigrations } from '../kit/db/migrate.ts';
+import { migrationsFolder } from '../release.ts';
 import { parseArguments, UsageError } from './arguments.ts';
 import { grantRunRole } from './run-role.ts';
+import { migrateUsage } from './usages.ts';
 
-export const migrateUsage = 'migrate [--status | --dry-run]';
 const flag = { type: 'boolean' } as const;
-const options = { status: flag, 'dry-run': flag };
+const options = { status: flag, 'dry-run': flag, 'skip-locations': flag };
 
 export async function migrateDatabase(args: string[]): Promise<void> {
   const { values } = parseArguments(args, { usage: migrateUsage, options });
-  if (values.status && values['dry-run']) throw new UsageError(migrateUsage);
+  if (Object.keys(values).length > 1) throw new UsageError(migrateUsage);
   const config = readConfig();
   try {
     if (values.status) await printStatus(migrateUrl(config));
     else if (values['dry-run']) await printPending(migrateUrl(config));
-    else printNames('applied', await migrateAll(migrateUrl(config), config.DATABASE_URL));
+    else {
+      printNames('applied', await migrateAll(migrateUrl(config), config.DATABASE_URL));
+      if (!values['skip-locations']) await printLocations(migrateUrl(config));
+    }
   } catch (error) {
     throw isPermissionDenied(error as Error) ? new ConfigError(`${(error as Error).message}. ${howToMigrate}`) : error;
   }
@@ -27,6 +30,14 @@ export async function migrateDatabase(args: string[]): Promise<void> {
 
 const printNames = (what: string, names: readonly string[]): void =>
   console.log(names.length > 0 ? `${what} ${names.join(', ')}` : 'no pending migrations');
+
+/** Loads the bundled locations if the database does not have them yet. */
+async function printLocations(url: string): Promise<void> {
+  // Loaded here, because the whole product takes a second to load.
+  const { loadLocations } = await import('./locations.ts');
+  const count = await loadLocations(url);
+  if (count !== undefined) console.log(`loaded ${count} locations`);
+}
 
 /** One line per migration: when it was applied, `pending`, or that this release does not have it. */
 async function printStatus(url: string): Promise<void> {

@@ -14,6 +14,12 @@ const limitedTables = {
   'public.audit_chains': 'select, insert, update (last_sequence, last_hash)',
   // A snapshot of an app's files is never changed.
   'public.deployments': 'select, insert, delete',
+  // What was sent to the ad platform.
+  'public.ads_journal': 'select, insert',
+  // The catalogue is replaced by commands, which run as the owner.
+  'public.locations': 'select',
+  'public.location_names': 'select',
+  'public.location_catalogue': 'select',
   'dbos.dbos_migrations': 'select',
   'dbos.dbos_transaction_completion_migrations': 'select',
 };

@@ -2,7 +2,7 @@
 // A worker that loses its slot exits at once; the supervisor of the process restarts it.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type App, createApp, migrationsFolder } from '../app.ts';
+import { type App, type AppDeps, createApp } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { acquireSlot, type WorkerSlot } from '../kit/background/workers/slots.ts';
 import { startWorker } from '../kit/background/workers/worker.ts';
@@ -10,9 +10,11 @@ import { systemClock } from '../kit/clock.ts';
 import { readMigrations } from '../kit/db/migrate.ts';
 import { createLog, describeError, type Log } from '../kit/log.ts';
 import { isBearerToken } from '../kit/metrics.ts';
+import { migrationsFolder } from '../release.ts';
 import { explainFailure, explainListenFailure } from './failures.ts';
 
-export async function worker(): Promise<void> {
+/** `overrides`: for drills. */
+export async function worker(overrides: Partial<AppDeps> = {}): Promise<void> {
   const config = readConfig();
   const log = createLog(config.LOG_LEVEL);
   const stop = stopSignal();
@@ -20,7 +22,7 @@ export async function worker(): Promise<void> {
   const slot = await acquireSlot({ url: config.DATABASE_URL, slots: config.WORKER_SLOTS, onUnreachable }, stop);
   if (slot === undefined) return;
   try {
-    await runInSlot(slot, config, log, stop);
+    await runInSlot(slot, config, log, stop, overrides);
     process.exit(0);
   } catch (error) {
     // Exit, because a process that holds a slot without working in it blocks the slot for others.
@@ -35,12 +37,19 @@ function toReason(error: unknown): object {
   return reason === undefined ? { error: describeError(error) } : { reason };
 }
 
-async function runInSlot(slot: WorkerSlot, config: Config, log: Log, stop: AbortSignal): Promise<void> {
+async function runInSlot(
+  slot: WorkerSlot,
+  config: Config,
+  log: Log,
+  stop: AbortSignal,
+  overrides: Partial<AppDeps>,
+): Promise<void> {
   void slot.lost.then((reason) => {
     log.fatal({ slot: slot.slot, reason }, 'slot lost');
     process.exit(1); // immediately: another worker may already be running the same rows
   });
   const app = createApp(config, {
+    ...overrides,
     log,
     migrations: await readMigrations(migrationsFolder),
     sessionName: slot.sessionName,

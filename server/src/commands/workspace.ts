@@ -6,8 +6,7 @@ import { openDatabase } from '../kit/db/database.ts';
 import { idOrNull } from '../kit/ids.ts';
 import type { Tables } from '../tables.ts';
 import { parseArguments, UsageError } from './arguments.ts';
-
-export const workspaceUsage = 'workspace restore --id ID';
+import { workspaceUsage } from './usages.ts';
 
 export async function workspace(args: string[]): Promise<void> {
   const options = { id: { type: 'string' } } as const;

@@ -19,8 +19,16 @@ export interface Metrics {
   addOutcomes(name: string, help: string, buckets: readonly number[]): (outcome: string, seconds: number) => void;
   addHistogram(name: string, help: string, buckets: readonly number[]): (seconds: number) => void;
   /** Adds a gauge that is read at every scrape. If it can't be read, it is absent instead of 0. */
-  addGauge(name: string, help: string, read: () => Promise<number>): void;
+  addGauge(gauge: GaugeReading): void;
   render(): Promise<string>;
+}
+
+export interface GaugeReading {
+  readonly name: string;
+  readonly help: string;
+  /** With a label, `read` returns a number for each of its values. */
+  readonly label?: string;
+  read(): Promise<number | Readonly<Record<string, number>>>;
 }
 
 /** `readBackground` runs at every scrape. */
@@ -95,15 +103,18 @@ export function createMetrics(readBackground: () => Promise<BackgroundMetrics>):
       const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] });
       return (seconds) => histogram.observe(seconds);
     },
-    addGauge(name, help, read) {
+    addGauge({ name, help, label, read: readValue }) {
       const gauge: Gauge = new Gauge({
         name,
         help,
+        labelNames: label === undefined ? [] : [label],
         registers: [registry],
         collect: async () => {
-          const value = await read().catch(() => undefined);
-          if (value === undefined) gauge.remove();
-          else gauge.set(value);
+          const read = await readValue().catch(() => undefined);
+          if (label !== undefined) gauge.reset();
+          else if (read === undefined) gauge.remove();
+          if (typeof read === 'number') gauge.set(read);
+          else for (const [value, count] of Object.entries(read ?? {})) gauge.set({ [label ?? '']: value }, count);
         },
       });
     },

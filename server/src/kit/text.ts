@@ -19,6 +19,11 @@ const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\
  * are cut to milliseconds. Undefined if the text is not a time between 1970 and 9999.
  */
 export function parseTime(text: string): Date | undefined {
+  if (text.length === 24 && text.endsWith('Z')) {
+    // Most are in the form that this prints, and one comparison says that the date is real.
+    const time = new Date(text);
+    if (!Number.isNaN(time.getTime()) && time.toISOString() === text && text >= '1970') return time;
+  }
   const [, seconds = '', fraction = '', zone = 'Z'] = timeForm.exec(text) ?? [];
   const time = new Date(`${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}${zone}`);
   const year = time.getUTCFullYear();

@@ -34,6 +34,12 @@ const lastPage = { items: [], next_cursor: null, has_more: false };
 
 /** By the name of the schema. */
 export const bodyExamples: Readonly<Record<string, unknown>> = {
+  QueryEventsBody: { event_name: 'order_placed', q: { 'properties.total': { gte: 20 } } },
+  AggregateOverTimeBody: {
+    event_name: 'order_placed',
+    metrics: [{ name: 'revenue', function: 'sum', field: 'properties.total' }],
+  },
+  AggregateByFieldBody: { metrics: [{ name: 'countries', field: 'metadata.country' }] },
   CreateWorkflowBody: { name: 'Welcome', definition, trigger: { config: { trigger_type: 'app_publish' } } },
   UpdateWorkflowBody: { name: 'Welcome' },
   ValidateWorkflowBody: { definition },
@@ -45,6 +51,7 @@ export const bodyExamples: Readonly<Record<string, unknown>> = {
   ListWorkflowVersionsResult: lastPage,
   EntitySchemaDocument: orderSchema,
   SyncEntitySchemasBody: { schemas: [orderSchema] },
+  ExplainRulesBody: { operation: 'update', record_id: recordId, patch: { state: 'done' }, as: { anonymous: true } },
   CreateRecordBody: order,
   UpdateRecordBody: { state: 'done' },
   CreateRecordsBody: [order, { ...order, number: 1043, total: 7.2 }],

@@ -4,9 +4,9 @@ import { grammarSchemas } from '../features/entities/index.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import { capitalize } from '../kit/text.ts';
 import { eventSchemas, webhookSection } from './events.ts';
-import { createExamples } from './examples.ts';
+import { createExamples, inlineUsedOnce } from './examples.ts';
 import { commonHeaders, headerComponents } from './headers.ts';
-import { describeOperation } from './operations.ts';
+import { defaultSecurity, describeOperation } from './operations.ts';
 import { problemSchema, validationSchema } from './problems.ts';
 import { createSchemas, withoutFieldExamples } from './schemas.ts';
 import { tagOf, tags } from './tags.ts';
@@ -24,6 +24,7 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
     paths[route.path] ??= {};
     (paths[route.path] as JsonSchema)[route.method.toLowerCase()] = describeOperation(route, components);
   }
+  inlineUsedOnce(paths, components.examples);
   const document = {
     openapi: '3.1.0',
     info: {
@@ -34,6 +35,7 @@ export function buildOpenApi(routes: readonly Route[], baseUrl: string, tag?: st
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
+    security: defaultSecurity,
     tags: tags.filter(({ name }) => tag === undefined || name === tag).map(withTitle),
     paths,
     ...((tag === undefined || tag === 'webhooks') && { webhooks: webhookSection }),

@@ -1,11 +1,13 @@
 // Owns what an operation may refuse with, and how the document describes it: one shared response for each set of codes.
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { type AcceptedCredentials, open } from '../core/auth/credentials.ts';
 import { unlimited } from '../core/auth/limits.ts';
 import type { Route } from '../core/auth/route.ts';
 import { idempotencyRefusals } from '../kit/http/idempotency.ts';
 import type { JsonSchema } from '../kit/http/json-schema.ts';
 import type { Refusal } from '../kit/http/operation.ts';
+import { queryAnything } from '../kit/http/shapes.ts';
 import { errorHeaders } from './headers.ts';
 import { membersOfCode } from './problems.ts';
 
@@ -43,7 +45,13 @@ export function listRefusals(route: Route): Refusal[] {
   ];
 }
 
-const takesInput = (route: Route): boolean => Boolean(route.body || route.query || route.idempotency);
+/** A parameter that may be anything is never refused. */
+const takesInput = ({ body, query, idempotency }: Route): boolean =>
+  Boolean(
+    body ||
+      idempotency ||
+      (query instanceof z.ZodObject && Object.values(query.shape).some((parameter) => parameter !== queryAnything)),
+  );
 
 function listCredentialRefusals(accepted: AcceptedCredentials, method: string): Refusal[] {
   const forbidden = [

@@ -27,6 +27,31 @@ export function createExamples(schemas: Readonly<Record<string, JsonSchema>>): E
   };
 }
 
+/** An example to which only one place refers is shorter in that place. Changes the paths, and removes it from the others. */
+export function inlineUsedOnce(paths: Record<string, JsonSchema>, { all }: Examples): void {
+  const users = Map.groupBy(listUsers(paths), (user) => nameOfExample(user));
+  for (const [name, [user, ...others]] of users) {
+    const example = all[name];
+    if (user === undefined || others.length > 0 || example === undefined) continue;
+    delete user.examples;
+    user.example = example.value;
+    delete all[name];
+  }
+}
+
+type ExampleUser = JsonSchema & { examples?: { readonly example: { readonly $ref: string } } };
+
+/** The bodies and answers that refer to an example. */
+function listUsers(node: unknown): ExampleUser[] {
+  if (typeof node !== 'object' || node === null) return [];
+  if (nameOfExample(node) !== '') return [node as ExampleUser];
+  return Object.values(node).flatMap(listUsers);
+}
+
+const exampleReference = /^#\/components\/examples\/(.+)$/;
+const nameOfExample = (node: object): string =>
+  exampleReference.exec((node as ExampleUser).examples?.example?.$ref ?? '')?.[1] ?? '';
+
 const formats: Readonly<Record<string, string>> = {
   'date-time': '2026-11-15T09:30:00.000Z',
   date: '2026-11-15',

@@ -16,6 +16,7 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     description: 'The request was repeated with the same `Idempotency-Key`: this is the stored answer to the first.',
     schema: { type: 'string', const: 'true' },
   },
+  Location: { description: 'Where the browser goes.', schema: text },
   RateLimit: {
     description: 'How many requests are left in the window, and when it ends: `"default";r=9;t=42`.',
     schema: text,
@@ -25,7 +26,7 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     schema: text,
   },
   'Retry-After': { description: 'After how many seconds to try again.', schema: { type: 'integer', minimum: 0 } },
-  'Set-Cookie': { description: 'The session of the browser.', schema: text },
+  'Set-Cookie': { description: 'A cookie for the browser, such as its session.', schema: text },
   'WWW-Authenticate': { description: 'How to authenticate: with a bearer token.', schema: text },
   'X-Changed': {
     description: '`false`: the request was valid, and everything was already as requested.',
@@ -38,6 +39,10 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
   'X-Data-As-Of': {
     description: 'The time of the copy that was read.',
     schema: { type: 'string', format: 'date-time' },
+  },
+  'X-Date-Range': {
+    description: 'The first and the last day that the report covers, joined by `/`; `empty` if it covers none.',
+    schema: text,
   },
   'X-Explanation-Source': {
     description: 'Where the explanation comes from; `none`: there is none.',
@@ -56,7 +61,14 @@ export const headerComponents: Readonly<Record<string, { description: string; sc
     description: 'Comma-separated parts that could not be read; a 0 or an empty list there proves nothing.',
     schema: text,
   },
-  'X-Request-Id': { description: 'Identifies the request in logs and the audit log.', schema: text },
+  'X-Scan-Coverage': {
+    description: 'How much of each group was looked at: `rls=ran, dependencies=skipped;reason=offline`.',
+    schema: text,
+  },
+  'X-Scanner-Version': {
+    description: 'The version of the scanner. A result of another version is not shown.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'X-Truncated': { description: '`true`: the list was cut at its maximum.', schema: { type: 'string', const: 'true' } },
   'X-Warning': { description: 'Comma-separated codes of what the caller should know.', schema: text },
   'X-Webhook-Held': {
@@ -108,12 +120,11 @@ export const listHeaders = (route: Route, status: number): string[] => [
 
 function listAnswerHeaders(route: Route): string[] {
   return [
-    'X-Request-Id',
     ...(route.limit === unlimited ? [] : ['X-Partial-Result']), // the limit, while Redis can't be reached
     ...(route.body || route.query || route.access.choosesWorkspace ? ['X-Ignored-Fields'] : []),
     ...(route.idempotency ? ['Idempotent-Replayed'] : []),
     ...(route.secretFields || route.needsWorker ? ['X-Warning'] : []),
-    ...(route.method === 'GET' ? [] : ['X-Changed']),
+    ...(route.method === 'GET' || route.effect === 'read' ? [] : ['X-Changed']),
     ...(route.headers ?? []),
   ];
 }

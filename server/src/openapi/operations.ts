@@ -39,7 +39,7 @@ export function describeOperation(route: Route, components: Components): JsonSch
     ...(limit && { 'x-rate-limit': limit }),
     ...(route.needsWorker && { 'x-needs-worker': true }),
     ...(route.bytes && { 'x-byte-budget': route.bytes[0]?.group }),
-    security: route.credentials === open ? [] : listSecurity(route.credentials),
+    ...describeSecurity(route),
     ...(listed.length > 0 && { parameters: listed }),
     ...(route.body && { requestBody: describeBody(route, route.body, components) }),
     responses: {
@@ -68,6 +68,14 @@ export function listCredentials(accepted: AcceptedCredentials): string[] {
     accepted.appUser && 'app_user_token',
     accepted.appUser === true && 'anonymous',
   ].filter((name): name is string => typeof name === 'string');
+}
+
+/** What most operations accept. The document says so once, for all operations that don't say something else. */
+export const defaultSecurity: readonly JsonSchema[] = [{ bearer: [] }, { api_key: [] }, { session: [] }];
+
+function describeSecurity({ credentials }: Route): JsonSchema {
+  const security = credentials === open ? [] : listSecurity(credentials);
+  return isDeepStrictEqual(security, defaultSecurity) ? {} : { security };
 }
 
 const listSecurity = (accepted: AcceptedCredentials): JsonSchema[] => [

@@ -8,9 +8,27 @@ const texts = (description: string): JsonSchema => ({ type: 'array', items: { ty
 const limitBytes = { limit_bytes: integer('The most bytes that are accepted.') };
 const revision = { revision: integer('The current revision.') };
 const fields = { fields: texts('The fields at fault.') };
+const aboutCampaign = {
+  campaign_state: {
+    type: 'string',
+    enum: ['absent', 'paused', 'live', 'unknown', 'removed'],
+    description: 'What is known of the campaign. `unknown`: it may be spending.',
+  },
+  campaign_id: text('The campaign, if there is one.'),
+  launch_id: text('The launch, if there is one.'),
+};
 
 /** By code. A test compares these with every error that the tests receive. */
 export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
+  account_billing_hold: aboutCampaign,
+  ad_platform_timeout: aboutCampaign,
+  already_launched: aboutCampaign,
+  budget_not_multiple: { step_micros: integer('The smallest amount of the currency, in micros.') },
+  budget_out_of_range: {
+    min_daily_budget_micros: integer('The smallest daily budget.'),
+    max_daily_budget_micros: integer('The largest daily budget.'),
+    currency_code: text('The currency of the account.'),
+  },
   bulk_rejected: {
     errors: {
       type: 'array',
@@ -25,12 +43,31 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
       },
     },
   },
+  business_name_too_long: { limit: integer('The most characters; wide ones count twice.') },
+  currency_unsupported: { supported: texts('The currencies that can be used.') },
   field_rule_denied: fields,
+  geo_target_unknown: { values: texts('The targets that are not known.') },
+  launch_in_progress: aboutCampaign,
   limit_reached: {
     limit: integer('The most that there may be.'),
     resource: text('What there is too much of.'),
   },
   payload_too_large: limitBytes,
+  platform_rejected: {
+    platform_reasons: {
+      type: 'array',
+      description: 'What the ad platform says.',
+      items: {
+        type: 'object',
+        properties: {
+          code: text('In the words of the platform.'),
+          message: text('For people.'),
+          minimum_daily_budget_micros: integer('What the platform asks for at least.'),
+        },
+      },
+    },
+    account_created: { type: 'boolean', description: 'Whether the app has an advertising account now.' },
+  },
   plan_required: { required_plan: text('The cheapest plan that includes the feature.') },
   rate_limited: {
     limit: integer('How many requests, or bytes, the window allows.'),
@@ -49,7 +86,9 @@ export const membersOfCode: Readonly<Record<string, JsonSchema>> = {
     quota_bytes: integer("The workspace's quota."),
     used_bytes: integer('What the workspace stores now.'),
   },
+  tracking_not_verified: aboutCampaign,
   unique_conflict: fields,
+  workspace_billing_hold: aboutCampaign,
   workspace_key_scope_missing: { scope: text('The scope that the key lacks.') },
 };
 

@@ -5,9 +5,17 @@ export const tags: readonly { readonly name: string; readonly description: strin
   { name: 'apps', description: 'Apps, their files, secrets, sharing and users.' },
   { name: 'entities', description: "An app's data: schemas with row and field rules, and records." },
   { name: 'agents', description: 'Agents, conversations and memories.' },
+  { name: 'analytics', description: 'Events of what people do in an app, and counts of its users.' },
+  {
+    name: 'ads',
+    description:
+      'Advertising for apps: accounts at the ad platform, launch readiness, budgets, texts and images, and locations.',
+  },
+  { name: 'security', description: 'Security scans of apps, and their security settings.' },
   { name: 'automations', description: 'Actions of an app when its records change or at certain times.' },
   { name: 'webhooks', description: 'Webhooks of agents and apps, and their signed deliveries.' },
   { name: 'workflows', description: 'Workflows of apps, their triggers and runs.' },
+  { name: 'connectors', description: 'Connections of apps to outside services.' },
   { name: 'folders', description: 'Folders of apps and agents.' },
   { name: 'workspaces', description: 'Workspaces, their settings, exports and deletion.' },
   { name: 'members', description: 'Members, their roles, limits and invitations.' },
@@ -21,7 +29,11 @@ export const tags: readonly { readonly name: string; readonly description: strin
 /** The first that matches, by what the path begins with or contains. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/\/webhooks/, 'webhooks'],
+  [/\/external-auth|^\/connect\//, 'connectors'],
+  [/\/ads-platform\//, 'ads'],
+  [/\/security\//, 'security'],
   [/\/automations/, 'automations'],
+  [/^\/api\/apps\/\{app_id\}\/analytics/, 'analytics'],
   [/\/workflows|^\/api\/hooks/, 'workflows'],
   [/^\/api\/apps\/\{app_id\}\/(entities|entity-schemas)/, 'entities'],
   [/^\/api\/apps/, 'apps'],

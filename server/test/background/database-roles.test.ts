@@ -45,7 +45,7 @@ afterAll(async () => {
 describe('plinth migrate', () => {
   it('runs as the owner, and again without pending migrations', async () => {
     expect(migrated).toContain('applied 0001_access.sql');
-    expect((await plinth('migrate')).stdout).toContain('no pending migrations');
+    expect((await plinth('migrate')).stdout).toBe('no pending migrations\n');
   });
 
   it('refuses a run role that does not exist or could not be limited', async () => {
@@ -60,6 +60,15 @@ describe('plinth migrate', () => {
     await expect(withoutOwner.plinth('migrate')).rejects.toMatchObject({
       stderr: expect.stringMatching(/^permission denied for .* Set MIGRATE_DATABASE_URL/),
     });
+  });
+
+  it('loads the bundled locations, which the run role may read but not change', async () => {
+    expect(migrated).toContain('loaded 139306 locations');
+    const found =
+      await sql`select canonical_name from locations where folded_name % 'munich' and reach > 1000000`.execute(db);
+    expect(found.rows).toEqual([{ canonical_name: 'Munich,Bavaria,Germany' }]);
+    for (const table of ['locations', 'location_names', 'location_catalogue'])
+      await expect(sql`delete from ${sql.table(table)}`.execute(db)).rejects.toThrow('permission denied');
   });
 
   it('grants what later migrations create', async () => {

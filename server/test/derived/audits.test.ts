@@ -22,7 +22,7 @@ it('the reference lists the types of entries that a workspace may have', () => {
   const page = readFileSync(new URL('../../../docs/api/audit-log.md', import.meta.url), 'utf8');
   const rows = page
     .slice(page.indexOf('\n## Types'), page.indexOf('\n## Record writes'))
-    .matchAll(/^\| `(\w+\.)` \| (.*) \|$/gm);
+    .matchAll(/^\| `([\w.]+\.)` \| (.*) \|$/gm);
   const listed = [...rows].flatMap(([, prefix, names = '']) =>
     [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${prefix}${name}`),
   );

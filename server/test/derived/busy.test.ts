@@ -79,6 +79,11 @@ const shortLists = [
   'listAgentWebhooks',
   'listAppWebhooks',
   'listAutomations',
+  'listConnections',
+  'listConnectors',
+  'listCampaigns',
+  'listConversionActions',
+  'listConversionMappings',
 ];
 
 describe('an operation that lists', () => {

@@ -2,7 +2,8 @@
 // bytes. No answer may be a 5xx, have an undeclared status, or differ from its declared schema (STRICT_ANSWERS is on).
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startAdPlatform } from '../../../sandbox/src/ad-platform/server.ts';
 import { startModelSandbox } from '../../../sandbox/src/model.ts';
 import type { Route } from '../../src/core/auth/route.ts';
 import { inlineRefs, type JsonSchema, toJsonSchema } from '../../src/kit/http/json-schema.ts';
@@ -13,11 +14,19 @@ import type { CallOptions, CallResult } from '../support/client.ts';
 import { messageEvent, publish, recordEvent, startWebhookWorld } from '../support/webhook-receiver.ts';
 import { passOn } from '../support/workflows.ts';
 
-const runs = 60;
-// Agents need a language model to reply.
+const runs = 16;
+// Agents need a language model to reply, and advertising accounts an ad platform.
 const model = await startModelSandbox();
-afterAll(() => model.close());
-const { world, url } = await startWebhookWorld({ environment: { MODEL_URL: model.url } });
+const adPlatform = await startAdPlatform();
+afterAll(() => Promise.all([model.close(), adPlatform.close()]));
+const { world, url } = await startWebhookWorld({
+  environment: {
+    MODEL_URL: model.url,
+    ADS_PLATFORM_URL: adPlatform.url,
+    ADS_PLATFORM_MANAGER_ID: adPlatform.managerId,
+    ADS_PLATFORM_CREDENTIALS: adPlatform.credentials,
+  },
+});
 await world.startWorker();
 const owner = await world.person('owner@example.com');
 const workspace = await world.workspace(owner);
@@ -112,15 +121,35 @@ async function restoreWorkflow(): Promise<void> {
 }
 await restoreWorkflow();
 
+existing.session_asset_id = newId();
+await world.db
+  .insertInto('ads_assets')
+  .values({
+    id: existing.session_asset_id,
+    workspace_id: app.workspace_id,
+    app_id: app.id,
+    session_id: newId(),
+    position: 0,
+    slot: 'HEADLINE',
+    kind: 'text',
+    text: 'A headline',
+    language: 'en',
+    status: 'ready',
+    created_date: new Date(),
+  })
+  .execute();
+
 /** Values for the parameters of a route's path that name something which exists. */
 const existingParams = (route: Route): Record<string, string> => ({
   ...existing,
   ...(route.path.startsWith('/api/apps/') ? webhooks.apps : webhooks.agents),
 });
 
+// As `unit: 'binary'`, for which fast-check first makes a table of all characters.
+const codePoint = fc.nat({ max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 const randomText = fc.oneof(
   fc.string({ unit: 'grapheme' }),
-  fc.string({ unit: 'binary', maxLength: 50 }),
+  fc.string({ unit: codePoint, maxLength: 50 }),
   fc.constantFrom(
     '',
     ' ',
@@ -313,8 +342,8 @@ function expectDeclared(route: Route, got: CallResult): void {
   }
 }
 
-// Restores what an earlier operation deleted.
-beforeEach(async () => {
+/** Restores what an earlier operation deleted. */
+async function restore(): Promise<void> {
   const deleted = world.db.updateTable('apps').where('id', 'in', [app.id, agent.id]);
   await deleted.set({ deleted_date: null }).execute();
   await restoreEntity();
@@ -330,9 +359,16 @@ beforeEach(async () => {
   const left = new Set(rows.map((row) => row.scope));
   if (!left.has('agent')) webhooks.agents = await createAgentWebhook();
   if (!left.has('app')) webhooks.apps = await createAppWebhook();
-});
+}
+
+let hasChanged = true;
 
 describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+  beforeEach(async () => {
+    if (hasChanged) await restore();
+    hasChanged = route.method !== 'GET';
+  });
+
   it('answers any request with a declared status, and never with a 5xx', async () => {
     // Of its own: a credential that operations refuse again and again is limited.
     const as = await world.token(owner, workspace);
@@ -345,33 +381,61 @@ describe.each(world.app.routes.map((route) => [route.name, route] as const))('%s
   });
 });
 
-// The owner is not an operator: those operations refuse them before the key is read.
-const keyed = world.app.routes.filter((route) => route.idempotency !== undefined && route.access.needs !== 'operator');
+// Nothing changes when these are refused.
+describe('refusals', () => {
+  beforeAll(restore);
 
-describe.each(keyed.map((route) => [route.name, route] as const))('%s', (_name, route) => {
-  it('refuses a malformed Idempotency-Key', async () => {
-    const params = existingParams(route);
-    const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => params[name] ?? name);
-    const got = await world.call(route.method, path, { as: token, headers: { 'idempotency-key': 'a b' } });
-    expect(got.status, got.text).toBe(422);
-    expectDeclared(route, got);
-  });
-});
+  // The owner is not an operator: those operations refuse them before the key is read.
+  const keyed = world.app.routes.filter(
+    (route) => route.idempotency !== undefined && route.access.needs !== 'operator',
+  );
 
-const withBody = world.app.routes.filter((route) => route.body !== undefined);
-
-describe.each(withBody.map((route) => [route.name, route] as const))('%s', (_name, route) => {
-  const path = () => route.path.replace(/\{(\w+)\}/g, (_all, name) => existingParams(route)[name] ?? '-');
-
-  it('refuses a body that is too large', async () => {
-    const limit = route.bodyLimitBytes ?? 1024 * 1024;
-    const got = await world.call(route.method, path(), { as: token, body: Buffer.alloc(limit + 1, 0x20) });
-    expect(got).toMatchObject({ status: 413, body: { code: 'payload_too_large', limit_bytes: limit } });
+  describe.each(keyed.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+    it('refuses a malformed Idempotency-Key', async () => {
+      const params = existingParams(route);
+      const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => params[name] ?? name);
+      const got = await world.call(route.method, path, { as: token, headers: { 'idempotency-key': 'a b' } });
+      expect(got.status, got.text).toBe(422);
+      expectDeclared(route, got);
+    });
   });
 
-  it('refuses a body that is not JSON', async () => {
-    const headers = { 'content-type': 'text/plain' };
-    const got = await world.call(route.method, path(), { as: token, body: '{}', headers });
-    expect(got).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+  const withBody = world.app.routes.filter((route) => route.body !== undefined);
+
+  describe.each(withBody.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+    const path = () => route.path.replace(/\{(\w+)\}/g, (_all, name) => existingParams(route)[name] ?? '-');
+
+    it('refuses a body that is too large', async () => {
+      const limit = route.bodyLimitBytes ?? 1024 * 1024;
+      const got = await world.call(route.method, path(), { as: token, body: Buffer.alloc(limit + 1, 0x20) });
+      expect(got).toMatchObject({ status: 413, body: { code: 'payload_too_large', limit_bytes: limit } });
+    });
+
+    it('refuses a body that is not JSON', async () => {
+      const headers = { 'content-type': 'text/plain' };
+      const got = await world.call(route.method, path(), { as: token, body: '{}', headers });
+      expect(got).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+    });
+
+    // Random bodies may all be right.
+    it('refuses a body of another type', async () => {
+      const headers = { 'content-type': 'application/json' };
+      const got = await world.call(route.method, path(), { as: token, body: 'true', headers });
+      expect(got.status, got.text).toBeGreaterThanOrEqual(400);
+      expectDeclared(route, got);
+    });
+  });
+
+  const withLimit = world.app.routes.filter(
+    ({ query }) => query !== undefined && Object.keys(toJsonSchema(query, 'input').properties ?? {}).includes('limit'),
+  );
+
+  describe.each(withLimit.map((route) => [route.name, route] as const))('%s', (_name, route) => {
+    it('refuses a limit that is no number', async () => {
+      const path = route.path.replace(/\{(\w+)\}/g, (_all, name) => existingParams(route)[name] ?? '-');
+      const got = await world.call(route.method, `${path}?limit=x`, { as: token });
+      expect(got.status, got.text).toBeGreaterThanOrEqual(400);
+      expectDeclared(route, got);
+    });
   });
 });

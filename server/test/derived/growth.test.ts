@@ -1,4 +1,4 @@
-// Tests that no request takes CPU time out of proportion to its size: each distinct body schema is validated at four sizes up
+// Tests that no request takes CPU time out of proportion to its size: each distinct body schema is validated at three sizes up
 // to the largest body that its operation accepts, with bodies made to be as bad as the schema allows. Operations whose work
 // depends on what they read are run as a whole. A planted quadratic must be found by the same check.
 import { afterAll, describe, expect, it } from 'vitest';
@@ -41,6 +41,7 @@ describe('the body', () => {
       const bodies = new Map(
         sizesUpTo(maxBytes)
           .map(write)
+          .filter((text) => text.length <= maxBytes) // some can't be written to the byte
           .map((text) => [text.length, text]),
       );
       await expectLinear(`${operation.name}, ${kind}`, [...bodies.keys()], async (size) => {
@@ -68,7 +69,7 @@ describe('the body', () => {
     const planted = {
       ...route,
       name: 'planted',
-      bodyLimitBytes: 512 * 1024,
+      bodyLimitBytes: 256 * 1024,
       body: body({ items: list(z.string(), 0, 1e6).refine(isEachFound) }),
     };
     await expect(expectLinearBody(planted)).rejects.toThrow('times the size took');

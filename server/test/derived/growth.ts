@@ -9,7 +9,7 @@ export interface Point {
 
 /** Times below this are noise. */
 const floorMs = 2;
-/** How much more than linear is tolerated. A quadratic takes 16 times as long at four times the size. */
+/** How much more than linear is tolerated. A quadratic takes 256 times as long at sixteen times the size. */
 const tolerance = 2.5;
 /** On any machine: linear is not enough if each value of a body takes as long as a whole schema. */
 const maxMs = 2_000;
@@ -30,17 +30,15 @@ export function findExcess(points: readonly Point[]): string | undefined {
 export const formatPoints = (points: readonly Point[]): string =>
   points.map(({ size, cpuMs }) => `${String(size).padStart(9)}: ${cpuMs.toFixed(1).padStart(6)} ms`).join('');
 
-/** Four sizes, each at least 1. */
+/** Three sizes, each at least 1. */
 export const sizesUpTo = (largest: number): number[] => [
-  ...new Set([64, 16, 4, 1].map((part) => Math.max(1, Math.floor(largest / part)))),
+  ...new Set([64, 16, 1].map((part) => Math.max(1, Math.floor(largest / part)))),
 ];
 
-const maxRepetitions = 8;
+/** Small sizes are measured more than once, because the first time includes compiling the code. */
+const maxRepetitions = 3;
 
-/**
- * The CPU time of this thread that `work` takes at each size. The system counts in steps of milliseconds, so small sizes are
- * measured several times over.
- */
+/** The CPU time of this thread that `work` takes at each size. */
 export async function measureGrowth(
   sizes: readonly number[],
   work: (size: number) => Promise<unknown>,

@@ -114,15 +114,34 @@ describe('the OpenAPI document', () => {
       .map(({ name, key }) => `${name}.${key}`);
     expect(plain).toEqual([
       'AddedFolderItems.ignored_app_ids', // as they were sent
+      'AdsAccount.platform_customer_id', // chosen by the ad platform
       'AgentToolCall.id', // chosen by the model
+      'AnalyticsEvent.user_id', // chosen by the app
+      'AnalyticsEvent.session_id',
       'AuditActor.id', // in the JSON of an entry, whose form the database does not check
       'AuditEntry.credential_id', // likewise
       'AuditEntry.request_id',
       'AuditTarget.id', // a name, for entities and secrets
+      'BackendFunction.rule_id', // the name of a rule
+      'BootstrapPrompt.conversion_id', // chosen by the ad platform
+      'Campaign.platform_campaign_id',
+      'CampaignInput.draft_id', // chosen by the caller
+      'ConversionAction.platform_action_id',
+      'ConversionAction.conversion_id',
+      'ConversionMapping.conversion_action_id',
       'CreditLedgerRow.reference_id', // any text
+      'DependencyVulnerability.rule_id',
+      'DependencyVulnerability.advisory_id', // chosen by the database of advisories
       'EntityRecord.created_by_id', // empty for anonymous authors
+      'HardcodedSecret.rule_id',
+      'LaunchStep.platform_request_id', // chosen by the ad platform
+      'ListedCampaign.platform_campaign_id',
       'Problem.request_id',
       'RemovedFolderItem.app_id', // as it was sent
+      'RlsRecommendation.rule_id',
+      'StaticCodeFinding.rule_id',
+      'TrackingGap.id', // words, with the id of a mapping
+      'TrackingScript.conversion_id', // chosen by the ad platform
       'Workflow.current_version_id', // hashes of definitions
       'WorkflowRun.definition_version_id',
       'WorkflowVersion.version_id',

@@ -45,6 +45,7 @@ const roles = [
   'workspace viewer (personal folders), workspace editor (workspace folders)',
   'app viewer',
   'app viewer, own only',
+  'app viewer, 403 if not visible',
   'app editor',
   'app owner',
   'entity rules',

@@ -60,7 +60,7 @@ describe('help', () => {
   it('--help lists the commands, and describes one after its name', async () => {
     const { stdout, stderr } = await plinth('--help');
     expect(stdout).toMatch(
-      /^usage: plinth COMMAND\n[\s\S]*plinth worker\n[\s\S]*plinth migrate \[--status \| --dry-run\]/,
+      /^usage: plinth COMMAND\n[\s\S]*plinth worker\n[\s\S]*plinth migrate \[--status \| --dry-run /,
     );
     expect(stderr).toBe('');
     expect((await plinth()).stdout).toBe(stdout);
@@ -175,7 +175,7 @@ describe('plinth migrate', () => {
 
   it('--status and --dry-run change nothing; afterwards --status shows when each was applied', async () => {
     expect((await onEmpty.plinth('migrate', '--dry-run')).stdout).toContain('would apply 0001_access.sql');
-    expect((await onEmpty.plinth('migrate')).stdout).toContain('applied 0001_access.sql');
+    expect((await onEmpty.plinth('migrate', '--skip-locations')).stdout).toContain('applied 0001_access.sql');
     const lines = (await onEmpty.plinth('migrate', '--status')).stdout.trim().split('\n');
     expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z {2}0001_access.sql$/);
     expect(lines.filter((line) => line.startsWith('pending'))).toEqual([]);

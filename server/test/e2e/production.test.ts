@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('without development dependencies, Plinth migrates, serves and works', { timeout: 120_000 }, async () => {
+it('without development dependencies, Plinth migrates, serves and works', { timeout: 240_000 }, async () => {
   await copyRepository();
   // CI has just installed the same packages, so npm finds them in its cache.
   await run('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder });

@@ -22,7 +22,7 @@ await manage('PUT', `/api/apps/${app.id}/entity-schemas/Task`, {
 /** Runs a program in the page, with the exports of the client. Returns its result. */
 const run = <Result = unknown>(page: Page, program: string): Promise<Result> =>
   page.evaluate<Result>(`(async () => {
-    const { app, auth, entities, PlinthError } = await import('/_plinth/client.js');
+    const { analytics, app, auth, entities, PlinthError } = await import('/_plinth/client.js');
     const problemOf = (promise) => promise.then(
       () => 'no problem',
       (error) => ({ isPlinthError: error instanceof PlinthError, ...error, message: error.message }),
@@ -70,6 +70,39 @@ describe('the client', { timeout: 60_000 }, () => {
       expect(await run(page, `return entities.Task.delete(${id})`)).toBeUndefined();
       expect(await run(page, 'return entities.Task.count()')).toBe(1);
     });
+  });
+
+  it('tracks events of whoever is signed in, without the secrets of an address', async () => {
+    await addUser(app, 'events@customers.example', password);
+    let userId: unknown;
+    await visit(app.url, async (page) => {
+      await signIn(page, 'events@customers.example');
+      userId = await run(page, 'return auth.user.id');
+      const countLive = async () => (await manage('GET', `/api/apps/${app.id}/analytics/stats/users`)).live_users;
+      await expect.poll(countLive, { timeout: 5_000 }).toBeGreaterThan(0); // by a heartbeat
+      await page.goto(`${app.url}?token=1#secret`);
+      const sent: string[] = [];
+      await page.route('**/analytics/track/batch', async (route) => {
+        const body = route.request().postData() ?? '';
+        if (!body.includes('order_placed')) return route.continue();
+        sent.push(JSON.parse(body).events[0].event_id);
+        if (sent.length > 1) return route.continue();
+        await route.fetch(); // it is stored, but the answer is lost
+        return route.abort();
+      });
+      expect(await run(page, "return analytics.track('order_placed', { total: 12.5, paid: true })")).toBeUndefined();
+      expect(await run(page, "return problemOf(analytics.track('x', { list: [1] }))")).toMatchObject({
+        isPlinthError: true,
+        code: 'bad_property',
+      });
+      expect(sent).toEqual([sent[0], sent[0]]);
+    });
+    const query = { event_name: 'order_placed' };
+    const { items } = await manage('POST', `/api/apps/${app.id}/analytics/events/query`, query);
+    const { origin, pathname } = new URL(app.url);
+    expect(items).toMatchObject([
+      { user_id: userId, properties: { total: 12.5, paid: true }, page_url: origin + pathname },
+    ]);
   });
 
   it('reports every failure as a PlinthError', async () => {

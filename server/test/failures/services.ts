@@ -155,6 +155,16 @@ export const serviceFailures: readonly FailureCase[] = [
     ],
   },
   {
+    name: 'the app is not connected to the service',
+    label: 'not_found',
+    do: [{ ask: { call: 'connector.request', with: { integration_type: 'slack', method: 'get', path: '/me' } } }],
+  },
+  {
+    name: 'the connection to the service has expired',
+    label: 'authentication',
+    do: [{ ask: { call: 'connector.request', with: { integration_type: 'github', method: 'get', path: '/user' } } }],
+  },
+  {
     name: 'the language model behind the agent is down',
     label: 'server_error',
     do: [{ ask: { call: 'agent.send', with: { agent_id: '{agent}', content: 'Hi' } } }],

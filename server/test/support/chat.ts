@@ -5,7 +5,7 @@ import { type ChatRequest, type ModelReply, startModelSandbox } from '../../../s
 import type { AppRow } from '../../src/core/auth/proofs.ts';
 import type { NewApp } from '../../src/core/identity/apps.ts';
 import { type CallOptions, type CallResult, stream } from './client.ts';
-import { startWorld } from './world.ts';
+import { startWorld, type WorldOptions } from './world.ts';
 
 export type Step = ModelReply | ((request: ChatRequest) => ModelReply | Promise<ModelReply>);
 
@@ -24,10 +24,13 @@ interface AppKey {
   readonly id: string;
 }
 
-export async function startChatWorld(environment: Record<string, string> = {}) {
+export async function startChatWorld({ environment, ...options }: WorldOptions = {}) {
   const model = await startModelSandbox();
   afterAll(() => model.close());
-  const world = await startWorld({ environment: { MODEL_URL: model.url, MODEL_NAME: 'house-model', ...environment } });
+  const world = await startWorld({
+    ...options,
+    environment: { MODEL_URL: model.url, MODEL_NAME: 'house-model', ...environment },
+  });
   await world.startWorker();
   const owner = await world.person('owner@example.com');
   const workspace = await world.workspace(owner);

@@ -97,6 +97,20 @@ export async function createFullWorkspace(world: World) {
     entity_names: ['Task'],
     description: 'all',
   });
+  await send('POST', `/api/apps/${app.id}/security/scan/ignore`, {
+    fingerprint: 'f'.repeat(64),
+    finding_type: 'rls',
+    title: 'Tasks are öpen',
+    reason: 'meant to be',
+  });
+  const connected = { connected_at: new Date(), created_date: new Date(), updated_date: new Date() };
+  const connection = { id: newId(), workspace_id: workspace, app_id: app.id, user_id: owner.id, ...connected };
+  const connection_config = JSON.stringify({ subdomain: 'acme-prod' });
+  const zendesk = { integration_type: 'zendesk', connection_config, status: 'disconnected' } as const;
+  await world.db
+    .insertInto('connections')
+    .values({ ...connection, ...zendesk, scopes: ['read'] })
+    .execute();
   await grant(world.db, workspace, { amount: 5, note: 'welcome', user_id: owner.id }, new Date());
   const day = 24 * 60 * 60 * 1000;
   const act = { workspace_id: workspace, app_id: app.id, operation: 'test', reference_id: app.id, leaseMs: 30 * day };

@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import pg from 'pg';
-import { migrationsFolder } from '../../src/app.ts';
 import { migrateAll } from '../../src/commands/migrate.ts';
 import { readMigrations } from '../../src/kit/db/migrate.ts';
+import { migrationsFolder } from '../../src/release.ts';
 import { observedFolder } from './observed.ts';
 
 export const serverUrl = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432';
@@ -95,7 +95,7 @@ async function createTestDatabase(template: string): Promise<TestDatabase> {
   cloneCount += 1;
   const name = `${runPrefix}${process.pid}_${cloneCount}`;
   await asAdmin(async (client) => {
-    await client.query(`create database ${name} template ${template}`);
+    await client.query(`create database ${name} template ${template} strategy file_copy`);
     // Tests never crash this PostgreSQL server, so commits need not wait for the disk. Drills use a server of their
     // own.
     await client.query(`alter database ${name} set synchronous_commit = off`);

@@ -46,11 +46,17 @@ const singlePersonKeys = new Map([['users', ['id', 'email']]]);
 // background job works for all tenants. operator: an operator sees the whole installation.
 const exemption = /^\s*(\/\* (lookup|service) \*\/|select \/\* operator \*\/)/;
 
+/** Verdicts by the tables of the database: test files of one process send many of the same statements. */
+const verdictsOfTables = new Map<string, Map<string, string | null>>();
+
 /** Reads the tables of a migrated database. The returned function throws if a statement has an unbound tenant table. */
 export async function createTenantCheck(client: pg.ClientBase | pg.Pool): Promise<(text: string) => void> {
   await loadModule();
-  const tables = await readTables(client);
-  const verdicts = new Map<string, string | null>();
+  const rows = await readColumns(client);
+  const tables = new Map(rows.map(({ name, columns }) => [name, describeTable(name, columns)]));
+  const key = JSON.stringify(rows);
+  const verdicts = verdictsOfTables.get(key) ?? new Map<string, string | null>();
+  verdictsOfTables.set(key, verdicts);
   return (text) => {
     let verdict = verdicts.get(text);
     if (verdict === undefined) {
@@ -72,14 +78,14 @@ interface Table {
 
 type Tables = ReadonlyMap<string, Table>;
 
-async function readTables(client: pg.ClientBase | pg.Pool): Promise<Tables> {
+async function readColumns(client: pg.ClientBase | pg.Pool): Promise<{ name: string; columns: string[] }[]> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(`
-    select c.relname as name, array_agg(a.attname::text) as columns
+    select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
     from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
       and a.attnum > 0 and not a.attisdropped
-    group by c.relname`);
-  return new Map(rows.map(({ name, columns }) => [name, describeTable(name, columns)]));
+    group by c.relname order by c.relname`);
+  return rows;
 }
 
 function describeTable(name: string, columns: readonly string[]): Table {

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { type Insertable, sql } from 'kysely';
 import { afterAll, expect } from 'vitest';
 import { type DnsZone, startDnsSandbox } from '../../../sandbox/src/dns.ts';
-import { type App, type AppDeps, createApp, migrationsFolder } from '../../src/app.ts';
+import { type App, type AppDeps, createApp } from '../../src/app.ts';
 import { newKeys } from '../../src/commands/keys.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { issueProof } from '../../src/core/auth/issue-proof.ts';
@@ -28,6 +28,7 @@ import { openDatabase } from '../../src/kit/db/database.ts';
 import { readMigrations } from '../../src/kit/db/migrate.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { createLog } from '../../src/kit/log.ts';
+import { migrationsFolder } from '../../src/release.ts';
 import type { Db, Tables } from '../../src/tables.ts';
 import { type CallOptions, type CallResult, call } from './client.ts';
 import { type Change, recordAnswers, recordChanges } from './observed.ts';
@@ -53,6 +54,16 @@ export interface WorldOptions {
   readonly zone?: DnsZone;
   /** A certificate authority that outbound requests trust. */
   readonly extraCa?: string;
+  /** How long calls of the ad platform may take. */
+  readonly adPlatform?: AppDeps['adPlatform'];
+  /** How long generateAssets waits for images. */
+  readonly assetWaitMs?: number;
+  /** How long advertising waits, where it differs from the usual. */
+  readonly adsTimes?: AppDeps['adsTimes'];
+  /** How long a page may take in the browser. */
+  readonly pageMs?: number;
+  /** How long to wait before tags of conversions are read again. */
+  readonly tagPauseMs?: number;
   /** Receives the text of every statement that the app sends. */
   readonly onStatement?: (text: string) => void;
   /** The tests of this file remove audit entries on purpose, so the final check of the audit log is skipped. */
@@ -114,12 +125,21 @@ export class World {
     };
   }
 
+  #redis: Redis | undefined;
+
   /** Removes all rate-limit counters. */
   async resetRateLimits(): Promise<void> {
-    const redis = new Redis(this.config.REDIS_URL);
-    const keys = await redis.keys(`${this.config.REDIS_PREFIX}*`);
-    if (keys.length > 0) await redis.del(...keys);
-    redis.disconnect();
+    if (this.#redis === undefined) {
+      const redis = new Redis(this.config.REDIS_URL);
+      this.#redis = redis;
+      const end = this.end;
+      this.end = async () => {
+        redis.disconnect();
+        await end();
+      };
+    }
+    const keys = await this.#redis.keys(`${this.config.REDIS_PREFIX}*`);
+    if (keys.length > 0) await this.#redis.del(...keys);
   }
 
   /** A new account. Its address counts as proven, unless the test says otherwise. */
@@ -291,6 +311,11 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
       }
     },
     routes: options.routes,
+    adPlatform: options.adPlatform,
+    assetWaitMs: options.assetWaitMs,
+    adsTimes: options.adsTimes,
+    pageMs: options.pageMs,
+    tagPauseMs: options.tagPauseMs,
     outbound: {
       dns: () => {
         const resolver = new Resolver({ timeout: 2_000, tries: 1 });

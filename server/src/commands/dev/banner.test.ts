@@ -9,6 +9,13 @@ const sandbox = {
   inboxUrl: 'http://127.0.0.1:2580/inbox',
   modelUrl: 'http://127.0.0.1:2590/v1',
   receiverUrl: 'http://127.0.0.1:2600',
+  connectorUrl: 'http://127.0.0.1:2620',
+  adPlatformUrl: 'http://127.0.0.1:2630',
+  adPlatformManagerId: '1000000001',
+  adPlatformCredentials: '{}',
+  paymentsUrl: 'http://127.0.0.1:2640',
+  paymentsSecretKey: 'sk_test_sandbox',
+  advisoriesUrl: 'http://127.0.0.1:2650',
 };
 const banner = (settings: Record<string, string>, started?: typeof sandbox) =>
   bannerText(

@@ -17,7 +17,7 @@ import {
   toAppRow,
 } from './lookup.ts';
 import type { Principal } from './principal.ts';
-import type { AppUserSelfAccess, AppVisitor, DataAccess } from './proofs.ts';
+import type { AppUserSelfAccess, AppVisitor, DataAccess, MemberDataAccess } from './proofs.ts';
 import { appAs, type Guard, toVisitor } from './resource-guards.ts';
 import type { AppRole } from './roles.ts';
 
@@ -55,6 +55,20 @@ export function appDataWith<Noun extends string, Row>(noun: Noun, table: string,
   return guard;
 }
 
+/** At least this role on the app that the path names, with the principal that the app's rules see. */
+export function appDataAs(required: AppRole): Guard<MemberDataAccess> {
+  const guard = appAs(required);
+  return {
+    ...guard,
+    loadNested: undefined,
+    lookUp: (db, hash, exchange) => lookUpAppData(db, hash, idOrNull(exchange.params.app_id)),
+    decide: (lookup: AppDataLookup, exchange) => {
+      const access = guard.decide(lookup, exchange);
+      return issueProof<MemberDataAccess>({ ...access, principal: toMemberPrincipal(lookup, access.app_role) });
+    },
+  };
+}
+
 function decide(lookup: AppDataLookup | AnonymousLookup, exchange: Exchange): DataAccess {
   if (lookup.kind === 'anonymous') return decideAnonymous(lookup, exchange);
   return lookup.kind === 'app_user_token' ? decideAppUser(lookup, exchange) : decideMember(lookup, exchange);
@@ -67,7 +81,10 @@ function decideMember(lookup: AppDataLookup, exchange: Exchange): DataAccess {
 }
 
 /** A workspace key acts for no person, so no condition is met by it; but it manages the app, as members do. */
-function toMemberPrincipal(lookup: AppDataLookup, app_role: AppRole | null): Principal {
+export function toMemberPrincipal(
+  lookup: Pick<AppDataLookup, 'user_id' | 'email' | 'full_name' | 'app_user'>,
+  app_role: AppRole | null,
+): Principal {
   const { user_id, email, full_name, app_user } = lookup;
   if (user_id === null || app_role === null) return { kind: 'anonymous', isManager: true };
   return {

@@ -30,7 +30,7 @@ export async function findAccessAsApp(
   return issueProof<DataAccess>({ caller: service, workspace_id, plan: lookup.plan, app, app_role: null, principal });
 }
 
-const selectAppUser = prepared<Omit<SignedIn, 'kind' | 'isManager'>, [appId: string, id: string | null]>(
+export const selectAppUser = prepared<Omit<SignedIn, 'kind' | 'isManager'>, [appId: string, id: string | null]>(
   'find app user to act as',
   'select id, email, full_name, role, data from app_users where app_id = $1 and id = $2::uuid',
 );

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { startSecondApp, startWorld } from '../../../test/support/world.ts';
+import { openCounters } from './counters.ts';
 
 const port = await freePort();
 let redis = await startRedis();
@@ -77,6 +78,19 @@ it('a Redis that hangs delays only the requests that are under way', async () =>
   await expectLocalCounts();
   redis.kill('SIGCONT');
   await expectSharedCounts();
+});
+
+it('a process that is busy for longer than Redis may take does not give it up', async () => {
+  await expect.poll(readPartialResult).toBeUndefined();
+  const counters = openCounters(`redis://127.0.0.1:${port}`, 'busy:');
+  await expect.poll(async () => (await counters.add('n', 60, 0)).shared).toBe(true);
+  for (let count = 1; count <= 3; count++) {
+    const adding = counters.add('n', 60);
+    const until = performance.now() + 400;
+    while (performance.now() < until);
+    expect(await adding).toMatchObject({ count, shared: true });
+  }
+  counters.close();
 });
 
 it('Redis lost and regained is logged once each, and gauged', async () => {

@@ -24,8 +24,10 @@ if n == tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) return {n
 return {n, redis.call('PTTL', KEYS[1])}`;
 
 // A Redis that hangs must not delay every request. If it has not answered for this long, the connection is dropped, and
-// the requests that wait are counted locally. One timer for the connection costs less than a timer per command.
-const stallTimeoutMs = 250;
+// the requests that wait are counted locally. One timer for the connection costs less than a timer per command. Ticks are
+// counted, not milliseconds, so that a process that was busy itself does not give up a Redis that has answered.
+const tickMs = 125;
+const maxSilentTicks = 2;
 const maxRetryDelayMs = 1_000;
 
 interface CountingRedis extends Redis {
@@ -53,22 +55,24 @@ export function openCounters(
   const connection = watchConnection(redis, onChange);
   const local = new LocalCounters();
   let pending = 0;
-  let lastReplyAt = 0;
+  let silentTicks = 0;
   let timer: NodeJS.Timeout | undefined; // started by the first count, because a worker hardly counts
-  const dropIfStalled = () => {
-    if (pending === 0 || performance.now() - lastReplyAt <= stallTimeoutMs) return;
-    lastReplyAt = performance.now(); // drop once per stall
+  const dropIfSilent = () => {
+    if (pending === 0) return;
+    silentTicks += 1;
+    if (silentTicks <= maxSilentTicks) return;
+    silentTicks = 0;
     redis.disconnect(true);
   };
   return {
     async add(name, windowSeconds, by = 1) {
       if (redis.status !== 'ready') return local.add(name, windowSeconds, by);
-      timer ??= setInterval(dropIfStalled, stallTimeoutMs / 2).unref();
-      if (pending === 0) lastReplyAt = performance.now();
+      timer ??= setInterval(dropIfSilent, tickMs).unref();
+      if (pending === 0) silentTicks = 0;
       pending += 1;
       try {
         const [count, resetMs] = await redis.countUp(prefix + name, windowSeconds * 1000, by);
-        lastReplyAt = performance.now();
+        silentTicks = 0;
         connection.confirm();
         return { count, resetMs: Number(resetMs), shared: true };
       } catch {

@@ -1,5 +1,6 @@
 // Owns the checks of a credential: which one was presented and whether it is valid (401), and whether the route accepts
 // its kind, permission and scope (403). A route refuses every kind that it does not list.
+import { readCookie } from '../../kit/http/cookies.ts';
 import type { Exchange } from '../../kit/http/exchange.ts';
 import { Problem } from '../../kit/problem.ts';
 import type { LookupResult } from './lookup.ts';
@@ -58,7 +59,7 @@ export function readCredential(exchange: Exchange, cellCode: string): PresentedC
   if (authorization !== undefined)
     return parseCredential(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', cellCode, false);
   if (apiKey !== undefined) return parseCredential(apiKey, cellCode, true);
-  if (readCookie(exchange, 'plinth_session') === undefined) return undefined;
+  if (readCookie(exchange.header('cookie'), 'plinth_session') === undefined) return undefined;
   const session = readSession(exchange, cellCode);
   if (session === undefined) throw credentialsInvalid();
   return session;
@@ -66,7 +67,7 @@ export function readCredential(exchange: Exchange, cellCode: string): PresentedC
 
 /** The session cookie, whatever else was sent. Undefined if there is none, or if it is malformed. */
 export function readSession(exchange: Exchange, cellCode: string): PresentedCredential | undefined {
-  const text = readCookie(exchange, 'plinth_session');
+  const text = readCookie(exchange.header('cookie'), 'plinth_session');
   if (text === undefined || parseTokenKind(text, cellCode) !== 'session') return undefined;
   return { text, kind: 'session', viaApiKeyHeader: false };
 }
@@ -77,16 +78,6 @@ function parseCredential(text: string, cellCode: string, viaApiKeyHeader: boolea
   const isMisplaced = kind === 'session' || (kind === 'app_user_token' && viaApiKeyHeader);
   if (kind === undefined || isMisplaced) throw credentialsInvalid();
   return { text, kind, viaApiKeyHeader };
-}
-
-function readCookie(exchange: Exchange, name: string): string | undefined {
-  const header = exchange.header('cookie');
-  if (header === undefined) return undefined;
-  for (const part of header.split(';')) {
-    const [key, value] = part.trim().split('=', 2);
-    if (key === name) return value;
-  }
-  return undefined;
 }
 
 /** 401 if the credential is unknown or has expired. */

@@ -21,6 +21,7 @@ import {
   nameCounter,
   rateLimited,
   scaleQuota,
+  toLimitHeaders,
   toWholeSeconds,
   unlimited,
 } from './limits.ts';
@@ -86,8 +87,7 @@ export async function enforceLimits(
   const { limit, quota, left, resetMs } = tightest;
   const seconds = toWholeSeconds(resetMs);
   const name = limit.group ?? exchange.operation.name;
-  exchange.reply.header('ratelimit-policy', `"${name}";q=${quota};w=${limit.windowSeconds}`);
-  exchange.reply.header('ratelimit', `"${name}";r=${Math.max(0, left)};t=${seconds}`);
+  exchange.reply.headers(toLimitHeaders(name, quota, limit.windowSeconds, left, seconds));
   if (left >= 0) return;
   throw rateLimited(
     `At most ${quota} requests per ${limit.windowSeconds} seconds are allowed. Retry in ${seconds} seconds.`,

@@ -53,6 +53,12 @@ export const perMinute = (quota: number, per: LimitScope, options: LimitOptions 
   ...options,
 });
 
+/** How much of a quota is left, and for how many seconds. */
+export const toLimitHeaders = (name: string, quota: number, windowSeconds: number, left: number, seconds: number) => ({
+  'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`,
+  ratelimit: `"${name}";r=${Math.max(0, left)};t=${seconds}`,
+});
+
 /** 429, with the seconds after which to retry. */
 export function rateLimited(message: string, quota: number, windowSeconds: number, retryAfter: number): Problem {
   return new Problem('rate_limited', 'rate_limited', message, {

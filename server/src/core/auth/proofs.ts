@@ -89,6 +89,17 @@ export interface AppAccess extends WorkspaceAccess {
   readonly app_role: AppRole | null;
 }
 
+/** What Plinth does with an app by itself (as-service.ts). */
+export interface ServiceAccess {
+  readonly [proof]: string;
+  readonly isService: true;
+  readonly workspace_id: string;
+  readonly app: AppRow;
+}
+
+/** Of a person or a workspace key, or of Plinth itself. */
+export type AppReach = AppAccess | ServiceAccess;
+
 /** Access to an app's data. The app's rules decide what `principal` may do with it. */
 export interface DataAccess {
   readonly [proof]: string;
@@ -99,6 +110,11 @@ export interface DataAccess {
   /** Null for app users, anonymous callers and workspace keys. */
   readonly app_role: AppRole | null;
   readonly principal: Principal | AppPrincipal;
+}
+
+/** Access to an app's data as a member with a role on the app. */
+export interface MemberDataAccess extends AppAccess {
+  readonly principal: Principal;
 }
 
 export interface AppRow {

@@ -224,6 +224,30 @@ function decideWorkspace(
 /** At least this role on the app that the path names. */
 export const appAs = (required: AppRole): Guard<AppAccess> => appGuard('app', required);
 
+/** As `appAs('viewer')`, for operations that answer only 200, 401 and 403: an app that the caller can't see is 403. */
+export const appViewerOrDenied: Guard<AppAccess> = {
+  ...appAs('viewer'),
+  needs: 'app viewer, 403 if not visible',
+  refusals: [
+    { status: 403, code: 'app_access_denied' },
+    { status: 403, code: 'member_blocked' },
+  ],
+  decide: (lookup: AppLookup, exchange) => {
+    try {
+      return decideApp(lookup, exchange, 'viewer', 'app_not_found');
+    } catch (error) {
+      throw error instanceof Problem && error.code === 'app_not_found' ? appAccessDenied() : error;
+    }
+  },
+};
+
+const appAccessDenied = () =>
+  new Problem(
+    'forbidden',
+    'app_access_denied',
+    "The app does not exist, or this credential can't see it. Check the id, or ask for access.",
+  );
+
 /** At least this role on an app in the trash. */
 export const trashedAppAs = (required: AppRole): Guard<AppAccess> => ({
   ...appAs(required),

@@ -4,7 +4,7 @@ import { type ExpressionBuilder, type SelectQueryBuilder, sql, type Updateable }
 import { idOrNull, newId } from '../../kit/ids.ts';
 import { notFound, Problem } from '../../kit/problem.ts';
 import type { Db, Tables } from '../../tables.ts';
-import type { AppAccess, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
+import type { AppAccess, AppReach, AppRow, WorkspaceAccess } from '../auth/proofs.ts';
 
 type AppQuery = SelectQueryBuilder<Tables, 'apps', object>;
 
@@ -137,7 +137,7 @@ export async function restoreTrashedApp(db: Db, access: AppAccess, now: Date) {
 }
 
 /** Locks the app's row until the transaction ends. 404 if the app was deleted since the guard read it. */
-export async function lockApp(db: Db, { app }: AppAccess) {
+export async function lockApp(db: Db, { app }: AppReach) {
   const row = await db
     .selectFrom('apps')
     .where('workspace_id', '=', app.workspace_id)

@@ -53,30 +53,39 @@ export const findMember = (db: Db, workspace: WorkspaceRef, email: string): Prom
 export const getOwner = (db: Db, workspace: WorkspaceRef): Promise<Member> =>
   members(db, workspace).where('memberships.role', '=', 'owner').executeTakeFirstOrThrow();
 
-/**
- * The e-mail addresses of the people responsible for an app: its owner, and the owner and admins of the workspace. Nothing
- * is sent to an address that was not proven: it may be a stranger's.
- */
-export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app_id: string): Promise<string[]> {
-  const rows = await members(db, workspace)
+/** Nothing is sent to an address that was not proven: it may be a stranger's. */
+const membersToMail = (db: Db, workspace: WorkspaceRef) =>
+  members(db, workspace)
     .where('memberships.access_state', '=', 'active')
     .where('users.deactivated_at', 'is', null)
     .where('users.email_verified_at', 'is not', null)
+    .orderBy('users.email');
+
+const selectOwnerOf = (db: Db, workspace: WorkspaceRef, app_id: string) =>
+  db.selectFrom('apps').where('workspace_id', '=', workspace.workspace_id).where('id', '=', app_id).select('owner_id');
+
+/** The e-mail addresses of the people responsible for an app: its owner, and the owner and admins of the workspace. */
+export async function listResponsibleEmails(db: Db, workspace: WorkspaceRef, app_id: string): Promise<string[]> {
+  const rows = await membersToMail(db, workspace)
     .where((is) =>
       is.or([
         is('memberships.role', 'in', ['owner', 'admin']),
-        is(
-          'users.id',
-          '=',
-          is
-            .selectFrom('apps')
-            .where('workspace_id', '=', workspace.workspace_id)
-            .where('id', '=', app_id)
-            .select('owner_id'),
-        ),
+        is('users.id', '=', selectOwnerOf(db, workspace, app_id)),
       ]),
     )
-    .orderBy('users.email')
+    .execute();
+  return rows.map((row) => row.email);
+}
+
+/** The e-mail addresses of an app's owner and of another member, if they can be mailed. */
+export async function listEmailsOfOwnerAnd(
+  db: Db,
+  workspace: WorkspaceRef,
+  app_id: string,
+  user_id: string | null,
+): Promise<string[]> {
+  const rows = await membersToMail(db, workspace)
+    .where((is) => is.or([is('users.id', '=', user_id), is('users.id', '=', selectOwnerOf(db, workspace, app_id))]))
     .execute();
   return rows.map((row) => row.email);
 }

@@ -5,7 +5,7 @@ import { type Queue, type QueueRow, retries } from '../../kit/background/queues/
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { newId } from '../../kit/ids.ts';
 import type { Db } from '../../tables.ts';
-import { listResponsibleEmails } from './members.ts';
+import { listEmailsOfOwnerAnd, listResponsibleEmails } from './members.ts';
 
 export interface Warning {
   readonly workspace_id: string;
@@ -16,7 +16,15 @@ export interface Warning {
 
 /** A mail to the app's owner, and one to each owner and admin of the workspace. */
 export async function warnResponsible(db: Db, warning: Warning, now: Date): Promise<void> {
-  const emails = await listResponsibleEmails(db, warning, warning.app_id);
+  await queueMails(db, warning, await listResponsibleEmails(db, warning, warning.app_id), now);
+}
+
+/** A mail to the app's owner, and one to another person whom it concerns, if they are a member. */
+export async function warnOwnerAnd(db: Db, warning: Warning, user_id: string | null, now: Date): Promise<void> {
+  await queueMails(db, warning, await listEmailsOfOwnerAnd(db, warning, warning.app_id, user_id), now);
+}
+
+async function queueMails(db: Db, warning: Warning, emails: readonly string[], now: Date): Promise<void> {
   if (emails.length === 0) return;
   const subject = warning.subject.replace(/\s+/g, ' '); // it may contain a name that a person chose
   await db

@@ -44,19 +44,21 @@ export function selectAllWorkspaces(db: Db, _access: SelfAccess) {
     .$narrowType<{ member_count: number }>();
 }
 
-/** Removes workspaces deleted 30 days ago, once their apps hold no records. Returns how many. */
+/** Removes workspaces deleted 30 days ago, once their apps hold no records and no campaign that may spend. Returns how many. */
 export async function purgeWorkspaces(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from workspaces w where deleted_date <= ${graceStart(now)}
-    and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)`.execute(
+    and not exists (select from apps a join apps_holding_records h on h.app_id = a.id where a.workspace_id = w.id)
+    and not exists (select from apps a join apps_holding_campaigns h on h.app_id = a.id where a.workspace_id = w.id)`.execute(
     db,
   );
   return Number(numAffectedRows ?? 0);
 }
 
-/** Removes apps that were in the trash for 30 days, once they hold no records. Returns how many. */
+/** Removes apps that were in the trash for 30 days, once they hold no records and no campaign that may spend. Returns how many. */
 export async function purgeApps(db: Db, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`/* service */ delete from apps a where deleted_date <= ${graceStart(now)}
-    and not exists (select from apps_holding_records h where h.app_id = a.id)`.execute(db);
+    and not exists (select from apps_holding_records h where h.app_id = a.id)
+    and not exists (select from apps_holding_campaigns h where h.app_id = a.id)`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 

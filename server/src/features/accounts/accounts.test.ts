@@ -88,7 +88,7 @@ describe('signIn', () => {
       body: { user: { id: ann.id }, workspaces: [{ id: ann.workspace, role: 'owner' }] },
     });
     // Session fixation: a cookie that the browser already had is replaced.
-    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    await world.resetRateLimits(); // a second attempt within 5 seconds is limited
     const again = await signIn('ann@example.com', password, { cookie: cookieOf(got) });
     expect(cookieOf(again)).not.toBe(cookieOf(got));
   });
@@ -314,7 +314,7 @@ describe('passwords', () => {
     const person = await addPerson('change@example.com');
     const token = await world.token(person, person.workspace);
     const other = cookieOf(await signIn(person.email));
-    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    await world.resetRateLimits(); // a second attempt within 5 seconds is limited
     const mine = cookieOf(await signIn(person.email));
     const change = (body: object) => world.call('POST', '/api/auth/password', { headers: { cookie: mine }, body });
     expect(await change({ current_password: 'wrong', new_password: 'another long password' })).toMatchObject({
@@ -346,7 +346,7 @@ describe('passwords', () => {
     expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 200 });
     expect(await reset(link?.[1] ?? '')).toMatchObject({ status: 410 });
     expect((await world.call('GET', '/api/auth/me', { headers: { cookie: session } })).status).toBe(401);
-    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    await world.resetRateLimits(); // a second attempt within 5 seconds is limited
     expect((await signIn(person.email, 'a brand new password')).status).toBe(200);
     await ask(person.email);
     await ask(person.email);

@@ -49,11 +49,20 @@ export function changeAgent(db: Db, access: AppAccess, change: AgentChange, addr
   });
 }
 
+/** What happens to the campaigns of an agent that is deleted (features/ads). */
+export interface CampaignStops {
+  /** Outside of the transaction: it waits for the ad platform. */
+  stopApp(db: Db, access: AppAccess, now: Date): Promise<void>;
+  requireAppStopped(db: Db, access: AppAccess, now: Date): Promise<void>;
+}
+
 /** Moves the agent to the trash for 30 days, like any app. */
-export function deleteAgent(db: Db, access: AppAccess, now: Date) {
+export async function deleteAgent(db: Db, access: AppAccess, campaigns: CampaignStops, now: Date) {
   const { app } = access;
+  await campaigns.stopApp(db, access, now);
   return transaction(db, async (db) => {
     await trashApp(db, access, now);
+    await campaigns.requireAppStopped(db, access, now);
     const before = { name: app.name };
     await audit(db, access, { type: 'app.deleted', target: toAuditTarget(app), app_id: app.id, before }, now);
     return { success: true } as const;

@@ -1,9 +1,11 @@
 // Owns conversations and starting a turn: the person's message, its event, the reserved credits and the queued turn are
 // written in one transaction (docs/api/agents.md#send-a-message). A worker generates the reply: background.ts.
+
 import type { AppAccess } from '../../core/auth/proofs.ts';
 import { type Reservation, reserve } from '../../core/credits/reservations.ts';
 import { historyLimits, type NewMessage, toTokens } from '../../core/turns/messages.ts';
 import type { MessageEvent, Publish } from '../../events.ts';
+import type { ModelState } from '../../gateways/language-model/index.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
@@ -47,7 +49,7 @@ export interface TurnDeps {
 }
 
 /** What starting a turn needs: the conversation, and whether the model was available just before. */
-export type SendAccess = ConversationAccess & { readonly model: 'available' | 'unavailable' | 'not_configured' };
+export type SendAccess = ConversationAccess & { readonly model: ModelState };
 
 /** The queue table of turns, and its wake-up topic. */
 export const turnQueue = 'agent_turns';

@@ -12,7 +12,7 @@ import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { media } from '../../kit/http/operation.ts';
 import { items, Success } from '../../kit/http/shapes.ts';
-import { changeAgent, createAgent, deleteAgent, getAgent } from './agent.ts';
+import { type CampaignStops, changeAgent, createAgent, deleteAgent, getAgent } from './agent.ts';
 import {
   Agent,
   AgentChange,
@@ -40,6 +40,7 @@ export interface AgentDeps extends ReplyDeps {
   readonly cursors: Cursors;
   readonly model: LanguageModel;
   readonly addresses: AppAddresses;
+  readonly campaigns: CampaignStops;
 }
 
 export const agentRoutes = (deps: AgentDeps): Route[] => [
@@ -58,10 +59,7 @@ const withModelCheck = (guard: Guard<ConversationAccess>, model: LanguageModel):
   decide: (found, exchange) => guard.decide(found, exchange) as SendAccess,
   loadNested: async (db, proof, exchange) => {
     const access = (await guard.loadNested?.(db, proof, exchange)) ?? proof;
-    return {
-      ...access,
-      model: !model.configured ? 'not_configured' : (await model.check()) ? 'available' : 'unavailable',
-    };
+    return { ...access, model: await model.readState() };
   },
 });
 
@@ -75,7 +73,7 @@ const replyStream = media('text/event-stream', 'The reply as it is written', {
 // The agent was deleted after the guard had found it.
 const deletedSince = { status: 404, code: 'app_not_found' } as const;
 
-const crudRoutes = ({ cursors, addresses }: AgentDeps): Route[] => [
+const crudRoutes = ({ cursors, addresses, campaigns }: AgentDeps): Route[] => [
   route({
     name: 'listAgents',
     method: 'GET',
@@ -142,13 +140,18 @@ const crudRoutes = ({ cursors, addresses }: AgentDeps): Route[] => [
     method: 'DELETE',
     path: '/api/agents/{agent_id}',
     summary: 'Move an agent to the trash; it can be restored for 30 days',
+    description:
+      'Its campaigns are paused first, and stay paused if it is restored. If the ad platform does not confirm that, the answer is 409 `ad_platform_timeout`, and the agent is kept.',
     credentials: writeCredentials,
     access: agentAs('owner'),
     limit: perMinute(30, 'caller'),
-    audits: ['app.deleted'],
+    work: 'outside',
+    needsWorker: true,
+    heldSeconds: 60,
+    audits: ['app.deleted', 'ads.campaign.pause_requested'],
     answers: { 200: Success },
-    refusals: [deletedSince],
-    handle: ({ db, access, now }) => deleteAgent(db, access, now),
+    refusals: [deletedSince, { status: 409, code: 'ad_platform_timeout' }],
+    handle: ({ db, access, now }) => deleteAgent(db, access, campaigns, now),
   }),
 ];
 

@@ -100,12 +100,19 @@ async function getNewOwner(db: Db, access: AppAccess, email: string): Promise<{ 
   return member;
 }
 
-/** What else happens to an app that is moved to the trash, in the same transaction. */
 export type OnTrash = (db: Db, access: AppAccess, now: Date) => Promise<void>;
 
+export interface TrashDeps {
+  /** What has to be done before an app is moved to the trash, outside of the transaction: it may wait for others. */
+  readonly beforeTrash: OnTrash;
+  /** What else happens to the app, in the same transaction. */
+  readonly onTrash: readonly OnTrash[];
+}
+
 /** Moves the app to the trash. It is hidden and unpublished at once, and purged after 30 days. */
-export async function deleteApp(db: Db, access: AppAccess, onTrash: readonly OnTrash[], now: Date) {
+export async function deleteApp(db: Db, access: AppAccess, { beforeTrash, onTrash }: TrashDeps, now: Date) {
   const { app } = access;
+  await beforeTrash(db, access, now);
   return transaction(db, async (db) => {
     await trashApp(db, access, now);
     for (const change of onTrash) await change(db, access, now);

@@ -7,7 +7,7 @@ import { filePath } from './contract.ts';
 import { applyTextChanges, maxFileBytes, type TextChange } from './files.ts';
 import { type AppDeps, appRoutes } from './routes.ts';
 import { readSecrets, rewrapSecrets } from './secrets.ts';
-import { listFilesIn, listSecretNames, listVersions, readFiles } from './store.ts';
+import { hashFiles, listFileSizes, listFilesIn, listSecretNames, listVersions, readFiles } from './store.ts';
 
 export { appArchiveTables } from './archive-rows.ts';
 
@@ -25,6 +25,8 @@ export const apps = (deps: AppDeps & { masterKeyId: string }) => ({
   routes: appRoutes(deps),
   /** What other features read of an app. */
   contents: { listFilesIn, readFiles, listSecretNames },
+  /** For security scans. */
+  scannedFiles: { list: listFileSizes, read: readFiles, hash: hashFiles },
   /** For requests that the app's automations and workflows send. Never for an answer. */
   readSecrets: (db: Db, app: { readonly id: string }, names: readonly string[]) =>
     readSecrets(db, deps.secrets, app, names),

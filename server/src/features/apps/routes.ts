@@ -12,7 +12,7 @@ import { type Cursors, cursorRefusal } from '../../kit/http/cursor.ts';
 import { parse } from '../../kit/http/faults.ts';
 import { email, items, Success } from '../../kit/http/shapes.ts';
 import type { Secrets } from '../../kit/secrets.ts';
-import { changeApp, createApp, deleteApp, type OnTrash, restoreApp, type StartChat } from './app.ts';
+import { changeApp, createApp, deleteApp, restoreApp, type StartChat, type TrashDeps } from './app.ts';
 import {
   AppChange,
   AppFileContent,
@@ -36,14 +36,13 @@ import { deleteAppSecret, putAppSecret } from './secrets.ts';
 import { deleteAppShare, type GuestInvitations, listAppShares, putAppShare } from './shares.ts';
 import { listApps, listFiles, listSecrets } from './store.ts';
 
-export interface AppDeps {
+export interface AppDeps extends TrashDeps {
   readonly startChat: StartChat;
   readonly cursors: Cursors;
   readonly storage: StorageQuota;
   readonly secrets: Secrets;
   readonly guests: GuestInvitations;
   readonly addresses: AppAddresses;
-  readonly onTrash: readonly OnTrash[];
 }
 
 export const appRoutes = (deps: AppDeps): Route[] => [
@@ -53,7 +52,7 @@ export const appRoutes = (deps: AppDeps): Route[] => [
   ...secretRoutes(deps),
 ];
 
-const crudRoutes = ({ cursors, addresses, startChat, onTrash }: AppDeps): Route[] => [
+const crudRoutes = ({ cursors, addresses, startChat, ...deps }: AppDeps): Route[] => [
   route({
     name: 'listApps',
     method: 'GET',
@@ -130,12 +129,18 @@ const crudRoutes = ({ cursors, addresses, startChat, onTrash }: AppDeps): Route[
     method: 'DELETE',
     path: '/api/apps/{app_id}',
     summary: 'Move an app to the trash; it can be restored for 30 days',
+    description:
+      'Its campaigns are paused first, and stay paused if it is restored. If the ad platform does not confirm that, the answer is 409 `ad_platform_timeout`, and the app is kept.',
     credentials: writeCredentials,
     access: appAs('owner'),
     limit: perMinute(30, 'caller'),
-    audits: ['app.deleted', 'automation.disabled', 'workflow.turned_off'],
+    work: 'outside',
+    needsWorker: true,
+    heldSeconds: 60,
+    audits: ['app.deleted', 'automation.disabled', 'workflow.turned_off', 'ads.campaign.pause_requested'],
     answers: { 200: Success },
-    handle: ({ db, access, now }) => deleteApp(db, access, onTrash, now),
+    refusals: [{ status: 409, code: 'ad_platform_timeout' }],
+    handle: ({ db, access, now }) => deleteApp(db, access, deps, now),
   }),
   route({
     name: 'restoreApp',

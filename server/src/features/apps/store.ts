@@ -1,6 +1,6 @@
 // Owns the queries over the list of apps, their files and secrets. The table `apps` itself belongs to core/identity.
 import { sql } from 'kysely';
-import type { AppAccess, WorkspaceAccess } from '../../core/auth/proofs.ts';
+import type { AppAccess, AppReach, WorkspaceAccess } from '../../core/auth/proofs.ts';
 import { type AppListRow, selectAppList } from '../../core/identity/app-list.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
@@ -21,7 +21,7 @@ export function listApps(
 
 // ---- files
 
-const files = (db: Db, { app }: AppAccess) => db.selectFrom('app_files').where('app_id', '=', app.id);
+const files = (db: Db, { app }: AppReach) => db.selectFrom('app_files').where('app_id', '=', app.id);
 
 export const listFiles = (db: Db, access: AppAccess, prefix: string, limit: number, after: Position | undefined) => {
   const found = files(db, access)
@@ -36,7 +36,7 @@ export const findFile = (db: Db, access: AppAccess, path: string) =>
   files(db, access).where('path', '=', path).selectAll().executeTakeFirst();
 
 /** Those of these files that exist. */
-export const readFiles = (db: Db, access: AppAccess, paths: readonly string[]) =>
+export const readFiles = (db: Db, access: AppReach, paths: readonly string[]) =>
   paths.length === 0
     ? Promise.resolve([])
     : files(db, access).where('path', 'in', paths).orderBy('path').selectAll().execute();
@@ -46,6 +46,18 @@ export async function listVersions(db: Db, access: AppAccess) {
   const rows = await files(db, access).select(['path', 'sha256', 'size']).execute();
   return new Map(rows.map((row) => [row.path, row]));
 }
+
+/** One hash of all files, and how many there are. */
+export async function hashFiles(db: Db, { app }: AppReach): Promise<{ hash: string; count: number }> {
+  const { rows } = await sql<{ hash: string; count: number }>`select count(*)::int as count,
+      encode(sha256(convert_to(coalesce(string_agg(path || ' ' || sha256, E'\\n' order by path collate "C"), ''), 'UTF8')), 'hex') as hash
+    from app_files where app_id = ${app.id}`.execute(db);
+  return rows[0] ?? { hash: '', count: 0 };
+}
+
+/** The path, encoding and size of every file, in the order of paths. */
+export const listFileSizes = (db: Db, access: AppReach) =>
+  files(db, access).select(['path', 'encoding', 'size']).orderBy(sql`path collate "C"`).execute();
 
 export async function saveFiles(db: Db, { app }: AppAccess, changed: readonly StoredFile[], now: Date): Promise<void> {
   // In batches: a statement has at most 65,535 parameters, and a file up to 5 MiB.
@@ -86,7 +98,7 @@ export const sumFileSizes = (db: Db, access: AppAccess) =>
     .executeTakeFirstOrThrow();
 
 /** The app's revision, and its files in these folders, both of the same moment. */
-export async function listFilesIn(db: Db, { app }: AppAccess, folders: readonly string[]) {
+export async function listFilesIn(db: Db, { app }: AppReach, folders: readonly string[]) {
   const { rows } = await sql<{ revision: number; path: string | null; sha256: string; size: number }>`
     select a.revision, f.path, f.sha256, f.size from apps a
     left join app_files f on f.app_id = a.id and f.path ^@ any(${folders.map((folder) => `${folder}/`)}::text[])

@@ -4,7 +4,7 @@
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import { type AuditDeps, auditRoutes } from './routes.ts';
 import { removeExpiredEntries, sealAll, sealChain } from './seal.ts';
-import { countAllUnsealed, readUnsealedSeconds } from './store.ts';
+import { countAllUnsealed, readUnsealedSeconds, sealingDueInMs } from './store.ts';
 
 export { auditArchiveTables } from './archive-rows.ts';
 
@@ -12,7 +12,7 @@ export const audit = (deps: AuditDeps) => ({
   sealChain,
   routes: auditRoutes(deps),
   jobs: [
-    { name: 'seal audit entries', everyMs: 1_000, run: (db) => sealAll(db) },
+    { name: 'seal audit entries', everyMs: 1_000, dueInMs: sealingDueInMs, run: (db) => sealAll(db) },
     { name: 'remove expired audit entries', everyMs: 60 * 60 * 1000, run: (db) => removeExpiredEntries(db) },
   ] satisfies Job[],
   gauges: [

@@ -9,6 +9,9 @@ import type { AuditQuery, AuditRow } from './contract.ts';
 
 // ---- sealing
 
+/** SQL for polling. */
+export const sealingDueInMs = 'select 0 from audit_pending limit 1';
+
 /**
  * Workspaces with pending entries; null is the chain of the installation. Steps from one workspace to the next in the index,
  * so that the entries of one chain, however many, do not hide another.

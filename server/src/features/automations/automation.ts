@@ -11,6 +11,7 @@ import { type Fault, ValidationError } from '../../kit/http/faults.ts';
 import { newId } from '../../kit/ids.ts';
 import { type Jq, JqBusy } from '../../kit/jq/index.ts';
 import { limitReached, notFound, Problem } from '../../kit/problem.ts';
+import { findNextTick } from '../../kit/schedule/index.ts';
 import type { Db } from '../../tables.ts';
 import { type AutomationChange, type AutomationRow, type NewAutomation, presentAutomation } from './contract.ts';
 import {
@@ -22,7 +23,6 @@ import {
   saveAutomation,
   turnOffAutomationsOf,
 } from './store/automations.ts';
-import { findNextTick } from './ticks.ts';
 
 export type AutomationAccess = AppAccess & { readonly automation: AutomationRow };
 

@@ -22,6 +22,7 @@ import {
   removeOldRuns,
   runQueue,
   saveHealth,
+  tickDueInMs,
 } from './store/runs.ts';
 import { startDueRuns } from './ticks.ts';
 
@@ -183,6 +184,11 @@ What to do:
 Changes that happen meanwhile are not made up for.`;
 
 export const automationJobs = ({ wake }: { readonly wake: Pick<WakeUps, 'notify'> }): Job[] => [
-  { name: 'start scheduled automations', everyMs: secondMs, run: (db, now) => startDueRuns(db, wake, now) },
+  {
+    name: 'start scheduled automations',
+    everyMs: secondMs,
+    dueInMs: tickDueInMs,
+    run: (db, now) => startDueRuns(db, wake, now),
+  },
   { name: 'remove old automation runs', everyMs: minuteMs, run: removeOldRuns },
 ];

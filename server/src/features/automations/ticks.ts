@@ -1,10 +1,10 @@
-// Owns the ticks of scheduled automations: which come next, and the runs of those that are due
+// Owns the ticks of scheduled automations: the runs of those that are due
 // (docs/api/automations.md#schedules).
 import { auditService } from '../../core/audit/audit.ts';
 import type { WakeUps } from '../../kit/background/workers/wake.ts';
 import { afterCommit, transaction } from '../../kit/db/database.ts';
 import { newId } from '../../kit/ids.ts';
-import { nextTick, type Schedule } from '../../kit/schedule/index.ts';
+import { findNextTick } from '../../kit/schedule/index.ts';
 import type { Db } from '../../tables.ts';
 import {
   type DueAutomation,
@@ -15,12 +15,6 @@ import {
   saveTicks,
   type Ticked,
 } from './store/runs.ts';
-
-/** The next tick after this many of them, the last at `previous`; null if the schedule has ended. */
-export function findNextTick(schedule: Schedule, ticks: number, after: Date, previous: Date = after): Date | null {
-  if (schedule.ends_after !== undefined && ticks >= schedule.ends_after) return null;
-  return nextTick(schedule, after, previous);
-}
 
 const batchSize = 200;
 const trashMs = 60 * 60 * 1000;

@@ -54,7 +54,7 @@ export interface SchemaPreview {
     readonly records: number;
     readonly violating_records: number;
     readonly fields_removed: readonly string[];
-    readonly newly_open: readonly { readonly operation: string }[];
+    readonly newly_open: readonly { readonly operation: string; readonly example: { readonly principal: string } }[];
   };
 }
 

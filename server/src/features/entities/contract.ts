@@ -5,9 +5,11 @@ import {
   body,
   count,
   distinct,
+  email,
   id,
   list,
   objectOf,
+  oneOf,
   openObject,
   openQuery,
   optional,
@@ -21,6 +23,7 @@ import {
   timestamp,
 } from '../../kit/http/shapes.ts';
 import { rowOperations } from './rules/grammar.ts';
+import { callerKinds, openingOperations } from './rules/openings.ts';
 import { entityName } from './schemas/document.ts';
 
 const document = storedObjectOf('EntitySchemaDocument');
@@ -46,6 +49,8 @@ export const PutSchemaQuery = query({
   expected_revision: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
 });
 
+const openAnswer = z.record(z.string(), z.unknown());
+
 export const SchemaSaved = answer('EntitySchemaSaved', {
   name: z.string(),
   schema: document,
@@ -58,8 +63,14 @@ export const SchemaSaved = answer('EntitySchemaSaved', {
     fields_removed: z.array(z.string()),
     newly_open: z.array(
       answer('NewlyOpen', {
-        operation: z.string(),
-        example: answer('NewlyOpenExample', { id, principal: z.string() }),
+        operation: z.enum(openingOperations),
+        example: answer('NewlyOpenExample', {
+          record_id: id.nullable(),
+          record: openAnswer.nullable(),
+          change: openAnswer.nullable(),
+          principal: z.enum(callerKinds),
+          attributes: openAnswer.nullable(),
+        }),
       }),
     ),
   }),
@@ -118,3 +129,47 @@ export const RecordsUpserted = answer('RecordsUpserted', {
   updated: count,
   records: z.array(EntityRecord),
 });
+
+export const ExplainBody = strictBody({
+  operation: z.enum(rowOperations),
+  record_id: optional(z.string()),
+  record: optional(openObject),
+  patch: optional(openObject),
+  as: optional(
+    strictBody({ app_user_id: optional(z.string()), email: optional(email), anonymous: optional(z.literal(true)) }),
+  ),
+});
+
+const ruleDecision = oneOf('allow', 'deny', 'unknown', 'hidden');
+
+export const Explanation = answer('RuleExplanation', {
+  decision: ruleDecision,
+  rule: oneOf('present', 'missing', 'true', 'false'),
+  principal: answer('RulePrincipal', {
+    kind: oneOf('person', 'app_user', 'anonymous'),
+    id: id.nullable(),
+    email: z.string().nullable(),
+    full_name: z.string().nullable(),
+    role: z.string().nullable(),
+    manages_app: z.boolean(),
+    reaches_app: z.boolean(),
+  }),
+  clauses: z.array(
+    answer('RuleClause', {
+      path: z.string(),
+      value: z.unknown(),
+      compared_with: z.unknown(),
+      result: oneOf('true', 'false', 'unknown', 'hidden'),
+      deciding: z.boolean(),
+    }),
+  ),
+  fields: z.array(answer('FieldDecision', { name: z.string(), decision: ruleDecision, clause: z.string().nullable() })),
+  suggestion: answer('RuleSuggestion', {
+    text: z.string(),
+    target: oneOf('rule', 'record', 'patch'),
+    patch: z.array(
+      answer('PatchOperation', { op: oneOf('add', 'remove'), path: z.string(), value: z.unknown().optional() }),
+    ),
+  }).nullable(),
+});
+export type Explanation = z.output<typeof Explanation>;

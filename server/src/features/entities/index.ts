@@ -1,36 +1,47 @@
 // The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
-import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { AppReach } from '../../core/auth/proofs.ts';
 import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import type { Db } from '../../tables.ts';
 import { buildKeys, purgeRecords } from './background.ts';
+import { explainRoutes } from './explain/routes.ts';
 import { createAppRecords } from './records/app-records.ts';
 import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
 import { auditCountedWrites, countWrites } from './records/write-audit.ts';
 import { listOpenEntities } from './schemas/open-entities.ts';
+import { findOpenRules } from './schemas/open-rules.ts';
 import { schemaRoutes } from './schemas/routes.ts';
-import { applySchemas, hasEntity, type ListNamedEntities, lockSchemas, previewEntitySchema } from './schemas/schema.ts';
+import {
+  applySchemas,
+  hasEntity,
+  type ListNamedEntities,
+  listFieldNames,
+  lockSchemas,
+  previewEntitySchema,
+} from './schemas/schema.ts';
 import { createSchemaCache } from './schemas/schema-cache.ts';
-import { listSchemas } from './schemas/store.ts';
+import { hashSchemas, listSchemas } from './schemas/store.ts';
 
 export { entityArchiveTables } from './archive-rows.ts';
 export { grammarSchemas } from './grammar-schemas.ts';
 
 /** An app's schemas, for features that change them as part of something larger. */
 export const appSchemas = {
-  list: async (db: Db, access: AppAccess) =>
+  list: async (db: Db, access: AppReach) =>
     (await listSchemas(db, access)).map(({ name, document, revision }) => ({
       name,
       document: document as Readonly<Record<string, unknown>>,
       revision,
     })),
+  hash: hashSchemas,
   preview: previewEntitySchema,
   lock: lockSchemas,
   apply: applySchemas,
   has: hasEntity,
+  listFields: listFieldNames,
 };
 
 interface EntityDeps extends WriteDeps {
@@ -51,9 +62,11 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
           return named;
         },
       }),
+      ...explainRoutes({ findEntity }),
       ...recordRoutes({ ...deps, cursors, findEntity }),
     ],
     listOpenEntities,
+    findOpenRules,
     /** For the app's own workflows. */
     records: createAppRecords({ ...deps, findEntity }),
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],

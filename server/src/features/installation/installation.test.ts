@@ -101,18 +101,31 @@ describe('operations that need a worker', () => {
 
   it('are those whose work a worker does', () => {
     expect(world.app.routes.flatMap(({ name, needsWorker }) => (needsWorker ? [name] : [])).sort()).toEqual([
+      'acceptAsset',
+      'createCampaign',
+      'deleteAgent',
+      'deleteApp',
+      'deleteCampaign',
+      'deleteWorkspace',
       'forgotPassword',
+      'generateAssets',
+      'launchCampaign',
+      'pauseAllCampaigns',
+      'pauseCampaign',
       'receiveHook',
       'redeliverAgentDelivery',
       'redeliverAppDelivery',
       'replayAgentWebhook',
       'replayAppWebhook',
       'requestAppUserLink',
+      'resumeCampaign',
+      'runSecurityScan',
       'runWorkflow',
       'sendAgentMessage',
       'sendChatMessage',
       'signUpAppUser',
       'startExport',
+      'updateCampaign',
     ]);
   });
 
@@ -443,10 +456,10 @@ describe('security headers', () => {
     const pages = world.app.routes.filter(({ answers }) =>
       Object.values(answers).some((shape) => 'media' in shape && shape.media.startsWith('text/html')),
     );
-    const names = ['invitationPage', 'joinPage', 'landingPage', 'reference', 'resetPasswordPage'];
-    expect(pages.map(({ name }) => name).sort()).toEqual(names);
+    const names = ['invitationPage', 'joinPage', 'landingPage', 'oauthCallback', 'openConnection', 'reference'];
+    expect(pages.map(({ name }) => name).sort()).toEqual([...names, 'resetPasswordPage']);
     for (const { path } of pages) {
-      const { headers } = await world.call('GET', path.replace(/\{\w+\}/, 'x'));
+      const { headers } = await world.call('GET', path.replace(/\{\w+\}/, 'x'), { headers: { accept: 'text/html' } });
       expect(headers['content-security-policy']).toMatch(/^default-src 'none'; .*; frame-ancestors 'none'$/);
     }
   });

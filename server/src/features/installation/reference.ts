@@ -1,6 +1,5 @@
 // Owns the routes of the API's description: the OpenAPI document, whole and by feature, a text for language models, and the
 // reference page (docs/api/installation.md#openapi-document).
-import { stringify } from 'yaml';
 import { open } from '../../core/auth/credentials.ts';
 import { perMinute } from '../../core/auth/limits.ts';
 import { anyone } from '../../core/auth/resource-guards.ts';
@@ -28,7 +27,10 @@ export function referenceRoutes(description: Description): Route[] {
     fixedFile('application/json; charset=utf-8', () => JSON.stringify(description.buildDocument(feature)));
   const whole = json();
   const byFile = new Map(description.features.map((feature) => [`${feature}.json`, json(feature)]));
-  const yaml = fixedFile('application/yaml; charset=utf-8', () => stringify(description.buildDocument()));
+  const yaml = fixedFile('application/yaml; charset=utf-8', async () => {
+    const { stringify } = await import('yaml'); // hardly ever needed, and much to load
+    return stringify(description.buildDocument());
+  });
   const llms = fixedFile('text/plain; charset=utf-8', description.buildLlmsText);
   return [
     route({

@@ -426,7 +426,7 @@ describe('listMembers, compared with a model', () => {
     const question = fc.asyncProperty(filters, aCaller, fc.integer({ min: 1, max: 100 }), async (query, caller, size) =>
       expectWalk(query, callerOf(caller), size, 2),
     );
-    await fc.assert(question, { numRuns: 1400, seed: 42 });
+    await fc.assert(question, { numRuns: 600, seed: 42 });
   }, 60_000);
 
   it('returns everybody exactly once in every order and direction, at any page size', async () => {
@@ -437,7 +437,7 @@ describe('listMembers, compared with a model', () => {
       fc.integer({ min: 3, max: 40 }),
       async (sorting, search, caller, size) => expectWalk({ ...sorting, search }, callerOf(caller), size, 40),
     );
-    await fc.assert(walk, { numRuns: 200, seed: 43 });
+    await fc.assert(walk, { numRuns: 100, seed: 43 });
   }, 60_000);
 
   it('pages one by one past names and e-mail addresses that are too long for a cursor', async () => {
@@ -452,8 +452,9 @@ describe('listMembers, compared with a model', () => {
       const letter = cursor[at] === 'A' ? 'B' : 'A';
       return cursor.slice(0, at) + letter + cursor.slice(at + 1);
     });
+    const codePoint = fc.nat({ max: 0x10ffff }).map((code) => String.fromCodePoint(code));
     const forged = fc.oneof(
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 256 }),
+      fc.string({ unit: codePoint, minLength: 1, maxLength: 256 }),
       fc.constantFrom('\0', `${cursor}\0`, '\ud800', `${cursor.slice(0, 20)}\udfff`),
       fc.base64String({ minLength: 4, maxLength: 256 }),
       flipped,
@@ -465,7 +466,7 @@ describe('listMembers, compared with a model', () => {
       expect(got).toMatchObject({ status: 200, headers: { 'x-cursor': 'reset' } });
       expect(emails(got)).toEqual(emails(mine));
     });
-    await fc.assert(question, { numRuns: 400, seed: 44 });
+    await fc.assert(question, { numRuns: 200, seed: 44 });
     const otherBody = await ask(tokens.get('owner'), { page_size: 7, roles: ['editor'], cursor });
     expect(otherBody.headers['x-cursor']).toBe('reset');
     const otherSize = await ask(tokens.get('owner'), { page_size: 3, cursor });
@@ -483,7 +484,7 @@ describe('listMembers, compared with a model', () => {
       fc.integer({ min: 2, max: 15 }),
       async (sorting, moves, size) => expectUnchangedOnce(sorting, moves as Move[], size),
     );
-    await fc.assert(walk, { numRuns: 60, seed: 45 });
+    await fc.assert(walk, { numRuns: 40, seed: 45 });
   }, 60_000);
 });
 

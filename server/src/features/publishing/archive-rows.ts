@@ -7,7 +7,7 @@ export const publishingArchiveTables: Readonly<Record<string, ArchiveTable>> = {
   app_security_settings: {
     columns: {
       app_id: refersTo('apps'),
-      static_code_enabled: z.boolean(),
+      static_code_enabled: z.boolean().nullable(),
       csp: headerSettings.csp.nullable(),
       hsts: headerSettings.hsts.nullable(),
       frame_options: headerSettings.frame_options.nullable(),

@@ -106,14 +106,14 @@ export const SecuritySettings = answer('SecuritySettings', {
 });
 export type HeaderSettings = z.output<typeof SecuritySettings>['headers'];
 
-/** A row of settings, without its app. */
-export type SettingsRow = HeaderSettings & { readonly static_code_enabled: boolean };
+/** A row of settings, without its app. Null: as the workspace's feature `static_code_default` says. */
+export type SettingsRow = HeaderSettings & { readonly static_code_enabled: boolean | null };
 
-export const presentSettings = ({
-  static_code_enabled,
-  ...headers
-}: SettingsRow): z.input<typeof SecuritySettings> => ({
-  static_code_enabled,
+export const presentSettings = (
+  { static_code_enabled, ...headers }: SettingsRow,
+  isStaticCodeDefault: boolean,
+): z.input<typeof SecuritySettings> => ({
+  static_code_enabled: static_code_enabled ?? isStaticCodeDefault,
   headers,
 });
 

@@ -15,10 +15,10 @@ import {
   SecuritySettingsChange,
 } from './contract.ts';
 import { createPublishGate, type PublishDeps, preparePublish, publishApp, unpublishApp } from './publish.ts';
-import { getSecuritySettings, setSecuritySettings } from './settings.ts';
+import { getSecuritySettings, type SettingsDeps, setSecuritySettings } from './settings.ts';
 import { listDeployments } from './store.ts';
 
-export interface RouteDeps extends PublishDeps {
+export interface RouteDeps extends PublishDeps, SettingsDeps {
   readonly cursors: Cursors;
 }
 
@@ -108,7 +108,7 @@ export const publishingRoutes = (deps: RouteDeps): Route[] => {
       body: SecuritySettingsChange,
       audits: ['app.updated'],
       answers: { 200: SecuritySettings },
-      handle: ({ db, access, body, now }) => setSecuritySettings(db, access, body, now),
+      handle: ({ db, access, body, now }) => setSecuritySettings(db, deps, access, body, now),
     }),
   ];
 };

@@ -26,7 +26,7 @@ const noHeaders = {
 
 describe('getSecuritySettings', () => {
   it('has no headers unless they are set', async () => {
-    expect(await read()).toMatchObject({ status: 200, body: { static_code_enabled: true, headers: noHeaders } });
+    expect(await read()).toMatchObject({ status: 200, body: { static_code_enabled: false, headers: noHeaders } });
   });
 });
 

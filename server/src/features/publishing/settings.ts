@@ -1,8 +1,9 @@
 // Owns an app's security settings: the headers of its published files, and whether its code is scanned. They hold for what is
 // live already, a second after they were changed.
 import { audit } from '../../core/audit/audit.ts';
-import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import { incrementRevision, lockApp } from '../../core/identity/apps.ts';
+import { readFeatures } from '../../core/identity/features.ts';
 import { transaction } from '../../kit/db/database.ts';
 import { unchanged } from '../../kit/http/answer.ts';
 import type { Db } from '../../tables.ts';
@@ -10,7 +11,7 @@ import { type HeaderSettings, presentSettings, type SecuritySettingsChange, type
 import { findSettings, saveSettings } from './store.ts';
 
 const defaultSettings: SettingsRow = {
-  static_code_enabled: true,
+  static_code_enabled: null,
   csp: null,
   hsts: null,
   frame_options: null,
@@ -19,20 +20,35 @@ const defaultSettings: SettingsRow = {
   permissions_policy: null,
 };
 
-export const getSecuritySettings = async (db: Db, access: AppAccess) =>
-  presentSettings((await findSettings(db, access)) ?? defaultSettings);
+export const getSecuritySettings = async (db: Db, access: AppReach) => {
+  const { static_code_default } = await readFeatures(db, access);
+  return presentSettings((await findSettings(db, access)) ?? defaultSettings, static_code_default);
+};
+
+export interface SettingsDeps {
+  /** For features that keep what they found out about the app's pages. In the transaction of the change. */
+  readonly onPolicyChange: (db: Db, access: AppAccess) => Promise<void>;
+}
 
 /** Fields that are not sent keep their value. A change is a new revision of the app. */
-export function setSecuritySettings(db: Db, access: AppAccess, change: SecuritySettingsChange, now: Date) {
+export function setSecuritySettings(
+  db: Db,
+  { onPolicyChange }: SettingsDeps,
+  access: AppAccess,
+  change: SecuritySettingsChange,
+  now: Date,
+) {
   const { app } = access;
   return transaction(db, async (db) => {
     await lockApp(db, access);
     const before = (await findSettings(db, access)) ?? defaultSettings;
+    const { static_code_default } = await readFeatures(db, access);
     const { static_code_enabled = before.static_code_enabled, headers = {} } = change;
     const after: SettingsRow = { ...before, static_code_enabled, ...withoutUndefined(headers) };
     const changed = (Object.keys(after) as (keyof SettingsRow)[]).filter((name) => before[name] !== after[name]);
-    if (changed.length === 0) return unchanged(presentSettings(before));
+    if (changed.length === 0) return unchanged(presentSettings(before, static_code_default));
     await saveSettings(db, access, after);
+    if (changed.includes('csp')) await onPolicyChange(db, access);
     await incrementRevision(db, access, now);
     const pick = (row: SettingsRow) => Object.fromEntries(changed.map((name) => [name, row[name]]));
     await audit(
@@ -47,7 +63,7 @@ export function setSecuritySettings(db: Db, access: AppAccess, change: SecurityS
       },
       now,
     );
-    return presentSettings(after);
+    return presentSettings(after, static_code_default);
   });
 }
 

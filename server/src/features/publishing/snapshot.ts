@@ -6,7 +6,7 @@
 //   dist/assets/app.js      assets/app.js
 //   dist/.env               left out: hidden files are not meant to be public
 //   src/main.ts             not published
-import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import type { StorageQuota } from '../../core/storage/quota.ts';
 import type { ObjectStorage } from '../../gateways/storage/index.ts';
 import { transaction } from '../../kit/db/database.ts';
@@ -27,12 +27,12 @@ export interface AppContents {
   /** The app's revision, and its files in these folders, both of the same moment. */
   listFilesIn(
     db: Db,
-    access: AppAccess,
+    access: AppReach,
     folders: readonly string[],
   ): Promise<{ readonly revision: number; readonly files: readonly FileVersion[] }>;
   readFiles(
     db: Db,
-    access: AppAccess,
+    access: AppReach,
     paths: readonly string[],
   ): Promise<readonly { readonly path: string; readonly sha256: string; readonly content: Buffer }[]>;
   listSecretNames(db: Db, access: AppAccess): Promise<readonly string[]>;
@@ -86,10 +86,10 @@ type Addressed<File> = File & {
 };
 type AddressedFile = Addressed<FileVersion>;
 
-const folders = ['dist', 'public'] as const;
+export const publishedFolders = ['dist', 'public'] as const;
 
 async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares }: SnapshotDeps) {
-  const { revision, files } = await inShare(access, shares, () => contents.listFilesIn(db, access, folders));
+  const { revision, files } = await inShare(access, shares, () => contents.listFilesIn(db, access, publishedFolders));
   const inFolder = addressFiles(files);
   const [published, leftOut] = [inFolder.filter(isPublished), inFolder.filter((file) => !isPublished(file))];
   if (published.length === 0) {
@@ -104,7 +104,7 @@ async function listPublishedFiles(db: Db, access: AppAccess, { contents, shares 
 
 /** The files in the folder that is published, with their addresses: the first folder with a file that may be published. */
 export function addressFiles<File extends { readonly path: string }>(files: readonly File[]): Addressed<File>[] {
-  const byFolder = folders.map((name) =>
+  const byFolder = publishedFolders.map((name) =>
     files
       .filter(({ path }) => path.startsWith(`${name}/`))
       .map((file) => ({ ...file, address: file.path.slice(name.length + 1) })),
@@ -229,7 +229,7 @@ async function uploadBatch(
 }
 
 /** The app may have many files, so reading them is slow work. It has no share while it uploads. */
-export async function inShare<Result>(access: AppAccess, shares: Shares, read: () => Promise<Result>): Promise<Result> {
+export async function inShare<Result>(access: AppReach, shares: Shares, read: () => Promise<Result>): Promise<Result> {
   const release = await shares.take('slow', { owner: access.workspace_id, part: access.app.id }, { patient: true });
   return read().finally(release);
 }

@@ -1,6 +1,6 @@
 // Owns the queries over deployments, the contents of published files, and objects to be removed.
 import { sql } from 'kysely';
-import type { AppAccess } from '../../core/auth/proofs.ts';
+import type { AppAccess, AppReach } from '../../core/auth/proofs.ts';
 import { prepared } from '../../kit/db/database.ts';
 import type { Position } from '../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../kit/ids.ts';
@@ -9,7 +9,7 @@ import type { DeploymentRow, HeaderSettings, Manifest, PublishedFile, SettingsRo
 
 // ---- deployments
 
-const deployments = (db: Db, { app }: AppAccess) =>
+const deployments = (db: Db, { app }: AppReach) =>
   db.selectFrom('deployments').where('workspace_id', '=', app.workspace_id).where('app_id', '=', app.id);
 
 const columns = ['id', 'revision', 'created_date', 'created_by'] as const;
@@ -31,7 +31,7 @@ export const findDeployment = (db: Db, access: AppAccess, id: string) =>
   deployments(db, access).where('id', '=', idOrNull(id)).select(columns).select('files').executeTakeFirst();
 
 /** The files of a deployment; none if there is no such deployment. */
-export async function getFiles(db: Db, access: AppAccess, id: string | null): Promise<Manifest> {
+export async function getFiles(db: Db, access: AppReach, id: string | null): Promise<Manifest> {
   const row = await deployments(db, access).where('id', '=', id).select('files').executeTakeFirst();
   return (row?.files ?? {}) as Manifest;
 }
@@ -204,7 +204,7 @@ const settingColumns = [
 ] as const;
 
 /** Undefined if they were never changed. */
-export const findSettings = async (db: Db, { app }: AppAccess): Promise<SettingsRow | undefined> =>
+export const findSettings = async (db: Db, { app }: AppReach): Promise<SettingsRow | undefined> =>
   (await db
     .selectFrom('app_security_settings')
     .where('app_id', '=', app.id)

@@ -19,7 +19,7 @@ import { type DeliveryTarget, failDelivery, holdDeliveries, listBodies, listTarg
 import { removeDeletedLogs, removeOldDeliveries } from './store/removal.ts';
 import { listSecretsUnderOldKeys, removeExpiredSecrets, saveRewrapped } from './store/secrets.ts';
 import { insertWarnings, type Warning } from './store/warnings.ts';
-import { lockWebhooks, saveHealth } from './store/webhooks.ts';
+import { lockWebhooks, resyncDueInMs, saveHealth } from './store/webhooks.ts';
 import { resyncNext } from './webhook.ts';
 
 interface LoadedDelivery extends QueueRow, DeliveryRow {
@@ -190,7 +190,12 @@ export interface WebhookJobDeps {
 }
 
 export const webhookJobs = ({ wake, secrets, masterKeyId }: WebhookJobDeps): Job[] => [
-  { name: 'resync webhooks turned on or off', everyMs: 1_000, run: (db, now) => resyncNext(db, wake, now) },
+  {
+    name: 'resync webhooks turned on or off',
+    everyMs: 1_000,
+    dueInMs: resyncDueInMs,
+    run: (db, now) => resyncNext(db, wake, now),
+  },
   { name: 'remove expired webhook secrets', everyMs: 60_000, run: removeExpiredSecrets },
   { name: 'remove logs of deleted webhooks', everyMs: 10_000, run: removeDeletedLogs },
   { name: 'remove old deliveries', everyMs: 60_000, run: removeOldDeliveries },

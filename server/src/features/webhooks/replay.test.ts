@@ -257,6 +257,8 @@ describe('replayAgentWebhook', () => {
     expect(new Set(webhook.received().map(({ body }) => body)).size).toBe(1);
     await webhook.patch({ enabled: false });
     expect(await replay(webhook)).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
+    const again = await webhook.call('POST', `/deliveries/${id}/redeliver`);
+    expect(again).toMatchObject({ status: 409, body: { code: 'webhook_off' } });
   });
 });
 

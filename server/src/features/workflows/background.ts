@@ -4,7 +4,7 @@ import type { Secrets } from '../../kit/secrets.ts';
 import type { Db } from '../../tables.ts';
 import { type CancelDeps, cancelRunsOfApp } from './runs/cancel.ts';
 import { removeHandledEvents } from './store/events.ts';
-import { listDeletedAppsWithRuns } from './store/workflows.ts';
+import { listDeletedAppsWithRuns, tickDueInMs } from './store/workflows.ts';
 import { rewrapHooks } from './triggers/hook-token.ts';
 import { startDueRuns } from './triggers/schedule.ts';
 import type { TriggerDeps } from './triggers/start.ts';
@@ -12,7 +12,12 @@ import type { TriggerDeps } from './triggers/start.ts';
 export type WorkflowJobDeps = TriggerDeps & CancelDeps & { readonly secrets: Secrets; readonly masterKeyId: string };
 
 export const workflowJobs = (deps: WorkflowJobDeps): Job[] => [
-  { name: 'start scheduled workflows', everyMs: 1_000, run: (db, now) => startDueRuns(db, deps, now) },
+  {
+    name: 'start scheduled workflows',
+    everyMs: 1_000,
+    dueInMs: tickDueInMs,
+    run: (db, now) => startDueRuns(db, deps, now),
+  },
   { name: 'cancel runs of deleted apps', everyMs: 5_000, run: (db, now) => cancelRunsOfDeletedApps(db, deps, now) },
   { name: 'remove handled workflow events', everyMs: 10_000, run: removeHandledEvents },
   { name: 'rewrap hook tokens', everyMs: 60_000, run: (db) => rewrapHooks(db, deps.secrets, deps.masterKeyId) },

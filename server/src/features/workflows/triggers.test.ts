@@ -453,6 +453,14 @@ describe('receiveHook', () => {
     expect(await post(hook_url, {})).toMatchObject({ status: 404, body: { code: 'workflow_not_found' } });
   });
 
+  it('makes the workflow inactive if its trigger can not be read', async () => {
+    const app = await newApp();
+    const { id, hook_url } = await create(app, { trigger: hook });
+    await sql`update workflows set trigger = '{"config": {}}' where id = ${id}`.execute(world.db);
+    expect(await post(hook_url, {})).toMatchObject({ status: 409, body: { code: 'workflow_inactive' } });
+    expect(await turnedOff(id)).toEqual([{ actor: 'service', reason: 'definition_invalid' }]);
+  });
+
   it('does not know a token that was made up, and counts such requests as failed lookups', async () => {
     const made = { status: 404, body: { code: 'workflow_not_found' } };
     expect(await post(`${world.url}/api/hooks/plh_made-up`)).toMatchObject(made);

@@ -342,6 +342,7 @@ describe('listWorkflowVersions', () => {
     const app = await newApp();
     const { id } = await create(app);
     await send('PUT', app, `/${id}`, { definition: other });
+    expect((await send('GET', app, `/${id}/versions?limit=0`)).status).toBe(422);
     const first = await send('GET', app, `/${id}/versions?limit=1`);
     const second = await send(
       'GET',

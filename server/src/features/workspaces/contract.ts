@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Plan, plans } from '../../core/auth/plans.ts';
 import { type WorkspaceRole, workspaceRoles } from '../../core/auth/roles.ts';
+import { defaultFeatures } from '../../core/identity/features.ts';
 import {
   answer,
   body,
@@ -20,8 +21,6 @@ import {
   timestamp,
 } from '../../kit/http/shapes.ts';
 
-/** Feature switches that operators set per workspace, with their defaults. */
-const defaultFeatures = { dependency_scan: true, static_code_default: false, model_analysis: true };
 export const Features = z.strictObject({
   dependency_scan: z.boolean(),
   static_code_default: z.boolean(),

@@ -321,6 +321,27 @@ it('an imported workspace has the same credits, and releases reservations of ope
   expect(world.logLines.filter((line) => line.includes('does not match'))).toEqual([]);
 });
 
+it('connections are exported without tokens, and imported disconnected', async () => {
+  const from = await world.workspace(owner, 'pro', 'With connections');
+  const { id: app_id } = await world.appOf(owner, from);
+  const now = new Date();
+  const dates = { connected_at: now, created_date: now, updated_date: now };
+  const connection = { id: newId(), workspace_id: from, app_id, user_id: owner.id, scopes: ['api'], ...dates };
+  const tokens = { access_token_sealed: 'v1.sealed', refresh_token_sealed: 'v1.sealed', expires_at: now };
+  const values = { ...connection, ...tokens, integration_type: 'gitlab', status: 'active' as const };
+  await world.db.insertInto('connections').values(values).execute();
+  const file = join(folder, 'connections.tar.gz');
+  await exportTo(world.db, from, file);
+  const [row] = (await readArchive(file)).tables.get('connections') ?? [];
+  expect(row).toMatchObject({ integration_type: 'gitlab', status: 'active' });
+  expect(JSON.stringify(row)).not.toContain('sealed');
+  const { workspace_id } = await importWorkspace(world.db, file, asExported, new Date());
+  const imported = world.db.selectFrom('connections').where('workspace_id', '=', workspace_id).selectAll();
+  expect(await imported.execute()).toMatchObject([
+    { status: 'disconnected', access_token_sealed: null, expires_at: null, scopes: ['api'], user_id: owner.id },
+  ]);
+});
+
 it('imported webhooks are disabled, have no secret, keep their creator and continue their sequence numbers', async () => {
   const from = await world.workspace(owner, 'pro', 'With webhooks');
   const as = await world.token(owner, from);

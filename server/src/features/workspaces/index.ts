@@ -6,6 +6,7 @@ import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
 import { type ExportDeps, removeExpiredExports, runExport } from './export.ts';
 import { workspaceRoutes } from './routes.ts';
+import { exportDueInMs } from './store.ts';
 import type { WorkspaceDeps } from './workspace.ts';
 
 export { type ArchiveTables, workspaceArchiveTables } from './archive-rows.ts';
@@ -17,7 +18,7 @@ export const workspaces = (deps: Deps) => ({
   routes: workspaceRoutes(deps),
   jobs: [
     { name: 'purge workspaces', everyMs: 60 * 60 * 1000, run: purgeWorkspaces },
-    { name: 'write exports', everyMs: 2_000, run: (db, now) => runExport(db, deps, now) },
+    { name: 'write exports', everyMs: 2_000, dueInMs: exportDueInMs, run: (db, now) => runExport(db, deps, now) },
     {
       name: 'remove expired exports',
       everyMs: 60 * 60 * 1000,

@@ -121,9 +121,15 @@ const memberRoutes = (deps: WorkspaceDeps & Pick<ExportDeps, 'objectStorage'>): 
     access: workspaceAs('owner'),
     limit: perMinute(5, 'user'),
     body: WorkspaceDeletion,
-    audits: ['workspace.deleted'],
+    description:
+      'Its campaigns are paused first. If the ad platform does not confirm that, the answer is 409 `ad_platform_timeout`, and the workspace is kept.',
+    work: 'outside',
+    needsWorker: true,
+    heldSeconds: 60,
+    audits: ['workspace.deleted', 'ads.campaign.pause_requested'],
     answers: { 200: DeletedWorkspace },
-    handle: ({ db, access, body, now }) => deleteWorkspace(db, access, body.confirm_name, now),
+    refusals: [{ status: 409, code: 'ad_platform_timeout' }],
+    handle: ({ db, access, body, now }) => deleteWorkspace(db, access, deps.campaigns, body.confirm_name, now),
   }),
   route({
     name: 'startExport',

@@ -75,6 +75,10 @@ export async function resetPlan(db: Db, id: string, plan: Plan): Promise<void> {
   });
 }
 
+/** SQL for polling. */
+export const exportDueInMs =
+  "select 0 from workspace_exports where state = 'queued' or (state = 'running' and claimed_until < $1) limit 1";
+
 /** Claims the oldest export that is queued, or whose worker's lease has expired. */
 export async function claimExport(db: Db, now: Date, until: Date): Promise<ClaimedExport | undefined> {
   const { rows } = await sql<ClaimedExport>`/* service */ update workspace_exports

@@ -27,6 +27,14 @@ export interface WorkspaceDeps {
   readonly onlyOperatorsCreate: boolean;
   readonly baseUrl: string;
   readonly storage: StorageQuota;
+  readonly campaigns: CampaignStops;
+}
+
+/** What happens to the campaigns of a workspace that is deleted (features/ads). */
+export interface CampaignStops {
+  /** Outside of the transaction: it waits for the ad platform. */
+  stopWorkspace(db: Db, access: WorkspaceAccess, now: Date): Promise<void>;
+  requireWorkspaceStopped(db: Db, access: WorkspaceAccess, now: Date): Promise<void>;
 }
 
 export async function createWorkspace(
@@ -74,19 +82,31 @@ export async function changeWorkspace(
 }
 
 /** Nobody can reach the workspace any more. It is purged after 30 days; until then an operator can restore it. */
-export async function deleteWorkspace(db: Db, access: WorkspaceAccess, confirmName: string, now: Date) {
+export async function deleteWorkspace(
+  db: Db,
+  access: WorkspaceAccess,
+  campaigns: CampaignStops,
+  confirmName: string,
+  now: Date,
+) {
+  requireName(await getWorkspaceRow(db, access), confirmName);
+  await campaigns.stopWorkspace(db, access, now);
   return transaction(db, async (db) => {
     const row = await getWorkspaceRow(db, access);
-    if (row.name !== confirmName) {
-      throw new ValidationError([
-        { loc: ['body', 'confirm_name'], msg: 'must match the name of the workspace', type: 'value_error' },
-      ]);
-    }
+    requireName(row, confirmName);
+    await campaigns.requireWorkspaceStopped(db, access, now);
     await saveWorkspace(db, row.id, { deleted_date: now, updated_date: now });
     await audit(db, access, { type: 'workspace.deleted', target: targetOf(row), before: { name: row.name } }, now);
     const purgeAt = new Date(now.getTime() + graceDays * 24 * 60 * 60 * 1000);
     return { success: true, purge_at: purgeAt.toISOString() } as const;
   });
+}
+
+function requireName({ name }: WorkspaceRow, confirmName: string): void {
+  if (name !== confirmName)
+    throw new ValidationError([
+      { loc: ['body', 'confirm_name'], msg: 'must match the name of the workspace', type: 'value_error' },
+    ]);
 }
 
 export type OperatorWorkspaceAccess = SelfAccess & { readonly workspace: OperatorWorkspaceRow };

@@ -15,6 +15,10 @@ export interface PageCheck {
   /** The page to open, such as `/`. */
   readonly path: string;
   readonly signal: AbortSignal;
+  /** Addresses to look out for: the report counts how often the page requested one. */
+  readonly watches?: (url: string) => boolean;
+  /** A JavaScript expression: the report says whether it is true in the page once that has loaded. */
+  readonly condition?: string;
 }
 
 export interface UnavailablePage {
@@ -41,15 +45,15 @@ export interface BrowserSettings extends Omit<ChromiumSettings, 'executable'> {
   readonly executable: string | undefined;
   /** For the log: why the browser did not start, or crashed. */
   readonly onFailure: (outcome: 'not_started' | 'crashed', why: string) => void;
+  /** From the call to the report, with waiting for a turn and starting the browser. */
+  readonly totalMs?: number;
 }
 
-/** From the call to the report, with waiting for a turn and starting the browser. */
-const totalMs = 20_000;
 const turns = { inAll: 2, perOwner: 1, maxWaitingOfOwner: 4, maxWaitMs: 4_000 };
 
 const unavailable = (reason: UnavailablePage['reason']): UnavailablePage => ({ outcome: 'unavailable', reason });
 
-export function openBrowser({ executable, noSandbox, onFailure }: BrowserSettings): Browser {
+export function openBrowser({ executable, noSandbox, onFailure, totalMs = 20_000 }: BrowserSettings): Browser {
   if (executable === undefined)
     return { configured: false, checkPage: async () => unavailable('not_configured'), close: async () => {} };
   const gate = createFairGate(turns);
@@ -103,7 +107,7 @@ async function runCheck(settings: ChromiumSettings, check: PageCheck, signal: Ab
   const server = await startPageServer(check.files);
   try {
     const chromium = await startChromium(settings, server, signal);
-    const report = inspectPage(chromium.connection, server, check.path);
+    const report = inspectPage(chromium.connection, server, check);
     return await Promise.race([report, server.failed, rejectWhenAborted(signal)]).finally(chromium.stop);
   } finally {
     server.close();

@@ -16,9 +16,20 @@ const Attached = z.object({ sessionId: z.string() });
 const World = z.object({ executionContextId: z.number() });
 const Frames = z.object({ frameTree: z.object({ frame: z.object({ id: z.string() }) }) });
 const Evaluated = z.object({ result: z.object({ value: z.object({ title: z.string(), text: z.string() }) }) });
+const Condition = z.object({ result: z.object({ value: z.literal(true) }) });
 
-export async function inspectPage(connection: Connection, server: PageServer, path: string): Promise<LoadedPage> {
-  const report = createReport(server.host);
+export interface Inspection {
+  readonly path: string;
+  readonly watches?: (url: string) => boolean;
+  readonly condition?: string;
+}
+
+export async function inspectPage(
+  connection: Connection,
+  server: PageServer,
+  { path, watches, condition = 'false' }: Inspection,
+): Promise<LoadedPage> {
+  const report = createReport(server.host, watches);
   const { targetInfos } = Targets.parse(await connection.send('Target.getTargets'));
   const targetId = targetInfos.find(({ type }) => type === 'page')?.targetId;
   const attached = await connection.send('Target.attachToTarget', { targetId, flatten: true });
@@ -40,7 +51,10 @@ export async function inspectPage(connection: Connection, server: PageServer, pa
     await connection.send('Page.navigate', { url: `http://${server.host}${path}` }, sessionId);
     await loaded.promise;
     await settle(server);
-    return report.build(await readText(connection, sessionId), server.failedRequests);
+    const isMet = Condition.safeParse(
+      await connection.send('Runtime.evaluate', { expression: condition, returnByValue: true }, sessionId),
+    );
+    return report.build(await readText(connection, sessionId), server.failedRequests, isMet.success);
   };
   return Promise.race([look(), crashed.promise, connection.gone]);
 }

@@ -8,6 +8,8 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface PageFile {
   readonly content: Buffer;
   readonly contentType: string;
+  /** The `Content-Security-Policy` that it is served with. */
+  readonly policy?: string | undefined;
 }
 
 /** What the page's own origin serves at a path as the browser sends it, such as `/`, `/assets/app.js` or `/my%20picture.png`. */
@@ -100,8 +102,12 @@ async function answer(
   if (file === undefined) return send(response, 404);
   response.setHeader('content-type', file.contentType);
   response.setHeader('content-length', file.content.length);
+  if (file.policy !== undefined) response.setHeader('content-security-policy', withoutUpgrade(file.policy));
   return send(response, 200, method === 'HEAD' ? undefined : file.content);
 }
+
+/** A published page has https; here it would load none of its files. */
+const withoutUpgrade = (policy: string): string => policy.replaceAll(/\bupgrade-insecure-requests\b/gi, '');
 
 function send(response: ServerResponse, status: number, content?: Buffer): number {
   response.statusCode = status;

@@ -15,6 +15,10 @@ export interface LoadedPage {
   /** How many requests to other addresses the page tried, calls of the data API included. None of them was made. */
   readonly refused_requests: number;
   readonly refused_hosts: readonly string[];
+  /** How many of them were to addresses that the caller watches, without those that the page's own policy forbids. */
+  readonly watched_requests: number;
+  /** Whether the caller's condition was met. */
+  readonly condition_met: boolean;
   /** Errors that say that a refused request failed. They are no faults of the page. */
   readonly refusal_errors: readonly string[];
   /** What a person sees of the page. */
@@ -30,12 +34,13 @@ export interface PageText {
 
 export interface ReportBuilder {
   add(event: BrowserEvent): void;
-  build(page: PageText, failedRequests: readonly FailedRequest[]): LoadedPage;
+  build(page: PageText, failedRequests: readonly FailedRequest[], isConditionMet: boolean): LoadedPage;
 }
 
 const maxErrors = 20;
 const maxErrorLength = 500;
 const maxHosts = 10;
+const maxWatched = 100;
 const maxTitleLength = 200;
 const maxTextLength = 4_000;
 const stackLines = 6;
@@ -58,16 +63,19 @@ const Exception = z.object({
 });
 const LogEntry = z.object({ entry: z.object({ source: z.string(), level: z.string(), text: z.string() }) });
 const SentRequest = z.object({
+  requestId: z.string(),
   request: z.object({ url: z.string() }),
   initiator: z.object({ type: z.string() }),
 });
+const FailedLoad = z.object({ requestId: z.string(), blockedReason: z.string().optional() });
 const OpenedSocket = z.object({ url: z.string() });
 
-export function createReport(host: string): ReportBuilder {
+export function createReport(host: string, watches: (url: string) => boolean = () => false): ReportBuilder {
   const consoleErrors: string[] = [];
   const pageErrors: string[] = [];
   const refusalErrors: string[] = [];
   const refusedHosts = new Set<string>();
+  const watched = new Set<string>();
   let [refused, cut] = [0, false];
 
   /** Names of the random host would make every report different. */
@@ -103,15 +111,20 @@ export function createReport(host: string): ReportBuilder {
       if (level === 'error' && !isReported) addError(consoleErrors, text);
     },
     'Network.requestWillBeSent': (params) => {
-      const { request, initiator } = SentRequest.parse(params);
+      const { requestId, request, initiator } = SentRequest.parse(params);
       if (initiator.type !== 'preflight') addRequest(request.url);
+      if (watched.size < maxWatched && watches(request.url)) watched.add(requestId);
+    },
+    'Network.loadingFailed': (params) => {
+      const { requestId, blockedReason } = FailedLoad.parse(params);
+      if (blockedReason !== undefined) watched.delete(requestId);
     },
     'Network.webSocketCreated': (params) => addRequest(OpenedSocket.parse(params).url),
   };
 
   return {
     add: ({ method, params }) => readers[method]?.(params),
-    build: ({ title, text }, failedRequests) => ({
+    build: ({ title, text }, failedRequests, isConditionMet) => ({
       outcome: 'loaded',
       title: rename(title).slice(0, maxTitleLength),
       console_errors: consoleErrors,
@@ -119,6 +132,8 @@ export function createReport(host: string): ReportBuilder {
       failed_requests: failedRequests,
       refused_requests: refused,
       refused_hosts: [...refusedHosts],
+      watched_requests: watched.size,
+      condition_met: isConditionMet,
       refusal_errors: refusalErrors,
       text: rename(text).slice(0, maxTextLength),
       cut: cut || text.length > maxTextLength,

@@ -94,6 +94,8 @@ export interface StepRequest {
   /** Every tool call must be followed by its result. */
   readonly messages: readonly StepMessage[];
   readonly tools: readonly ToolDescription[];
+  /** Default: 8,192. */
+  readonly maxOutputTokens?: number;
   readonly signal: AbortSignal;
 }
 
@@ -109,10 +111,14 @@ export interface CompletedStep {
   readonly model: string;
 }
 
+export type ModelState = 'available' | 'unavailable' | 'not_configured';
+
 export interface LanguageModel {
   readonly configured: boolean;
   /** Whether the model is available. Cheap: the result is cached for a few seconds. */
   check(): Promise<boolean>;
+  /** The same, and whether there is one at all. */
+  readState(): Promise<ModelState>;
   /** Runs the tools itself, until the reply is complete. */
   reply(request: ReplyRequest, onDelta: (delta: ReplyDelta) => void): Promise<CompletedReply | UnavailableReply>;
   /** One call of the model. */
@@ -131,12 +137,13 @@ const checkTimeoutMs = 2_000;
 const cacheMs = { reachable: 5_000, unreachable: 500 };
 const staleMs = 3_000;
 const maxSteps = 8;
-const maxOutputTokens = 8_192;
+const defaultOutputTokens = 8_192;
 const replyTimeout = { totalMs: 9 * 60_000, chunkMs: 60_000 };
 
 const notConfigured: LanguageModel = {
   configured: false,
   check: async () => false,
+  readState: async () => 'not_configured',
   reply: async () => ({ outcome: 'unavailable', reason: 'off' }),
   step: async () => ({ outcome: 'unavailable', reason: 'off' }),
 };
@@ -152,9 +159,11 @@ export function openLanguageModel({ url, apiKey, name, onReply }: ModelSettings)
     onReply?.(ended.outcome === 'completed' ? 'completed' : ended.reason, (performance.now() - startedAt) / 1000);
     return ended;
   };
+  const check = cache(() => isReachable(url, apiKey));
   return {
     configured: true,
-    check: cache(() => isReachable(url, apiKey)),
+    check,
+    readState: async () => ((await check()) ? 'available' : 'unavailable'),
     reply: (request, onDelta) => measure(reply(open(request.model), request, onDelta)),
     step: (request, onText) => measure(step(open(request.model), request, onText)),
   };
@@ -278,12 +287,13 @@ interface SdkRequest {
   /** Those without `execute` are not run. */
   readonly tools: ToolSet;
   readonly maxSteps: number;
+  readonly maxOutputTokens?: number | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Feeds what the model sends to the builder. Returns the failure, if there is one. */
 async function receive(
-  { model, instructions, messages, tools, maxSteps, signal }: SdkRequest,
+  { model, instructions, messages, tools, maxSteps, maxOutputTokens = defaultOutputTokens, signal }: SdkRequest,
   builder: ReplyBuilder,
 ): Promise<UnavailableReply | undefined> {
   const { fullStream } = streamText({

@@ -1,5 +1,5 @@
 // Owns outgoing mail over SMTP. Whether a mail was sent is a result, not an exception.
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 
 export interface Message {
   readonly to: string;
@@ -17,23 +17,24 @@ export interface Mail {
 
 export function openMail(smtpUrl: string | undefined, from: string, onFailure: (error: unknown) => void): Mail {
   if (smtpUrl === undefined) return { configured: false, send: async () => 'off', close: () => {} };
-  const transport = createTransport(smtpUrl, {
-    from,
-    connectionTimeout: 5_000,
-    greetingTimeout: 5_000,
-    socketTimeout: 10_000,
-  } as object);
+  let transport: Promise<Transporter> | undefined;
+  const openTransport = async () => {
+    const { createTransport } = await import('nodemailer'); // much to load for the processes that send none
+    const timeouts = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
+    return createTransport(smtpUrl, { from, ...timeouts } as object);
+  };
   return {
     configured: true,
     async send(message) {
       try {
-        await transport.sendMail({ from, ...message });
+        transport ??= openTransport();
+        await (await transport).sendMail({ from, ...message });
         return 'sent';
       } catch (error) {
         onFailure(error);
         return 'failed';
       }
     },
-    close: () => transport.close(),
+    close: () => void transport?.then((open) => open.close()),
   };
 }

@@ -9,6 +9,7 @@
 //   user_id       refersTo('people')    u1               u9
 //   role          oneOf(…)              viewer           viewer
 import { z } from 'zod';
+import { isUuid } from '../ids.ts';
 import { parseTime } from '../text.ts';
 import type { Row } from './read-archive.ts';
 
@@ -40,8 +41,7 @@ export interface ArchiveTable {
   readonly end?: () => void;
 }
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-export const uuid = z.string().refine((value) => uuidForm.test(value), 'must be an id');
+export const uuid = z.string().refine(isUuid, 'must be an id');
 
 export const owner: IdColumn = { value: uuid, id: { becomes: 'owner' } };
 export const newRowId: IdColumn = { value: uuid, id: { becomes: 'new', known: true } };

@@ -71,6 +71,22 @@ export function prepared<Row, Values extends readonly unknown[]>(name: string, t
 }
 
 /**
+ * Sends rows with `copy … from stdin`, in PostgreSQL's text format: the fastest way to insert many. Returns how many there were.
+ * Works in a transaction as any other statement.
+ */
+export async function copyRows(db: AnyDb, text: string, rows: string): Promise<number> {
+  const { numAffectedRows } = await db.executeQuery(CompiledQuery.raw(text, [new CopiedRows(rows)]));
+  return Number(numAffectedRows ?? 0);
+}
+
+class CopiedRows {
+  readonly rows: string;
+  constructor(rows: string) {
+    this.rows = rows;
+  }
+}
+
+/**
  * Runs `work` in a transaction. Inside another transaction it joins that one, so there is one commit: the outermost.
  */
 export function transaction<Tables, Result>(
@@ -110,6 +126,34 @@ export function withTimeLimit<Tables, Result>(
   });
 }
 
+/** Runs one of several reads. If it fails, `onError` is called, and the next can follow. */
+type Attempt<Tables> = (
+  read: (db: Kysely<Tables>) => Promise<void>,
+  onError: (error: unknown) => void,
+) => Promise<void>;
+
+/** Reads that see the same moment, one after another on one connection, with a time limit per statement. */
+export function readInOneSnapshot<Tables>(
+  db: Kysely<Tables>,
+  limitMs: number,
+  work: (attempt: Attempt<Tables>) => Promise<void>,
+): Promise<void> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (db) => {
+      await sql`set local statement_timeout = ${sql.lit(limitMs)}`.execute(db);
+      await sql`savepoint before_reads`.execute(db); // returning to it keeps the snapshot and the limit
+      await work((read, onError) =>
+        read(db).catch(async (error: unknown) => {
+          await sql`rollback to savepoint before_reads`.execute(db);
+          onError(error);
+        }),
+      );
+    });
+}
+
 /** By transaction. */
 const timeLimits = new WeakMap<object, number>();
 
@@ -138,10 +182,27 @@ function createClientClass(onStatement: DatabaseOptions['onStatement']): typeof 
       onStatement?.(typeof query === 'string' ? query : (query?.text ?? ''));
       const name = typeof query === 'string' ? statementNames.get(query) : undefined;
       const [values, ...others] = rest;
+      if (Array.isArray(values) && values[0] instanceof CopiedRows) return this.#copy(query, values[0]);
       // Writing large values to the connection takes long.
       return hold(() =>
         name === undefined ? super.query(query, ...rest) : super.query({ name, text: query, values }, ...others),
       );
+    }
+
+    #copy(text: string, { rows }: CopiedRows): Promise<unknown> {
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const copy = new pg.Query(text, undefined, (error: unknown, result: unknown) =>
+        error ? reject(error) : resolve(result),
+      );
+      // Called when the server is ready to receive rows. The library itself would refuse to send any.
+      Object.assign(copy, {
+        handleCopyInResponse(connection: { sendCopyFromChunk(rows: Buffer): void; endCopyFrom(): void }) {
+          connection.sendCopyFromChunk(Buffer.from(rows));
+          connection.endCopyFrom();
+        },
+      });
+      hold(() => super.query(copy));
+      return promise;
     }
   } as typeof pg.Client;
 }

@@ -84,8 +84,8 @@ export function toHeaders(notes: Notes): Record<string, string> {
   if (notes.changed === false) headers['x-changed'] = 'false';
   if (notes.truncated) headers['x-truncated'] = 'true';
   if (notes.partial?.length) headers['x-partial-result'] = notes.partial.join(',');
-  if (notes.warnings?.length) headers['x-warning'] = notes.warnings.join(',');
-  if (notes.ignored?.length) headers['x-ignored-fields'] = listIgnoredFields(notes.ignored);
+  if (notes.warnings?.length) headers['x-warning'] = joinWithinLimit(notes.warnings);
+  if (notes.ignored?.length) headers['x-ignored-fields'] = joinWithinLimit(notes.ignored.map(encodeName));
   if (notes.cursorReset) headers['x-cursor'] = 'reset';
   if (notes.asOf) headers['x-data-as-of'] = notes.asOf.toISOString();
   return headers;
@@ -93,12 +93,13 @@ export function toHeaders(notes: Notes): Record<string, string> {
 
 const maxHeaderLength = 2048;
 
-const ellipsis = '%E2%80%A6'; // percent-encoded like every name in this header
+const ellipsis = '%E2%80%A6'; // percent-encoded like every name in these headers
+const encodeName = (name: string): string => encodeURIComponent(name.toWellFormed());
 
-function listIgnoredFields(names: readonly string[]): string {
+function joinWithinLimit(texts: readonly string[]): string {
   let list = '';
-  for (const name of names) {
-    const next = (list && ',') + encodeURIComponent(name.toWellFormed());
+  for (const text of texts) {
+    const next = (list && ',') + text;
     if (list.length + next.length > maxHeaderLength - ellipsis.length - 1)
       return list ? `${list},${ellipsis}` : ellipsis;
     list += next;

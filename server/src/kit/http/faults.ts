@@ -26,15 +26,17 @@ export class ValidationError extends Error {
 
 type InputSource = 'body' | 'query' | 'path' | 'header';
 
-/** Returns the parsed value or throws ValidationError. Every `loc` starts with `source`. */
+/** Returns the parsed value or throws ValidationError, which names `ignored` too. Every `loc` starts with `source`. */
 export function parse<S extends z.ZodType>(
   schema: S,
   source: InputSource | readonly [InputSource, string],
   raw: unknown,
+  ignored: readonly string[] = [],
 ): z.output<S> {
   const result = schema.safeParse(raw);
   if (result.success) return result.data;
-  throw new ValidationError(toFaults(typeof source === 'string' ? [source] : source, raw, result.error.issues));
+  const faults = toFaults(typeof source === 'string' ? [source] : source, raw, result.error.issues);
+  throw new ValidationError(faults, ignored);
 }
 
 /**

@@ -13,6 +13,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSch
       if (described !== undefined) replace(jsonSchema, described);
       else foldNull(jsonSchema);
       dropSafeBounds(jsonSchema);
+      dropTypeOfNames(jsonSchema);
       // The library omits the default of a value that is parsed from text.
       if (zodSchema._zod.def.type === 'default') jsonSchema.default = zodSchema._zod.def.defaultValue as string;
     },
@@ -24,6 +25,12 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSch
 function replace(target: JsonSchema, source: JsonSchema): void {
   for (const key of Object.keys(target)) delete target[key];
   Object.assign(target, source);
+}
+
+/** The names of an object are always strings. */
+function dropTypeOfNames(json: JsonSchema): void {
+  const names = json.propertyNames as JsonSchema | undefined;
+  if (names?.type === 'string' && Object.keys(names).length === 1) delete json.propertyNames;
 }
 
 /** Every integer is a safe integer. Repeating these bounds at each field would hide the real ones. */

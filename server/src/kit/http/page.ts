@@ -37,22 +37,37 @@ export const renderPage = (parts: { title: string; main: string; script: string 
   render(parts.title, withoutScript + sharedSections + parts.main, [sharedScript, parts.script]);
 
 const errorTitles: Readonly<Record<number, string>> = {
+  401: 'You are not signed in',
+  403: 'You can&#39;t open this page',
   404: 'Page not found',
   429: 'Too many requests',
   503: 'Not available at the moment',
 };
 
+const signInFirst = 'Sign in at the start page in this browser, then open this address again.';
+
+/** Instead of messages that are for programs. */
+const errorTexts: Readonly<Record<string, string>> = {
+  route_not_found: 'There is no page with this address. Check the link that you followed.',
+  credentials_missing: signInFirst,
+  credentials_invalid: signInFirst,
+  credentials_expired: signInFirst,
+};
+
 /** The page for a browser that can't be shown what it asked for. It has no script. */
 export function renderErrorPage({ status, code, message }: Problem, requestId: string): HtmlPage {
   const title = errorTitles[status] ?? 'Something went wrong';
-  const text =
-    status === 404 ? 'There is no page with this address. Check the link that you followed.' : escapeHtml(message);
+  const text = errorTexts[code] ?? escapeHtml(message);
   const main = `<h1>${title}</h1>
     <p>${text}</p>
     <p class="quiet">Error ${status} <code data-code="${code}">${code}</code>, request id ${requestId}.</p>
     <a class="button" href="/">Go to the start page</a>`;
   return render(title, main, []);
 }
+
+/** A page of the API that says one thing. */
+export const renderMessage = (title: string, text: string): HtmlPage =>
+  render(title, `<h1>${escapeHtml(title)}</h1>\n    <p>${escapeHtml(text)}</p>`, []);
 
 /** A page that says one thing, and leads nowhere: for hosts that are not ours to link to. */
 export const renderNotice = (title: string, text: string): HtmlPage =>

@@ -30,6 +30,21 @@ export function reportUntrustedForwarding(
   });
 }
 
+/** Removes these headers from requests that do not come from a trusted proxy: a caller could say anything in them. */
+export function dropUntrustedHeaders(
+  server: FastifyInstance,
+  trustedProxies: readonly string[],
+  names: readonly string[],
+): void {
+  const isTrustedProxy = createProxyCheck(trustedProxies);
+  server.addHook('onRequest', (request: FastifyRequest, _reply, done) => {
+    const { headers, socket } = request.raw;
+    if (names.some((name) => name in headers) && !isTrustedProxy(socket.remoteAddress ?? '0.0.0.0'))
+      for (const name of names) delete headers[name];
+    done();
+  });
+}
+
 /** Names that the setting of trusted proxies may have in place of ranges. */
 const namedRanges: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],

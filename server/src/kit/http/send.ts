@@ -53,11 +53,26 @@ function addNoteHeaders(
 
 function createWriter(shape: AnswerShape): Writer {
   if ('media' in shape) return { type: shape.media, check: () => {}, write: (body) => body };
-  const stringify = fastJsonStringify(inlineRefs(toJsonSchema(shape, 'output')) as unknown as fastJsonStringify.Schema);
+  let stringify: Stringify | undefined;
   return {
     type: 'application/json; charset=utf-8',
     // The compiled serialiser coerces wrong values silently. This check finds them in tests.
-    check: (body) => void (shape as z.ZodType).parse(body),
-    write: (body) => stringify(body as object),
+    check: (body) => void shape.parse(body),
+    write(body) {
+      stringify ??= compile(shape);
+      return stringify(body as object);
+    },
   };
+}
+
+type Stringify = (body: object) => string;
+const compiled = new WeakMap<z.ZodType, Stringify>();
+
+/** At the first answer: compiling all takes most of the time in which a process starts, and a worker answers nobody. */
+function compile(shape: z.ZodType): Stringify {
+  const known = compiled.get(shape);
+  if (known !== undefined) return known;
+  const stringify = fastJsonStringify(inlineRefs(toJsonSchema(shape, 'output')) as unknown as fastJsonStringify.Schema);
+  compiled.set(shape, stringify);
+  return stringify;
 }

@@ -239,6 +239,11 @@ export const queryFlag = describedAs(
   { type: 'boolean' },
 );
 
+/** Whatever is sent. A parameter that was sent twice is a list. For operations without a 422. */
+export const queryAnything = describedAs(z.custom<string | readonly string[]>(() => true).optional(), {
+  type: 'string',
+});
+
 /** A time with `Z`, an offset or no zone, which means UTC; cut to milliseconds. */
 export const queryTime = describedAs(
   z

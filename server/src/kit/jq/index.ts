@@ -2,6 +2,7 @@
 // (docs/api/workflows.md#expressions). It evaluates no JavaScript, and what it runs reaches nothing outside.
 import { type CompileResult, checkFilters } from './check.ts';
 import { type JqData, type JqError, maxBytes, readOutcome, tooLarge, writeCall } from './evaluate.ts';
+import { followPaths } from './paths.ts';
 import { createPool, type PoolLimits } from './pool.ts';
 import { type FilterToCheck, readCompileErrors, writeCompilation } from './program.ts';
 
@@ -58,6 +59,9 @@ export function openJq(limits: Partial<PoolLimits> = {}): Jq {
       if (filters.length === 0) return { values: [] };
       const call = writeCall(filters, data);
       if (call === undefined) return tooLarge;
+      signal?.throwIfAborted();
+      const values = followPaths(filters, call.input);
+      if (values !== undefined) return { values };
       const outcome = await pool.run(data.owner ?? '', call, signal);
       signal?.throwIfAborted();
       return readOutcome(outcome, data.secrets ?? []);

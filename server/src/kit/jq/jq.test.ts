@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Jq, openJq } from './index.ts';
 import { changeOwner, loadInstance, resetInstance } from './instance.ts';
+import { followPaths } from './paths.ts';
 import { forbiddenFunctions, scanFilter } from './scan.ts';
 import { getJqModule, limitMemory } from './wasm.ts';
 
@@ -56,6 +57,38 @@ describe('evaluate', () => {
     expect(await evaluate('.', { 'a\ud800': 'b\udc00', c: '\\ud800' })).toEqual({
       values: [{ 'a\ufffd': 'b\ufffd', c: '\\ud800' }],
     });
+  });
+
+  it('follows names as jq does, without jq', async () => {
+    const name = fc.constantFrom('a', 'b', '__proto__', 'constructor', 'and');
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof({ depthSize: 'small' }, fc.jsonValue({ maxDepth: 1 }), fc.dictionary(name, tie('any'))),
+    })).any;
+    const path = fc.tuple(fc.constantFrom('', '$v'), fc.array(name, { maxLength: 3 })).map(([base, names]) => {
+      const text = base + names.map((each) => `.${each}`).join('');
+      return text === '' ? ' . ' : text;
+    });
+    let followed = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(path, { minLength: 1, maxLength: 3 }), value, value, async (paths, input, v) => {
+        const data = { input, variables: { v } };
+        const got = await jq.evaluate(paths, data);
+        const byJq = await jq.evaluate(
+          paths.map((each) => `(${each})`),
+          data,
+        );
+        expect(got).toEqual(byJq);
+        if (followPaths(paths, JSON.stringify([input, { v }])) !== undefined) followed += 1;
+      }),
+      { numRuns: 200 },
+    );
+    expect(followed).toBeGreaterThan(50);
+    expect(await evaluate('.a.b', { a: 1 })).toMatchObject({
+      kind: 'failed',
+      error: expect.stringContaining('number'),
+    });
+    for (const other of ['..', '.a.', '. a', '$v .a', '.a[0]', '.a?', '."a"', '.a|.b', '$ENV', '$nobody', '1'])
+      expect(followPaths([other], '[{"a":{}},{"v":{}}]')).toBeUndefined();
   });
 
   it('reads an absent input as null', async () => {

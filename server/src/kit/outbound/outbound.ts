@@ -13,7 +13,9 @@ export interface OutboundOptions extends Pick<UrlRules, 'allow' | 'own'>, Connec
   readonly dns?: () => DnsClient;
 }
 
-export interface OutboundRequest extends Pick<Exchange, 'method' | 'maxBodyBytes'>, Pick<UrlRules, 'plainHttp'> {
+export interface OutboundRequest
+  extends Pick<Exchange, 'method' | 'maxBodyBytes'>,
+    Pick<UrlRules, 'plainHttp' | 'ownApp'> {
   /** The workspace that causes the request. Owners never share a connection. */
   readonly owner: string;
   readonly url: string;
@@ -52,8 +54,8 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
     addresses.every((address) => mayConnect(allow, address, { host: hostOf(url), port: portOf(url) }));
 
   async function sendOnce(request: OutboundRequest, signal: AbortSignal): Promise<Answered | Refused | Failed> {
-    const { owner, method, maxBodyBytes, headers = {}, body = null, plainHttp } = request;
-    const verdict = vetUrl(request.url, { ...options, plainHttp });
+    const { owner, method, maxBodyBytes, headers = {}, body = null, plainHttp, ownApp } = request;
+    const verdict = vetUrl(request.url, { ...options, plainHttp, ownApp });
     if ('reason' in verdict) return { outcome: 'refused', reason: verdict.reason };
     if (!areValidHeaders(headers)) return { outcome: 'refused', reason: 'header' };
     const url = verdict.ok;

@@ -16,7 +16,8 @@ export async function resolve(
   host: string,
   signal?: AbortSignal,
 ): Promise<readonly string[] | undefined> {
-  const known = addressesWithoutDns(host);
+  // Names below `localhost` mean this machine too, as browsers have it. Most callers may not use them (url.ts).
+  const known = addressesWithoutDns(host.endsWith('.localhost') ? 'localhost' : host);
   if (known.length > 0) return known;
   const dns = openDns();
   const cancel = () => dns.cancel();

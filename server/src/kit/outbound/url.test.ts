@@ -45,6 +45,13 @@ describe('a URL', () => {
     expect(verdict('https://example.com/', rules)).toBe('https://example.com/');
   });
 
+  it('may be on the host of this installation, or on an internal one, if it is that of an app published here', () => {
+    const rules = { own: { host: 'plinth.internal', port: 8080 }, ownApp: true, plainHttp: true };
+    expect(verdict('http://plinth.internal:8080/p/shop/', rules)).toBe('http://plinth.internal:8080/p/shop/');
+    expect(verdict('http://shop.apps.localhost:8080/', rules)).toBe('http://shop.apps.localhost:8080/');
+    expect(verdict('http://shop.apps.localhost:5432/', rules)).toBe('port');
+  });
+
   it('may go where the operator allows: a range keeps the other rules, a host and port does not', () => {
     const rules = { allow: parseAllowList('10.0.0.0/8,http://queue:80,wiki.internal:22') };
     expect(verdict('https://10.2.3.4/', rules)).toBe('https://10.2.3.4/');

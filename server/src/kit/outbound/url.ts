@@ -21,6 +21,8 @@ export interface UrlRules {
   readonly own?: Endpoint;
   /** Allows `http:` for this request. */
   readonly plainHttp?: boolean;
+  /** The address of an app that this installation publishes: the operator chose its host. Its addresses are checked. */
+  readonly ownApp?: boolean;
 }
 
 const maxLength = 2_048;
@@ -67,7 +69,11 @@ export function vetUrl(text: string, rules: UrlRules = {}): UrlVerdict {
 }
 
 /** `hostText`: the host as the caller wrote it, before `URL` normalised it. */
-function checkParts(url: URL, hostText: string, { allow = [], own, plainHttp }: UrlRules): UrlReason | undefined {
+function checkParts(
+  url: URL,
+  hostText: string,
+  { allow = [], own, plainHttp, ownApp }: UrlRules,
+): UrlReason | undefined {
   const endpoint = { host: hostOf(url), port: portOf(url) };
   if (hostText.includes('%')) return 'host';
   // `URL` turns octal, hexadecimal, short and full-width spellings into a dotted address. Only the dotted form may be sent.
@@ -76,6 +82,7 @@ function checkParts(url: URL, hostText: string, { allow = [], own, plainHttp }: 
   if (url.protocol === 'http:' && !mayBePlain) return 'scheme';
   if (isAllowedEndpoint(allow, endpoint)) return undefined;
   if (!isAllowedPort(endpoint.port, mayBePlain)) return 'port';
+  if (ownApp) return undefined;
   const isInRange = isInAllowedRange(allow, endpoint.host);
   // Other ports of its host are refused too, unless the operator allows its address: on a developer's machine, Plinth and
   // the receivers are at the same address.

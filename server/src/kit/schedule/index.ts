@@ -52,7 +52,7 @@ export const Schedule = StoredSchedule.superRefine((schedule, context) => {
 
 const timezoneForm = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 
-function isTimezone(name: string): boolean {
+export function isTimezone(name: string): boolean {
   if (!timezoneForm.test(name)) return false; // an offset such as +01:00 has no summer time
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -62,10 +62,16 @@ function isTimezone(name: string): boolean {
   }
 }
 
+/** The next tick if `ticks` of them have come, the last at `previous`; null if the schedule has ended. */
+export function findNextTick(schedule: Schedule, ticks: number, after: Date, previous: Date = after): Date | null {
+  if (schedule.ends_after !== undefined && ticks >= schedule.ends_after) return null;
+  return nextTick(schedule, after, previous);
+}
+
 /**
- * The first tick after a time; null if there is none. `ends_after` counts ticks, which the caller knows. An interval is counted
- * from `previous`, the tick before: 10 minutes after 09:00 it is 09:10, 09:20 and so on, however late each is handled. When clocks go forward, a tick in the hour that is left out comes at its end; when they go back, a tick at a fixed time
- * comes once. Throws if the schedule is not valid.
+ * The first tick after a time, however many have come; null if there is none. An interval is counted from `previous`, the tick
+ * before: 10 minutes after 09:00 it is 09:10, 09:20 and so on, however late each is handled. When clocks go forward, a tick in the
+ * hour that is left out comes at its end; when they go back, a tick at a fixed time comes once. Throws if the schedule is not valid.
  */
 export function nextTick(
   { cron, timezone = 'UTC', every_minutes, at, ends_at }: Schedule,

@@ -116,6 +116,10 @@ const saveHealthRows = prepared<object, [string]>(
 
 export type DueAutomation = AutomationRow & { readonly is_deleted: boolean };
 
+/** SQL for polling. */
+export const tickDueInMs = `select extract(epoch from next_tick_at - $1) * 1000 from automations
+   where next_tick_at is not null order by next_tick_at limit 1`;
+
 /** Those of others that are being handled are skipped. */
 export const lockDueAutomations = (db: Db, now: Date, limit: number): Promise<DueAutomation[]> =>
   lockDueRows(db, now, limit);

@@ -2,10 +2,9 @@
 // is run. What can't be parsed for another reason is reported as not checked, never as correct. Call it by `parser.ts`, because
 // the time that the parsers take has no limit here.
 import { type ParserOptions, parse as parseScript } from '@babel/parser';
-import { type DefaultTreeAdapterTypes, parse as parseHtml } from 'parse5';
+import { parse as parseHtml } from 'parse5';
 import postcss from 'postcss';
-
-type Element = DefaultTreeAdapterTypes.Element;
+import { type Element, getAttribute, listElements, listInlineScripts, scriptTypes } from '../../../kit/html.ts';
 
 export interface FileText {
   readonly path: string;
@@ -100,20 +99,7 @@ function checkHtml(text: string): Findings {
   return { errors, references: listReferences(elements) };
 }
 
-const scriptTypes = new Set(['', 'module', 'text/javascript', 'application/javascript']);
 const jsonTypes = new Set(['importmap', 'application/json']);
-
-function listInlineScripts(elements: readonly Element[]) {
-  const found: { script: string; type: string; line: number }[] = [];
-  for (const element of elements) {
-    if (element.nodeName !== 'script' || getAttribute(element, 'src') !== undefined) continue;
-    const [content] = element.childNodes;
-    if (content === undefined || !('value' in content)) continue;
-    const type = getAttribute(element, 'type')?.trim().toLowerCase() ?? '';
-    found.push({ script: content.value, type, line: content.sourceCodeLocation?.startLine ?? 1 });
-  }
-  return found;
-}
 
 function listReferences(elements: readonly Element[]): PageReference[] {
   const found: PageReference[] = [];
@@ -125,20 +111,6 @@ function listReferences(elements: readonly Element[]): PageReference[] {
   }
   return found;
 }
-
-/** In the order of the page. With a stack of its own, because a page may be nested deeper than calls can be. */
-function* listElements(document: DefaultTreeAdapterTypes.Document): Generator<Element> {
-  const waiting: DefaultTreeAdapterTypes.ChildNode[] = document.childNodes.toReversed();
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (!('attrs' in node)) continue;
-    yield node;
-    for (const child of node.childNodes.toReversed()) waiting.push(child);
-    if ('content' in node) for (const child of node.content.childNodes.toReversed()) waiting.push(child);
-  }
-}
-
-const getAttribute = ({ attrs }: Element, name: string): string | undefined =>
-  attrs.find((attribute) => attribute.name === name)?.value;
 
 function checkCss(text: string): string[] {
   try {

@@ -63,7 +63,7 @@ function listOpenOperations({ rls }: SchemaDocument): string[] {
 
 function describePreview({ created, closed_operations, impact }: SchemaPreview, open: readonly string[]): string {
   const { records, violating_records, fields_removed, newly_open } = impact;
-  const opened = newly_open.map(({ operation }) => operation);
+  const opened = newly_open.map(({ operation, example }) => `${operation} (${example.principal})`);
   return [
     created ? 'Created.' : 'Replaced.',
     closed_operations.length > 0 &&
@@ -71,7 +71,7 @@ function describePreview({ created, closed_operations, impact }: SchemaPreview, 
     open.length > 0 && `Open to everybody, also without sign-in: ${open.join(', ')}. Is this meant?`,
     fields_removed.length > 0 && `Removed fields: ${fields_removed.join(', ')}. The entity has ${records} records.`,
     violating_records > 0 && `${violating_records} records that exist do not satisfy the new schema.`,
-    opened.length > 0 && `Warning: records that exist become open to more people: ${opened.join(', ')}.`,
+    opened.length > 0 && `Warning: the new rules allow what the old ones refused: ${opened.join(', ')}. Is this meant?`,
   ]
     .filter((line) => line !== false)
     .join('\n');

@@ -57,7 +57,7 @@ const uniqueConflict = { status: 409, code: 'unique_conflict' } as const;
 const recordGuard = () => appDataWith<'record', PrefetchedRecord>('record', 'entity_records', 'entity_id');
 
 /** Finds the entity that the path names. Every answer about `User` warns that its records are not the app's users. */
-function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, findEntity: FindEntity) {
+export function entityGuard<Proof extends AppScope>(guard: Guard<Proof>, findEntity: FindEntity) {
   const inner = nestedResource(guard, 'entity', findEntity, 'entity_name');
   const withWarning: typeof inner = {
     ...inner,

@@ -93,5 +93,11 @@ export function findGoverningRules(
   return [...closest, ...listInnerRules(tree)];
 }
 
+/** Whether fields inside of the one at a path have rules. */
+export function hasRulesInside(fieldRules: FieldRules, names: readonly string[], operation: FieldOperation): boolean {
+  const follow = (tree: FieldRuleTree | undefined, name: string) => tree?.inner.get(name);
+  return (names.reduce(follow, fieldRules[operation] as FieldRuleTree | undefined)?.inner.size ?? 0) > 0;
+}
+
 const listInnerRules = ({ inner }: FieldRuleTree): readonly Rule[] =>
   [...inner.values()].flatMap((tree) => [...tree.rules, ...listInnerRules(tree)]);

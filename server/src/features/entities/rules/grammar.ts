@@ -42,7 +42,8 @@ const dialects: Readonly<Record<RuleOrigin, Dialect>> = {
   stored: { ...ruleDialect, maxTextTemplates: Number.POSITIVE_INFINITY },
 };
 
-const isMissing = (json: unknown): boolean =>
+/** Whether a rule in a document is missing: left out, null, empty. */
+export const isMissing = (json: unknown): boolean =>
   json === undefined || json === null || json === '' || (isObject(json) && Object.keys(json).length === 0);
 
 export const rowOperations = ['create', 'read', 'update', 'delete'] as const;

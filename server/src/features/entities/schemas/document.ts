@@ -78,6 +78,7 @@ function parseDocument(json: unknown, loc: Loc, state: ParseState): EntitySchema
     patternCost: state.patternCost,
     unique: parseUnique(json.unique, inner, [...loc, 'unique'], state),
     properties,
+    rls: json.rls,
     rules: parseRowRules(json, loc, properties, state),
     fieldRules:
       unwrap(parseFieldRules(properties, [...loc, 'properties'], state.origin), state)?.fieldRules ?? noFieldRules,

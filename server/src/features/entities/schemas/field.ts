@@ -35,6 +35,8 @@ export interface EntitySchema extends Fields {
   readonly name: string;
   readonly unique: readonly (readonly string[])[];
   readonly rules: Rules;
+  /** The member `rls` of the document, from which `rules` were parsed. */
+  readonly rls: unknown;
   readonly fieldRules: FieldRules;
   /** The size of all its patterns together. */
   readonly patternCost: number;

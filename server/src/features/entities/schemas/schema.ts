@@ -72,7 +72,7 @@ export async function putEntitySchema(
     if (expected_revision !== undefined && expected_revision !== currentRevision)
       throw revisionConflict(currentRevision);
     const known = before === undefined ? findImplicitSchema(name) : parseStoredSchema(before.document);
-    const { impact, isComplete } = await measureImpact(db, access, known, schema, records);
+    const { impact, partial } = await measureImpact(db, access, known, schema, records, now);
     const isSame = before !== undefined && isSameDocument(before.document, document);
     const revision =
       isSame || dry_run ? currentRevision : await saveAsRevision(db, access, [{ schema, document, before }], now);
@@ -87,7 +87,7 @@ export async function putEntitySchema(
       },
       {
         warnings: listWarnings([document]),
-        ...(!isComplete && { partial: ['impact.violating_records', 'impact.newly_open'] }),
+        ...(partial.length > 0 && { partial }),
         ...((isSame || dry_run) && { changed: false as const }),
       },
     );
@@ -303,7 +303,7 @@ async function refuseNamed(
   throw new Problem(
     'conflict',
     'schema_in_use',
-    'An automation or a workflow of the app names the entity. Change or delete it first.',
+    'An automation, a workflow or a conversion mapping of the app names the entity. Change or delete it first.',
     {
       members: { entity_names: [...new Set(named)].toSorted() },
       retrySafe: false,
@@ -314,6 +314,14 @@ async function refuseNamed(
 /** Whether the app has the entity. Until the transaction ends, its schema is not deleted. */
 export const hasEntity = async (db: Db, access: AppAccess, name: string): Promise<boolean> =>
   (await lockSchemaName(db, access, name)) !== undefined || findImplicitSchema(name) !== undefined;
+
+/** The fields of an entity; undefined if the app has no such entity. Until the transaction ends, its schema is not deleted. */
+export async function listFieldNames(db: Db, access: AppAccess, name: string): Promise<string[] | undefined> {
+  if (!(await hasEntity(db, access, name))) return undefined;
+  const row = await findSchema(db, access, name);
+  const schema = row === undefined ? findImplicitSchema(name) : parseStoredSchema(row.document);
+  return [...(schema?.fields.keys() ?? [])];
+}
 
 /** Whether the documents are equal. The order of members does not matter. */
 const isSameDocument = (a: unknown, b: unknown): boolean => canonicalize(a) === canonicalize(b);

@@ -12,7 +12,7 @@ await world.db.updateTable('workspaces').set({ rate_multiplier: 1000 }).where('i
 const token = await world.token(owner, workspace);
 
 async function newApp() {
-  const app = await world.appOf(owner, workspace);
+  const app = await world.appOf(owner, workspace, { public_settings: 'public_without_login' });
   const at = (path: string) => `/api/apps/${app.id}${path}`;
   return {
     app,
@@ -149,7 +149,7 @@ describe('putEntitySchema', () => {
     const { impact } = (await schemas('PUT', '/User', { name: 'User', properties, rls: { read: true } })).body;
     expect(impact).toMatchObject({
       fields_removed: ['full_name'],
-      newly_open: [{ operation: 'read', example: { id, principal: 'anonymous' } }],
+      newly_open: [{ operation: 'read', example: { record_id: id, principal: 'anonymous' } }],
     });
   });
 
@@ -173,9 +173,18 @@ describe('putEntitySchema', () => {
       newly_open: [
         {
           operation: 'read',
-          example: { id: newest.find(({ a }: { a: string }) => a === 'x').id, principal: 'any_user' },
+          example: {
+            record_id: newest.find(({ a }: { a: string }) => a === 'x').id,
+            record: null,
+            change: null,
+            principal: 'any_user',
+            attributes: null,
+          },
         },
-        { operation: 'update', example: { id: newest[0].id, principal: 'anonymous' } },
+        {
+          operation: 'update',
+          example: { record_id: newest[0].id, record: null, change: {}, principal: 'anonymous', attributes: null },
+        },
       ],
     });
   });

@@ -1,9 +1,11 @@
 // Owns the queries for schema documents, and those over records that a change of a schema needs.
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { AppAccess, DataAccess } from '../../../core/auth/proofs.ts';
 import { prepared, withTimeLimit } from '../../../kit/db/database.ts';
 import type { Db } from '../../../tables.ts';
+import type { Decision } from '../rules/decide.ts';
 import type { DataRecord } from '../rules/rule.ts';
+import { compileDecision } from '../rules/sql.ts';
 
 /** The app that the caller has access to. */
 export type AppScope = Pick<AppAccess | DataAccess, 'app'>;
@@ -36,6 +38,14 @@ export const listSchemas = (db: Db, access: AppScope) =>
 
 export const findSchema = (db: Db, access: AppScope, name: string) =>
   selectSchemas(db, access).where('entity_schemas.name', '=', name).selectAll().executeTakeFirst();
+
+/** One hash of all documents, and how many there are. */
+export async function hashSchemas(db: Db, { app }: AppScope): Promise<{ hash: string; count: number }> {
+  const { rows } = await sql<{ hash: string; count: number }>`select count(*)::int as count,
+      encode(sha256(convert_to(coalesce(string_agg(name || ' ' || document::text, E'\\n' order by name), ''), 'UTF8')), 'hex') as hash
+    from entity_schemas where app_id = ${app.id}`.execute(db);
+  return rows[0] ?? { hash: '', count: 0 };
+}
 
 /** Finds a schema and locks it. Waits for inserts of its records that are in progress, and blocks new ones. */
 export const lockSchema = (db: Db, access: AppScope, name: string) =>
@@ -75,6 +85,27 @@ export async function countRecords(db: Db, access: AppScope, name: string): Prom
 export async function hasMoreRecordsThan(db: Db, access: AppScope, name: string, max: number): Promise<boolean> {
   const beyond = selectLiveRecords(db, access).where('entity_name', '=', name).select('id').offset(max).limit(1);
   return (await beyond.execute()).length > 0;
+}
+
+const maxSearched = 10_000;
+
+/** How many of the newest 10,000 records a rule allows. */
+export async function countAllowedRecords(
+  db: Db,
+  { app }: AppScope,
+  name: string,
+  decision: Decision,
+): Promise<number> {
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const text = `select count(*) as count from (
+      select id, data, created_by, created_by_id, created_date, updated_date, is_sample from entity_records
+      where app_id = ${bind(app.id)}::uuid and entity_name = ${bind(name)} and deleted_date is null
+      order by created_date desc, id desc limit ${bind(maxSearched)}) r
+    where ${compileDecision(decision, { bind })}`;
+  const count = CompiledQuery.raw(text, values);
+  const { rows } = await withTimeLimit(db, readLimitMs, (db) => db.executeQuery<{ count: number }>(count));
+  return rows[0]?.count ?? 0;
 }
 
 export interface SchemaToSave {

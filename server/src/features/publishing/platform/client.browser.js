@@ -1,4 +1,4 @@
-// The runtime client of a published app: its data and the sign-in of its users, for the app's own pages.
+// The runtime client of a published app: its data, the sign-in of its users and its events, for the app's own pages.
 //
 //   import { auth, entities } from '/_plinth/client.js';
 //   await auth.signIn({ email, password });
@@ -101,6 +101,29 @@ export const entities = new Proxy(Object.create(null), {
   // `then` would make `await entities` wait forever.
   get: (_, name) => (typeof name === 'string' && name !== 'then' ? createEntity(name) : undefined),
 });
+
+// ---- events
+
+const trackPath = 'analytics/track/batch';
+
+export const analytics = {
+  /**
+   * Stores that something happened on this page, by the user who is signed in: `track('order_placed', { total: 12.5 })`.
+   * @param {string} name @param {Record<string, string | number | boolean | null>} [properties] @returns {Promise<void>}
+   */
+  track: async (name, properties = {}) => {
+    const page_url = location.origin + location.pathname; // the rest of an address may have tokens
+    // The id makes it safe to repeat: the first attempt may have been stored.
+    const body = { events: [{ event_name: name, event_id: crypto.randomUUID(), properties, page_url }] };
+    const attempt = () => call('POST', trackPath, { body });
+    const { rejected } = await attempt().catch((error) => {
+      if (error.status === 0) return attempt();
+      throw error;
+    });
+    if (rejected.length > 0)
+      throw new PlinthError(200, { code: rejected[0].reason, detail: 'The event was rejected.' });
+  },
+};
 
 // ---- sign-in
 
@@ -250,6 +273,19 @@ async function renew() {
     else keep({ ...session, renew_at: Date.now() + minRenewalMs }); // not reachable: the token is still valid
   }
 }
+
+// ---- heartbeats: that the user is there, while the page is visible
+
+const heartbeatMs = 60_000;
+
+/** Not with `call`: it must not sign anybody out, or keep a session alive that nobody uses. */
+function sendHeartbeat() {
+  if (!session || document.visibilityState !== 'visible') return;
+  const body = { events: [{ event_name: '__user_heartbeat_event__' }] };
+  send('POST', trackPath, { body, token: session.token }).catch(() => {}); // the next one follows
+}
+setInterval(sendHeartbeat, heartbeatMs);
+auth.onChange(sendHeartbeat);
 
 // ---- requests
 

@@ -35,7 +35,7 @@ export interface Contents {
 }
 
 /** The storage does not have what was published. Publishing the app again uploads it again. */
-class ContentLost extends Error {}
+export class ContentLost extends Error {}
 
 /** Called when the storage does not have the content that the database says is stored. */
 export type OnLost = (appId: string, blobId: string) => Promise<void>;

@@ -2,7 +2,6 @@
 // sets no cookie and reads none.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FailedLookups } from '../../../core/auth/failed-lookups.ts';
-import type { ObjectStorage } from '../../../gateways/storage/index.ts';
 import { GateClosed } from '../../../kit/fair-gate.ts';
 import { createAddressReader, nameClient } from '../../../kit/http/client-address.ts';
 import { pageHeaders, renderNotice } from '../../../kit/http/page.ts';
@@ -12,12 +11,11 @@ import type { OtherRequests } from '../../../kit/http/server.ts';
 import { Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
 import { platformFolder } from '../snapshot.ts';
-import { saveLost } from '../store.ts';
 import { type AppTarget, createTargetFinder } from './address.ts';
 import { joinPolicies, sandboxPolicy, toOwnHeaders, toSandboxedHeaders } from './app-headers.ts';
 import { cacheControlOf } from './cache-control.ts';
 import { contentTypeOf } from './content-types.ts';
-import { type Content, createContents } from './contents.ts';
+import type { Content, Contents } from './contents.ts';
 import { createLiveApps, type LiveApp } from './live-apps.ts';
 import { createManifests } from './manifests.ts';
 import { parsePath } from './path.ts';
@@ -28,7 +26,8 @@ export type PlatformFiles = ReadonlyMap<string, (app: { readonly id: string }) =
 
 export interface ServeDeps {
   readonly db: Db;
-  readonly objectStorage: ObjectStorage;
+  /** The contents of published files. */
+  readonly published: Contents;
   readonly failedLookups: FailedLookups;
   /** Undefined: apps are served below /p/. */
   readonly appsDomain: string | undefined;
@@ -46,7 +45,7 @@ interface Visit {
 }
 
 export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
-  const { db, failedLookups, appsDomain, platformFiles } = deps;
+  const { db, published, failedLookups, appsDomain, platformFiles } = deps;
   const always = listConstantHeaders(deps);
   const readAddress = createAddressReader(deps.trustedProxies);
   const liveApps = createLiveApps({
@@ -56,7 +55,6 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     onUnknown: (client) => void failedLookups.count('apps', client).catch(() => {}), // Redis counts again when it is back
   });
   const manifests = createManifests(db);
-  const contents = createContents(deps.objectStorage, (appId, blobId) => saveLost(db, appId, blobId));
 
   async function answer({ slug, target }: AppTarget, visit: Visit): Promise<void> {
     const { request } = visit;
@@ -77,13 +75,13 @@ export function createAppServer(deps: ServeDeps): OtherRequests<AppTarget> {
     if (segments[0] === platformFolder) {
       const name = segments.slice(1).join('/');
       const bytes = platformFiles.get(name)?.(app);
-      return bytes === undefined ? refuse(visit, 404) : send(visit, name, contents.ofBytes(bytes));
+      return bytes === undefined ? refuse(visit, 404) : send(visit, name, published.ofBytes(bytes));
     }
     const file = manifests.resolve(app, segments);
     const resolved = file instanceof Promise ? await file : file;
     if (resolved === 'add slash') return addSlash(visit);
     if (resolved === undefined) return refuse(visit, 404);
-    return send(visit, resolved.path, contents.ofFile(app.id, resolved.file));
+    return send(visit, resolved.path, published.ofFile(app.id, resolved.file));
   }
 
   return {

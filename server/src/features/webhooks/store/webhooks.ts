@@ -138,6 +138,9 @@ const lockWebhookRows = prepared<WebhookRow, [readonly string[]]>(
   '/* service */ select * from webhooks where id = any($1::uuid[]) order by id for no key update',
 );
 
+/** SQL for polling. */
+export const resyncDueInMs = 'select 0 from webhooks where resync_pending limit 1';
+
 /** Locks a webhook that was turned on or off and still has deliveries to resume or hold. */
 export const lockNextPendingResync = async (db: Db): Promise<WebhookRow | undefined> =>
   (await lockPendingResyncRow(db))[0];

@@ -110,7 +110,7 @@ async function findOrGenerate(db: Db, subject: Subject, deps: AnalysisDeps): Pro
       const { lease } = state;
       if (awaited !== undefined && lease?.holder !== awaited) return undefined; // it ended without an explanation
       if (lease === undefined || lease.is_expired) {
-        if (!model.configured || !(await model.check())) return undefined;
+        if (!(await model.check())) return undefined;
         const holder = newId();
         if (await takeLease(db, run, holder, leaseSeconds)) return await generateUnderLease(db, subject, holder, deps);
         awaited = undefined; // another call has just taken it

@@ -6,6 +6,7 @@ import type { FailureCase, Places } from '../../../../test/failures/failure-case
 import { failingZone, startFailingServices } from '../../../../test/failures/places.ts';
 import { serviceFailures } from '../../../../test/failures/services.ts';
 import { createScene, define, startWorkflowWorld } from '../../../../test/support/workflows.ts';
+import { newId } from '../../../kit/ids.ts';
 import { type NewRun, startRuns } from '../runs/start.ts';
 import { failureClasses } from './classify.ts';
 
@@ -54,6 +55,12 @@ async function prepare(monthly_limit: number | null) {
   await call('PUT', '/entity-schemas/Task', schema);
   const { id: task } = await call('POST', '/entities/Task', { title: 'First', code: 'taken' });
   const { id: user } = await world.appUser(app, 'user@example.com', { role: 'user' });
+  const dates = { connected_at: new Date(), created_date: new Date(), updated_date: new Date() };
+  const key = { id: newId(), workspace_id: workspace, app_id: app.id, integration_type: 'github' };
+  await world.db
+    .insertInto('connections')
+    .values({ ...key, ...dates, status: 'expired' })
+    .execute();
   const places: Places = { ...services, task, user, agent: agent.body.id };
   return { app, as, scene: createScene(world, as), places };
 }

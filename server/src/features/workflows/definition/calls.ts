@@ -1,6 +1,6 @@
 // Owns reading the task `call`: which calls there are, and what each of them is given.
 import { urlFaults, vetUrl } from '../../../kit/outbound/url.ts';
-import type { AgentCall, EntityCall, HttpCall, Template } from './model.ts';
+import type { AgentCall, ConnectorCall, EntityCall, HttpCall, Template } from './model.ts';
 import {
   type Fields,
   fault,
@@ -17,7 +17,7 @@ import {
 } from './source.ts';
 import { readEntityName, readId } from './values.ts';
 
-type Call = HttpCall | EntityCall | AgentCall;
+type Call = HttpCall | EntityCall | AgentCall | ConnectorCall;
 
 const entityCalls = {
   'entity.create': ['entity', 'data', 'as_user'],
@@ -31,17 +31,19 @@ type EntityCallName = keyof typeof entityCalls;
 const isEntityCall = (name: unknown): name is EntityCallName =>
   typeof name === 'string' && Object.hasOwn(entityCalls, name);
 
-const callNames = ['http', ...Object.keys(entityCalls), 'agent.send'];
-const unsupportedCalls: readonly unknown[] = ['asyncapi', 'grpc', 'openapi', 'connector.request'];
+const callNames = ['http', ...Object.keys(entityCalls), 'agent.send', 'connector.request'];
+const unsupportedCalls: readonly unknown[] = ['asyncapi', 'grpc', 'openapi'];
 
 /** `call` is the name of the call, `given` its `with`. */
 export function readCall(call: Place, given: Place | undefined): Call | undefined {
   if (unsupportedCalls.includes(call.value)) return fault(call, `is not supported. Supported: ${callNames.join(', ')}`);
-  if (call.value !== 'http' && call.value !== 'agent.send' && !isEntityCall(call.value))
-    return fault(call, `must be one of ${callNames.join(', ')}`);
+  const { value } = call;
+  const isOther = value === 'http' || value === 'agent.send' || value === 'connector.request';
+  if (!isOther && !isEntityCall(value)) return fault(call, `must be one of ${callNames.join(', ')}`);
   if (given === undefined) return undefined; // it was reported as missing
-  if (call.value === 'http') return readHttp(given);
-  return call.value === 'agent.send' ? readAgentCall(given) : readEntityCall(call.value, given);
+  if (value === 'http') return readHttp(given);
+  if (value === 'agent.send') return readAgentCall(given);
+  return value === 'connector.request' ? readConnectorCall(given) : readEntityCall(value, given);
 }
 
 // ---- http
@@ -155,3 +157,39 @@ function readAgentCall(given: Place): AgentCall | undefined {
   );
   return agentId === undefined || content === undefined ? undefined : { call: 'agent.send', agentId, content };
 }
+
+// ---- connectors
+
+function readConnectorCall(given: Place): ConnectorCall | undefined {
+  const fields = readObject(given, ['integration_type', 'method', 'path', 'query', 'body']);
+  if (fields === undefined) return undefined;
+  const integrationType = readPart(fields.require('integration_type'), (place) =>
+    readExpressionOr(place, readIntegrationType),
+  );
+  const method = readPart(fields.require('method'), (place) => readExpressionOr(place, readMethod));
+  const path = readPart(fields.require('path'), (place) => readExpressionOr(place, readPath));
+  const query = readPart(fields.get('query'), (place) => readExpressionOr(place, readObjectTemplate));
+  const body = readPart(fields.get('body'), readTemplate);
+  if (integrationType === undefined || method === undefined || path === undefined) return undefined;
+  return { call: 'connector.request', integrationType, method, path, query, body };
+}
+
+/** Which connectors there are, and whether the app has a connection, is decided when the request is sent. */
+const readIntegrationType = (place: Place): string | undefined =>
+  typeof place.value === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(place.value)
+    ? place.value
+    : fault(place, 'must be the type of a connector, such as slack, or an expression');
+
+/** The host is the connector's. What the path leads to is checked when the request is sent. */
+function readPath(place: Place): string | undefined {
+  const { value } = place;
+  if (typeof value !== 'string' || !value.startsWith('/'))
+    return fault(place, 'must be a path that begins with a slash, or an expression');
+  if (value.length > maxPathLength) return fault(place, `must have at most ${maxPathLength} characters`);
+  if (/[{}]/.test(value)) return fault(place, 'must not contain braces. Use an expression to put the path together');
+  if (/[^\x21-\x7e]|[#\\]|\/\.{1,2}(?:[/?]|$)/.test(value))
+    return fault(place, 'must not contain spaces, backslashes, dots as segments, or a fragment');
+  return value;
+}
+
+const maxPathLength = 1_500;

@@ -71,7 +71,16 @@ export interface AgentCall {
   readonly content: Template;
 }
 
-export type CallTask = CommonTask & { readonly type: 'call' } & (HttpCall | EntityCall | AgentCall);
+export interface ConnectorCall {
+  readonly call: 'connector.request';
+  readonly integrationType: Template;
+  readonly method: Template;
+  readonly path: Template;
+  readonly query?: Template;
+  readonly body?: Template;
+}
+
+export type CallTask = CommonTask & { readonly type: 'call' } & (HttpCall | EntityCall | AgentCall | ConnectorCall);
 
 export type SetTask = CommonTask & { readonly type: 'set'; readonly set: Template };
 

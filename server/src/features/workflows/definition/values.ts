@@ -1,6 +1,6 @@
 // Owns the values of definitions that have a form of their own: durations, names of variables, types of errors.
 import { idOrNull } from '../../../kit/ids.ts';
-import type { ErrorType } from './model.ts';
+import { errorTypes, toShortType } from './error-types.ts';
 import { fault, type Place, readInteger, readObject, readText } from './source.ts';
 
 const dayMs = 86_400_000;
@@ -60,30 +60,14 @@ export function readVariableName(place: Place): string | undefined {
   return value;
 }
 
-const errorTypes = [
-  'configuration',
-  'validation',
-  'expression',
-  'authentication',
-  'authorization',
-  'timeout',
-  'communication',
-  'runtime',
-] as const satisfies readonly ErrorType[];
-
+/** A URI of the standard's own. */
 const standardType = /^https:\/\/serverlessworkflow\.io\/spec\/1\.0\.\d+\/errors\/(.*)$/s;
-
-/** `https://serverlessworkflow.io/spec/1.0.0/errors/timeout` → `timeout`; any other type stays as it is. */
-function shortenErrorType(type: string): string {
-  const name = standardType.exec(type)?.[1];
-  return errorTypes.find((known) => known === name) ?? type;
-}
 
 /** Reads the type of an error: one of ours, short or as a URI, or a URI of the author's own. */
 export function readErrorType(place: Place): string | undefined {
   const text = readText(place, 256);
   if (text === undefined) return undefined;
-  const type = shortenErrorType(text);
+  const type = toShortType(text);
   const isKnown = errorTypes.some((known) => known === type);
   const isOwn = /^[a-z][a-z0-9+.-]*:\S+$/i.test(type) && !standardType.test(type);
   return isKnown || isOwn ? type : fault(place, `must be one of ${errorTypes.join(', ')}, or a URI of your own`);

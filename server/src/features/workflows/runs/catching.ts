@@ -1,6 +1,6 @@
 // Owns what happens after a task has failed: the closest `try` that catches the error retries, handles it, or ignores it.
 import type { RetryPolicy, TryTask } from '../definition/model.ts';
-import { type Failure, type TaskError, TaskFailure, toShortType, toTaskError } from './errors.ts';
+import { type Failure, type TaskError, TaskFailure, toTaskError } from './errors.ts';
 import { holds, type Scope } from './evaluate.ts';
 import type { Execution } from './execution.ts';
 import { enterCatch, type Frame, findTask, pop, type RunState, retry, topOf } from './state.ts';
@@ -40,7 +40,7 @@ async function matches(
   error: TaskError,
 ): Promise<boolean | Failure> {
   const { with: wanted, as, when, exceptWhen } = task.catch;
-  if (wanted?.type !== undefined && toShortType(wanted.type) !== error.type) return false;
+  if (wanted?.type !== undefined && wanted.type !== error.type) return false;
   if (wanted?.status !== undefined && wanted.status !== error.status) return false;
   if (wanted?.title !== undefined && wanted.title !== error.title) return false;
   if (wanted?.detail !== undefined && wanted.detail !== error.detail) return false;

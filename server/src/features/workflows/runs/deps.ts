@@ -6,7 +6,8 @@ import type { WakeUps } from '../../../kit/background/workers/wake.ts';
 import type { Clock } from '../../../kit/clock.ts';
 import type { Shares } from '../../../kit/db/shares.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
-import type { Outbound } from '../../../kit/outbound/outbound.ts';
+import type { Outbound, OutboundRequest } from '../../../kit/outbound/outbound.ts';
+import type { Outcome } from '../../../kit/outbound/outcome.ts';
 import type { Secrets } from '../../../kit/secrets.ts';
 import type { Db } from '../../../tables.ts';
 import type { Definition } from '../definition/model.ts';
@@ -55,6 +56,22 @@ export interface AgentKey {
   readonly owner_id: string | null;
 }
 
+/** A request to the API of a service that the app is connected to. */
+export interface ConnectorRequest extends Pick<OutboundRequest, 'method' | 'headers' | 'body' | 'maxBodyBytes'> {
+  readonly integration_type: string;
+  readonly path: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** `secrets` authenticated the request. The service may repeat them. */
+export type ConnectorResult =
+  | { readonly kind: 'sent'; readonly outcome: Outcome; readonly secrets: readonly string[] }
+  | {
+      readonly kind: 'unusable';
+      readonly reason: 'missing' | 'disconnected' | 'expired' | 'unavailable' | 'unknown_type' | 'path' | 'body';
+    };
+
 export interface RunDeps {
   readonly jq: Jq;
   readonly outbound: Outbound;
@@ -66,6 +83,11 @@ export interface RunDeps {
   /** Of the connections to the database. */
   readonly shares: Shares;
   readonly agentReplies: AgentReplies;
+  readonly sendToConnector: (
+    db: Db,
+    app: { readonly workspace_id: string; readonly id: string },
+    request: ConnectorRequest,
+  ) => Promise<ConnectorResult>;
   /** The values of those of these secrets of an app that exist, by name. */
   readonly readSecrets: (
     db: Db,

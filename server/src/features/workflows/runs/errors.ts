@@ -68,14 +68,6 @@ export const fail = (
   more: { readonly status?: number; readonly cause?: FailureCause; readonly code?: string } = {},
 ): TaskFailure => new TaskFailure({ type, ...defaults[type], detail, ...more });
 
-/** The type of an error without what the standard puts before it, such as `https://serverlessworkflow.io/spec/1.0.0/errors/`. */
-export function toShortType(type: string): string {
-  const short = standardUri.exec(type)?.[1];
-  return short !== undefined && short in defaults ? short : type;
-}
-
-const standardUri = /^https:\/\/(?:www\.)?serverlessworkflow\.io\/(?:spec|dsl)\/[\w.]+\/errors\/(?:types\/)?(\w+)$/;
-
 export const titleOf = (type: string): string => defaults[type as ErrorType]?.title ?? type;
 
 export const toTaskError = ({ type, title, status, detail }: Failure): TaskError => ({ type, title, status, detail });

@@ -106,17 +106,20 @@ export async function showRunningStep(
   );
 }
 
-/** Ends the step that was under way when the run was cancelled. */
+const cancelRunning = prepared<unknown, [workspaceId: string, runId: string, now: Date]>(
+  'cancel workflow step that runs',
+  `with step as (
+     update workflow_steps set status = 'cancelled', completed_at = $3
+     where workspace_id = $1 and run_id = $2 and status = 'running' returning number)
+   update workflow_runs set steps_count = step.number from step
+   where workspace_id = $1 and id = $2 and steps_count < step.number`,
+);
+
+/** Ends the step that was under way when the run was cancelled. If its worker crashed, the run does not count the step yet. */
 export async function cancelRunningSteps(
   db: Db,
   { workspace_id, id }: { readonly workspace_id: string; readonly id: string },
   now: Date,
 ): Promise<void> {
-  await db
-    .updateTable('workflow_steps')
-    .set({ status: 'cancelled', completed_at: now })
-    .where('workspace_id', '=', workspace_id)
-    .where('run_id', '=', id)
-    .where('status', '=', 'running')
-    .execute();
+  await cancelRunning(db, workspace_id, id, now);
 }

@@ -178,6 +178,10 @@ export const lockNextDue = async (
 ): Promise<(TriggeredWorkflow & { readonly is_workspace_deleted: boolean }) | undefined> =>
   (await lockNextDueRow(db, now, except))[0];
 
+/** SQL for polling. */
+export const tickDueInMs = `select extract(epoch from next_tick_at - $1) * 1000 from workflows
+   where next_tick_at is not null order by next_tick_at limit 1`;
+
 const lockNextDueRow = prepared<
   TriggeredWorkflow & { readonly is_workspace_deleted: boolean },
   [now: Date, except: readonly string[]]

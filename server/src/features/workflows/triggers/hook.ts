@@ -3,10 +3,11 @@ import type { HookAccess } from '../../../core/auth/proofs.ts';
 import type { Jq } from '../../../kit/jq/index.ts';
 import { notFound, Problem } from '../../../kit/problem.ts';
 import type { Db } from '../../../tables.ts';
-import { toTrigger } from '../definition/trigger.ts';
+import { readStoredTrigger } from '../definition/trigger.ts';
 import { jqBusy } from '../jq-busy.ts';
 import type { WorkflowRow } from '../store/rows.ts';
 import { findHookWorkflow } from '../store/workflows.ts';
+import { toRef, turnOffWorkflow } from '../turn-off.ts';
 import { judgeCondition, type Verdict } from './condition.ts';
 import { isInPlan, startTriggered, type TriggerDeps } from './start.ts';
 
@@ -52,8 +53,13 @@ export async function checkHook(
 ): Promise<CheckedHook> {
   const workflow = await getActive(db, access);
   if (!(await isInPlan(db, workflow, access.plan, now))) throw workflowInactive();
+  const trigger = readStoredTrigger(workflow.trigger);
+  if (trigger === undefined) {
+    await turnOffWorkflow(db, toRef(workflow), 'definition_invalid', now);
+    throw workflowInactive();
+  }
   const input = toInput(request);
-  const verdict = await judgeCondition(toTrigger(workflow.trigger), input, access.workspace_id, jq);
+  const verdict = await judgeCondition(trigger, input, access.workspace_id, jq);
   if (verdict === 'busy') throw jqBusy();
   return { input, verdict };
 }

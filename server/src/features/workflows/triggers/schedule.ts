@@ -2,13 +2,14 @@
 import { toErrorText } from '../../../kit/background/error-text.ts';
 import { transaction } from '../../../kit/db/database.ts';
 import { classifyFailure } from '../../../kit/db/failures.ts';
+import { findNextTick } from '../../../kit/schedule/index.ts';
 import type { Db } from '../../../tables.ts';
 import { toTrigger } from '../definition/trigger.ts';
 import type { WorkflowRow } from '../store/rows.ts';
 import { lockNextDue, saveWorkflow } from '../store/workflows.ts';
 import { auditTurnedOff, toRef, turnOffWorkflow } from '../turn-off.ts';
 import { isInPlan, startTriggered, type TriggerDeps } from './start.ts';
-import { ended, findNextTick } from './trigger-columns.ts';
+import { ended } from './trigger-columns.ts';
 
 const maxAtOnce = 200;
 
@@ -78,10 +79,10 @@ async function handleTick(db: Db, workflow: DueWorkflow, deps: TriggerDeps, now:
 /** The tick after this one. Undefined if the schedule can't be read: it was stored by another version of Plinth. */
 function planNextTick(workflow: WorkflowRow, now: Date) {
   try {
-    const trigger = toTrigger(workflow.trigger);
-    if (trigger.config.trigger_type !== 'scheduled') return undefined;
+    const { config } = toTrigger(workflow.trigger);
+    if (config.trigger_type !== 'scheduled') return undefined;
     const { ticks, next_tick_at } = workflow;
-    const plan = (count: number) => findNextTick(trigger, count, now, next_tick_at ?? now);
+    const plan = (count: number) => findNextTick(config, count, now, next_tick_at ?? now);
     return { afterRun: plan(ticks + 1), withoutRun: plan(ticks) };
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 // Owns what is stored of a trigger beside itself: what it waits for, and its next tick.
-import { nextTick } from '../../../kit/schedule/index.ts';
+import { findNextTick } from '../../../kit/schedule/index.ts';
 import type { Trigger } from '../definition/trigger.ts';
 import type { WorkflowRow } from '../store/rows.ts';
 
@@ -25,15 +25,8 @@ type Activation = Pick<WorkflowRow, 'status' | 'status_reason' | 'next_tick_at'>
  */
 export function activate(trigger: Trigger, ticks: number, now: Date): Activation {
   if (trigger.config.trigger_type !== 'scheduled') return { status: 'active', status_reason: null, next_tick_at: null };
-  const next_tick_at = findNextTick(trigger, ticks, now);
+  const next_tick_at = findNextTick(trigger.config, ticks, now);
   return next_tick_at === null ? ended : { status: 'active', status_reason: null, next_tick_at };
 }
 
 export const ended: Activation = { status: 'inactive', status_reason: 'end_condition_reached', next_tick_at: null };
-
-/** After `ticks` of them have started a run, the last at `previous`. Null: the schedule has ended. */
-export function findNextTick({ config }: Trigger, ticks: number, now: Date, previous: Date = now): Date | null {
-  if (config.trigger_type !== 'scheduled') return null;
-  if (config.ends_after !== undefined && ticks >= config.ends_after) return null;
-  return nextTick(config, now, previous);
-}

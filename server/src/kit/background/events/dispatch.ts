@@ -77,13 +77,18 @@ export async function dispatch(deps: DispatchDeps): Promise<number> {
   }
 }
 
+const hasPending = `exists (select 1 from events where dispatched_at is null and retry_at is null)
+     or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp())`;
+
+/** SQL for polling: 0 if there are events to dispatch. */
+export const eventsDueInMs = `case when ${hasPending} then 0 end`;
+
 const findPending = prepared<
   { has_pending: boolean; crash_count: number; in_progress: boolean; started_after: string },
   []
 >(
   'find pending events',
-  `/* service */ select crash_count, in_progress, started_after, exists (select 1 from events where dispatched_at is null and retry_at is null)
-     or exists (select 1 from events where dispatched_at is null and retry_at <= statement_timestamp()) as has_pending
+  `/* service */ select crash_count, in_progress, started_after, ${hasPending} as has_pending
    from event_dispatch_state`,
 );
 const tryLockDispatch = prepared<{ is_locked: boolean }, []>(

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { type AnyDb, prepared, transaction } from '../../db/database.ts';
 import { classifyFailure, isLockOrStatementTimeout } from '../../db/failures.ts';
 import { describeCrashes, toErrorText } from '../error-text.ts';
+import { gather } from '../gather.ts';
 import { claimedColumnsOf, getQuarantineThreshold, type Outcome, type Queue, type QueueRow } from './queue.ts';
 
 /** What became of a run; the values are label values of the metric `plinth_queue_runs_total`. */
@@ -31,19 +32,6 @@ const maxAttempts = 5;
  */
 export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcome: Outcome) => Promise<RunResult> {
   const statement = prepareComplete(queue);
-  let waiting: FinishedRun[] = [];
-  let isCompleting = false;
-
-  const completeWaiting = async () => {
-    isCompleting = true;
-    while (waiting.length > 0) {
-      const runs = waiting.slice(0, maxBatch);
-      waiting = waiting.slice(maxBatch);
-      await completeWithRetry(runs);
-    }
-    isCompleting = false;
-  };
-
   /**
    * - The database is unavailable: try again, five times in all.
    * - Something in the batch cannot be written, or the batch took too long: complete each row alone.
@@ -75,10 +63,10 @@ export function createCompleter(queue: Queue, db: AnyDb): (row: QueueRow, outcom
         await completeWithRetry([{ ...run, outcome: toFailedOutcome(queue, run.row, error) }], true);
   }
 
+  const add = gather<FinishedRun>({ handle: (runs) => completeWithRetry(runs), countFitting: () => maxBatch });
   return (row, outcome) => {
     const completed = Promise.withResolvers<RunResult>();
-    waiting.push({ row, outcome, completed });
-    if (!isCompleting) void completeWaiting();
+    add({ row, outcome, completed });
     return completed.promise;
   };
 }

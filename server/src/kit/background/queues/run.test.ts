@@ -93,7 +93,7 @@ describe('fairness', () => {
       }),
     );
     for (let n = 0; n < 60; n += 1) await enqueue(String(n), { owner: owners[n % 3] as string });
-    await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).due, { timeout: 5_000 }).toBe(0);
+    await expect.poll(async () => (await readQueueDepth({ name: 'jobs' }, db)).due).toBe(0);
     expect(mostOfOne).toBe(2);
     expect(most).toBe(6);
   });
@@ -121,7 +121,7 @@ describe('fairness', () => {
         },
       }),
     );
-    await expect.poll(effects, { timeout: 5_000 }).toEqual(['mine']);
+    await expect.poll(effects).toEqual(['mine']);
     expect(seen).toBeLessThan(1_000);
   });
 });
@@ -164,7 +164,7 @@ describe('failures', () => {
     await enqueue('bad');
     await enqueue('good');
     await expect.poll(effects).toEqual(['good']);
-    await expect.poll(async () => (await findRow('bad')).failed_at, { timeout: 5_000 }).not.toBeNull();
+    await expect.poll(async () => (await findRow('bad')).failed_at).not.toBeNull();
     expect(await findRow('bad')).toMatchObject({ failures: 3, last_error: 'cannot be done', due_at: null });
     expect(errors).toEqual(['cannot be done']);
     expect(await readQueueDepth({ name: 'jobs' }, db)).toMatchObject({ failed: 1, due: 0 });
@@ -283,7 +283,7 @@ it('without Redis, polling finds due rows within half a second', async () => {
     await sql`insert into jobs (id, owner_id, what, due_at) values (${newId()}, ${owners[0]}, ${String(n)}, now())`.execute(
       db,
     );
-    await expect.poll(effects, { interval: 10, timeout: 5_000 }).toHaveLength(n + 1);
+    await expect.poll(effects, { interval: 10 }).toHaveLength(n + 1);
     waited.push(performance.now() - at);
   }
   await running.stop(1_000);

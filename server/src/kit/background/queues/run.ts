@@ -59,6 +59,7 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
       .catch((error: unknown) => {
         deps.onError(queue.name, error);
         straysReleasedAt = 0; // the row may still be claimed
+        idle.wake();
       })
       .finally(() => {
         claimedRows.delete(work);
@@ -101,12 +102,13 @@ export function runQueue(queue: Queue, deps: QueueDeps): RunningQueue {
   };
 }
 
+/** SQL: in how many milliseconds the next row is due. */
+export const queueDueInMs = (queue: Pick<Queue, 'name'>): string =>
+  `select extract(epoch from due_at - statement_timestamp())::float * 1000 as in_ms
+     from "${queue.name}" where claimed_slot is null and due_at is not null order by due_at limit 1`;
+
 const prepareFindNextDue = (queue: Queue) =>
-  prepared<{ in_ms: number }, []>(
-    `find next due of ${queue.name}`,
-    `/* service */ select extract(epoch from due_at - statement_timestamp())::float * 1000 as in_ms
-     from "${queue.name}" where claimed_slot is null and due_at is not null order by due_at limit 1`,
-  );
+  prepared<{ in_ms: number }, []>(`find next due of ${queue.name}`, `/* service */ ${queueDueInMs(queue)}`);
 
 /** Releases claims of this worker on rows that it is not running. Nobody else does, as long as this worker has its slot. */
 async function releaseStrayClaims(queue: Queue, { db, slot }: QueueDeps, running: readonly QueueRow[]): Promise<void> {

@@ -6,6 +6,8 @@ import { newId } from '../../ids.ts';
 export interface WakeUps {
   /** Wakes the subscribers of `topic` in all processes. The first hint is sent at once; more within 2 ms are combined. */
   notify(topic: string): void;
+  /** Wakes the subscribers of `topic` in this process only. */
+  notifyLocally(topic: string): void;
   /** Calls `onWake` at each hint about `topic`. Returns a function that stops listening. */
   listen(topic: string, onWake: () => void): () => void;
   /** How long a loop may sleep between two polls: longer while hints can arrive. */
@@ -50,6 +52,7 @@ export function openWakeUps(url: string, prefix: string): WakeUps {
       pendingTopics.add(topic);
       if (timer === undefined) sendPending();
     },
+    notifyLocally,
     listen(topic, listener) {
       const topicListeners = listeners.get(topic) ?? new Set();
       listeners.set(topic, topicListeners.add(listener));

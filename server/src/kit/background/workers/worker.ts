@@ -3,13 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../clock.ts';
 import type { AnyDb } from '../../db/database.ts';
+import { eventsDueInMs } from '../events/dispatch.ts';
 import { eventsTopic, removeDispatchedEvents } from '../events/event-bus.ts';
 import { releaseClaims } from '../queues/complete.ts';
 import type { Queue } from '../queues/queue.ts';
-import { type QueueDeps, runQueue } from '../queues/run.ts';
+import { type QueueDeps, queueDueInMs, runQueue } from '../queues/run.ts';
 import { type RunningWorkflows, runWorkflows, toExecutorId } from '../workflows/engine.ts';
 import type { Workflow, Workflows } from '../workflows/workflows.ts';
 import { type Loop, runLoop } from './loop.ts';
+import { type DueWork, startPolling, wokenByPolling } from './poll.ts';
 import { type Job, runJobs } from './schedule.ts';
 import { defaultLeaseMs, type SlotEpoch, type WorkerSlot } from './slots.ts';
 import { WakeableSleep, type WakeUps } from './wake.ts';
@@ -64,16 +66,19 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
     sessionName: slot.sessionName,
     onWarning: (text) => onError('workflows', text),
   });
-  const dispatcher = runDispatcher(work, deps);
-  const queues = work.queues.map((queue) => runQueue(queue, { ...deps, slot: slot }));
+  const polling = startPolling(listDueWork(work), deps);
+  const wake = wokenByPolling(deps.wake);
+  const dispatcher = runDispatcher(work, { ...deps, wake });
+  const queues = work.queues.map((queue) => runQueue(queue, { ...deps, wake, slot }));
   const maintenance = [
     ...maintenanceJobs(work, deps, executor, running),
     { name: 'recover abandoned slots', everyMs: 500, run: () => slot.recoverAbandonedSlots(recover) },
   ];
-  const jobs = runJobs([...work.jobs, ...maintenance], db, clock, onError);
+  const jobs = runJobs([...work.jobs, ...maintenance], db, clock, wake, onError);
   return {
     async stop() {
       const stopped = Promise.all([
+        polling.stop(),
         dispatcher.stop(),
         jobs.stop(),
         running.stop(drainMs),
@@ -88,6 +93,12 @@ export async function startWorker(work: BackgroundWork, slot: WorkerSlot, deps: 
   };
 }
 
+const listDueWork = ({ queues, jobs }: BackgroundWork): DueWork[] => [
+  { topic: eventsTopic, dueInMs: eventsDueInMs },
+  ...queues.map((queue) => ({ topic: queue.name, dueInMs: queueDueInMs(queue) })),
+  ...jobs.flatMap(({ name, dueInMs }) => (dueInMs === undefined ? [] : [{ topic: name, dueInMs }])),
+];
+
 const maintenanceJobs = (
   work: BackgroundWork,
   { engine }: WorkerDeps,
@@ -95,7 +106,7 @@ const maintenanceJobs = (
   running: RunningWorkflows,
 ): Job[] => [
   // The first two normally find nothing, because recovering a slot releases its work.
-  { name: 'release claims', everyMs: 10_000, run: (db) => releaseRows(work, db) },
+  { name: 'release claims', everyMs: 30_000, run: (db) => releaseRows(work, db) },
   {
     name: 'recover stray workflows',
     everyMs: 30_000,
@@ -117,7 +128,10 @@ async function releaseRows(work: BackgroundWork, db: AnyDb): Promise<number> {
   return released;
 }
 
-function runDispatcher(work: BackgroundWork, { db, clock, wake, onError }: WorkerDeps): Loop {
+function runDispatcher(
+  work: BackgroundWork,
+  { db, clock, wake, onError }: Pick<QueueDeps, 'db' | 'clock' | 'wake' | 'onError'>,
+): Loop {
   const idle = new WakeableSleep();
   wake.listen(eventsTopic, idle.wake);
   return runLoop(idle, async () => {

@@ -11,8 +11,8 @@ import type { Mask } from '../mask.ts';
 import { cutText } from '../recorded.ts';
 import type { CallResult, PreparedTask } from './prepared-task.ts';
 
-const maxTimeoutMs = 30_000;
-const maxResponseBytes = 1024 * 1024;
+export const maxTimeoutMs = 30_000;
+export const maxResponseBytes = 1024 * 1024;
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 type HttpRequest = Pick<OutboundRequest, 'method' | 'url' | 'headers' | 'body'>;
@@ -65,16 +65,20 @@ function toRequest({ method, endpoint, headers, query, body }: EvaluatedCall, id
   };
 }
 
-function toMethod(value: Json): HttpRequest['method'] {
+export function toMethod(value: Json): HttpRequest['method'] {
   const method = methods.find((each) => each === String(value).toUpperCase());
   if (method === undefined)
     throw fail('configuration', 'The method is not one of GET, HEAD, POST, PUT, PATCH and DELETE.');
   return method;
 }
 
-/** A query parameter with a list is repeated; one that is null is left out. */
 function toUrl(endpoint: Json, query: Json): string {
   if (typeof endpoint !== 'string') throw fail('configuration', 'The endpoint is not a text.');
+  return addQuery(endpoint, query);
+}
+
+/** A query parameter with a list is repeated; one that is null is left out. */
+export function addQuery(endpoint: string, query: Json): string {
   const parameters = Object.entries(toObject(query, 'query')).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap((each) =>
       each === null ? [] : [[name, toText(each)] as [string, string]],
@@ -102,14 +106,20 @@ function toObject(value: Json, what: string): Readonly<Record<string, Json>> {
 const toText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** A text is sent as it is, anything else as JSON. */
-const toBody = (body: Json) =>
+export const toBody = (body: Json) =>
   typeof body === 'string'
     ? { text: body, type: 'text/plain; charset=utf-8' }
     : { text: JSON.stringify(body), type: 'application/json' };
 
 // ---- the answer
 
-function readOutcome(outcome: Outcome, request: HttpRequest, output: HttpCall['output'], mask: Mask): CallResult {
+/** `request` is shown in the output `response`. */
+export function readOutcome(
+  outcome: Outcome,
+  request: Pick<HttpRequest, 'method' | 'url'>,
+  output: HttpCall['output'],
+  mask: Mask,
+): CallResult {
   if (outcome.outcome === 'failed') {
     if (outcome.kind === 'aborted') throw new Error('the request was abandoned'); // by us
     throw describeFailure(outcome.kind);

@@ -1,11 +1,13 @@
 // Owns the tasks that do something themselves: evaluates what a task is about, and says how it is then carried out.
+import { toShortType } from '../../definition/error-types.ts';
 import type { SwitchTask, Task, Then } from '../../definition/model.ts';
 import type { Container } from '../containers.ts';
-import { fail, TaskFailure, titleOf, toShortType } from '../errors.ts';
+import { fail, TaskFailure, titleOf } from '../errors.ts';
 import { evaluate, holds, type Scope } from '../evaluate.ts';
 import type { Execution } from '../execution.ts';
 
 import { prepareAgent } from './agent.ts';
+import { prepareConnector } from './connector.ts';
 import { prepareEmit } from './emit.ts';
 import { prepareEntity } from './entity.ts';
 import { prepareHttp } from './http.ts';
@@ -33,6 +35,7 @@ export async function prepareTask(execution: Execution, task: LeafTask, scope: S
     case 'call':
       if (task.call === 'http') return prepareHttp(execution, task, scope);
       if (task.call === 'agent.send') return prepareAgent(execution, task, scope);
+      if (task.call === 'connector.request') return prepareConnector(execution, task, scope);
       return prepareEntity(execution, task, scope);
   }
 }

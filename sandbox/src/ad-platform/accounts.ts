@@ -1,0 +1,67 @@
+// Accounts below a manager. The platform does not care whether a name exists already.
+import { refuse } from './errors.ts';
+import type { Resource, State } from './state.ts';
+
+export const managerId = '1000000001';
+
+export const manager: Resource = {
+  resourceName: `customers/${managerId}`,
+  id: managerId,
+  descriptiveName: 'Sandbox manager',
+  status: 'ENABLED',
+  currencyCode: 'USD',
+  timeZone: 'UTC',
+  manager: true,
+};
+
+interface NewClient {
+  readonly descriptiveName?: unknown;
+  readonly currencyCode?: unknown;
+  readonly timeZone?: unknown;
+}
+
+/** Returns the account and what changes with it. */
+export function createClient(state: State, customerId: string, client: NewClient, now: Date) {
+  const at = 'customer_client';
+  if (customerId !== managerId)
+    throw refuse('operationAccessDeniedError.CREATE_OPERATION_NOT_PERMITTED', 'Only managers have clients.');
+  const { descriptiveName, currencyCode, timeZone } = client;
+  if (!descriptiveName)
+    throw refuse('fieldError.REQUIRED', 'The required field was not present.', `${at}.descriptive_name`);
+  if (!Intl.supportedValuesOf('currency').includes(String(currencyCode)))
+    throw refuse('currencyCodeError.UNSUPPORTED', 'The currency code is not supported.', `${at}.currency_code`);
+  if (!timeZones.has(String(timeZone)))
+    throw refuse('timeZoneError.INVALID_TIME_ZONE', 'Time zone is not valid.', `${at}.time_zone`);
+  const draft = state.draft();
+  const id = draft.newId();
+  const resourceName = `customers/${id}`;
+  draft.put({
+    resourceName,
+    id,
+    descriptiveName,
+    currencyCode,
+    timeZone,
+    status: 'ENABLED',
+    manager: false,
+    _manager: managerId,
+    _createdAt: now.toISOString(),
+  });
+  // The manager pays for its clients.
+  draft.put({ resourceName: `${resourceName}/billingSetups/${draft.newId()}`, status: 'APPROVED' });
+  return { resourceName, changes: draft.changes };
+}
+
+/** The platform has a list of its own, without other spellings and aliases. */
+const timeZones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC']);
+
+/** What somebody at the platform does to an account: suspends it, or its billing. */
+export function changeAccount(state: State, customerId: string, change: { status?: string; billing_status?: string }) {
+  const draft = state.draft();
+  const account = draft.get(`customers/${customerId}`);
+  if (account === undefined) throw new Error(`there is no account ${customerId}`);
+  if (change.status !== undefined) draft.put({ ...account, status: change.status });
+  const [billing] = draft.list(customerId, 'billingSetups');
+  if (change.billing_status !== undefined && billing !== undefined)
+    draft.put({ ...billing, status: change.billing_status });
+  return draft.changes;
+}

@@ -1,0 +1,81 @@
+// What the ad platform of the sandbox holds: resources by their names, as the REST protocol writes them. Changes are collected in a
+// draft, and applied together or not at all.
+
+/** Fields as in JSON. What begins with `_` belongs to the sandbox and is never shown. */
+export type Resource = Record<string, unknown> & { resourceName: string };
+
+export interface Resources {
+  get(name: string): Resource | undefined;
+  /** The resources of an account, such as `campaigns` of `1001`. */
+  list(customerId: string, collection: string): Resource[];
+}
+
+export interface Draft extends Resources {
+  put(resource: Resource): void;
+  remove(name: string): void;
+  newId(): string;
+  /** What was put, and null for what was removed. */
+  readonly changes: ReadonlyMap<string, Resource | null>;
+}
+
+export interface State extends Resources {
+  /** All accounts, the manager too. */
+  listCustomers(): Resource[];
+  draft(): Draft;
+  apply(changes: Iterable<readonly [string, Resource | null]>): void;
+}
+
+const firstId = 1_000_000_001;
+
+export function createState(): State {
+  const all = new Map<string, Resource>();
+  const collections = new Map<string, Map<string, Resource>>();
+  let lastId = firstId;
+
+  const list = (customerId: string, collection: string) => [
+    ...(collections.get(`customers/${customerId}/${collection}`)?.values() ?? []),
+  ];
+  return {
+    get: (name) => all.get(name),
+    list,
+    listCustomers: () => [...(collections.get('customers')?.values() ?? [])],
+    draft() {
+      const changes = new Map<string, Resource | null>();
+      const current = (name: string) => (changes.has(name) ? (changes.get(name) ?? undefined) : all.get(name));
+      return {
+        changes,
+        get: current,
+        list(customerId, collection) {
+          const prefix = `customers/${customerId}/${collection}/`;
+          const known = list(customerId, collection).flatMap(({ resourceName }) => current(resourceName) ?? []);
+          const added = [...changes].flatMap(([name, resource]) =>
+            resource !== null && name.startsWith(prefix) && !all.has(name) ? resource : [],
+          );
+          return [...known, ...added];
+        },
+        put: (resource) => void changes.set(resource.resourceName, resource),
+        remove: (name) => void changes.set(name, null),
+        newId: () => {
+          lastId += 1;
+          return String(lastId);
+        },
+      };
+    },
+    apply(changes) {
+      for (const [name, resource] of changes) {
+        const collection = name.slice(0, name.lastIndexOf('/'));
+        const members = collections.get(collection) ?? new Map<string, Resource>();
+        collections.set(collection, members);
+        if (resource === null) {
+          all.delete(name);
+          members.delete(name);
+        } else {
+          all.set(name, resource);
+          members.set(name, resource);
+        }
+        // Ids continue after a restart.
+        for (const id of name.match(/\d+/g) ?? []) if (Number(id) < 1e12) lastId = Math.max(lastId, Number(id));
+      }
+    },
+  };
+}

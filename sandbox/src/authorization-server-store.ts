@@ -1,0 +1,26 @@
+// What an authorization server of the sandbox remembers: codes, tokens, grants and sessions, in memory.
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+
+/** Several providers may share a store: it decides what exists, they only know which scopes do. */
+export function createStore(): (model: string) => Adapter {
+  const rows = new Map<string, AdapterPayload>();
+  return (model) => {
+    const keyOf = (id: string) => `${model}:${id}`;
+    const findBy = (field: 'uid' | 'userCode', value: string) =>
+      [...rows].find(([key, row]) => key.startsWith(`${model}:`) && row[field] === value)?.[1];
+    return {
+      upsert: async (id, payload) => void rows.set(keyOf(id), payload),
+      find: async (id) => rows.get(keyOf(id)),
+      findByUid: async (uid) => findBy('uid', uid),
+      findByUserCode: async (userCode) => findBy('userCode', userCode),
+      consume: async (id) => {
+        const row = rows.get(keyOf(id));
+        if (row !== undefined) row.consumed = Math.floor(Date.now() / 1000);
+      },
+      destroy: async (id) => void rows.delete(keyOf(id)),
+      revokeByGrantId: async (grantId) => {
+        for (const [key, row] of rows) if (row.grantId === grantId) rows.delete(key);
+      },
+    };
+  };
+}

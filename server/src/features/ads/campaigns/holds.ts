@@ -1,0 +1,17 @@
+// Owns pausing the campaigns of workspaces and accounts on billing hold. They are not resumed by themselves.
+import type { Db } from '../../../tables.ts';
+import { listHeld } from '../store/campaigns.ts';
+import { type RecordDeps, recordChange } from './record.ts';
+
+const maxPerRun = 100;
+const pause = { kind: 'pause', reasons: ['SERVICE_BILLING_HOLD'], isByCaller: false } as const;
+
+/** Returns how many pauses were recorded. */
+export async function pauseHeldCampaigns(db: Db, deps: RecordDeps, now: Date): Promise<number> {
+  let paused = 0;
+  for (const campaign of await listHeld(db, maxPerRun)) {
+    const recorded = await recordChange(db, deps, campaign, pause, now);
+    if (recorded?.isNew) paused += 1;
+  }
+  return paused;
+}

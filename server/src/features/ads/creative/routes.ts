@@ -1,0 +1,155 @@
+// Owns the HTTP contract of texts and images for ads, and of search themes.
+import { open, readCredentials, writeCredentials } from '../../../core/auth/credentials.ts';
+import { perMinute, unlimited } from '../../../core/auth/limits.ts';
+import { anyone, appAs, appViewerOrDenied, nestedResource } from '../../../core/auth/resource-guards.ts';
+import { type Route, route } from '../../../core/auth/route.ts';
+import type { ObjectStorage } from '../../../gateways/storage/index.ts';
+import { media } from '../../../kit/http/operation.ts';
+import { findAsset } from '../store/assets.ts';
+import { type AcceptDeps, acceptAsset, resumeAcceptance } from './accept.ts';
+import {
+  AcceptedAsset,
+  AssetLists,
+  AssetQuery,
+  AssetRequest,
+  GeneratedAssets,
+  LibraryAsset,
+  SearchThemes,
+  ThemeRequest,
+} from './contract.ts';
+import { getAdImage, imageType } from './image.ts';
+import { type LibraryDeps, listAssets } from './library.ts';
+import { generateAssets, resumeSession, type SessionDeps } from './session.ts';
+import { suggestSearchThemes, type ThemeDeps } from './themes.ts';
+
+export type CreativeDeps = SessionDeps &
+  ThemeDeps &
+  LibraryDeps &
+  AcceptDeps & { readonly objectStorage: ObjectStorage };
+
+const assetGuard = nestedResource(appAs('editor'), 'asset', findAsset, 'session_asset_id');
+
+export const creativeRoutes = (deps: CreativeDeps): Route[] => [
+  route({
+    name: 'suggestSearchThemes',
+    method: 'POST',
+    path: '/api/apps/{app_id}/ads-platform/suggestions/search-themes',
+    summary: 'Suggest search themes for a Performance Max campaign; nothing is saved',
+    description:
+      'In the language of `Accept-Language`, or in English. If the language model is unavailable, the list is empty, with `X-Partial-Result: search_themes`. Costs 0.1 credits, and nothing if the list is empty.',
+    credentials: writeCredentials,
+    access: appAs('editor'),
+    limit: perMinute(20, 'caller+app'),
+    work: 'outside',
+    effect: 'spend',
+    heldSeconds: 30,
+    body: ThemeRequest,
+    audits: 'nothing',
+    answers: { 200: SearchThemes },
+    refusals: [
+      { status: 402, code: 'credits_exhausted' },
+      { status: 402, code: 'credit_limit_reached' },
+    ],
+    handle: ({ db, access, body, headers, now }) =>
+      suggestSearchThemes(db, deps, access, body, headers['accept-language'], now),
+  }),
+  route({
+    name: 'generateAssets',
+    method: 'POST',
+    path: '/api/apps/{app_id}/ads-platform/assets/generate',
+    summary: 'Generate the texts and images of ads for an app',
+    description:
+      'Waits for at most 30 seconds. Images that are not made by then are counted in `background_image_count`; the `session` list of listAssets has them all once the last one is made. Costs 2 credits, and 0.5 for each image.',
+    credentials: writeCredentials,
+    access: appAs('editor'),
+    limit: perMinute(5, 'caller+app'),
+    effect: 'spend',
+    needsWorker: true,
+    idempotency: 'optional',
+    heldSeconds: 40,
+    body: AssetRequest,
+    audits: ['ads.assets.generated'],
+    answers: { 200: GeneratedAssets },
+    refusals: [
+      { status: 402, code: 'credits_exhausted' },
+      { status: 402, code: 'credit_limit_reached' },
+      { status: 402, code: 'storage_quota_exceeded' },
+      { status: 503, code: 'model_unavailable' },
+      { status: 503, code: 'model_not_configured' },
+    ],
+    precheck: () => deps.model.readState(),
+    handle: ({ db, access, body, now }, modelState) => generateAssets(db, deps, access, body, modelState, now),
+    resume: ({ db, access, now }, begun) => resumeSession(db, deps, access, begun, now),
+  }),
+  route({
+    name: 'listAssets',
+    method: 'GET',
+    path: '/api/apps/{app_id}/ads-platform/assets',
+    summary: 'List the generated texts and images of an app, or those of one generation, and those of a campaign',
+    description:
+      'With `session_id`: the list `session`, which is empty while the generation is running and once it has expired, 24 hours after it began. Without: the list `library`, newest first, at most the 5,000 most recent, then with `X-Truncated: true`. With `campaign_id` also the list `durable`: what the campaign has at the ad platform now; at most 60 requests a minute, with the headers `RateLimit` and `RateLimit-Policy`. An app that the caller cannot see answers 403.',
+    credentials: readCredentials,
+    access: appViewerOrDenied,
+    limit: unlimited,
+    work: 'slow',
+    query: AssetQuery,
+    headers: ['X-Partial-Result', 'X-Truncated'],
+    answers: { 200: AssetLists },
+    heldSeconds: 15,
+    refusals: [
+      { status: 404, code: 'campaign_not_found' },
+      { status: 429, code: 'rate_limited' },
+      { status: 503, code: 'ad_platform_unavailable' },
+    ],
+    handle: ({ db, access, query, now }) => listAssets(db, deps, access, query, now),
+  }),
+  route({
+    name: 'acceptAsset',
+    method: 'POST',
+    path: '/api/apps/{app_id}/ads-platform/assets/{session_asset_id}/accept',
+    summary: 'Add a generated text or image to a Performance Max campaign',
+    description:
+      'Answers 200 once the ad platform has it. After 409 `ad_platform_timeout`, Plinth goes on until the platform has answered. Nothing is added twice.',
+    credentials: writeCredentials,
+    access: assetGuard,
+    limit: perMinute(30, 'caller+app'),
+    work: 'outside',
+    needsWorker: true,
+    idempotency: 'optional',
+    heldSeconds: 60,
+    body: AcceptedAsset,
+    audits: { sometimes: ['ads.campaign.asset_accepted'] },
+    answers: { 200: LibraryAsset },
+    refusals: [
+      { status: 400, code: 'platform_rejected' },
+      { status: 404, code: 'campaign_not_found' },
+      { status: 409, code: 'asset_processing' },
+      { status: 409, code: 'asset_unusable' },
+      { status: 409, code: 'campaign_not_on_platform' },
+      { status: 409, code: 'campaign_removed' },
+      { status: 409, code: 'ad_platform_timeout' },
+      { status: 503, code: 'ad_platform_unavailable' },
+    ],
+    handle: ({ db, access, body, now }) => acceptAsset(db, deps, access, body, now),
+    resume: ({ db, access, body, now }, begun) => resumeAcceptance(db, deps, access, body, begun, now),
+  }),
+  route({
+    name: 'getAdImage',
+    method: 'GET',
+    path: '/api/ads-platform/images/{file}',
+    summary: 'Fetch a generated image',
+    description:
+      'The address is the `image_url` of an image. It needs no credential, so that the ad platform can fetch it. The name of an image cannot be guessed.',
+    credentials: open,
+    access: anyone,
+    limit: perMinute(300, 'address'),
+    work: 'outside',
+    headers: ['ETag'],
+    answers: {
+      200: media(imageType, 'The image, as JPEG'),
+      304: media('application/octet-stream', 'Not modified: `If-None-Match` has the current `ETag`'),
+    },
+    refusals: [{ status: 404, code: 'asset_not_found' }],
+    handle: ({ params, headers }) => getAdImage(deps.objectStorage, params.file, headers),
+  }),
+];

@@ -1,0 +1,210 @@
+// Owns generating assets (docs/api/ads.md#texts-and-images): a call records a session, a worker writes its texts and draws its images
+// (background.ts), and the call waits for them. Any process can wait for any session.
+import { audit } from '../../../core/audit/audit.ts';
+import type { AppAccess } from '../../../core/auth/proofs.ts';
+import { refund, reserve } from '../../../core/credits/reservations.ts';
+import type { AppAddresses } from '../../../core/identity/app-addresses.ts';
+import type { StorageQuota } from '../../../core/storage/quota.ts';
+import type { LanguageModel, ModelState } from '../../../gateways/language-model/index.ts';
+import { WakeableSleep, type WakeUps } from '../../../kit/background/workers/wake.ts';
+import type { Clock } from '../../../kit/clock.ts';
+import { afterCommit, transaction } from '../../../kit/db/database.ts';
+import { type Answer, resumableAnswer, withNotes } from '../../../kit/http/answer.ts';
+import { newId } from '../../../kit/ids.ts';
+import { Problem } from '../../../kit/problem.ts';
+import type { Db } from '../../../tables.ts';
+import {
+  type AssetRow,
+  findSession,
+  findSessionByKey,
+  insertSession,
+  listSessionAssets,
+  restartSession,
+  type SessionRow,
+  saveSessionState,
+} from '../store/assets.ts';
+import { type ReadFiles, writeBrief } from './brief.ts';
+import { type AssetRequest, type GeneratedAssets, type ImageAddress, isMade, presentAsset } from './contract.ts';
+import { toLanguage } from './languages.ts';
+import { channelSlots, type TextSlot } from './slots.ts';
+
+export interface SessionDeps {
+  readonly model: LanguageModel;
+  readonly storage: StorageQuota;
+  readonly addresses: Pick<AppAddresses, 'urlOf'>;
+  readonly imageAddress: ImageAddress;
+  readonly readFiles: ReadFiles;
+  readonly wake: Pick<WakeUps, 'notify' | 'listen' | 'pollMs'>;
+  readonly clock: Clock;
+  readonly shutdownSignal: AbortSignal;
+  /** How long a call waits for its images. Default: 30 seconds. */
+  readonly assetWaitMs: number | undefined;
+}
+
+/** The queue table of sessions, and its wake-up topic. */
+export const sessionQueue = 'ads_asset_sessions';
+export const toSessionTopic = (id: string): string => `ads_assets:${id}`;
+
+/** 2 credits for the texts, and 0.5 for each image that is made (docs/api/credits.md). */
+export const computeCost = (images: number): number => 2 + 0.5 * images;
+
+const expiresAfterMs = 24 * 60 * 60 * 1000;
+/** Longer than a worker tries. */
+const leaseMs = 60 * 60 * 1000;
+/** More than an image has had so far. */
+const expectedImageBytes = 200_000;
+
+export async function generateAssets(
+  db: Db,
+  deps: SessionDeps,
+  access: AppAccess,
+  { channel_type, language = 'en', ...business }: AssetRequest,
+  modelState: ModelState,
+  now: Date,
+): Promise<Answer<GeneratedAssets>> {
+  const { app } = access;
+  await deps.storage.admit(db, access, channelSlots[channel_type].images.length * expectedImageBytes, now);
+  // Before the workspace's credits are locked: files may be large.
+  const brief = await writeBrief(db, access, deps.readFiles, business, deps.addresses.urlOf(app.slug));
+  const session = await transaction(db, async (db) => {
+    const key = { id: newId(), channel_type, language };
+    const reservation_id = await begin(db, deps, access, key, modelState, now);
+    const expires_at = new Date(now.getTime() + expiresAfterMs);
+    return insertSession(db, access, { ...key, brief: JSON.stringify(brief), reservation_id, expires_at }, now);
+  });
+  return answerWith(session, deps);
+}
+
+/**
+ * For a repeated Idempotency-Key: waits for the session that the first request began. If that one failed, which has cost nothing,
+ * the session begins again.
+ */
+export async function resumeSession(
+  db: Db,
+  deps: SessionDeps,
+  access: AppAccess,
+  begun: unknown,
+  now: Date,
+): Promise<Answer<GeneratedAssets>> {
+  const { session_id } = begun as { session_id: string };
+  const session = await findSession(db, access, session_id);
+  if (session === undefined) throw modelUnavailable();
+  if (session.state !== 'failed') return answerWith(session, deps);
+  const modelState = await deps.model.readState();
+  await transaction(db, async (db) => {
+    const reservation_id = await begin(db, deps, access, session, modelState, now);
+    // If another request was faster, this one's credits are released with the transaction.
+    if (!(await restartSession(db, session, reservation_id))) throw modelUnavailable();
+  });
+  return answerWith(session, deps);
+}
+
+/** Reserves the credits and audits the request. Refuses in this order: credits, the model. Returns the id of the reservation. */
+async function begin(
+  db: Db,
+  { wake }: SessionDeps,
+  access: AppAccess,
+  { id, channel_type, language }: Pick<SessionRow, 'id' | 'channel_type' | 'language'>,
+  modelState: ModelState,
+  now: Date,
+): Promise<string> {
+  const { app, workspace_id, caller } = access;
+  const amount = computeCost(channelSlots[channel_type].images.length);
+  const spend = { workspace_id, user_id: caller.user_id, app_id: app.id, reference_id: id, amount, leaseMs };
+  const reservation = await reserve(db, { ...spend, operation: 'generateAssets' }, now);
+  if (modelState === 'not_configured') throw modelNotConfigured();
+  if (modelState === 'unavailable') throw modelUnavailable();
+  const target = { kind: 'ads_asset_session', id };
+  const after = { channel_type, language };
+  await audit(db, access, { type: 'ads.assets.generated', target, app_id: app.id, after }, now);
+  afterCommit(db, () => wake.notify(sessionQueue));
+  return reservation.id;
+}
+
+const answerWith = (session: SessionRow, deps: SessionDeps): Answer<GeneratedAssets> =>
+  resumableAnswer({ session_id: session.id }, async (db) =>
+    presentSession(await waitForSession(db, session, deps), deps),
+  );
+
+// ---- waiting
+
+const defaultWaitMs = 30_000;
+
+interface Progress {
+  readonly session: SessionRow;
+  readonly assets: readonly AssetRow[];
+}
+
+/**
+ * Until all images are made, or for 30 seconds. If there are no texts then, the session ends without any and costs nothing. Without
+ * this, a caller who was told that the model is unavailable could find assets, and their price, a minute later.
+ */
+async function waitForSession(db: Db, { id, workspace_id, app_id }: SessionRow, deps: SessionDeps): Promise<Progress> {
+  const { wake, shutdownSignal, assetWaitMs = defaultWaitMs } = deps;
+  const key = { id, workspace_id, app_id };
+  const idle = new WakeableSleep();
+  const unlisten = wake.listen(toSessionTopic(id), idle.wake);
+  const waitsUntil = performance.now() + assetWaitMs;
+  try {
+    for (;;) {
+      const session = await findSessionByKey(db, key);
+      if (session === undefined || session.state === 'failed') throw modelUnavailable();
+      const leftMs = shutdownSignal.aborted ? 0 : waitsUntil - performance.now();
+      if (session.state === 'ended' || (session.state === 'drawing' && leftMs <= 0))
+        return { session, assets: await listSessionAssets(db, key) };
+      if (leftMs <= 0) {
+        await cancelSession(db, session, deps.clock.now());
+        continue; // the worker may have been faster
+      }
+      await idle.sleep(Math.min(wake.pollMs(), leftMs), shutdownSignal);
+    }
+  } finally {
+    unlisten();
+  }
+}
+
+/** Ends a session that has no texts. Returns false if it has some by now. */
+export const cancelSession = (db: Db, session: SessionRow, now: Date): Promise<boolean> =>
+  transaction(db, async (db) => {
+    if (!(await saveSessionState(db, session, 'writing', 'failed'))) return false;
+    await refund(db, { workspace_id: session.workspace_id, id: session.reservation_id }, now);
+    return true;
+  });
+
+function presentSession({ session, assets }: Progress, { imageAddress }: SessionDeps): Answer<GeneratedAssets> {
+  const listTexts = (slot: TextSlot) => assets.filter((row) => row.slot === slot).map(({ text }) => text ?? '');
+  const made = assets.filter((row) => row.kind === 'image' && isMade(row));
+  const body = {
+    session_id: session.id,
+    language: toLanguage(session.language),
+    copy: {
+      headlines: listTexts('HEADLINE'),
+      long_headlines: listTexts('LONG_HEADLINE'),
+      descriptions: listTexts('DESCRIPTION'),
+    },
+    images: made.map((row) => presentAsset(row, imageAddress)),
+    background_image_count: assets.filter(({ status }) => status === 'processing').length,
+  };
+  const partial = [
+    ...(assets.some(({ status }) => status === 'failed') ? ['images'] : []),
+    ...(session.is_logo_missing ? ['logo'] : []),
+  ];
+  return withNotes(body, { partial });
+}
+
+const modelUnavailable = () =>
+  new Problem(
+    'unavailable',
+    'model_unavailable',
+    'The language model is unavailable or did not write usable texts in time. Nothing was generated or charged. Send the request again in a few seconds.',
+    { retrySafe: true, headers: { 'retry-after': '5' } },
+  );
+
+/** Unlike an outage it does not pass, so it is not worth a retry. */
+const modelNotConfigured = () =>
+  new Problem(
+    'unavailable',
+    'model_not_configured',
+    'This installation has no language model. Ask its operator to set MODEL_URL.',
+    { retrySafe: false },
+  );

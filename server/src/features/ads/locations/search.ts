@@ -1,0 +1,53 @@
+// Owns the search for locations: what a caller's text is compared with.
+import { withNotes } from '../../../kit/http/answer.ts';
+import type { Db } from '../../../tables.ts';
+import { findCatalogue } from '../store/catalogue.ts';
+import {
+  type FoundLocation,
+  type LocationSearch,
+  listLargestLocations,
+  listLargestLocationsOf,
+  searchLocations,
+} from '../store/locations.ts';
+import { type LocationQuery, presentLocation } from './contract.ts';
+import { fold } from './fold.ts';
+
+// Few names are longer. What comes after that does not make a query costlier.
+const maxFoldedLength = 100;
+const maxSimilarLength = 48;
+const maxWords = 8;
+/** So few characters are in too many names: only those that begin with them are found. */
+const maxPrefixLength = 2;
+
+export async function findGeoTargets(db: Db, { query, country_code, limit }: LocationQuery) {
+  const found = await findLocations(db, query, country_code.toUpperCase(), limit);
+  const locations = found.map((location) => presentLocation(location, query));
+  // An installation whose catalogue was never loaded has not searched anything.
+  const isLoaded = found.length > 0 || (await findCatalogue(db)) !== undefined;
+  return isLoaded ? locations : withNotes(locations, { partial: ['locations'] });
+}
+
+async function findLocations(db: Db, query: string, country: string, limit: number): Promise<FoundLocation[]> {
+  if (query.trim() === '')
+    return country === '' ? listLargestLocations(db, limit) : listLargestLocationsOf(db, country, limit);
+  const search = describeSearch(query, country, limit);
+  return search.query === '' ? [] : searchLocations(db, search);
+}
+
+export function describeSearch(query: string, country: string, limit: number): LocationSearch {
+  const folded = cut(fold(query), maxFoldedLength);
+  return { ...describeWords(folded), query: folded, country, limit };
+}
+
+/** For `austin tx`: the places that begin with `austin` and have words that begin with `austin` and `tx`. */
+function describeWords(folded: string): Pick<LocationSearch, 'firstWord' | 'wordPatterns' | 'similarTo'> {
+  const words = [...new Set(folded.split(' '))];
+  const isSearchable = words.length > 1 && words.length <= maxWords;
+  return {
+    firstWord: isSearchable ? (words[0] ?? null) : null,
+    wordPatterns: isSearchable ? words.map((word) => `% ${word}%`) : null,
+    similarTo: [...folded].length <= maxPrefixLength ? null : cut(folded, maxSimilarLength),
+  };
+}
+
+const cut = (text: string, length: number): string => [...text].slice(0, length).join('').trimEnd();

@@ -1,0 +1,159 @@
+// Owns the statements that make room for new events and remove old ones, piece by piece.
+import { sql } from 'kysely';
+import { transaction } from '../../../kit/db/database.ts';
+import { isLockOrStatementTimeout } from '../../../kit/db/failures.ts';
+import type { Db } from '../../../tables.ts';
+import { lockApp } from './events.ts';
+
+/** The time, or that of the database if it is earlier: nothing is removed because the clock of one machine is fast. */
+export async function findEarlier(db: Db, time: Date): Promise<Date> {
+  const { rows } = await sql<{ time: Date }>`select least(${time}::timestamptz, now()) as time`.execute(db);
+  return rows[0]?.time ?? time;
+}
+
+const toDay = (time: Date): string => time.toISOString().slice(0, 10);
+
+/** Makes the partitions of these days that are missing. Returns how many were made. */
+export async function createPartitions(db: Db, first: Date, last: Date): Promise<number> {
+  const { rows } = await sql<{
+    made: number;
+  }>`select create_analytics_partitions(${toDay(first)}, ${toDay(last)}) as made`.execute(db);
+  return rows[0]?.made ?? 0;
+}
+
+/**
+ * Drops the oldest partition, if all of its events happened before `time`. The database refuses to drop what is not 60 days old by
+ * its own clock. `busy`: somebody used the table for as long as dropping waits.
+ */
+export async function dropPartition(db: Db, time: Date): Promise<'dropped' | 'none' | 'busy'> {
+  try {
+    const { rows } = await sql<{ dropped: number }>`select drop_analytics_partition(
+      least(${toDay(time)}::date, (now() at time zone 'UTC')::date - 60)) as dropped`.execute(db);
+    return rows[0]?.dropped ? 'dropped' : 'none';
+  } catch (error) {
+    if (isLockOrStatementTimeout(error)) return 'busy';
+    throw error;
+  }
+}
+
+/** How long ago the day of the oldest partition began, in seconds. */
+export async function findOldestPartitionAge(db: Db): Promise<number> {
+  const { rows } = await sql<{ age: number }>`select
+      extract(epoch from now() - to_date(substr(min(relname), 8), 'YYYYMMDD')::timestamp at time zone 'UTC') as age
+    from pg_class where relnamespace = 'analytics'::regnamespace and relkind = 'r' and relname ~ '^events_\\d{8}$'`.execute(
+    db,
+  );
+  return Math.max(0, rows[0]?.age ?? 0);
+}
+
+/** Events without a partition of their own. All others are removed by dropping their partition; until then reads leave them out. */
+export async function removeOldEvents(db: Db, before: Date, limit: number): Promise<number> {
+  const { rows } = await sql<{
+    removed: number;
+  }>`select remove_other_analytics_events(${before}, ${limit}) as removed`.execute(db);
+  return rows[0]?.removed ?? 0;
+}
+
+export const removeOldIds = async (db: Db, before: Date, limit: number): Promise<number> =>
+  countRows(
+    await sql`/* service */ delete from analytics_event_ids where (app_id, event_id) in (
+      select app_id, event_id from analytics_event_ids where day < ${toDay(before)}::date
+      limit ${limit} for update skip locked)`.execute(db),
+  );
+
+/** Apps that have users who were last seen before this time, by events or by heartbeats. */
+export async function listAppsWithOldUsers(db: Db, before: Date, limit: number): Promise<string[]> {
+  const hours = Math.floor(before.getTime() / 3_600_000);
+  const { rows } = await sql<{ app_id: string }>`/* service */ select distinct app_id from (
+      select app_id from analytics_user_counts where grain = 'hour' and bucket < ${hours} and users > 0
+      union all
+      select app_id from analytics_user_counts where grain = 'heartbeat_day' and bucket < ${Math.floor(hours / 24)} and users > 0
+    ) old_users order by app_id limit ${limit}`.execute(db);
+  return rows.map((row) => row.app_id);
+}
+
+/** Forgets times of an app's users that are before this time, and removes users of whom none is left. */
+export function forgetOldTimes(db: Db, app_id: string, before: Date, limit: number): Promise<number> {
+  const second = Math.floor(before.getTime() / 1_000);
+  return transaction(db, async (db) => {
+    await lockApp(db, app_id);
+    const forgotten = await sql`/* service */ update analytics_users u set
+        last_event_at = case when last_event_at >= ${before} then last_event_at end,
+        last_heartbeat_at = case when last_heartbeat_at >= ${before} then last_heartbeat_at end
+      where app_id = ${app_id} and user_id in (
+        (select user_id from analytics_users where app_id = ${app_id} and event_second <= ${second}
+           and last_event_at < ${before} limit ${limit})
+        union
+        (select user_id from analytics_users where app_id = ${app_id} and heartbeat_second <= ${second}
+           and last_heartbeat_at < ${before} limit ${limit}))
+      returning user_id, last_event_at is null and last_heartbeat_at is null as is_gone`.execute(db);
+    const gone = (forgotten.rows as { user_id: string; is_gone: boolean }[]).filter((row) => row.is_gone);
+    await sql`/* service */ delete from analytics_users where app_id = ${app_id}
+      and user_id = any(${gone.map((row) => row.user_id)}::text[])`.execute(db);
+    return forgotten.rows.length;
+  });
+}
+
+/**
+ * Counts that nobody reads any more, and whose users were removed: by counts of hours and days, users who are left are found again.
+ * Seconds of heartbeats are not needed for that.
+ */
+export async function removeOldCounts(db: Db, before: Date, now: Date, limit: number): Promise<number> {
+  const seconds = Math.floor(before.getTime() / 1_000);
+  const sizes = { second: 1, minute: 60, hour: 3_600, day: 86_400, heartbeat_day: 86_400 };
+  let removed = await removeCounts(db, 'heartbeat_second', Math.floor(now.getTime() / 1_000) - 3_600, 'any', limit);
+  for (const [grain, size] of Object.entries(sizes))
+    removed += await removeCounts(db, grain, Math.floor(seconds / size) - 1, 'no users', limit);
+  return removed;
+}
+
+const removeCounts = async (db: Db, grain: string, before: number, of: 'any' | 'no users', limit: number) =>
+  countRows(
+    await sql`/* service */ delete from analytics_user_counts where (app_id, grain, bucket) in (
+      select app_id, grain, bucket from analytics_user_counts where grain = ${grain} and bucket < ${before}
+        and (users <= 0 or ${of === 'any'})
+      order by bucket limit ${limit} for update skip locked)`.execute(db),
+  );
+
+// ---- deleted apps
+
+export async function listDeletedApps(db: Db, limit: number): Promise<{ app_id: string; deleted_date: Date }[]> {
+  const { rows } = await sql<{ app_id: string; deleted_date: Date }>`/* service */ select app_id, deleted_date
+    from deleted_app_analytics order by deleted_date limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Removes a piece of what is left of a deleted app. Returns how many rows there were. */
+export async function removeOfApp(db: Db, app_id: string, limit: number): Promise<number> {
+  const events = await removeEventsOfDay(db, app_id, limit);
+  const ids = await sql`delete from analytics_event_ids where app_id = ${app_id} and event_id in (
+    select event_id from analytics_event_ids where app_id = ${app_id} limit ${limit})`.execute(db);
+  const users = await transaction(db, async (db) => {
+    await lockApp(db, app_id);
+    const removed = await sql`delete from analytics_users where app_id = ${app_id} and user_id in (
+      select user_id from analytics_users where app_id = ${app_id} limit ${limit})`.execute(db);
+    if (countRows(removed) > 0) return removed;
+    return sql`delete from analytics_user_counts where app_id = ${app_id} and (grain, bucket) in (
+      select grain, bucket from analytics_user_counts where app_id = ${app_id} limit ${limit})`.execute(db);
+  });
+  return events + countRows(ids) + countRows(users);
+}
+
+/** Of the first day that has any: a day is in one partition, so that no other is looked at. */
+async function removeEventsOfDay(db: Db, app_id: string, limit: number): Promise<number> {
+  const { rows } = await sql<{ at: Date }>`select at from analytics_events where app_id = ${app_id}
+    order by at limit 1`.execute(db);
+  if (rows[0] === undefined) return 0;
+  const start = new Date(toDay(rows[0].at));
+  const end = new Date(start.getTime() + 24 * 60 * 60 * 1_000);
+  const ofDay = sql`app_id = ${app_id} and at >= ${start} and at < ${end}`;
+  return countRows(
+    await sql`delete from analytics_events where ${ofDay} and ctid = any (array(
+      select ctid from analytics_events where ${ofDay} limit ${limit}))`.execute(db),
+  );
+}
+
+export const forgetDeletedApp = (db: Db, app_id: string) =>
+  sql`delete from deleted_app_analytics where app_id = ${app_id}`.execute(db);
+
+const countRows = ({ numAffectedRows }: { readonly numAffectedRows?: bigint }): number => Number(numAffectedRows ?? 0);

@@ -1,0 +1,205 @@
+// Owns the queries of refreshing: which connections are due, the claim that keeps other processes from refreshing the same one,
+// and what is stored with the answer.
+//
+// `refresh_started_at` is the claim, and the record that a refresh token was sent. Example: tokens that expire at 13:00.
+//
+//   step                                        refresh_started_at  next_refresh_at  refresh_attempts
+//   connected                                   -                   12:55:00         0
+//   claimed; committed before anything is sent  12:55:02            12:56:02         0
+//   the service answers 503                     -                   12:56:03         1
+//   claimed                                     12:56:04            12:57:04         1
+//   the process is killed
+//   another process claims it                   12:57:05            12:58:05         1    (was interrupted)
+//   `invalid_grant`: the killed process had used up the refresh token; the connection expires
+import { sql } from 'kysely';
+import { prepared } from '../../../../kit/db/database.ts';
+import type { Db } from '../../../../tables.ts';
+import { type ConnectionKey, type ConnectionRow, noTokens } from '../../store/connections.ts';
+
+export type DueConnection = Pick<ConnectionRow, 'workspace_id' | 'id'>;
+
+/**
+ * Connections to refresh, some of each service, so that one that is slow does not delay the others. Apps in the trash are left
+ * as they are.
+ */
+export async function listDue(db: Db, now: Date, limit: number, perService: number): Promise<DueConnection[]> {
+  const { rows } = await sql<DueConnection>`/* service */ select workspace_id, id from (
+      select c.workspace_id, c.id, c.next_refresh_at,
+        row_number() over (partition by c.integration_type order by c.next_refresh_at) as place
+      from connections c join apps a on a.workspace_id = c.workspace_id and a.id = c.app_id
+      where c.next_refresh_at <= ${now} and a.deleted_date is null
+    ) due where place <= ${perService} order by next_refresh_at limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Connections whose access token has expired and can't be refreshed. */
+export async function listEnded(db: Db, now: Date, limit: number): Promise<DueConnection[]> {
+  const { rows } = await sql<DueConnection>`/* service */ select c.workspace_id, c.id
+    from connections c join apps a on a.workspace_id = c.workspace_id and a.id = c.app_id
+    where c.expires_at <= ${now} and c.refresh_token_sealed is null and a.deleted_date is null
+    order by c.expires_at limit ${limit}`.execute(db);
+  return rows;
+}
+
+const columns = `id, workspace_id, app_id, integration_type, status, user_id, connection_config, access_token_sealed,
+  refresh_token_sealed, credentials_sealed, expires_at, last_error, connected_at, next_refresh_at, refresh_started_at, refresh_attempts,
+  refresh_ended_at`;
+
+/** What requests and refreshes need of a connection. */
+export type UsableConnection = Pick<
+  ConnectionRow,
+  | 'id'
+  | 'workspace_id'
+  | 'app_id'
+  | 'integration_type'
+  | 'status'
+  | 'user_id'
+  | 'connection_config'
+  | 'access_token_sealed'
+  | 'refresh_token_sealed'
+  | 'credentials_sealed'
+  | 'expires_at'
+  | 'last_error'
+  | 'connected_at'
+  | 'next_refresh_at'
+  | 'refresh_started_at'
+  | 'refresh_attempts'
+  | 'refresh_ended_at'
+>;
+
+const selectForUse = prepared<UsableConnection, [workspaceId: string, appId: string, integrationType: string]>(
+  'find connection for use',
+  `select ${columns} from connections where workspace_id = $1 and app_id = $2 and integration_type = $3`,
+);
+
+export const findForUse = async (
+  db: Db,
+  app: { readonly workspace_id: string; readonly id: string },
+  integrationType: string,
+): Promise<UsableConnection | undefined> => (await selectForUse(db, app.workspace_id, app.id, integrationType))[0];
+
+const selectById = prepared<UsableConnection, [workspaceId: string, id: string]>(
+  'find connection to refresh',
+  `select ${columns} from connections where workspace_id = $1 and id = $2`,
+);
+
+export const findById = async (db: Db, { workspace_id, id }: ConnectionKey): Promise<UsableConnection | undefined> =>
+  (await selectById(db, workspace_id, id))[0];
+
+/**
+ * Reserves the refresh of the tokens that the caller has seen. Undefined if another process has done so, or has replaced them.
+ * `wasInterrupted`: an earlier refresh has no known outcome, so the service may have used up the refresh token.
+ */
+export async function claimRefresh(
+  db: Db,
+  seen: UsableConnection,
+  now: Date,
+  leaseMs: number,
+): Promise<{ wasInterrupted: boolean } | undefined> {
+  const [claimed] = await updateClaim(
+    db,
+    seen.workspace_id,
+    seen.id,
+    seen.refresh_token_sealed,
+    seen.refresh_started_at,
+    now,
+    new Date(now.getTime() + leaseMs),
+    new Date(now.getTime() - leaseMs),
+  );
+  return claimed === undefined ? undefined : { wasInterrupted: seen.refresh_started_at !== null };
+}
+
+const updateClaim = prepared<
+  { id: string },
+  [
+    workspaceId: string,
+    id: string,
+    seenRefreshToken: string | null,
+    seenStartedAt: Date | null,
+    now: Date,
+    leaseEndsAt: Date,
+    staleBefore: Date,
+  ]
+>(
+  'claim refresh of connection',
+  `update connections set refresh_started_at = $5, next_refresh_at = $6
+   where workspace_id = $1 and id = $2 and status = 'active' and refresh_token_sealed = $3
+     and refresh_started_at is not distinct from $4 and (refresh_started_at is null or refresh_started_at <= $7)
+   returning id`,
+);
+
+/** What a refresh changes. It writes nothing if the connection was changed meanwhile, or claimed by another process. */
+async function saveClaimed(
+  db: Db,
+  { workspace_id, id }: ConnectionKey,
+  startedAt: Date,
+  change: Partial<Omit<ConnectionRow, 'connection_config' | 'scopes'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('connections')
+    .set(change)
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .where('status', '=', 'active')
+    .where('refresh_started_at', '=', startedAt)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+export type RefreshedTokens = Pick<
+  ConnectionRow,
+  'access_token_sealed' | 'expires_at' | 'next_refresh_at' | 'refresh_ended_at'
+> & {
+  /** Absent: the service did not replace it. */
+  readonly refresh_token_sealed?: string;
+};
+
+export const saveRefreshed = (db: Db, key: ConnectionKey, startedAt: Date, tokens: RefreshedTokens): Promise<boolean> =>
+  saveClaimed(db, key, startedAt, { ...tokens, refresh_started_at: null, refresh_attempts: 0, last_error: null });
+
+/** `refresh_started_at` stays, or returns to what it was, while a refresh has no known outcome. */
+export const saveFailure = (
+  db: Db,
+  key: ConnectionKey,
+  startedAt: Date,
+  failure: Pick<
+    ConnectionRow,
+    'refresh_started_at' | 'refresh_attempts' | 'refresh_ended_at' | 'next_refresh_at' | 'last_error'
+  >,
+): Promise<boolean> => saveClaimed(db, key, startedAt, failure);
+
+export const saveExpired = (
+  db: Db,
+  key: ConnectionKey,
+  startedAt: Date,
+  lastError: string,
+  now: Date,
+): Promise<boolean> =>
+  saveClaimed(db, key, startedAt, { ...noTokens, status: 'expired', last_error: lastError, updated_date: now });
+
+/** Returns whether the access token has expired and can't be refreshed: somebody may have connected again. */
+export async function saveEnded(
+  db: Db,
+  { workspace_id, id }: ConnectionKey,
+  lastError: string,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('connections')
+    .set({ ...noTokens, status: 'expired', last_error: lastError, updated_date: now })
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .where('refresh_token_sealed', 'is', null)
+    .where('expires_at', '<=', now)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** For the metric: connections whose last refresh failed, and whose access token has not expired. */
+export async function countFailing(db: Db, now: Date): Promise<number> {
+  const { rows } = await sql<{ count: number }>`/* service */ select count(*)::int as count from connections
+    where refresh_attempts > 0 and next_refresh_at is not null and (expires_at is null or expires_at > ${now})`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}

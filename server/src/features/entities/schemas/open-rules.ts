@@ -1,0 +1,97 @@
+// Owns what the rules of an app's entities open to people whom the records have nothing to do with, with a proof: how many
+// records they reach, and which fields they see or write.
+import { hold } from '../../../kit/process-time.ts';
+import type { Db } from '../../../tables.ts';
+import { decideRule } from '../rules/decide.ts';
+import { findGoverningRules } from '../rules/field-rules.ts';
+import { listOpenOperations, type OpenOperation, type Stranger } from '../rules/open-rules.ts';
+import { anonymousCaller, anyUser } from '../rules/opening-callers.ts';
+import { parseSchema } from './document.ts';
+import type { EntitySchema } from './field.ts';
+import { describeFields } from './field-shapes.ts';
+import { type AppScope, countAllowedRecords } from './store.ts';
+import { newValidation } from './values.ts';
+
+export interface OpenRules {
+  readonly entity_name: string;
+  /** Not empty. The worst comes first. */
+  readonly operations: readonly OpenOperation[];
+  /** Of the first operation: how many of the newest 10,000 records it reaches. 0 for create. */
+  readonly reachable_records: number;
+  /** Names of fields that the first operation shows or sets. */
+  readonly sample_fields: readonly string[];
+}
+
+export interface SchemaToScan {
+  readonly name: string;
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+/** `isComplete` is false if the rules of an entity took too many steps to decide. */
+export async function findOpenRules(
+  db: Db,
+  access: AppScope,
+  schemas: readonly SchemaToScan[],
+  now: Date,
+): Promise<{ readonly entities: OpenRules[]; readonly isComplete: boolean }> {
+  const entities: OpenRules[] = [];
+  let isComplete = true;
+  for (const { name, document } of schemas) {
+    const parsed = parseSchema(document, [], 'stored');
+    if ('faults' in parsed) {
+      isComplete = false;
+      continue;
+    }
+    const found = await afterOthers(() => listOpen(parsed.schema, document, now));
+    if (!found.isComplete) isComplete = false;
+    const operations = found.open.toSorted((a, b) => rank(a) - rank(b));
+    const [worst] = operations;
+    if (worst === undefined) continue;
+    const reachable_records = worst.operation === 'create' ? 0 : await countReachable(db, access, parsed.schema, worst);
+    entities.push({
+      entity_name: name,
+      operations,
+      reachable_records,
+      sample_fields: listFields(parsed.schema, worst),
+    });
+  }
+  return { entities, isComplete };
+}
+
+/** Lets other requests run between two entities. */
+async function afterOthers<Result>(work: () => Result): Promise<Result> {
+  await new Promise((resolve) => setImmediate(resolve));
+  return hold(work);
+}
+
+const listOpen = (schema: EntitySchema, { rls }: SchemaToScan['document'], now: Date) =>
+  listOpenOperations({ ...schema, rls, shape: describeFields(schema, newValidation()) }, now);
+
+/** Anonymous callers before users, and changes before reading. Creating harms no record that is there. */
+const order: readonly (readonly [Stranger, string])[] = [
+  ['anonymous', 'delete'],
+  ['anonymous', 'update'],
+  ['anonymous', 'read'],
+  ['any_user', 'delete'],
+  ['any_user', 'update'],
+  ['anonymous', 'create'],
+  ['any_user', 'read'],
+];
+const rank = ({ principal, operation }: OpenOperation): number =>
+  order.findIndex(([caller, what]) => caller === principal && what === operation);
+
+const findPrincipal = (principal: Stranger) => (principal === 'anonymous' ? anonymousCaller : anyUser);
+
+const countReachable = (db: Db, access: AppScope, { name, rules }: EntitySchema, worst: OpenOperation) =>
+  countAllowedRecords(db, access, name, decideRule(rules[worst.operation], findPrincipal(worst.principal)));
+
+const maxFields = 10;
+
+function listFields({ fields, fieldRules }: EntitySchema, { operation, principal }: OpenOperation): string[] {
+  // Deleting takes every field.
+  const asked = operation === 'delete' ? undefined : operation;
+  const mayUse = (name: string) =>
+    asked === undefined ||
+    findGoverningRules(fieldRules, [name], asked).every((rule) => decideRule(rule, findPrincipal(principal)) !== false);
+  return [...fields.keys()].filter(mayUse).slice(0, maxFields);
+}

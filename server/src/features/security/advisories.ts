@@ -1,0 +1,73 @@
+// Owns comparing the packages of apps with advisories that were published after their scan. Only that group of a result changes.
+import type { Job } from '../../kit/background/workers/schedule.ts';
+import { transaction } from '../../kit/db/database.ts';
+import type { Db } from '../../tables.ts';
+import type { GroupResult } from './finding.ts';
+import type { CoverageOfGroups } from './groups.ts';
+import { forgetOldNumbers, type RememberedNumber } from './numbers.ts';
+import { toStorableJson } from './perform.ts';
+import { comparedAt, compareEveryMs, cut, isTruncated, isUnanswered, storeGroup } from './result.ts';
+import { scannerVersion } from './scan.ts';
+import {
+  type DueAdvisories,
+  findCompared,
+  findPackages,
+  listDueAdvisories,
+  lockFindings,
+  saveAdvisories,
+} from './store.ts';
+
+/** Looks up what is known of stored packages now. */
+export type EvaluatePackages = (packages: unknown, signal: AbortSignal) => Promise<GroupResult<object>>;
+
+const appsPerRun = 20;
+const maxEvaluationMs = 60_000;
+
+export const advisoryJobs = (evaluate: EvaluatePackages): Job[] => [
+  {
+    name: 'compare packages with advisories',
+    everyMs: 10 * 60_000,
+    run: (db, now) => compareAdvisories(db, evaluate, now),
+  },
+];
+
+/** Returns how many results were compared. Stops when the database of advisories does not answer. */
+async function compareAdvisories(db: Db, evaluate: EvaluatePackages, now: Date): Promise<number> {
+  const due = await listDueAdvisories(db, scannerVersion, new Date(now.getTime() - compareEveryMs), appsPerRun);
+  for (const [index, result] of due.entries()) if (!(await compareOne(db, evaluate, result, now))) return index;
+  return due.length;
+}
+
+async function compareOne(db: Db, evaluate: EvaluatePackages, due: DueAdvisories, now: Date): Promise<boolean> {
+  const stored = await findPackages(db, due);
+  if (stored === undefined) return true; // scanned again meanwhile, or deleted
+  await saveAdvisories(db, due, {}, now); // first, so that one which ends the process is not the next one again
+  const found = await evaluate(stored.packages, AbortSignal.timeout(maxEvaluationMs));
+  if (isUnanswered(found.coverage)) {
+    // What was found before is better than what was found in part.
+    await saveAdvisories(db, due, {}, comparedAt(found.coverage, now));
+    return false;
+  }
+  await transaction(db, async (db) => {
+    await lockFindings(db, due);
+    const row = await findCompared(db, due);
+    if (row === undefined) return;
+    const remembered = row.numbers as unknown as RememberedNumber[]; // as perform.ts stores them
+    const { findings, numbers } = storeGroup('dependencies', found, remembered, now);
+    const others = remembered.filter(({ group }) => group !== 'dependencies');
+    const coverage = { ...(row.coverage as unknown as CoverageOfGroups), dependencies: found.coverage };
+    const truncated = row.truncated_groups.filter((group) => group !== 'dependencies');
+    await saveAdvisories(
+      db,
+      due,
+      {
+        dependencies: toStorableJson(cut(findings)),
+        coverage: JSON.stringify(coverage),
+        truncated_groups: isTruncated(findings) ? [...truncated, 'dependencies'] : truncated,
+        numbers: toStorableJson(forgetOldNumbers([...others, ...numbers], now)),
+      },
+      now,
+    );
+  });
+  return true;
+}

@@ -1,0 +1,207 @@
+// Owns which functions answer requests. They are found by where they are passed or exported, never by the names of their
+// parameters.
+import ts from 'typescript';
+import type { HandlerStyle } from './flow.ts';
+import { constantInitialiserOf, findFunctions, type Module, type Program } from './program.ts';
+import {
+  dottedName,
+  type FunctionNode,
+  isFunction,
+  methodName,
+  nodesOf,
+  propertyName,
+  propertyOf,
+  receiverOf,
+  textOf,
+  unwrap,
+} from './syntax.ts';
+
+export interface Handler {
+  readonly fn: FunctionNode;
+  readonly style: HandlerStyle;
+  /** What runs before the handler: functions around it, and functions of its route and router. */
+  readonly before: readonly ts.Expression[];
+  /** The path of the route, if it has one. */
+  readonly route: string;
+}
+
+const backendPath = /(^|\/)(functions|api|netlify|edge-functions)\//;
+const methods = /^(GET|POST|PUT|PATCH|DELETE|HEAD|handler|onRequest\w*|loader|action|fetch|main|lambdaHandler)$/;
+
+export const isBackendPath = (path: string): boolean =>
+  backendPath.test(path) ||
+  /(^|\/)(server|backend|worker)\/|(^|\/)(route|server|worker|middleware)\.[cm]?[jt]s$/.test(path);
+
+export function findHandlers(program: Program, module: Module): readonly Handler[] {
+  const handlers: Handler[] = [];
+  const seen = new Set<FunctionNode>();
+  const routerSteps = findRouterSteps(module.source);
+  const add = (expression: ts.Node, style: HandlerStyle, before: readonly ts.Expression[] = [], route = '') => {
+    for (const found of unfold(program, expression, before)) {
+      if (seen.has(found.fn)) continue;
+      seen.add(found.fn);
+      handlers.push({ ...found, style: styleOf(found.fn, style), route });
+    }
+  };
+  for (const node of nodesOf(module.source)) {
+    if (ts.isCallExpression(node)) addCall(program, node, routerSteps, add);
+    if (ts.isBinaryExpression(node) && /^(module\.)?exports\.handler$/.test(node.left.getText()))
+      add(node.right, 'web');
+  }
+  if (isBackendPath(module.path)) addExports(program, module, add);
+  return handlers;
+}
+
+type Add = (expression: ts.Node, style: HandlerStyle, before?: readonly ts.Expression[], route?: string) => void;
+
+function addCall(program: Program, call: ts.CallExpression, steps: readonly RouterStep[], add: Add): void {
+  const name = dottedName(call.expression);
+  const last = call.arguments.at(-1);
+  if (last === undefined) return;
+  if (/^(Deno|Bun)\.serve$|^serve$/.test(name)) {
+    const inner = call.arguments.map((arg) => propertyOf(arg, 'handler') ?? propertyOf(arg, 'fetch') ?? arg);
+    for (const each of [...inner, ...methodsOfObject(last)]) add(each, 'web');
+  } else if (/(^|\.)createServer$/.test(name)) add(last, 'node');
+  else if (/(^|\.)(https\.onRequest|onRequest)$/.test(name)) add(last, 'node');
+  else if (/(^|\.)(https\.onCall|onCall)$/.test(name)) add(last, 'web');
+  else if (name === 'addEventListener' && textOf(call.arguments[0]) === 'fetch') add(last, 'event');
+  else addRoute(program, call, steps, add);
+}
+
+/** `Deno.serve({ async fetch(request) { … } })` */
+function methodsOfObject(node: ts.Expression): readonly ts.Node[] {
+  const object = unwrap(node);
+  if (!ts.isObjectLiteralExpression(object)) return [];
+  return object.properties.filter((each) => isFunction(each) && methods.test(propertyName(each.name) ?? ''));
+}
+
+const routeMethods = /^(get|post|put|patch|delete|del|all|options|head|use|on|route)$/i;
+
+/** `app.post('/path', …, handler)`, as in Express, Hono, Fastify, Koa, oak and others. */
+function addRoute(program: Program, call: ts.CallExpression, steps: readonly RouterStep[], add: Add): void {
+  const method = methodName(call);
+  const receiver = receiverOf(call);
+  if (method === undefined || receiver === undefined || !routeMethods.test(method) || method === 'use') return;
+  const args = [...call.arguments];
+  const options = args.length === 1 && args[0] !== undefined ? propertyOf(args[0], 'handler') : undefined;
+  if (method === 'route' && options !== undefined && args[0] !== undefined) {
+    const hooks = ['preHandler', 'onRequest', 'preValidation'].flatMap((name) => propertyOf(args[0], name) ?? []);
+    add(
+      options,
+      'node',
+      [...hooks, ...stepsBefore(steps, receiver, call, '')],
+      textOf(propertyOf(args[0], 'url')) ?? '',
+    );
+    return;
+  }
+  const route = textOf(args[0]) ?? chainedRoute(receiver);
+  const handler = args.at(-1);
+  if (route === undefined || handler === undefined || !/^[/*:]|^$/.test(route)) return;
+  if (!isFunctionLike(program, handler)) return;
+  const inRoute = args.slice(0, -1).filter((arg) => textOf(arg) === undefined);
+  const style = /Hono|Koa|Elysia|oak|Application|itty|AutoRouter/.test(declarationText(program, receiver))
+    ? 'context'
+    : 'node';
+  add(handler, style, [...inRoute, ...stepsBefore(steps, receiver, call, route)], route);
+}
+
+/** `router.route('/path').post(handler)` */
+function chainedRoute(receiver: ts.Expression): string | undefined {
+  const call = unwrap(receiver);
+  return ts.isCallExpression(call) && methodName(call) === 'route' ? textOf(call.arguments[0]) : undefined;
+}
+
+const isFunctionLike = (program: Program, node: ts.Expression): boolean =>
+  findFunctions(program, node).length > 0 || ts.isCallExpression(unwrap(node));
+
+function declarationText(program: Program, receiver: ts.Expression): string {
+  const initialiser = constantInitialiserOf(program, receiver);
+  return (initialiser ?? receiver).getText().slice(0, 200);
+}
+
+interface RouterStep {
+  readonly router: string;
+  readonly path: string;
+  readonly at: number;
+  readonly steps: readonly ts.Expression[];
+}
+
+/** `app.use(authenticate)`: runs before the routes that are declared after it. */
+function findRouterSteps(source: ts.SourceFile): readonly RouterStep[] {
+  const steps: RouterStep[] = [];
+  for (const node of nodesOf(source)) {
+    if (!ts.isCallExpression(node)) continue;
+    const method = methodName(node);
+    const receiver = receiverOf(node);
+    if (receiver === undefined || !/^(use|addHook|onBeforeHandle|all|guard)$/.test(method ?? '')) continue;
+    const path = method === 'addHook' ? '' : (textOf(node.arguments[0]) ?? '');
+    const args = node.arguments.filter((arg) => textOf(arg) === undefined);
+    steps.push({ router: dottedName(receiver), path, at: node.pos, steps: args });
+  }
+  return steps;
+}
+
+function stepsBefore(steps: readonly RouterStep[], receiver: ts.Expression, call: ts.Node, route: string) {
+  const router = dottedName(receiver).replace(/\(\).*$/, '');
+  return steps
+    .filter((step) => step.router.replace(/\(\).*$/, '') === router && step.at < call.getEnd())
+    .filter(({ path }) => {
+      const prefix = path.replace(/\/?\*.*$/, '').replace(/\/$/, '');
+      return prefix === '' || route.startsWith(prefix);
+    })
+    .flatMap((step) => step.steps);
+}
+
+function addExports(program: Program, module: Module, add: Add): void {
+  for (const [name, node] of module.exports) {
+    if ('specifier' in node) continue;
+    if (name !== 'default' && !methods.test(name)) continue;
+    const value = ts.isExpression(node) ? unwrap(node) : node;
+    const object = ts.isIdentifier(value) ? constantInitialiserOf(program, value) : value;
+    if (object !== undefined && ts.isObjectLiteralExpression(object)) {
+      for (const property of object.properties) {
+        if (!methods.test(propertyName(property.name) ?? '')) continue;
+        add(ts.isPropertyAssignment(property) ? property.initializer : property, 'web');
+      }
+    } else add(value, 'web');
+  }
+}
+
+interface Unfolded {
+  readonly fn: FunctionNode;
+  readonly before: readonly ts.Expression[];
+}
+
+/** The functions in an expression: `withUser(cors(handler))` has one, and two functions that run before it. */
+function unfold(program: Program, node: ts.Node, before: readonly ts.Expression[], depth = 0): readonly Unfolded[] {
+  if (depth > 5) return [];
+  const at = ts.isExpression(node) ? unwrap(node) : node;
+  const functions = findFunctions(program, at);
+  if (functions.length > 0) return functions.map((fn) => ({ fn, before }));
+  const value = ts.isIdentifier(at) ? constantInitialiserOf(program, at) : at;
+  if (value === undefined || !ts.isCallExpression(value)) return [];
+  const around = [...before, value];
+  const inner = value.arguments.flatMap((arg) => unfold(program, arg, around, depth + 1));
+  // A function of the app that returns the handler answers requests itself.
+  const made = findFunctions(program, value.expression).flatMap((maker) =>
+    returnedFunctions(program, maker).map((fn) => ({ fn, before })),
+  );
+  return inner.length > 0 ? [...inner, ...made.filter(() => inner.length === 0)] : made;
+}
+
+function returnedFunctions(program: Program, fn: FunctionNode): readonly FunctionNode[] {
+  if (!ts.isBlock(fn.body)) return findFunctions(program, fn.body);
+  return fn.body.statements.flatMap((statement) =>
+    ts.isReturnStatement(statement) && statement.expression ? findFunctions(program, statement.expression) : [],
+  );
+}
+
+/** A handler with two parameters whose second one is used like a response is one of Node's. */
+function styleOf(fn: FunctionNode, style: HandlerStyle): HandlerStyle {
+  const second = fn.parameters[1]?.name;
+  if (style !== 'web' || second === undefined || !ts.isIdentifier(second)) return style;
+  const used = new RegExp(
+    `\\b${second.text.replace(/\$/g, '\\$')}\\s*\\.\\s*(status|json|send|end|redirect|setHeader|writeHead|set|type|sendStatus)\\b`,
+  );
+  return used.test(fn.body.getText()) ? 'node' : 'web';
+}

@@ -1,0 +1,279 @@
+// Owns the scan of an app's code in a process of its own: one process per scan, one file at a time. A file that takes too long or
+// crashes the process is left out, and the scan goes on with a new process.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { Coverage, GroupResult, ScanFile } from '../finding.ts';
+import type { SecretItem } from '../secrets/item.ts';
+import { codeOf, isCodePath } from './code-files.ts';
+import { createFindingList, type FindingList } from './finding-list.ts';
+import { isBackendPath } from './handlers.ts';
+import { combineIntegrationUse, type IntegrationUseOfFile } from './integrations.ts';
+import type { CodeItem, FunctionItem, IntegrationUse } from './item.ts';
+import type { ChildAnswer, ChildRequest } from './protocol.ts';
+
+export interface CodeScan {
+  readonly secrets: GroupResult<SecretItem>;
+  readonly functions: GroupResult<FunctionItem>;
+  readonly staticCode: GroupResult<CodeItem>;
+  readonly integrations: IntegrationUse;
+}
+
+export interface CodeScanOptions {
+  readonly staticCode: boolean;
+  /** The app's own key for the identities of secrets. */
+  readonly secretKey: Uint8Array;
+  /** How long the whole scan may take. What was not read by then makes the groups partial. */
+  readonly totalMs: number;
+}
+
+export interface CodeScanner {
+  /** Throws if it is aborted, or if no process can be started; never because of what is in a file. */
+  scan(files: AsyncIterable<ScanFile>, options: CodeScanOptions, signal: AbortSignal): Promise<CodeScan>;
+}
+
+export interface CodeScannerLimits {
+  /** For one step of one file: its secrets, or its findings. */
+  readonly maxFileMs: number;
+  readonly maxHeapMb: number;
+  /** Text of code that is kept, so that files can be followed into those that they import. */
+  readonly maxCodeBytes: number;
+  /** Processes that one scan may start. An app that ends more of them is not read further. */
+  readonly maxProcesses: number;
+}
+
+const defaultLimits: CodeScannerLimits = {
+  maxFileMs: 6_000,
+  maxHeapMb: 512,
+  maxCodeBytes: 48 * 1024 * 1024,
+  maxProcesses: 20,
+};
+const maxStartMs = 60_000;
+/** Of each group. More are never shown. */
+const maxFindings = 2_000;
+
+export function createCodeScanner(limits: Partial<CodeScannerLimits> = {}): CodeScanner {
+  const all = { ...defaultLimits, ...limits };
+  return {
+    async scan(files, options, signal) {
+      const child = createChild(all, signal);
+      try {
+        return await scanApp(child, files, options, all);
+      } finally {
+        child.end();
+      }
+    },
+  };
+}
+
+interface State {
+  readonly secrets: FindingList<SecretItem>;
+  readonly functions: FindingList<FunctionItem>;
+  readonly staticCode: FindingList<CodeItem>;
+  readonly integrations: IntegrationUseOfFile[];
+  /** The code of each file that can be read. */
+  readonly code: Map<string, string>;
+  codeBytes: number;
+  files: number;
+  codeFiles: number;
+  isBackend: boolean;
+  isSecretsComplete: boolean;
+  isCodeComplete: boolean;
+}
+
+async function scanApp(
+  child: Child,
+  files: AsyncIterable<ScanFile>,
+  options: CodeScanOptions,
+  limits: CodeScannerLimits,
+): Promise<CodeScan> {
+  const deadline = performance.now() + options.totalMs;
+  const isLate = () => performance.now() > deadline;
+  const state: State = {
+    secrets: createFindingList(maxFindings),
+    functions: createFindingList(maxFindings),
+    staticCode: createFindingList(maxFindings),
+    integrations: [],
+    code: new Map(),
+    codeBytes: 0,
+    files: 0,
+    codeFiles: 0,
+    isBackend: false,
+    isSecretsComplete: true,
+    isCodeComplete: true,
+  };
+  for await (const file of files) {
+    state.files += 1;
+    if (isCodePath(file.path)) keepCode(state, file, limits);
+    if (isLate()) state.isSecretsComplete = false;
+    else await readSecrets(child, state, file, options.secretKey);
+  }
+  await readCode(child, state, isLate);
+  return present(state, options.staticCode);
+}
+
+async function readSecrets(child: Child, state: State, { path, content }: ScanFile, key: Uint8Array): Promise<void> {
+  const answer = await child.ask({ kind: 'secrets', path, content, key });
+  if (answer?.kind !== 'secrets') {
+    state.isSecretsComplete = false;
+    return;
+  }
+  for (const finding of answer.findings) state.secrets.add(finding);
+  if (!answer.isComplete) state.isSecretsComplete = false;
+}
+
+function keepCode(state: State, { path, content }: ScanFile, { maxCodeBytes }: CodeScannerLimits): void {
+  state.codeFiles += 1;
+  state.isBackend ||= isBackendPath(path);
+  const code = codeOf(path, content);
+  if (code === undefined || state.codeBytes + code.length > maxCodeBytes) {
+    state.isCodeComplete = false;
+    return;
+  }
+  state.codeBytes += code.length;
+  state.code.set(path, code);
+}
+
+async function readCode(child: Child, state: State, isLate: () => boolean): Promise<void> {
+  const paths = [...state.code.keys()]; // listed first: a file that can't be sent is then found missing
+  if (paths.length > 0 && !isLate()) await child.remember(state.code);
+  for (const path of paths) {
+    if (isLate()) {
+      state.isCodeComplete = false;
+      return;
+    }
+    const answer = await child.ask({ kind: 'read', path });
+    if (answer?.kind !== 'read') {
+      state.code.delete(path);
+      state.isCodeComplete = false;
+      continue;
+    }
+    const { functions, staticCode, integrations, isComplete } = answer.findings;
+    for (const finding of functions) state.functions.add(finding);
+    for (const finding of staticCode) state.staticCode.add(finding);
+    state.integrations.push(integrations);
+    if (!isComplete) state.isCodeComplete = false;
+  }
+}
+
+function present(state: State, isStaticCodeOn: boolean): CodeScan {
+  const { isCodeComplete, isSecretsComplete } = state;
+  const hasFunctions = state.isBackend || state.functions.list().length > 0;
+  return {
+    secrets: presentGroup(state.secrets, state.files > 0, isSecretsComplete),
+    functions: presentGroup(state.functions, hasFunctions, isCodeComplete),
+    staticCode: isStaticCodeOn
+      ? presentGroup(state.staticCode, state.codeFiles > 0, isCodeComplete)
+      : { coverage: { value: 'off' }, findings: [] },
+    integrations: combineIntegrationUse(state.integrations, isCodeComplete),
+  };
+}
+
+function presentGroup<Item>(found: FindingList<Item>, hasFiles: boolean, isAllRead: boolean): GroupResult<Item> {
+  const coverage: Coverage = !hasFiles
+    ? { value: 'skipped', reason: 'no_files' }
+    : isAllRead && found.isComplete()
+      ? { value: 'ran' }
+      : { value: 'partial', reason: 'too_large' };
+  return { coverage, findings: found.list() };
+}
+
+interface Child {
+  /** Undefined if the process had to be ended, ended by itself, or was the last. Throws if it is aborted. */
+  ask(request: ChildRequest): Promise<ChildAnswer | undefined>;
+  /** Sends the code of all files, and again to every process that replaces this one. A file that ends a process is removed. */
+  remember(code: Map<string, string>): Promise<void>;
+  end(): void;
+}
+
+function createChild({ maxFileMs, maxHeapMb, maxProcesses }: CodeScannerLimits, signal: AbortSignal): Child {
+  let running: ChildProcess | undefined;
+  let started = 0;
+  let known = new Map<string, string>();
+
+  function end(): void {
+    running?.kill('SIGKILL');
+    running = undefined;
+  }
+
+  function launch(): ChildProcess {
+    const child = fork(new URL('child.ts', import.meta.url), [String(process.pid)], {
+      env: {},
+      execArgv: [`--max-old-space-size=${maxHeapMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    child.on('error', () => {}); // whoever waits for an answer sees that the process has exited
+    child.once('exit', () => {
+      if (running === child) running = undefined;
+    });
+    running = child;
+    started += 1;
+    return child;
+  }
+
+  async function start(): Promise<ChildProcess | undefined> {
+    while (started < maxProcesses) {
+      const child = launch();
+      const ready = await waitForAnswer(child, undefined, maxStartMs, signal);
+      if (ready === undefined) throw new Error('code not scanned: the process did not start');
+      const failed = await sendCode(child);
+      if (failed === undefined) return child;
+      known.delete(failed);
+    }
+    return undefined;
+  }
+
+  /** Returns the file at which the process ended. */
+  async function sendCode(child: ChildProcess): Promise<string | undefined> {
+    for (const [path, code] of known) {
+      if ((await waitForAnswer(child, { kind: 'add', path, code }, maxFileMs, signal)) !== undefined) continue;
+      end();
+      return path;
+    }
+    return undefined;
+  }
+
+  return {
+    async ask(request) {
+      const child = running ?? (await start());
+      if (child === undefined) return undefined;
+      const answer = await waitForAnswer(child, request, maxFileMs, signal);
+      if (answer === undefined) end();
+      return answer;
+    },
+    async remember(code) {
+      known = code;
+      if (running !== undefined) await sendCode(running); // if it ends, the next question starts another
+    },
+    end,
+  };
+}
+
+/** Undefined if the process exits instead, or does not answer in time. */
+async function waitForAnswer(
+  child: ChildProcess,
+  request: ChildRequest | undefined,
+  maxMs: number,
+  signal: AbortSignal,
+): Promise<ChildAnswer | undefined> {
+  signal.throwIfAborted();
+  if (child.exitCode !== null || child.signalCode !== null) return undefined; // its exit is not announced again
+  const ended = new AbortController();
+  const timer = setTimeout(() => ended.abort(), maxMs);
+  const stop = () => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const answered = once(child, 'message', ended).then(([answer]) => answer as ChildAnswer);
+    const exited = once(child, 'exit', ended).then(() => undefined);
+    if (request !== undefined) child.send(request, () => {});
+    return await Promise.race([answered, exited]);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (ended.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+    ended.abort();
+  }
+}

@@ -1,0 +1,115 @@
+// Row rules that a scan finds open, and that fixRls closes: the requests are really sent, before and after.
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startWorld } from '../../../test/support/world.ts';
+import type { AppRow } from '../../core/auth/proofs.ts';
+
+const world = await startWorld();
+const owner = await world.person('owner@example.com');
+const workspace = await world.workspace(owner, 'business');
+const token = await world.token(owner, workspace);
+beforeAll(() => world.startWorker());
+beforeEach(() => world.resetRateLimits());
+
+const scanPath = (app: AppRow, path = '') => `/api/apps/${app.id}/security/scan${path}`;
+const read = (app: AppRow) => world.call('GET', scanPath(app), { as: token });
+const fix = (app: AppRow, ...entity_names: string[]) =>
+  world.call('POST', scanPath(app, '/fix-rls'), { as: token, body: { entity_names } });
+const properties = { total: { type: 'number' }, note: { type: 'string' } };
+const putSchema = async (app: AppRow, name: string, rls: object) => {
+  const path = `/api/apps/${app.id}/entity-schemas/${name}`;
+  const got = await world.call('PUT', path, { as: token, body: { name, properties, rls } });
+  expect(got.status, got.text).toBe(200);
+};
+const getRules = async (app: AppRow, name: string) =>
+  (await world.call('GET', `/api/apps/${app.id}/entity-schemas/${name}`, { as: token })).body.schema.rls;
+
+async function scan(app: AppRow) {
+  expect((await world.call('POST', scanPath(app), { as: token })).status).toBe(200);
+  await expect
+    .poll(async () => (await read(app)).body.status, { timeout: 60_000, interval: 100 })
+    .not.toMatch(/pending|scanning/);
+  return (await read(app)).body;
+}
+
+const publicApp = () => world.appOf(owner, workspace, { public_settings: 'public_without_login' });
+
+describe('fixRls', () => {
+  it('closes what the proof of a finding reaches, and keeps the other rules', async () => {
+    const app = await publicApp();
+    const create = { user_condition: { id: '{{user.id}}' } };
+    await putSchema(app, 'Order', { create, read: true });
+    const path = `/api/apps/${app.id}/entities/Order`;
+    await world.call('POST', path, { as: token, body: { total: 5, note: 'private' } });
+    const [found] = (await scan(app)).result.rls_recommendations;
+    expect(found).toMatchObject({
+      entity_name: 'Order',
+      open_operations: ['read'],
+      current_rules: { read: true },
+      proof: { principal: 'anonymous', operation: 'read', reachable_records: 1 },
+    });
+    expect(JSON.stringify(found)).not.toContain('private');
+    const list = async () => (await world.call('GET', path)).body;
+    expect((await list()).items ?? (await list())).toHaveLength(1);
+
+    expect(await fix(app, 'Order')).toMatchObject({
+      status: 200,
+      body: { applied: [{ entity_name: 'Order', operations: ['read'] }], failed: [] },
+    });
+    expect(await getRules(app, 'Order')).toEqual({ create, read: found.recommended_rules.read });
+    const closed = await world.call('GET', path);
+    expect(closed.status === 403 || (closed.body.items ?? closed.body).length === 0, closed.text).toBe(true);
+    expect((await read(app)).body.status).toBe('out_of_date');
+    expect((await scan(app)).result.rls_recommendations).toEqual([]);
+  });
+
+  it('leaves entities alone that were not scanned, or have changed since', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Note', { read: true });
+    await putSchema(app, 'Draft', { read: false });
+    await scan(app);
+    await putSchema(app, 'Note', { read: { 'data.total': { $gt: 1 } } });
+    expect((await fix(app, 'Note', 'Draft', 'Missing')).body).toEqual({
+      applied: [],
+      failed: [
+        { entity_name: 'Note', reason: 'schema_changed' },
+        { entity_name: 'Draft', reason: 'no_recommendation' },
+        { entity_name: 'Missing', reason: 'no_recommendation' },
+      ],
+    });
+    expect(await getRules(app, 'Note')).toEqual({ read: { 'data.total': { $gt: 1 } } });
+  });
+
+  it('fails with no recommendation before the first scan', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Note', { read: true });
+    expect((await fix(app, 'Note')).body.failed).toEqual([{ entity_name: 'Note', reason: 'no_recommendation' }]);
+  });
+
+  it('closes operations that the rule `write` opens', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Vote', { read: false, write: true });
+    const [found] = (await scan(app)).result.rls_recommendations;
+    const { applied } = (await fix(app, 'Vote')).body;
+    expect(applied).toEqual([{ entity_name: 'Vote', operations: found.open_operations }]);
+    expect((await scan(app)).result.rls_recommendations).toEqual([]);
+  });
+});
+
+describe('an ignore of row rules', () => {
+  it('also covers fewer open operations, and not more', async () => {
+    const app = await publicApp();
+    await putSchema(app, 'Price', { read: true, update: true });
+    const [wide] = (await scan(app)).result.rls_recommendations;
+    const ignoring = await world.call('POST', scanPath(app, '/ignore'), {
+      as: token,
+      body: { fingerprint: wide.fingerprint },
+    });
+    expect(ignoring.status).toBe(200);
+    await putSchema(app, 'Price', { read: true, update: false });
+    const narrow = await scan(app);
+    expect(narrow.ignored_fingerprints).toContain(narrow.result.rls_recommendations[0].fingerprint);
+    await putSchema(app, 'Price', { read: true, update: true, delete: true });
+    const wider = await scan(app);
+    expect(wider.ignored_fingerprints).not.toContain(wider.result.rls_recommendations[0].fingerprint);
+  });
+});

@@ -1,0 +1,130 @@
+// Owns applying recommended row rules: each entity in its own transaction, which also proves that nothing is open any more.
+import canonicalize from 'canonicalize';
+import { audit } from '../../core/audit/audit.ts';
+import type { AppAccess } from '../../core/auth/proofs.ts';
+import { incrementRevision } from '../../core/identity/apps.ts';
+import { transaction } from '../../kit/db/database.ts';
+import { ValidationError } from '../../kit/http/faults.ts';
+import { Problem } from '../../kit/problem.ts';
+import type { Db } from '../../tables.ts';
+import type { FixedRules } from './contract.ts';
+import type { GroupResult } from './finding.ts';
+import type { StoredFinding } from './groups.ts';
+import type { ScannedSchema } from './input.ts';
+import { readGroups } from './result.ts';
+import { scannerVersion } from './scan.ts';
+import { findResult, toAppKey } from './store.ts';
+
+type Document = Readonly<Record<string, unknown>>;
+
+export interface FixDeps {
+  readonly schemas: {
+    lock(db: Db, access: AppAccess): Promise<void>;
+    list(db: Db, access: AppAccess): Promise<readonly ScannedSchema[]>;
+    apply(db: Db, access: AppAccess, documents: readonly Document[], revision: number, now: Date): Promise<void>;
+  };
+  readonly scanRowRules: (
+    db: Db,
+    access: AppAccess,
+    schemas: readonly ScannedSchema[],
+    now: Date,
+  ) => Promise<GroupResult<object>>;
+}
+
+type FailedReason = FixedRules['failed'][number]['reason'];
+
+/** Why an entity was left as it is. Ends its transaction. */
+class NotFixed extends Error {
+  readonly reason: FailedReason;
+
+  constructor(reason: FailedReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+export async function fixRls(
+  db: Db,
+  deps: FixDeps,
+  access: AppAccess,
+  names: readonly string[],
+  now: Date,
+): Promise<FixedRules> {
+  const result = await findResult(db, toAppKey(access));
+  const findings = result?.scanner_version === scannerVersion ? readGroups(result).rls : [];
+  const fixed: FixedRules = { applied: [], failed: [] };
+  for (const entity_name of names) {
+    const finding = findings.find((each) => each.entity_name === entity_name);
+    try {
+      if (finding === undefined) throw new NotFixed('no_recommendation');
+      fixed.applied.push({ entity_name, operations: await fixEntity(db, deps, access, finding, now) });
+    } catch (error) {
+      fixed.failed.push({ entity_name, reason: toReason(error) });
+    }
+  }
+  return fixed;
+}
+
+/** Anything else is a bug, or an outage, and fails the request. */
+function toReason(error: unknown): FailedReason {
+  if (error instanceof NotFixed) return error.reason;
+  if (error instanceof ValidationError || error instanceof Problem) return 'write_failed';
+  throw error;
+}
+
+/** Returns the operations whose rules were replaced. */
+function fixEntity(db: Db, deps: FixDeps, access: AppAccess, finding: StoredFinding, now: Date): Promise<string[]> {
+  const name = String(finding.entity_name);
+  const operations = finding.open_operations as readonly string[];
+  const [current, recommended] = [toRules(finding.current_rules), toRules(finding.recommended_rules)];
+  if (!operations.every((operation) => Object.hasOwn(recommended, operation))) throw new NotFixed('no_recommendation');
+  return transaction(db, async (db) => {
+    await deps.schemas.lock(db, access);
+    const schema = (await deps.schemas.list(db, access)).find((each) => each.name === name);
+    if (schema === undefined) throw new NotFixed('schema_changed');
+    const rules = toRules(schema.document.rls);
+    const isSame = (operation: string) => canonicalize(findRule(rules, operation)) === canonicalize(current[operation]);
+    if (!operations.every(isSame)) throw new NotFixed('schema_changed');
+    const replaced = Object.fromEntries(operations.map((operation) => [operation, recommended[operation]]));
+    const document = { ...schema.document, rls: { ...rules, ...replaced } };
+    const revision = await incrementRevision(db, access, now);
+    await deps.schemas.apply(db, access, [document], revision, now);
+    await requireClosed(db, deps, access, { name, document, revision }, operations, now);
+    await audit(
+      db,
+      access,
+      {
+        type: 'scan.rls_fixed',
+        target: { kind: 'entity_schema', id: name },
+        app_id: access.app.id,
+        before: {
+          rls: Object.fromEntries(operations.map((operation) => [operation, findRule(rules, operation) ?? null])),
+        },
+        after: { rls: replaced, revision },
+      },
+      now,
+    );
+    return [...operations];
+  });
+}
+
+const toRules = (rls: unknown): Readonly<Record<string, unknown>> => (rls ?? {}) as Readonly<Record<string, unknown>>;
+
+/** `write` stands for all operations that have no rule of their own, except `read`. */
+const findRule = (rules: Readonly<Record<string, unknown>>, operation: string): unknown =>
+  Object.hasOwn(rules, operation) || operation === 'read' ? rules[operation] : rules.write;
+
+/** By the same reasoning that found the opening. */
+async function requireClosed(
+  db: Db,
+  { scanRowRules }: FixDeps,
+  access: AppAccess,
+  schema: ScannedSchema,
+  operations: readonly string[],
+  now: Date,
+): Promise<void> {
+  const { findings, coverage } = await scanRowRules(db, access, [schema], now);
+  const stillOpen = findings.flatMap(({ item }) => Reflect.get(item, 'open_operations') as readonly string[]);
+  if (coverage.value !== 'ran' || operations.some((operation) => stillOpen.includes(operation)))
+    throw new NotFixed('write_failed');
+}

@@ -1,0 +1,23 @@
+// Owns the fields of a recommendation about a header of a published app.
+import type { Severity } from '../finding.ts';
+
+export const headerFlags = [
+  'csp',
+  'hsts',
+  'frame_options',
+  'content_type_options',
+  'referrer_policy',
+  'permissions_policy',
+] as const;
+export type HeaderFlag = (typeof headerFlags)[number];
+
+export interface HeaderItem {
+  readonly flag: HeaderFlag;
+  readonly header_name: string;
+  readonly severity: Severity;
+  readonly title: string;
+  readonly description: string;
+  /** Null: the header is not sent. */
+  readonly current_value: string | null;
+  readonly recommended_value: string;
+}

@@ -1,0 +1,108 @@
+// Owns what a scan looks at, and the hash by which a result is known to be about the app as it is now.
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { AppReach } from '../../core/auth/proofs.ts';
+import type { Db } from '../../tables.ts';
+import type { ScanFile } from './finding.ts';
+
+export interface ListedFile {
+  readonly path: string;
+  readonly size: number;
+}
+
+interface Hashed {
+  readonly hash: string;
+  readonly count: number;
+}
+
+/** An entity of the app, as its schema was saved. */
+export interface ScannedSchema {
+  readonly name: string;
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly revision: number;
+}
+
+export interface InputDeps {
+  readonly files: {
+    list(db: Db, access: AppReach): Promise<readonly ListedFile[]>;
+    read(db: Db, access: AppReach, paths: readonly string[]): Promise<readonly { path: string; content: Buffer }[]>;
+    hash(db: Db, access: AppReach): Promise<Hashed>;
+  };
+  readonly schemas: {
+    list(db: Db, access: AppReach): Promise<readonly ScannedSchema[]>;
+    hash(db: Db, access: AppReach): Promise<Hashed>;
+  };
+  readonly readSecuritySettings: (
+    db: Db,
+    access: AppReach,
+  ) => Promise<{ readonly static_code_enabled: boolean; readonly headers: object }>;
+}
+
+export interface Input {
+  readonly hash: string;
+  /** Neither files nor schemas. */
+  readonly isEmpty: boolean;
+}
+
+/** Over files, schemas with their rules, the headers of the settings, and whether the app is published. */
+export async function hashInput(
+  db: Db,
+  { files, schemas, readSecuritySettings }: InputDeps,
+  access: AppReach,
+): Promise<Input> {
+  const [hashedFiles, hashedSchemas] = [await files.hash(db, access), await schemas.hash(db, access)];
+  const { headers } = await readSecuritySettings(db, access);
+  const parts = [hashedFiles.hash, hashedSchemas.hash, canonicalize(headers), String(isPublished(access))];
+  return {
+    hash: createHash('sha256').update(parts.join('\0')).digest('hex'),
+    isEmpty: hashedFiles.count === 0 && hashedSchemas.count === 0,
+  };
+}
+
+export const isPublished = ({ app }: AppReach): boolean => app.live_deployment_id !== null;
+
+const maxBatchFiles = 100;
+const maxBatchBytes = 8 * 1024 * 1024;
+
+/**
+ * Reads text files batch by batch, in the order of their paths. What is text is decided by the content: whoever sent a file has chosen
+ * its encoding. `onUnread` is called for a file that is not text, although its name says so.
+ */
+export async function* readTextFiles(
+  db: Db,
+  { files }: InputDeps,
+  access: AppReach,
+  listed: readonly ListedFile[],
+  onUnread: (path: string) => void = () => {},
+): AsyncGenerator<ScanFile> {
+  for (const batch of toBatches(listed)) {
+    const read = await files.read(
+      db,
+      access,
+      batch.map(({ path }) => path),
+    );
+    for (const { path, content } of read)
+      if (isText(content)) yield { path, content: content.toString('utf8') };
+      else if (textNames.test(path)) onUnread(path);
+  }
+}
+
+const isText = (content: Buffer): boolean => !content.subarray(0, 8_192).includes(0) && isUtf8(content);
+
+const textNames =
+  /\.(?:[cm]?[jt]sx?|json|ya?ml|toml|env|html?|vue|svelte|astro|css|md|txt|sh|sql|py|rb|go|php|lock|npmrc)$|(?:^|\/)\.env[^/]*$/i;
+
+function* toBatches(files: readonly ListedFile[]): Generator<ListedFile[]> {
+  let batch: ListedFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    if (batch.length === maxBatchFiles || (batch.length > 0 && bytes + file.size > maxBatchBytes)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(file);
+    bytes += file.size;
+  }
+  if (batch.length > 0) yield batch;
+}

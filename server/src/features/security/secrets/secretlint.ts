@@ -1,0 +1,49 @@
+// Owns the secrets that secretlint's recommended rules find. They know more issuers than Plinth; their messages carry the secret and
+// are not passed on.
+import { lintSource } from '@secretlint/core';
+import { creator } from '@secretlint/secretlint-rule-preset-recommend';
+import type { SecretKindName, SecretMatch } from './kinds.ts';
+import { isPlaceholder } from './placeholder.ts';
+
+const rulePrefix = '@secretlint/secretlint-rule-';
+
+/** Rules that Plinth has in its own form: addresses are judged by their host, and keys by what is around them. */
+const replaced = new Set(['basicauth', 'database-connection-string', 'privatekey', 'gcp']);
+
+const kindByRule: Readonly<Record<string, SecretKindName>> = {
+  aws: 'aws',
+  npm: 'npm',
+  slack: 'slack',
+  sendgrid: 'sendgrid',
+  shopify: 'shopify',
+  stripe: 'stripe',
+  github: 'github',
+  gitlab: 'gitlab',
+  openai: 'openai',
+  anthropic: 'anthropic',
+  huggingface: 'huggingface',
+  groq: 'ai_key',
+  cloudflare: 'cloud_token',
+  vercel: 'cloud_token',
+  databricks: 'cloud_token',
+  docker: 'cloud_token',
+  'hashicorp-vault': 'cloud_token',
+  tailscale: 'cloud_token',
+};
+
+const config = { rules: [{ id: `${rulePrefix}preset-recommend`, rule: creator }] };
+
+export async function findKnownSecrets(text: string, path: string): Promise<SecretMatch[]> {
+  const content = withoutSwitches(text);
+  const source = { content, filePath: path, contentType: 'text' as const };
+  const { messages } = await lintSource({ source, options: { config, noPhysicFilePath: true } });
+  return messages.flatMap(({ type, ruleId, range: [start, end] }) => {
+    const rule = ruleId.slice(rulePrefix.length);
+    const secret = text.slice(start, end);
+    if (type !== 'message' || replaced.has(rule) || isPlaceholder(secret)) return [];
+    return [{ kind: kindByRule[rule] ?? 'provider_token', start, end, secret }];
+  });
+}
+
+/** A comment in the file must not switch the scan off. Of equal length, so that places stay where they are. */
+const withoutSwitches = (text: string): string => text.replaceAll('secretlint-', 'secretlint_');

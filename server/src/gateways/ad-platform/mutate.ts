@@ -1,0 +1,64 @@
+// Owns changes of resources in one request (googleAds:mutate): all operations or none, and on request those that can be applied.
+import type { Calls } from './calls.ts';
+import { cutReasons, isUnfinished, readStatus } from './failure.ts';
+import { asArray, asObject, asText, type Json } from './json.ts';
+import type { Change, Reason } from './outcome.ts';
+
+/** One field, such as `campaignOperation`, with `create`, `update` and `updateMask`, or `remove`. */
+export type Operation = Readonly<Record<string, Json>>;
+
+export interface MutateOptions {
+  /** Runs all checks and changes nothing. */
+  readonly validateOnly?: true;
+  /** Applies what can be applied. The results of the others have reasons. */
+  readonly partialFailure?: true;
+  /** Nothing is sent after this time, and nobody waits for an answer (`performance.now()`). */
+  readonly notAfter?: number;
+}
+
+/** In the order of the operations. Empty with `validateOnly`. */
+export type MutateResult = readonly { readonly resourceName: string; readonly reasons: readonly Reason[] }[];
+
+export function mutate(
+  calls: Calls,
+  customerId: string,
+  mutateOperations: readonly Operation[],
+  { notAfter, ...options }: MutateOptions = {},
+): Promise<Change<MutateResult>> {
+  const body = { mutateOperations, ...options };
+  return calls.change(
+    { path: `/customers/${customerId}/googleAds:mutate`, body },
+    (answer) => {
+      if (options.validateOnly) return [];
+      const results = asArray(answer.mutateOperationResponses).map((response) => Object.values(asObject(response))[0]);
+      return readMutateResult(answer, results, mutateOperations.length, options.partialFailure === true);
+    },
+    notAfter,
+  );
+}
+
+/**
+ * Undefined if the answer does not have a result for every operation, or if the platform stopped in the middle of one: then it is
+ * not known what was applied.
+ */
+export function readMutateResult(
+  body: Json,
+  received: readonly unknown[],
+  expected: number,
+  allowsPartial: boolean,
+): MutateResult | undefined {
+  const reasons = readStatus(asObject(body.partialFailureError));
+  const hasFailed = body.partialFailureError !== undefined;
+  if (hasFailed && (!allowsPartial || reasons.length === 0 || isUnfinished(reasons))) return undefined;
+  const failures = Map.groupBy(reasons, ({ operation }) => operation);
+  const results = received.map((result, index) => {
+    const resourceName = asText(asObject(result).resourceName);
+    // A failure that names no operation is about all that have no result.
+    const ofAll = resourceName === '' ? failures.get(undefined) : undefined;
+    return { resourceName, reasons: cutReasons(failures.get(index) ?? ofAll ?? []) };
+  });
+  const isComplete =
+    results.length === expected &&
+    results.every(({ resourceName, reasons }) => resourceName !== '' || reasons.length > 0);
+  return isComplete ? results : undefined;
+}

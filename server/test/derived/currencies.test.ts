@@ -1,0 +1,10 @@
+// ADS_DEFAULT_CURRENCY may be every currency in which campaigns have budgets. The setting lists them itself, because settings know
+// no feature.
+import { expect, it } from 'vitest';
+import { newKeys } from '../../src/commands/keys.ts';
+import { readConfig } from '../../src/config.ts';
+import { budgets } from '../../src/features/ads/budgets/table.ts';
+
+it.each(Object.keys(budgets))('ADS_DEFAULT_CURRENCY may be %s', (ADS_DEFAULT_CURRENCY) => {
+  expect(readConfig({ ...newKeys(), ADS_DEFAULT_CURRENCY }).ADS_DEFAULT_CURRENCY).toBe(ADS_DEFAULT_CURRENCY);
+});
