@@ -38,6 +38,7 @@ import {
   turnOffAutomations,
 } from './features/automations/index.ts';
 import { billing } from './features/billing/index.ts';
+import { browserTestArchiveTables } from './features/browser-tests/index.ts';
 import { builder, builderArchiveTables } from './features/builder/index.ts';
 import { connectorArchiveTables, connectors, endAttempts } from './features/connectors/index.ts';
 import { creditArchiveTables, credits } from './features/credits/index.ts';
@@ -145,6 +146,7 @@ export const createArchiveTables = (): ArchiveTables => ({
   ...appArchiveTables,
   ...publishingArchiveTables,
   ...securityArchiveTables,
+  ...browserTestArchiveTables,
   ...appUserArchiveTables,
   ...entityArchiveTables,
   ...folderArchiveTables,

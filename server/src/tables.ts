@@ -493,6 +493,19 @@ export interface Tables {
     app_id: string;
     due_at: Date;
   };
+  browser_sessions: {
+    id: string;
+    workspace_id: string;
+    execution_id: string;
+    host: string;
+    process_id: number | null;
+    created_date: Date;
+    lease_until: Date;
+    close_requested_at: Date | null;
+    kill_requested_at: Date | null;
+    closed_at: Date | null;
+    close_reason: 'ended' | 'not_opened' | 'crashed' | 'killed' | 'lease_ended' | null;
+  };
   chat_messages: {
     workspace_id: string;
     app_id: string;
@@ -1029,6 +1042,70 @@ export interface Tables {
     files_bytes: Generated<number>;
     archives_bytes: Generated<number>;
     recounted_at: Date;
+  };
+  test_evidence: {
+    execution_id: string;
+    workspace_id: string;
+    app_id: string;
+    file: string;
+    size_bytes: number;
+    created_date: Date;
+  };
+  test_executions: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    flow_id: string;
+    flow_name: string;
+    flow_revision: number;
+    goal: string;
+    role: 'admin' | 'user';
+    url: string;
+    status: Generated<'pending' | 'running' | 'analyzing' | 'passed' | 'failed' | 'inconclusive' | 'error' | 'cancelled'>;
+    analysis_status: Generated<'none' | 'pending' | 'completed' | 'failed'>;
+    error_message: string | null;
+    credential_id: string;
+    request_id: string;
+    ip: string;
+    reservation_id: string;
+    credits_charged: Generated<number>;
+    created_date: Date;
+    started_at: Date | null;
+    completed_at: Date | null;
+    browser_session_id: string | null;
+    cancel_requested_at: Date | null;
+    app_user_id: string | null;
+    due_at: Date | null;
+    claims: Generated<number>;
+    failures: Generated<number>;
+    crash_count: Generated<number>;
+    claimed_slot: number | null;
+    claimed_epoch: number | null;
+    last_error: string | null;
+    failed_at: Date | null;
+  };
+  test_flows: {
+    id: string;
+    workspace_id: string;
+    app_id: string;
+    name: string;
+    goal: string;
+    role: 'admin' | 'user' | null;
+    revision: Generated<number>;
+    recording: Json | null;
+    recording_revision: number | null;
+    created_by: string;
+    created_date: Date;
+    updated_date: Date;
+    deleting_since: Date | null;
+  };
+  test_reports: {
+    execution_id: string;
+    workspace_id: string;
+    app_id: string;
+    result: Json | null;
+    report: Json | null;
+    created_date: Date;
   };
   tracking_checks: {
     app_id: string;

@@ -1,0 +1,45 @@
+// Owns ending a run: its status and its credits, in one transaction.
+import { refund, settle } from '../../core/credits/reservations.ts';
+import { transaction } from '../../kit/db/database.ts';
+import type { Db } from '../../tables.ts';
+import { runPrice } from './prices.ts';
+import { type ExecutionChange, type ExecutionRow, lockClaimedExecution, saveStatus } from './store/executions.ts';
+
+export type RunEnd =
+  | { readonly status: 'passed' | 'failed' | 'inconclusive' | 'cancelled' }
+  | { readonly status: 'error'; readonly error_message: string };
+
+/** Thrown if somebody else has ended the run, or another worker performs it. Whoever gets it must write nothing more. */
+export class ClaimLost extends Error {}
+
+/** Call this in a transaction that has locked the run. What did not run, and what failed because of Plinth, costs nothing. */
+export async function endRun(db: Db, execution: ExecutionRow, end: RunEnd, now: Date): Promise<void> {
+  const { workspace_id, reservation_id: id } = execution;
+  const isFree = end.status === 'error' || execution.status === 'pending';
+  let credits_charged = 0;
+  if (isFree) await refund(db, { workspace_id, id }, now);
+  else credits_charged = (await settle(db, { workspace_id, id }, runPrice, now)).charged;
+  const change = { ...describeEnd(execution, end), credits_charged, completed_at: now };
+  if ((await saveStatus(db, execution, end.status, change)) === undefined) throw new ClaimLost();
+}
+
+function describeEnd({ status }: ExecutionRow, end: RunEnd): ExecutionChange {
+  if (end.status === 'error')
+    return { error_message: end.error_message, analysis_status: status === 'analyzing' ? 'failed' : 'none' };
+  return { analysis_status: end.status === 'cancelled' ? 'none' : 'completed' };
+}
+
+/** Runs a change of a run that this worker performs. */
+export const asOwner = <Result>(
+  db: Db,
+  execution: ExecutionRow,
+  change: (db: Db, locked: ExecutionRow) => Promise<Result>,
+): Promise<Result> =>
+  transaction(db, async (db) => {
+    const locked = await lockClaimedExecution(db, execution);
+    if (locked === undefined) throw new ClaimLost();
+    return change(db, locked);
+  });
+
+export const endClaimedRun = (db: Db, execution: ExecutionRow, end: RunEnd, now: Date): Promise<void> =>
+  asOwner(db, execution, (db, locked) => endRun(db, locked, end, now));

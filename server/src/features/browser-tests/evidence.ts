@@ -1,0 +1,110 @@
+// Owns the evidence of runs: screenshots and traces in the object storage, and their addresses, which are signed and good for an hour.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { StorageQuota } from '../../core/storage/quota.ts';
+import type { ObjectStorage } from '../../gateways/storage/index.ts';
+import { Answer } from '../../kit/http/answer.ts';
+import { isUuid } from '../../kit/ids.ts';
+import { notFound, Problem } from '../../kit/problem.ts';
+import { StorageUnavailable } from '../../kit/unavailable.ts';
+import type { Db } from '../../tables.ts';
+import { insertEvidence, removeEvidence } from './store/evidence.ts';
+import type { ExecutionKey, ExecutionRow } from './store/executions.ts';
+
+export interface EvidenceDeps {
+  readonly objectStorage: ObjectStorage;
+  readonly storage: StorageQuota;
+}
+
+const fileForm = /^\d{1,9}-(?:\d{1,4}\.jpg|trace\.zip)$/;
+
+const toKey = (executionId: string, file: string): string => `tests/${executionId}/${file}`;
+
+/** Each claim has files of its own, because the object of a row that was removed is removed later. */
+export const nameScreenshot = ({ claims }: Pick<ExecutionRow, 'claims'>, step: number): string =>
+  `${claims}-${step}.jpg`;
+export const nameTrace = ({ claims }: Pick<ExecutionRow, 'claims'>): string => `${claims}-trace.zip`;
+
+/**
+ * Stores a file, or does without it if the workspace's quota or the object storage does not allow it: a run is worth more than its
+ * pictures. The report then has null in its place.
+ */
+export async function storeEvidence(
+  db: Db,
+  { objectStorage, storage }: EvidenceDeps,
+  execution: ExecutionKey & Pick<ExecutionRow, 'ip' | 'request_id'>,
+  file: string,
+  content: Buffer,
+  now: Date,
+): Promise<void> {
+  const { workspace_id } = execution;
+  try {
+    await storage.admit(db, { workspace_id, caller: serviceCaller }, content.length, now);
+    await insertEvidence(db, execution, { file, size_bytes: content.length }, now);
+    await objectStorage.put(toKey(execution.id, file), content);
+  } catch (error) {
+    if (error instanceof StorageUnavailable) return removeEvidence(db, execution, [file]);
+    if (!(error instanceof Problem)) throw error;
+  }
+}
+
+/** Nobody is told how much the workspace stores. */
+const serviceCaller = {
+  kind: 'anonymous',
+  credential_id: null,
+  user_id: null,
+  app_user_id: null,
+  email: null,
+  request_id: 'service',
+  ip: '',
+} as const;
+
+// ---- addresses
+
+export type EvidenceAddress = (execution: ExecutionKey, file: string, now: Date) => string;
+
+const goodForMs = 60 * 60_000;
+
+const sign = (key: Buffer, appId: string, executionId: string, file: string, expires: string): Buffer =>
+  createHmac('sha256', key).update(`evidence:${appId}:${executionId}:${file}:${expires}`).digest();
+
+export const createEvidenceAddress =
+  (signingKey: Buffer, baseUrl: string): EvidenceAddress =>
+  ({ app_id, id }, file, now) => {
+    const expires = String(Math.floor((now.getTime() + goodForMs) / 1000));
+    const signature = sign(signingKey, app_id, id, file, expires).toString('base64url');
+    return `${baseUrl}/api/apps/${app_id}/testing-agent/evidence/${id}/${file}?expires=${expires}&signature=${signature}`;
+  };
+
+interface EvidenceRequest {
+  readonly params: { readonly app_id: string; readonly execution_id: string; readonly file: string };
+  readonly query: { readonly expires?: unknown; readonly signature?: unknown };
+}
+
+/** Whoever has the address may fetch the file. Everything else answers 404. */
+export async function getTestEvidence(
+  { objectStorage, signingKey }: { readonly objectStorage: ObjectStorage; readonly signingKey: Buffer },
+  { params, query }: EvidenceRequest,
+  now: Date,
+) {
+  const { app_id, execution_id, file } = params;
+  const { expires, signature } = query;
+  if (!isUuid(execution_id) || !fileForm.test(file) || typeof expires !== 'string' || typeof signature !== 'string')
+    throw notFound('report_not_found');
+  const expected = sign(signingKey, app_id, execution_id, file, expires);
+  const actual = Buffer.from(signature, 'base64url');
+  const isSigned = actual.length === expected.length && timingSafeEqual(actual, expected);
+  if (!isSigned || Number(expires) * 1000 <= now.getTime()) throw notFound('report_not_found');
+  const found = await objectStorage.get(toKey(execution_id, file));
+  if (found === undefined) throw notFound('report_not_found');
+  const isImage = file.endsWith('.jpg');
+  const headers = {
+    'content-disposition': `${isImage ? 'inline' : 'attachment'}; filename="${file}"`,
+    'content-length': String(found.size),
+    'cache-control': 'private, max-age=3600',
+    'x-content-type-options': 'nosniff',
+  };
+  return new Answer(found.content, { headers }, 200, isImage ? imageType : traceType);
+}
+
+export const imageType = 'image/jpeg';
+export const traceType = 'application/zip';

@@ -1,0 +1,29 @@
+// Owns which status of a run may follow which (docs/internals/browser-tests.md#statuses). Pure. The database enforces the same.
+
+export const statuses = [
+  'pending',
+  'running',
+  'analyzing',
+  'passed',
+  'failed',
+  'inconclusive',
+  'error',
+  'cancelled',
+] as const;
+export type Status = (typeof statuses)[number];
+
+export const transitions: Readonly<Record<Status, readonly Status[]>> = {
+  pending: ['running', 'error', 'cancelled'],
+  running: ['analyzing', 'error', 'cancelled'],
+  analyzing: ['passed', 'failed', 'inconclusive', 'error', 'cancelled'],
+  passed: [],
+  failed: [],
+  inconclusive: [],
+  error: [],
+  cancelled: [],
+};
+
+export const isTerminal = (status: Status): boolean => transitions[status].length === 0;
+
+/** The statuses that may become this one. */
+export const listSources = (to: Status): Status[] => statuses.filter((from) => transitions[from].includes(to));
