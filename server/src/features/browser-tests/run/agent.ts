@@ -1,0 +1,200 @@
+// Owns the agent: it asks the model what to do next, does it, and shows it the page, until the model is done or must be stopped.
+// The model never says the verdict; what it writes at the end is for people only.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Snapshot } from '../../../gateways/browser/session/types.ts';
+import type { CompletedStep, RequestedCall, UnavailableReply } from '../../../gateways/language-model/index.ts';
+import { hideCredentials, passwordPlaceholder } from './credentials.ts';
+import { instructions } from './instructions.ts';
+import {
+  type AnsweredCall,
+  buildMessages,
+  describeTask,
+  type Exchange,
+  listExpectations,
+  newBoundary,
+  type Remainder,
+  wrapSnapshot,
+} from './prompt.ts';
+import { isAction, isCheck, listPending, type PendingActions } from './recording.ts';
+import { findLimit, type Run, replayCheck, takeAction, takeCheck, takeFinish } from './step.ts';
+import { type Command, readCall, ToolError, tools } from './tools.ts';
+import type { RecordedCheck, RecordedStep, RunResult } from './types.ts';
+import { describeAction } from './words.ts';
+
+/** A recording whose step at this index could not be replayed. */
+export interface BrokenRecording {
+  readonly steps: readonly RecordedStep[];
+  readonly failedAt: number;
+}
+
+interface Agent {
+  readonly run: Run;
+  readonly task: string;
+  readonly boundary: string;
+  readonly exchanges: Exchange[];
+  readonly pending: PendingActions;
+  /** The checks of the recording, by number. */
+  readonly expectations: ReadonlyMap<number, RecordedCheck>;
+  page: Snapshot;
+  refusedFinishes: number;
+  isFinished: boolean;
+}
+
+/** Works until the goal is done, beginning with the page as it is. */
+export async function followGoal(run: Run, broken: BrokenRecording | null): Promise<RunResult['ended']> {
+  const agent = await beginAgent(run, broken);
+  const first = agent.page;
+  while (!agent.isFinished) {
+    const limit = findLimit(run) ?? (run.modelCalls >= run.limits.modelCalls ? 'step_limit' : undefined);
+    if (limit !== undefined) return limit;
+    const said = await askModel(agent, first);
+    if (said.outcome === 'unavailable') return 'model_unavailable';
+    agent.exchanges.push(await answer(agent, said));
+  }
+  return 'finished';
+}
+
+async function beginAgent(run: Run, broken: BrokenRecording | null): Promise<Agent> {
+  const checks = (broken?.steps ?? []).filter(isCheck).map((check, index) => [index + 1, check] as const);
+  const expectations = new Map(checks);
+  return {
+    run,
+    task: describeTask(run.input, broken && toRemainder(broken, listUnevaluated(run, expectations))),
+    boundary: newBoundary(),
+    exchanges: [],
+    pending: listPending((broken?.steps.slice(broken.failedAt) ?? []).filter(isAction)),
+    expectations,
+    page: await look(run),
+    refusedFinishes: 0,
+    isFinished: false,
+  };
+}
+
+function toRemainder({ steps, failedAt }: BrokenRecording, expectations: Remainder['expectations']): Remainder {
+  const failed = steps[failedAt];
+  const failedAction = failed !== undefined && isAction(failed) ? describeAction(failed.action) : '';
+  return { replayed: failedAt, total: steps.length, failedAction, expectations };
+}
+
+const listUnevaluated = ({ evaluated }: Run, expectations: Agent['expectations']): Remainder['expectations'] =>
+  [...expectations].flatMap(([number, { expectation }]) => (evaluated.has(number) ? [] : [{ number, expectation }]));
+
+const look = async ({ session, limits, input }: Run): Promise<Snapshot> =>
+  hideCredentials(await session.snapshot(limits.snapshotCharacters), input.visitor);
+
+// ---- the model
+
+const retryDelaysMs = [500, 2_000];
+
+/** A model that fails is asked again twice, unless it would answer the same. Throws if the run is over. */
+async function askModel(agent: Agent, first: Snapshot): Promise<CompletedStep | UnavailableReply> {
+  const { run, task, boundary, exchanges } = agent;
+  const firstSnapshot = wrapSnapshot(first, boundary);
+  const messages = buildMessages(task, firstSnapshot, exchanges, run.limits.promptCharacters);
+  const { outputTokens: maxOutputTokens } = run.limits;
+  const request = { model: null, instructions, messages, tools, maxOutputTokens, signal: run.signal };
+  for (let attempt = 0; ; attempt += 1) {
+    run.modelCalls += 1;
+    const said = await run.deps.model.step(request, () => {});
+    run.signal.throwIfAborted();
+    const delayMs = retryDelaysMs[attempt];
+    if (said.outcome === 'completed' || delayMs === undefined || isFinal(said)) return said;
+    if (run.modelCalls >= run.limits.modelCalls) return said;
+    await sleep(delayMs, undefined, { signal: run.signal });
+  }
+}
+
+const isFinal = ({ reason }: UnavailableReply): boolean => reason === 'off' || reason === 'rejected';
+
+// ---- its calls
+
+async function answer(agent: Agent, said: CompletedStep): Promise<Exchange> {
+  const { run, boundary, exchanges } = agent;
+  const requested = numberCalls(said.tool_calls.slice(0, run.limits.callsPerStep), exchanges.length + 1);
+  const calls: AnsweredCall[] = [];
+  for (const call of requested) calls.push({ ...call, ...(await answerCall(agent, call)) });
+  const note = calls.length === 0 ? refuseFinish(agent, noCall) : null;
+  if (!agent.isFinished) agent.page = await look(run);
+  const content = hideCredentials(said.content, run.input.visitor);
+  return { content, calls, note, snapshot: wrapSnapshot(agent.page, boundary) };
+}
+
+/** Their own ids may repeat those of earlier steps. */
+const numberCalls = (calls: readonly RequestedCall[], step: number): RequestedCall[] =>
+  calls.map((call, index) => ({ ...call, id: `call_${step}_${index + 1}` }));
+
+const noCall = 'Go on with a tool, or call finish if all that the goal demands was checked.';
+
+async function answerCall(agent: Agent, call: RequestedCall): Promise<Pick<AnsweredCall, 'result' | 'is_error'>> {
+  if (agent.isFinished) return { result: 'Not run: the test has ended.', is_error: true };
+  const limit = findLimit(agent.run);
+  if (limit !== undefined) return { result: 'Not run: the test has reached a limit.', is_error: true };
+  try {
+    return await carryOut(agent, readCall(call, agent.page.tree));
+  } catch (error) {
+    if (error instanceof ToolError) return { result: error.message, is_error: true };
+    throw error;
+  }
+}
+
+async function carryOut(agent: Agent, command: Command): Promise<Pick<AnsweredCall, 'result' | 'is_error'>> {
+  const { run, pending, page } = agent;
+  switch (command.command) {
+    case 'act': {
+      refuseForeignPage(agent, command);
+      const outcome = await takeAction(run, command.action, page.tree, pending.replace);
+      return outcome.outcome === 'done'
+        ? { result: 'Done.', is_error: false }
+        : { result: outcome.why, is_error: true };
+    }
+    case 'check':
+      return toCheckResult(await takeCheck(run, command.check, page.tree));
+    case 'expectation':
+      return toCheckResult(await replayCheck(run, command.number, getExpectation(agent, command.number), 'agent'));
+    case 'finish':
+      return finish(agent, command.summary);
+  }
+}
+
+const toCheckResult = ({ holds, seen }: { holds: boolean; seen: string }) => ({
+  result: holds ? 'It holds.' : `It does not hold: ${seen}`,
+  is_error: false,
+});
+
+/** The password is for the app, not for a page that it links to. */
+function refuseForeignPage({ run, page }: Agent, command: Extract<Command, { command: 'act' }>): void {
+  const { action } = command;
+  if (action.action !== 'type' || !action.text.includes(passwordPlaceholder)) return;
+  if (!URL.canParse(page.url) || new URL(page.url).origin !== new URL(run.input.url).origin)
+    throw new ToolError(`${passwordPlaceholder} can only be typed on the app itself. Open one of its pages first.`);
+}
+
+function getExpectation({ run, expectations }: Agent, number: number): RecordedCheck {
+  const expectation = expectations.get(number);
+  if (expectation === undefined) throw new ToolError('There is no recorded expectation with this number.');
+  if (run.evaluated.has(number)) throw new ToolError('This recorded expectation was evaluated already.');
+  return expectation;
+}
+
+async function finish(agent: Agent, summary: string) {
+  const { run, expectations, pending } = agent;
+  const unevaluated = listUnevaluated(run, expectations);
+  const refusal = unevaluated.length > 0 ? listExpectations(unevaluated) : hasCheck(run) ? undefined : noCheck;
+  if (refusal !== undefined) {
+    const result = refuseFinish(agent, `Not yet. ${refusal}`);
+    if (!agent.isFinished) return { result, is_error: true };
+  }
+  agent.isFinished = true;
+  await takeFinish(run, summary, pending.leaveOut());
+  return { result: 'The test has ended.', is_error: false };
+}
+
+const hasCheck = ({ steps }: Run): boolean => steps.some(({ check }) => check !== null);
+const noCheck = 'You have checked nothing so far. Check what the goal demands with assert.';
+
+/** An agent that insists ends the run as it is: what it left unchecked makes the verdict inconclusive. */
+function refuseFinish(agent: Agent, why: string): string {
+  agent.refusedFinishes += 1;
+  agent.isFinished = agent.refusedFinishes > agent.run.limits.refusedFinishes;
+  return why;
+}

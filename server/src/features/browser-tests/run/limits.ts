@@ -1,0 +1,26 @@
+// Owns the limits of a run.
+
+export interface RunLimits {
+  readonly modelCalls: number;
+  /** Actions and checks, replayed ones included. */
+  readonly steps: number;
+  readonly runMs: number;
+  /** Of instructions and messages. */
+  readonly promptCharacters: number;
+  readonly snapshotCharacters: number;
+  readonly callsPerStep: number;
+  /** How often the agent may end too early before the run ends as it is. */
+  readonly refusedFinishes: number;
+  readonly outputTokens: number;
+}
+
+export const runLimits: RunLimits = {
+  modelCalls: 40,
+  steps: 80,
+  runMs: 10 * 60 * 1000,
+  promptCharacters: 60_000,
+  snapshotCharacters: 16_000,
+  callsPerStep: 4,
+  refusedFinishes: 3,
+  outputTokens: 2_000,
+};

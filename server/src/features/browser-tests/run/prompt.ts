@@ -1,0 +1,113 @@
+// Owns what the agent is sent for a step: the task, and what was done since, within a limit of characters. The oldest snapshots
+// are left out first, then the oldest exchanges; the last snapshot always stays.
+import { randomBytes } from 'node:crypto';
+import type { Snapshot } from '../../../gateways/browser/session/types.ts';
+import type { RequestedCall, StepMessage } from '../../../gateways/language-model/index.ts';
+import { instructions } from './instructions.ts';
+import type { RunInput } from './types.ts';
+
+/** One call of the model, and what came of it. */
+export interface Exchange {
+  readonly content: string;
+  readonly calls: readonly AnsweredCall[];
+  /** What the model is told if it called no tool. */
+  readonly note: string | null;
+  /** The page after the last call. */
+  readonly snapshot: string;
+}
+
+export interface AnsweredCall extends RequestedCall {
+  readonly result: string;
+  readonly is_error: boolean;
+}
+
+/** What is left of a recording that could not be replayed to its end. */
+export interface Remainder {
+  /** How many of its steps were replayed, and how many it has. */
+  readonly replayed: number;
+  readonly total: number;
+  readonly failedAction: string;
+  readonly expectations: readonly { readonly number: number; readonly expectation: string }[];
+}
+
+/** Stands before and after what comes from the page. Pages can't know it. */
+export const newBoundary = (): string => `PAGE-${randomBytes(16).toString('hex')}`;
+
+export const wrapSnapshot = ({ url, title, tree }: Snapshot, boundary: string): string =>
+  ['The page now:', boundary, `Address: ${url}`, `Title: ${title}`, tree, boundary].join('\n');
+
+export function describeTask({ goal, role }: RunInput, remainder: Remainder | null): string {
+  const task = [`You are signed out. Your user has the role ${role}. The app is open.`, `The goal:\n${goal}`];
+  if (remainder === null) return task.join('\n\n');
+  const { replayed, total, failedAction, expectations } = remainder;
+  return [
+    ...task,
+    `This test was recorded before. Recorded steps that were repeated just now: ${replayed} of ${total}. The next one could not be done, because the page has changed: ${failedAction}. Go on from there, as the goal says.`,
+    ...(expectations.length === 0 ? [] : [listExpectations(expectations)]),
+  ].join('\n\n');
+}
+
+export const listExpectations = (expectations: Remainder['expectations']): string =>
+  ['Recorded expectations that you must still evaluate, by number:', ...expectations.map(toLine)].join('\n');
+
+const toLine = ({ number, expectation }: Remainder['expectations'][number]): string =>
+  `${number}. ${expectation.slice(0, maxShown.expectation)}`;
+
+const leftOut = '…';
+const maxShown = { content: 500, arguments: 2_000, expectation: 200 };
+
+/** The messages: at most `maxCharacters` with the instructions. */
+export function buildMessages(
+  task: string,
+  firstSnapshot: string,
+  exchanges: readonly Exchange[],
+  maxCharacters: number,
+): StepMessage[] {
+  const excess = () => countCharacters(messages()) + instructions.length - maxCharacters;
+  const snapshots = [firstSnapshot, ...exchanges.map(({ snapshot }) => snapshot)];
+  let dropped = 0;
+  const messages = (): StepMessage[] => [
+    { role: 'user', content: [task, ...(dropped === 0 ? [] : [droppedNote(dropped)]), snapshots[0]].join('\n\n') },
+    ...exchanges.slice(dropped).flatMap((each, index) => toMessages(each, snapshots[dropped + index + 1] ?? leftOut)),
+  ];
+  for (let index = 0; index < exchanges.length && excess() > 0; index += 1) snapshots[index] = leftOut;
+  while (dropped < exchanges.length - 1 && excess() > 0) dropped += 1;
+  return messages();
+}
+
+const droppedNote = (count: number): string => `(Your first ${count} answers are left out to save space.)`;
+
+function toMessages({ content, calls, note }: Exchange, snapshot: string): StepMessage[] {
+  const shown = content.slice(0, maxShown.content).toWellFormed();
+  if (calls.length === 0)
+    return [
+      { role: 'assistant', content: shown || leftOut, tool_calls: [] },
+      { role: 'user', content: [note ?? '', snapshot].join('\n\n') },
+    ];
+  return [
+    { role: 'assistant', content: shown, tool_calls: calls.map(toRequested) },
+    ...calls.map((call, index) => toResult(call, index === calls.length - 1 ? snapshot : null)),
+  ];
+}
+
+const toRequested = ({ id, name, arguments_string }: AnsweredCall): RequestedCall => ({
+  id,
+  name,
+  arguments_string: arguments_string.length > maxShown.arguments ? '{}' : arguments_string,
+});
+
+const toResult = ({ id, name, result, is_error }: AnsweredCall, snapshot: string | null): StepMessage => ({
+  role: 'tool',
+  tool_call_id: id,
+  tool_name: name,
+  content: snapshot === null ? result : `${result}\n\n${snapshot}`,
+  is_error,
+});
+
+export const countCharacters = (messages: readonly StepMessage[]): number =>
+  messages.reduce((sum, message) => sum + message.content.length + countArguments(message), 0);
+
+const countArguments = (message: StepMessage): number =>
+  message.role === 'assistant'
+    ? message.tool_calls.reduce((sum, { name, arguments_string }) => sum + name.length + arguments_string.length, 0)
+    : 0;

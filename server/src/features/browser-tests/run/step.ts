@@ -1,0 +1,230 @@
+// Owns taking one step of a run: an action or a check in the page, a screenshot of what came of it, and the step for the report,
+// stored before the next one begins. What can be replayed is added to the new recording.
+import type {
+  ActionOutcome,
+  BrowserSession,
+  Check,
+  CheckOutcome,
+  PageAction,
+  Target,
+} from '../../../gateways/browser/session/types.ts';
+import { toStorable } from '../../../kit/text.ts';
+import { fillCredentials, hideCredentials } from './credentials.ts';
+import type { RunLimits } from './limits.ts';
+import { findInTree, toTarget } from './snapshot.ts';
+import type { Healing, RecordedCheck, RecordedStep, RunDeps, RunInput, RunResult, RunStep } from './types.ts';
+import { describeAction, describeCheck, describeFound, describeTarget, type NameRef, shorten } from './words.ts';
+
+/** Everything that a run works with. */
+export interface Run {
+  readonly session: BrowserSession;
+  readonly input: RunInput;
+  readonly deps: RunDeps;
+  readonly limits: RunLimits;
+  readonly deadline: Date;
+  /** Aborted if the run is cancelled, or takes too long. */
+  readonly signal: AbortSignal;
+  readonly steps: RunStep[];
+  readonly recorded: RecordedStep[];
+  /** False after a step whose element can't be described: the run can't be replayed. */
+  isReplayable: boolean;
+  modelCalls: number;
+  /** What was found in place of recorded targets, by `toKey`. */
+  readonly healedTargets: Map<string, Target>;
+  /** Numbers of the recorded expectations that were evaluated, from 1. */
+  readonly evaluated: Set<number>;
+}
+
+type Source = RunStep['source'];
+
+/** Why no further step may be taken, if so. */
+export function findLimit({ deps, steps, limits, deadline }: Run): RunResult['ended'] | undefined {
+  if (deps.signal.aborted) return 'cancelled';
+  if (deps.clock.now() >= deadline) return 'time_limit';
+  return steps.length >= limits.steps ? 'step_limit' : undefined;
+}
+
+/** Opens the page at which the run begins. It is in no recording: another run may begin elsewhere. */
+export async function openStart(run: Run, source: Source): Promise<ActionOutcome> {
+  const { pathname, search, hash } = new URL(run.input.url);
+  const action = { action: 'open', path: `${pathname}${search}${hash}` } as const;
+  const outcome = await act(run, action);
+  await addStep(run, { action: describeAction(action), result: describeOutcome(outcome), source });
+  return outcome;
+}
+
+/** Says of an action that was done what it replaces in the recording. */
+export type FindHealing = (done: string) => Healing | null;
+
+/** An action of the agent, with refs of the tree. */
+export async function takeAction(
+  run: Run,
+  action: PageAction,
+  tree: string,
+  findHealing: FindHealing,
+): Promise<ActionOutcome> {
+  const before = action.action === 'wait' ? await findLeaving(run, action.check, tree) : null;
+  const outcome = await act(run, action);
+  const isDone = outcome.outcome === 'done';
+  const placed = isDone ? placeAction(action, outcome.target ?? before) : undefined;
+  const words = describeAction(placed ?? action, nameIn(tree));
+  if (isDone) record(run, placed && { action: placed });
+  const healed = isDone ? findHealing(words) : null;
+  await addStep(run, { action: words, result: describeOutcome(outcome), source: 'agent', healed });
+  return outcome;
+}
+
+/** A recorded action. */
+export async function replayAction(run: Run, action: PageAction): Promise<ActionOutcome> {
+  const outcome = await act(run, action);
+  const healed = outcome.outcome === 'done' ? findReplacement(run, action, outcome) : undefined;
+  if (outcome.outcome === 'done') record(run, { action: healed?.action ?? action });
+  await addStep(run, {
+    action: describeAction(action),
+    result: describeOutcome(outcome),
+    source: 'replayed',
+    healed: healed?.healing ?? null,
+  });
+  return outcome;
+}
+
+/** A check of the agent, with refs of the tree. */
+export async function takeCheck(run: Run, check: Check, tree: string): Promise<CheckOutcome> {
+  const before = await findLeaving(run, check, tree);
+  const outcome = await evaluate(run, check);
+  const placed = placeCheck(check, outcome.target ?? before);
+  const expectation = describeCheck(placed ?? check, nameIn(tree));
+  record(run, placed && { check: placed, expectation });
+  await addCheck(run, expectation, outcome, { source: 'agent' });
+  return outcome;
+}
+
+/**
+ * A recorded check, exactly as it is: what it expects never changes. Its element may have another name by now; if an action of
+ * this run found that element again, the check is about the element that was found.
+ */
+export async function replayCheck(
+  run: Run,
+  number: number,
+  { check, expectation }: RecordedCheck,
+  source: Source,
+): Promise<CheckOutcome> {
+  const found = findHealedPlace(run, check);
+  const outcomes = [];
+  // What must not be there must not be there under its old name either.
+  for (const each of found === undefined ? [check] : isAbsence(check) ? [check, found.check] : [found.check])
+    outcomes.push(await evaluate(run, each));
+  const outcome = outcomes.find(({ holds }) => !holds) ?? (outcomes.at(-1) as CheckOutcome);
+  run.evaluated.add(number);
+  record(run, { check: found?.check ?? check, expectation });
+  await addCheck(run, expectation, outcome, { source, healed: found?.healing ?? null });
+  return outcome;
+}
+
+/** The end of the agent's work, in its own words. They have no influence on the verdict. */
+export async function takeFinish(run: Run, summary: string, healed: Healing | null): Promise<void> {
+  run.session.beginStep(run.steps.length + 1);
+  await addStep(run, { action: 'Finish', result: summary, source: 'agent', healed });
+}
+
+/** The element of a check that it must be gone, described while it is still there. */
+async function findLeaving(run: Run, check: Check, tree: string): Promise<Target | null> {
+  if (!isAbsence(check) || !('place' in check) || check.place === null || !('ref' in check.place)) return null;
+  const { target } = await run.session.check({ kind: 'visible', place: check.place }, run.signal, 0);
+  const element = findInTree(tree, check.place.ref);
+  return target ?? (element === undefined || element.name === '' ? null : toTarget(element));
+}
+
+const nameIn =
+  (tree: string): NameRef =>
+  (ref) => {
+    const element = findInTree(tree, ref);
+    return element === undefined ? `element ${ref}` : describeTarget(element);
+  };
+
+const isAbsence = ({ kind }: Check): boolean => kind === 'hidden' || kind === 'no_text';
+
+async function act(run: Run, action: PageAction): Promise<ActionOutcome> {
+  run.session.beginStep(run.steps.length + 1);
+  const outcome = await run.session.act(fillCredentials(action, run.input.visitor), run.signal);
+  return hideCredentials(outcome, run.input.visitor);
+}
+
+async function evaluate(run: Run, check: Check): Promise<CheckOutcome> {
+  run.session.beginStep(run.steps.length + 1);
+  const outcome = await run.session.check(fillCredentials(check, run.input.visitor), run.signal);
+  return hideCredentials(outcome, run.input.visitor);
+}
+
+const addCheck = (
+  run: Run,
+  expectation: string,
+  { holds, seen }: CheckOutcome,
+  { source, healed = null }: { source: Source; healed?: Healing | null },
+): Promise<void> =>
+  addStep(run, {
+    action: `Check that ${expectation}`,
+    result: holds ? 'It holds.' : `It does not hold: ${seen}`,
+    source,
+    check: { holds, expectation: shorten(expectation), seen: shorten(seen) },
+    healed,
+  });
+
+type StepParts = Pick<RunStep, 'action' | 'result' | 'source'> & Partial<Pick<RunStep, 'check' | 'healed'>>;
+
+async function addStep(run: Run, { action, result, source, check = null, healed = null }: StepParts): Promise<void> {
+  const { steps, session, deps, input } = run;
+  const screenshot = await session.screenshot();
+  const words = { action: shorten(action), result: shorten(result), source, check, healed };
+  const step = { ...hideCredentials(toStorable(words), input.visitor), number: steps.length + 1, at: deps.clock.now() };
+  steps.push(step);
+  await deps.onStep(step, screenshot);
+}
+
+function record(run: Run, step: RecordedStep | undefined): void {
+  if (step === undefined) run.isReplayable = false;
+  else run.recorded.push(toStorable(hideCredentials(step, run.input.visitor)));
+}
+
+const describeOutcome = (outcome: ActionOutcome): string => (outcome.outcome === 'done' ? 'Done.' : outcome.why);
+
+/** The action at the target that it was done at. Undefined if that is not known. */
+function placeAction(action: PageAction, target: Target | null): PageAction | undefined {
+  if (action.action === 'wait') {
+    const check = placeCheck(action.check, target);
+    return check && { ...action, check };
+  }
+  if (!('place' in action) || 'target' in action.place) return action;
+  return target === null ? undefined : { ...action, place: { target } };
+}
+
+function placeCheck(check: Check, target: Target | null): Check | undefined {
+  if (!('place' in check) || check.place === null || 'target' in check.place) return check;
+  return target === null ? undefined : { ...check, place: { target } };
+}
+
+// ---- healing
+
+type DoneAction = Extract<ActionOutcome, { outcome: 'done' }>;
+
+/** What was done in place of a recorded action, if its element was found by something else than its role and name. */
+function findReplacement(run: Run, action: PageAction, { now, found_by }: DoneAction) {
+  if (!('place' in action) || !('target' in action.place)) return undefined;
+  if (now === null || found_by === null || found_by === 'role_and_name') return undefined;
+  const { target } = action.place;
+  // The only element of its role may be another one: it is acted on, but says nothing about a check.
+  if (found_by !== 'only_such_role') run.healedTargets.set(toKey(target), now);
+  const healing = { before: describeTarget(target), after: describeFound(now, found_by) };
+  return { action: { ...action, place: { target: now } }, healing };
+}
+
+function findHealedPlace({ healedTargets }: Run, check: Check) {
+  if (!('place' in check) || check.place === null || !('target' in check.place)) return undefined;
+  const { target } = check.place;
+  const now = healedTargets.get(toKey(target));
+  if (now === undefined) return undefined;
+  const healing = { before: describeTarget(target), after: describeTarget(now) };
+  return { check: { ...check, place: { target: now } }, healing };
+}
+
+const toKey = ({ role, name, within }: Target): string => JSON.stringify([role, name, within]);

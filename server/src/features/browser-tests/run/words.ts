@@ -1,0 +1,80 @@
+// Owns the words of the report: actions, elements and checks as a person would name them.
+import type { Check, FoundBy, PageAction, Place, Target } from '../../../gateways/browser/session/types.ts';
+
+const maxShown = { name: 80, text: 120, step: 500 };
+
+/** Names an element that is given by its ref. */
+export type NameRef = (ref: string) => string;
+
+export function describeAction(action: PageAction, nameRef: NameRef = nameByRef): string {
+  const at = (place: Place) => describePlace(place, nameRef);
+  switch (action.action) {
+    case 'open':
+      return shorten(`Open ${action.path}`);
+    case 'click':
+      return shorten(`Click ${at(action.place)}`);
+    case 'type':
+      return shorten(`Type ${quote(action.text)} into ${at(action.place)}${action.submit ? ' and press Enter' : ''}`);
+    case 'select':
+      return shorten(`Select ${quote(action.option)} in ${at(action.place)}`);
+    case 'resize':
+      return `Resize the window to ${action.width} × ${action.height}`;
+    case 'wait':
+      return shorten(`Wait until ${describeCheck(action.check, nameRef)}`);
+  }
+}
+
+/** As the end of a sentence: `button "Add" is visible`. */
+export function describeCheck(check: Check, nameRef: NameRef = nameByRef): string {
+  const at = (place: Place) => describePlace(place, nameRef);
+  switch (check.kind) {
+    case 'visible':
+    case 'hidden':
+      return shorten(`${at(check.place)} is ${check.kind}`);
+    case 'text':
+    case 'no_text': {
+      const where = check.place === null ? 'the page' : at(check.place);
+      return shorten(`${where} ${check.kind === 'text' ? 'shows' : 'does not show'} ${quote(check.text)}`);
+    }
+    case 'value':
+      return shorten(`${at(check.place)} contains ${quote(check.value)}`);
+    case 'count':
+      return shorten(`the number of ${describeElement(check.role, check.name ?? '')} is ${check.count}`);
+    case 'url':
+      return shorten(`the address contains ${quote(check.contains)}`);
+    case 'fits':
+      return 'the page fits the window';
+  }
+}
+
+export const describePlace = (place: Place, nameRef: NameRef = nameByRef): string =>
+  'ref' in place ? nameRef(place.ref) : describeTarget(place.target);
+
+export const describeTarget = ({ role, name }: Pick<Target, 'role' | 'name'>): string => describeElement(role, name);
+
+/** What was found in place of a recorded target, and how. */
+export const describeFound = (target: Target, foundBy: FoundBy): string =>
+  shorten(`${describeTarget(target)}, found ${foundByWords[foundBy](target)}`);
+
+const foundByWords: Readonly<Record<FoundBy, (target: Target) => string>> = {
+  role_and_name: () => 'by its role and name',
+  within: ({ within }) => `in ${within ?? 'its part of the page'}`,
+  label: () => 'by its label',
+  placeholder: () => 'by its placeholder',
+  text: () => 'by its text',
+  test_id: () => 'by its test id',
+  only_such_role: ({ role }) => `as the only ${role} nearby`,
+};
+
+const describeElement = (role: string, name: string): string => (name === '' ? role : `${role} ${quoteName(name)}`);
+
+const nameByRef: NameRef = (ref) => `element ${ref}`;
+
+const quote = (text: string): string => `"${cut(text, maxShown.text)}"`;
+const quoteName = (name: string): string => `"${cut(name, maxShown.name)}"`;
+
+/** Every text of a step has at most this length. */
+export const shorten = (text: string): string => cut(text, maxShown.step);
+
+const cut = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`;
