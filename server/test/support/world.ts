@@ -127,19 +127,29 @@ export class World {
 
   #redis: Redis | undefined;
 
+  #openRedis(): Redis {
+    if (this.#redis !== undefined) return this.#redis;
+    const redis = new Redis(this.config.REDIS_URL);
+    this.#redis = redis;
+    const end = this.end;
+    this.end = async () => {
+      redis.disconnect();
+      await end();
+    };
+    return redis;
+  }
+
   /** Removes all rate-limit counters. */
   async resetRateLimits(): Promise<void> {
-    if (this.#redis === undefined) {
-      const redis = new Redis(this.config.REDIS_URL);
-      this.#redis = redis;
-      const end = this.end;
-      this.end = async () => {
-        redis.disconnect();
-        await end();
-      };
-    }
-    const keys = await this.#redis.keys(`${this.config.REDIS_PREFIX}*`);
-    if (keys.length > 0) await this.#redis.del(...keys);
+    const redis = this.#openRedis();
+    const keys = await redis.keys(`${this.config.REDIS_PREFIX}*`);
+    if (keys.length > 0) await redis.del(...keys);
+  }
+
+  /** Adds to every rate-limit counter that exists, as if so many requests more had been sent. */
+  async addToRateLimits(by: number): Promise<void> {
+    const redis = this.#openRedis();
+    for (const key of await redis.keys(`${this.config.REDIS_PREFIX}*`)) await redis.incrby(key, by);
   }
 
   /** A new account. Its address counts as proven, unless the test says otherwise. */
