@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAdTexts } from './ad-texts.ts';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
 import { explainRun } from './run-explanation.ts';
+import { isForTest, playTest } from './test-conversation.ts';
 
 export interface ChatRequest {
   readonly model: string;
@@ -115,9 +116,10 @@ function* chunksOf(request: ChatRequest, said: ModelReply): Generator<object> {
 
 const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What the demo hears: it builds a task list, writes texts of ads, names the step of a failed run, or repeats, and takes notes when asked to. */
+/** What the demo hears: it builds and tests a task list, writes texts of ads, names the step of a failed run, or repeats, and takes notes when asked to. */
 function sensible(request: ChatRequest): ModelReply {
   if (isForBuilder(request)) return playBuilder(request);
+  if (isForTest(request)) return playTest(request);
   const known = writeAdTexts(request) ?? explainRun(request);
   if (known !== undefined) return known;
   const { messages, tools } = request;

@@ -15,7 +15,10 @@ export const hideCredentials = <Value>(value: Value, visitor: Visitor): Value =>
 
 /** The value with each placeholder in its texts replaced. */
 export const fillCredentials = <Value>(value: Value, { email, password }: Visitor): Value =>
-  mapTexts(value, (text) => text.replaceAll(emailPlaceholder, email).replaceAll(passwordPlaceholder, password));
+  mapTexts(value, (text) =>
+    // Functions, because `$&` in a replacement has a meaning.
+    text.replaceAll(emailPlaceholder, () => email).replaceAll(passwordPlaceholder, () => password),
+  );
 
 const hideForm = (text: string, form: string, placeholder: string): string =>
   text.replace(new RegExp(RegExp.escape(form), 'gi'), placeholder);

@@ -48,7 +48,7 @@ export function readRecording(stored: unknown): Recording | null {
 export const isCheck = (step: RecordedStep): step is RecordedCheck => 'check' in step;
 export const isAction = (step: RecordedStep): step is RecordedAction => 'action' in step;
 
-/** The recorded actions that were not replayed. Says of each action of the agent what it replaces. */
+/** The recorded actions that were not replayed, if any. Says of each action of the agent what it replaces. */
 export interface PendingActions {
   /** Null if the action is the next recorded one. */
   replace(done: string): Healing | null;
@@ -61,6 +61,7 @@ export interface PendingActions {
  * `Click "Close"` replaces "Save" and "Close", because "Save" was skipped.
  */
 export function listPending(actions: readonly RecordedAction[]): PendingActions {
+  if (actions.length === 0) return { replace: () => null, leaveOut: () => null };
   let pending = actions.map(({ action }) => describeAction(action));
   let isFirst = true;
   const take = (count: number) => {

@@ -1,0 +1,224 @@
+// What the sandbox model plays if a request offers the tools of browser tests: recorded calls of these tools, chosen by the goal.
+// Elements are recorded by role and name, and their refs are read from the last snapshot. A play never says a verdict, and
+// nothing is remembered between requests: the texts of its replies say how far it has come.
+import type { ChatRequest, ModelReply } from './model.ts';
+import { taskListPlays } from './task-list/test-plays.ts';
+
+export interface RecordedElement {
+  readonly role: string;
+  readonly name: string;
+  /** A text in the same row or part of the page, if several elements have this name. */
+  readonly near?: string;
+}
+
+export interface RecordedCall {
+  readonly name: 'open' | 'click' | 'type' | 'select' | 'resize' | 'wait' | 'assert';
+  /** In place of a `ref`. */
+  readonly element?: RecordedElement & {
+    /** What it may be called in another version of the app. */
+    readonly or?: readonly RecordedElement[];
+  };
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+export interface TestPlay {
+  /** Compared with the goal of the flow. */
+  readonly goalPattern: RegExp;
+  readonly calls: readonly RecordedCall[];
+}
+
+const testTools = ['open', 'click', 'type', 'select', 'assert', 'finish'];
+
+export const isForTest = ({ tools = [] }: ChatRequest): boolean =>
+  testTools.every((name) => tools.some((tool) => tool.function.name === name));
+
+/** The plays of the demo. */
+export const testPlays: TestPlay[] = [...taskListPlays];
+
+/**
+ * The next calls. If an element is not there, the play waits for it once. If it does not come, the play goes on to its next
+ * check, so that a check finds the failure, and finishes.
+ */
+export function playTest(request: ChatRequest, plays: readonly TestPlay[] = testPlays): ModelReply {
+  const task = readTask(request);
+  const play = plays.find(({ goalPattern }) => goalPattern.test(task.goal));
+  if (play === undefined) return finish(repertoire);
+  const { calls } = play;
+  const { next, hasWaited, isSkipping } = readProgress(request, calls, task);
+  if (isSkipping) return task.isResumed ? skip(calls, next, task) : finish();
+  const call = calls[next];
+  if (call === undefined) return finish();
+  const isThere = call.element === undefined || findRef(task.tree, call.element) !== undefined;
+  if (isThere || isCheck(call)) return playBatch(calls, next, task);
+  return hasWaited ? skip(calls, next, task) : say(`Waiting for call ${next + 1}.`, waitFor(call.element));
+}
+
+/** Goes on with the next check. */
+function skip(calls: readonly RecordedCall[], from: number, task: Task): ModelReply {
+  const index = calls.findIndex((call, at) => at >= from && isCheck(call));
+  const check = calls[index];
+  return check === undefined ? finish() : say(`Skipped to call ${index + 1}.`, toToolCall(check, task, calls));
+}
+
+const repertoire =
+  'I am a stand-in for a language model and play recorded calls, but none for this goal. Set MODEL_URL to a real model.';
+
+type ToolCall = NonNullable<ModelReply['tool_calls']>[number];
+
+const say = (text: string, ...tool_calls: ToolCall[]): ModelReply => ({ text, tool_calls });
+const finish = (summary = 'I did what the goal says, as far as the app let me.'): ModelReply =>
+  say('Finishing.', { name: 'finish', arguments: { summary } });
+
+const waitFor = ({ role, name }: RecordedElement): ToolCall => ({
+  name: 'wait',
+  arguments: { kind: 'visible', role, name },
+});
+
+const maxBatch = 4;
+
+/** Fields are filled in together, up to the click that follows. */
+function playBatch(calls: readonly RecordedCall[], from: number, task: Task): ModelReply {
+  const batch: ToolCall[] = [];
+  for (const call of calls.slice(from, from + maxBatch)) {
+    if (batch.length > 0 && call.element !== undefined && findRef(task.tree, call.element) === undefined) break;
+    if (batch.length > 0 && (call.name === 'assert' || call.name === 'wait')) break;
+    batch.push(toToolCall(call, task, calls));
+    if (call.name !== 'type') break;
+  }
+  return say(`Calls ${from + 1} to ${from + batch.length}.`, ...batch);
+}
+
+/** A check that a recording has is evaluated as it was recorded, by its number. */
+function toToolCall(call: RecordedCall, task: Task, calls: readonly RecordedCall[]): ToolCall {
+  const number = calls.slice(0, calls.indexOf(call) + 1).filter(isCheck).length;
+  if (isCheck(call) && task.expectations.includes(number))
+    return { name: 'assert', arguments: { expectation: number } };
+  if (call.element === undefined) return { name: call.name, arguments: call.arguments };
+  const { role, name } = call.element;
+  const ref = findRef(task.tree, call.element);
+  return { name: call.name, arguments: { ...(ref === undefined ? { role, name } : { ref }), ...call.arguments } };
+}
+
+const isCheck = ({ name }: RecordedCall): boolean => name === 'assert';
+
+// ---- what the request says
+
+interface Task {
+  readonly goal: string;
+  /** The last snapshot. */
+  readonly tree: string;
+  /** Whether a recording was replayed up to here. */
+  readonly isResumed: boolean;
+  /** The action that could not be replayed, in words. */
+  readonly failedAction: string;
+  /** Numbers of the recorded expectations that are left to evaluate. */
+  readonly expectations: readonly number[];
+}
+
+const toText = (content: unknown): string => {
+  if (typeof content === 'string') return content;
+  return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? '').join('') : '';
+};
+
+/** A snapshot stands between two lines with the same random word. */
+const snapshot = /^(PAGE-[0-9a-f]+)\n([\s\S]*?)\n\1$/m;
+
+function readTask({ messages }: ChatRequest): Task {
+  const first = toText(messages.find(({ role }) => role === 'user')?.content).replace(snapshot, '');
+  const trees = messages.flatMap(({ content }) => snapshot.exec(toText(content))?.[2] ?? []);
+  const [, failedAction = ''] = /because the page has changed: (.*)\. Go on from there/.exec(first) ?? [];
+  const [, listed = ''] = /^Recorded expectations .*:\n((?:\d+\. .*\n?)*)/m.exec(first) ?? [];
+  return {
+    goal: /^The goal:\n([\s\S]*)/m.exec(first)?.[1] ?? '',
+    tree: trees.at(-1) ?? '',
+    isResumed: failedAction !== '',
+    failedAction,
+    expectations: [...listed.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number)),
+  };
+}
+
+interface Progress {
+  /** The index of the next call. */
+  readonly next: number;
+  readonly hasWaited: boolean;
+  /** Only checks are left to do. */
+  readonly isSkipping: boolean;
+}
+
+function readProgress({ messages }: ChatRequest, calls: readonly RecordedCall[], task: Task): Progress {
+  const said = toText(messages.findLast(({ role }) => role === 'assistant')?.content);
+  const [, kind, number] = /^(Calls \d+ to|Waiting for call|Skipped to call) (\d+)\./.exec(said) ?? [];
+  if (said.startsWith('Finishing')) return { next: calls.length, hasWaited: false, isSkipping: false };
+  if (number === undefined) return { next: findStart(calls, task), hasWaited: false, isSkipping: false };
+  if (kind === 'Waiting for call') return { next: Number(number) - 1, hasWaited: true, isSkipping: false };
+  const last = toText(messages.findLast(({ role }) => role === 'tool')?.content);
+  const hasFailed = last.startsWith('It does not hold');
+  return { next: Number(number), hasWaited: false, isSkipping: hasFailed || kind === 'Skipped to call' };
+}
+
+/** After a replay: the call that could not be repeated, after the last check that was evaluated. */
+function findStart(calls: readonly RecordedCall[], { isResumed, failedAction, expectations }: Task): number {
+  if (!isResumed) return 0;
+  const checks = calls.filter(isCheck);
+  const done = (expectations[0] ?? checks.length + 1) - 1;
+  const lastCheck = checks[done - 1];
+  const from = lastCheck === undefined ? 0 : calls.indexOf(lastCheck) + 1;
+  const index = calls.findIndex((call, at) => at >= from && isInWords(call, failedAction));
+  return index < 0 ? from : index;
+}
+
+/** `Click button "Add"`, `Type "Milk" into textbox "Title"`. */
+function isInWords({ name, element }: RecordedCall, words: string): boolean {
+  if (!words.toLowerCase().startsWith(`${name} `)) return false;
+  return element === undefined || [element, ...(element.or ?? [])].some((each) => words.includes(toWords(each)));
+}
+
+const toWords = ({ role, name }: RecordedElement): string => `${role} "${name}"`;
+
+// ---- the snapshot
+
+/** The ref of the element, or of what it may be called otherwise. Undefined if the page has none of them. */
+function findRef(tree: string, element: NonNullable<RecordedCall['element']>): string | undefined {
+  const lines = tree.split('\n').map(readLine);
+  for (const each of [element, ...(element.or ?? [])]) {
+    const matches = lines.flatMap((line, index) => (isElement(line, each) ? [index] : []));
+    const best = each.near === undefined ? matches[0] : findNearest(lines, matches, each.near);
+    if (best !== undefined) return lines[best]?.ref;
+  }
+  return undefined;
+}
+
+interface TreeLine {
+  readonly depth: number;
+  readonly text: string;
+  readonly ref: string | undefined;
+}
+
+/** `  - button "Add" [ref=e8]`, in single quotes if it contains what YAML would misread. */
+function readLine(line: string): TreeLine {
+  const [, indent = '', quote, rest = ''] = /^( *)- ('?)(.*)$/.exec(line) ?? [];
+  const text = quote === "'" ? rest.replaceAll("''", "'") : rest;
+  return { depth: indent.length, text, ref: /\[ref=(\w+)\]/.exec(text)?.[1] };
+}
+
+const isElement = ({ text, ref }: TreeLine, { role, name }: RecordedElement): boolean =>
+  ref !== undefined && text.startsWith(`${role} ${JSON.stringify(name)}`);
+
+/** Of these lines the one that shares the smallest part of the tree with the text. */
+function findNearest(lines: readonly TreeLine[], matches: readonly number[], near: string): number | undefined {
+  const sharedDepth = (match: number): number => {
+    let [depth, start] = [lines[match]?.depth ?? 0, match];
+    for (; start >= 0; start -= 1) {
+      const own = lines[start]?.depth ?? 0;
+      if (own >= depth && start !== match) continue;
+      depth = own;
+      const size = lines.slice(start + 1).findIndex((line) => line.depth <= own);
+      const part = lines.slice(start, size < 0 ? undefined : start + 1 + size);
+      if (part.some(({ text }) => text.includes(near))) return own;
+    }
+    return -1;
+  };
+  const depths = matches.map(sharedDepth);
+  const deepest = Math.max(...depths);
+  return deepest < 0 ? undefined : matches[depths.indexOf(deepest)];
+}

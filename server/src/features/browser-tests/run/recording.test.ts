@@ -1,0 +1,110 @@
+// Tests what is kept of a run: recordings that are read again, placeholders for credentials, and what replaces a recorded action.
+import { describe, expect, it } from 'vitest';
+import { fillCredentials, hideCredentials } from './credentials.ts';
+import { listPending, readRecording } from './recording.ts';
+import { findInTree, toTarget } from './snapshot.ts';
+import type { RecordedAction, Recording } from './types.ts';
+
+const place = { target: toTarget({ role: 'button', name: 'Add' }) };
+const click = (name: string): RecordedAction => ({
+  action: { action: 'click', place: { target: toTarget({ role: 'button', name }) } },
+});
+
+const recording: Recording = {
+  version: 1,
+  steps: [
+    { action: { action: 'open', path: '/orders' } },
+    click('Add'),
+    { action: { action: 'type', place, text: '{{email}}', submit: true } },
+    { action: { action: 'select', place, option: 'Rye' } },
+    { action: { action: 'resize', width: 390, height: 844 } },
+    { action: { action: 'wait', check: { kind: 'visible', place } } },
+    { check: { kind: 'hidden', place }, expectation: 'a' },
+    { check: { kind: 'text', text: 'x', place: null }, expectation: 'b' },
+    { check: { kind: 'no_text', text: 'x', place }, expectation: 'c' },
+    { check: { kind: 'value', place, value: '' }, expectation: 'd' },
+    { check: { kind: 'count', role: 'row', name: null, count: 2 }, expectation: 'e' },
+    { check: { kind: 'url', contains: '/orders' }, expectation: 'f' },
+    { check: { kind: 'fits' }, expectation: 'g' },
+  ],
+};
+
+describe('a stored recording', () => {
+  it('is read as it was written', () => {
+    expect(readRecording(JSON.parse(JSON.stringify(recording)))).toEqual(recording);
+  });
+
+  it.each([
+    ['nothing', null],
+    ['another version', { ...recording, version: 2 }],
+    [
+      'a ref, which is good for one snapshot',
+      { version: 1, steps: [{ action: { action: 'click', place: { ref: 'e1' } } }] },
+    ],
+    ['an unknown action', { version: 1, steps: [{ action: { action: 'evaluate', text: '1' } }] }],
+    ['too many steps', { version: 1, steps: Array.from({ length: 81 }, () => click('Add')) }],
+  ])('is not replayed if it is %s', (_name, stored) => {
+    expect(readRecording(stored)).toBeNull();
+  });
+});
+
+describe('credentials', () => {
+  const visitor = { email: 'test+1@visitor.example', password: 'Aa1-$&x/y z' };
+
+  it('are hidden in every text, also as URLs and other cases have them', () => {
+    const forms = [
+      'Hi TEST+1@visitor.example!',
+      '?e=test%2B1%40visitor.example',
+      'Aa1-$&x/y z',
+      'p=Aa1-%24%26x%2Fy+z',
+      'Aa1-%24%26x%2Fy%20z',
+    ];
+    expect(hideCredentials({ list: forms, at: new Date(0), none: null, number: 1 }, visitor)).toEqual({
+      list: ['Hi {{email}}!', '?e={{email}}', '{{password}}', 'p={{password}}', '{{password}}'],
+      at: new Date(0),
+      none: null,
+      number: 1,
+    });
+  });
+
+  it('are filled in for the page, as they are', () => {
+    const filled = fillCredentials({ text: '{{email}} {{password}}', place: null }, visitor);
+    expect(filled).toEqual({ text: 'test+1@visitor.example Aa1-$&x/y z', place: null });
+  });
+});
+
+describe('what the agent does in place of recorded actions', () => {
+  const words = (name: string) => `Click button "${name}"`;
+
+  it('names each replaced action, and those that were left out', () => {
+    const pending = listPending([click('Add'), click('Save'), click('Close'), click('Print'), click('Leave')]);
+    expect(pending.replace(words('Create'))).toEqual({ before: words('Add'), after: words('Create') });
+    expect(pending.replace(words('Confirm'))).toEqual({ before: 'Not recorded', after: words('Confirm') });
+    const both = `${words('Save')}; ${words('Close')}`;
+    expect(pending.replace(words('Close'))).toEqual({ before: both, after: words('Close') });
+    expect(pending.replace(words('Print'))).toBeNull();
+    expect(pending.leaveOut()).toEqual({ before: words('Leave'), after: 'Left out' });
+    expect(pending.leaveOut()).toBeNull();
+  });
+
+  it('replaces nothing without a recording', () => {
+    const pending = listPending([]);
+    expect([pending.replace(words('Add')), pending.leaveOut()]).toEqual([null, null]);
+  });
+});
+
+it('a ref is found in the tree with its role and name, also in quoted lines', () => {
+  const tree = [
+    '- main [ref=e1]:',
+    '  - button "Say \\"hi\\"" [ref=e12] [cursor=pointer]',
+    "  - 'link \"It''s: here\" [ref=e2]'",
+    '  - textbox "Title" [active] [ref=f1e3]: Milk',
+  ].join('\n');
+  expect(['e1', 'e12', 'e2', 'f1e3', 'e9'].map((ref) => findInTree(tree, ref))).toEqual([
+    { role: 'main', name: '' },
+    { role: 'button', name: 'Say "hi"' },
+    { role: 'link', name: "It's: here" },
+    { role: 'textbox', name: 'Title' },
+    undefined,
+  ]);
+});
