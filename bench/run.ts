@@ -2,6 +2,7 @@
 // judged bar is met.
 
 import { accountFaults } from '../drills/account-faults.ts';
+import { browserFaults } from '../drills/browser-faults.ts';
 import { builder } from '../drills/builder.ts';
 import { deploy } from '../drills/deploy.ts';
 import { ingestFaults } from '../drills/ingest-faults.ts';
@@ -23,7 +24,9 @@ import { ingest } from './ingest.ts';
 import type { Bench } from './lib/bench.ts';
 import { members } from './members.ts';
 import { pipeline } from './pipeline.ts';
+import { plantedBugs } from './planted-bugs.ts';
 import { publish } from './publish.ts';
+import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import { scanCorpus } from './scan-corpus.ts';
 import { webhooks } from './webhooks.ts';
@@ -33,6 +36,7 @@ const benches: Record<string, Bench> = {
   'account-faults': accountFaults,
   agents,
   audit,
+  'browser-faults': browserFaults,
   builder,
   credits,
   deploy,
@@ -47,7 +51,9 @@ const benches: Record<string, Bench> = {
   'noisy-neighbour': noisyNeighbour,
   'tenant-isolation': tenantIsolation,
   pipeline,
+  'planted-bugs': plantedBugs,
   publish,
+  replay,
   rules,
   'scan-corpus': scanCorpus,
   slots: slotsDrill,

@@ -38,9 +38,10 @@ const readyMessages = { api: '"msg":"listening"', worker: '"msg":"worker started
 const restartDelayMs = 300;
 const readyWithinMs = 120_000;
 
+/** `given` may be made from the address of the first API. */
 export async function startProcesses(
   counts: Record<Kind, number>,
-  settings: Record<string, string>,
+  given: Record<string, string> | ((api: string) => Record<string, string>),
   program = main,
 ): Promise<Processes> {
   let stopping = false;
@@ -69,6 +70,7 @@ export async function startProcesses(
   }
 
   const ports = await Promise.all(Array.from({ length: counts.api }, freePort));
+  const settings = typeof given === 'function' ? given(`http://127.0.0.1:${ports[0]}`) : given;
   const members: ManagedProcess[] = [
     ...ports.map((port) => ({ kind: 'api' as const, settings: { ...settings, PORT: String(port) } })),
     ...Array.from({ length: counts.worker }, () => ({ kind: 'worker' as const, settings })),

@@ -1,0 +1,174 @@
+// Owns the installation of measurements and drills of browser tests: an API and workers as processes of their own, the sandbox
+// model that plays the flows of the demo shop, and a workspace that publishes variants of the shop and runs flows in them.
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Processes, startProcesses } from '../../drills/lib/processes.ts';
+import { type Call, retryingClient } from '../../drills/lib/retrying-client.ts';
+import { playShopFlow, type ShopFlow } from '../../sandbox/src/demo-shop/flows.ts';
+import { publishShop, readShop, type Shop } from '../../sandbox/src/demo-shop/shop.ts';
+import { type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
+import { type MailSandbox, startMailSandbox } from '../../sandbox/src/smtp.ts';
+import { newKeys } from '../../server/src/commands/keys.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { openDatabase } from '../../server/src/kit/db/database.ts';
+import type { Tables } from '../../server/src/tables.ts';
+import { createBenchUser, createBenchWorkspace } from '../lib/fixtures.ts';
+
+export const chromiumPath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+
+export interface Execution {
+  readonly id: string;
+  readonly flow_id: string;
+  readonly status: string;
+  readonly error_message: string | null;
+  readonly duration_ms: number | null;
+}
+
+export interface TestReport {
+  readonly verdict: 'passed' | 'failed' | 'inconclusive';
+  readonly summary: string;
+  readonly issues: readonly { readonly severity: string; readonly title: string; readonly description: string }[];
+  readonly steps: readonly {
+    readonly number: number;
+    readonly action: string;
+    readonly source: string;
+    readonly at: string;
+  }[];
+  readonly healed: readonly object[];
+}
+
+export interface TestInstallation {
+  readonly model: ModelSandbox;
+  readonly processes: Processes;
+  /** For temporary files of its processes. Its path is in the command line of each browser. */
+  readonly temporary: string;
+  /** Retries until it is answered. */
+  readonly call: Call;
+  /** Publishes the shop as a new app. */
+  publish(shop?: Shop): Promise<{ readonly id: string; readonly url: string }>;
+  /** A user of the app with a password. */
+  addUser(appId: string, email: string, password: string): Promise<void>;
+  /** Returns the id of the flow. */
+  createFlow(appId: string, flow: ShopFlow): Promise<string>;
+  /** Starts a run. Returns its id. */
+  start(appId: string, flowId: string): Promise<string>;
+  waitForEnd(appId: string, executionId: string, withinMs?: number): Promise<Execution>;
+  readReport(appId: string, executionId: string): Promise<TestReport>;
+  close(): Promise<void>;
+}
+
+const terminal = new Set(['passed', 'failed', 'inconclusive', 'cancelled', 'error']);
+export const isTerminal = ({ status }: { readonly status: string }): boolean => terminal.has(status);
+
+export interface InstallationOptions {
+  readonly databaseUrl: string;
+  readonly redis: { readonly REDIS_URL?: string; readonly REDIS_PREFIX?: string };
+  readonly workers?: number;
+  /** Before each reply of the model. */
+  readonly think?: () => Promise<void>;
+}
+
+export async function startTestInstallation(options: InstallationOptions): Promise<TestInstallation> {
+  const ends: (() => unknown)[] = [];
+  const close = async () => {
+    for (const end of ends.reverse()) await end();
+  };
+  try {
+    return { ...(await build(options, (end) => void ends.push(end))), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function build(
+  { databaseUrl, redis, workers = 1, think = async () => {} }: InstallationOptions,
+  atEnd: (end: () => unknown) => void,
+): Promise<Omit<TestInstallation, 'close'>> {
+  const folder = mkdtempSync(join(tmpdir(), 'browser-tests-'));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  chmodSync(folder, 0o711); // browsers run as another user
+  chmodSync(temporary, 0o711);
+  const model = await startModelSandbox();
+  atEnd(model.close);
+  model.script(async (request) => {
+    await think();
+    return playShopFlow(request) ?? { text: 'This is no flow of the demo shop.' };
+  });
+  const mail = await startMailSandbox();
+  atEnd(mail.close);
+  const settings = {
+    ...newKeys(),
+    SMTP_URL: mail.smtpUrl,
+    DATABASE_URL: databaseUrl,
+    ...redis,
+    MODEL_URL: model.url,
+    BROWSER_EXECUTABLE: chromiumPath,
+    STORAGE_FOLDER: join(folder, 'storage'),
+    TMPDIR: temporary, // of browsers too, which are told apart from those of other installations by it
+    APPS_DOMAIN: 'apps.localhost',
+    WORKER_SLOTS: '8',
+  };
+  const token = await createToken(settings);
+  const processes = await startProcesses({ api: 1, worker: workers }, (api) => ({ ...settings, BASE_URL: api }));
+  atEnd(processes.stop);
+  await processes.allReady();
+  const call = retryingClient(processes.apis, token);
+  const addUser = async (appId: string, email: string, password: string) => {
+    const auth = `/api/apps/${appId}/auth`;
+    await call('PATCH', `${auth}/settings`, { sign_up: 'open' });
+    await call('POST', `${auth}/sign-up`, { email, password });
+    const link_token = await waitForLink(mail, email);
+    await call('POST', `${auth}/link/use`, { link_token });
+  };
+  return { model, processes, temporary, call, addUser, ...createCalls(call) };
+}
+
+async function waitForLink({ inbox }: Pick<MailSandbox, 'inbox'>, email: string): Promise<string> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const text = inbox.find(({ to }) => to.includes(email))?.text ?? '';
+    const link = /#plinth_link=(\S+)/.exec(text)?.[1];
+    if (link !== undefined) return link;
+    await sleep(100);
+  }
+  throw new Error('the mail with the link did not arrive');
+}
+
+function createCalls(
+  call: Call,
+): Pick<TestInstallation, 'publish' | 'createFlow' | 'start' | 'waitForEnd' | 'readReport'> {
+  const manage = async (method: string, path: string, body?: object) => (await call(method, path, body)).body;
+  const testing = (appId: string) => `/api/apps/${appId}/testing-agent`;
+  return {
+    async publish(shop = readShop()) {
+      const id = await publishShop(manage, shop);
+      return { id, url: (await manage('GET', `/api/apps/${id}`)).published.url };
+    },
+    async createFlow(appId, { name, goal, role }) {
+      return (await manage('POST', `${testing(appId)}/flows`, { name, goal, role })).id;
+    },
+    start: async (appId, flow_id) => (await manage('POST', `${testing(appId)}/executions`, { flow_id })).id,
+    async waitForEnd(appId, executionId, withinMs = 180_000) {
+      const end = Date.now() + withinMs;
+      for (;;) {
+        const execution: Execution = await manage('GET', `${testing(appId)}/executions/${executionId}`);
+        if (isTerminal(execution)) return execution;
+        if (Date.now() > end) throw new Error(`a run is still ${execution.status} after ${withinMs} ms`);
+        await sleep(100);
+      }
+    },
+    readReport: (appId, executionId) => manage('GET', `${testing(appId)}/analysis/${executionId}`),
+  };
+}
+
+async function createToken(settings: Record<string, string>): Promise<string> {
+  const config = readConfig(settings);
+  const { db, close } = openDatabase<Tables>({ url: config.DATABASE_URL, poolSize: 1 });
+  const { token } = await createBenchWorkspace(db, config, await createBenchUser(db));
+  await close();
+  return token;
+}

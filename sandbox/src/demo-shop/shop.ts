@@ -1,0 +1,79 @@
+// The demo shop: a small web app for tests by browser agents. Its files as they are published, the schemas of its entities with
+// their rules, and the records that it begins with. A variant is the same shop with one passage of a file or schema replaced.
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+
+/** One passage of the shop, and what stands there instead. */
+export interface Patch {
+  /** Such as `public/app.js` or `entities/Order.json`. */
+  readonly file: string;
+  readonly old_text: string;
+  readonly new_text: string;
+}
+
+export interface Shop {
+  /** The text of each file by its path in the app. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly schemas: readonly { readonly name: string }[];
+}
+
+/** Throws if a patch does not fit exactly one passage. */
+export function readShop(patches: readonly Patch[] = []): Shop {
+  const texts = new Map(['public', 'entities'].flatMap(readFolder));
+  for (const { file, old_text, new_text } of patches) {
+    const parts = (texts.get(file) ?? '').split(old_text);
+    if (parts.length !== 2) throw new Error(`${file} has ${parts.length - 1} passages: ${old_text}`);
+    texts.set(file, parts.join(new_text));
+  }
+  const below = (name: string) => [...texts].filter(([path]) => path.startsWith(`${name}/`));
+  return { files: new Map(below('public')), schemas: below('entities').map(([, text]) => JSON.parse(text)) };
+}
+
+const readFolder = (name: string): [string, string][] =>
+  readdirSync(folder + name).map((file) => [`${name}/${file}`, readFileSync(`${folder}${name}/${file}`, 'utf8')]);
+
+export const products = [
+  { name: 'Apple cake', price_cents: 1295 },
+  { name: 'Coffee beans', price_cents: 850 },
+  { name: 'Croissant', price_cents: 135 },
+  { name: 'Rye bread', price_cents: 420 },
+];
+
+/** Orders of the owner, which users of the shop must not see. */
+export const ordersOfTheOwner = [
+  {
+    customer: 'Olive Oldham',
+    email: 'olive@customers.example',
+    due: '2026-12-01',
+    items: [{ product: 'Apple cake', quantity: 1, price_cents: 1295 }],
+    paid: true,
+  },
+  {
+    customer: 'Oscar Ortega',
+    email: 'oscar@customers.example',
+    due: '2026-12-02',
+    items: [{ product: 'Rye bread', quantity: 2, price_cents: 420 }],
+  },
+];
+
+/** Calls the API as somebody who manages apps, and throws if it refuses. Returns the body of the answer. */
+export type Manage = (method: string, path: string, body?: object) => Promise<unknown>;
+
+/** Creates the app with its entities and records, and publishes it. */
+export async function publishShop(manage: Manage, shop: Shop = readShop(), name = 'Corner Bakery'): Promise<string> {
+  const { id } = (await manage('POST', '/api/apps', { name })) as { id: string };
+  await manage('PUT', `/api/apps/${id}/entity-schemas`, { schemas: shop.schemas });
+  await manage('POST', `/api/apps/${id}/entities/Product/bulk`, products);
+  await manage('POST', `/api/apps/${id}/entities/Order/bulk`, ordersOfTheOwner);
+  await republishShop(manage, id, shop);
+  return id;
+}
+
+/** Publishes these files in an app that has the shop already. */
+export async function republishShop(manage: Manage, id: string, shop: Shop): Promise<void> {
+  const files = [...shop.files].map(([path, content]) => ({ path, content }));
+  await manage('PUT', `/api/apps/${id}/files`, { files });
+  await manage('POST', `/api/apps/${id}/deploy`, {});
+}
