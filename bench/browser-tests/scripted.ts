@@ -36,52 +36,51 @@ export async function runScripted(
 }
 
 async function take(page: Page, call: RecordedCall, visitor: { email: string; password: string }): Promise<void> {
-  const { role = '', name = '' } = call.element ?? {};
-  const place = page.getByRole(role as Role, { name, exact: true });
-  const given = call.arguments as Record<string, string & number>;
-  const fill = (text = '') => text.replace('{{email}}', visitor.email).replace('{{password}}', visitor.password);
+  const { path = '', text = '', option = '', width = 0, height = 0 } = call.arguments;
+  const place = find(page, call.element);
   switch (call.name) {
     case 'open':
-      return void (await page.goto(new URL(given.path as string, page.url()).href));
+      return void (await page.goto(new URL(path, page.url()).href));
     case 'click':
       return place.click({ timeout });
     case 'type':
-      return place.fill(fill(given.text), { timeout });
+      return place.fill(text.replace('{{email}}', visitor.email).replace('{{password}}', visitor.password), {
+        timeout,
+      });
     case 'select':
-      return void (await place.selectOption(given.option as string, { timeout }));
+      return void (await place.selectOption(option, { timeout }));
     case 'resize':
-      return page.setViewportSize({ width: given.width as number, height: given.height as number });
+      return page.setViewportSize({ width, height });
     case 'assert':
-      return check(page, given);
+      return check(page, call.arguments);
   }
 }
 
-async function check(page: Page, given: Record<string, string & number>): Promise<void> {
-  const named = page.getByRole(given.role as Role, { name: given.name as string, exact: true });
-  switch (given.kind as string) {
+async function check(page: Page, expected: RecordedCall['arguments']): Promise<void> {
+  const { kind, text = '' } = expected;
+  const place = find(page, expected);
+  switch (kind) {
     case 'text':
-      return page
-        .getByText(given.text as string)
-        .filter({ visible: true })
-        .first()
-        .waitFor({ timeout });
+      return poll(async () => (await visibleText(page)).includes(text));
     case 'no_text':
-      return poll(async () => (await visibleText(page)).includes(given.text as string) === false);
+      return poll(async () => !(await visibleText(page)).includes(text));
     case 'value':
-      return poll(async () => (await named.inputValue({ timeout })) === given.value);
+      return poll(async () => (await place.inputValue({ timeout })) === expected.value);
     case 'count':
-      return poll(async () => (await countVisible(named)) === given.count);
+      return poll(async () => (await place.filter({ visible: true }).count()) === expected.count);
     case 'fits':
       return poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
-    default:
-      throw new Error(`no such check: ${given.kind}`);
+    case undefined:
+      throw new Error('a check has no kind');
   }
 }
+
+const find = (page: Page, { role = '', name = '' }: { role?: string; name?: string } = {}): Locator =>
+  page.getByRole(role as Role, { name, exact: true });
 
 /** As a person reads it: lines and columns are separated by a space. */
 const visibleText = async (page: Page): Promise<string> =>
   (await page.locator('body').innerText({ timeout })).replaceAll(/\s+/g, ' ');
-const countVisible = (locator: Locator): Promise<number> => locator.filter({ visible: true }).count();
 
 async function poll(holds: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + timeout;

@@ -6,7 +6,21 @@ export interface RecordedCall {
   readonly name: 'open' | 'click' | 'type' | 'select' | 'resize' | 'assert';
   /** The element that a `ref` is needed for. */
   readonly element?: { readonly role: string; readonly name: string };
-  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly arguments: CallArguments;
+}
+
+/** Without `ref`. Each tool has its own. */
+interface CallArguments {
+  readonly path?: string;
+  readonly text?: string;
+  readonly option?: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly kind?: 'text' | 'no_text' | 'count' | 'value' | 'fits';
+  readonly role?: string;
+  readonly name?: string;
+  readonly count?: number;
+  readonly value?: string;
 }
 
 export const open = (path: string): RecordedCall => ({ name: 'open', arguments: { path } });
@@ -30,7 +44,7 @@ export const resize = (width: number, height: number): RecordedCall => ({
   arguments: { width, height },
 });
 
-const expectThat = (check: Readonly<Record<string, unknown>>): RecordedCall => ({ name: 'assert', arguments: check });
+const expectThat = (check: CallArguments): RecordedCall => ({ name: 'assert', arguments: check });
 export const expectText = (text: string): RecordedCall => expectThat({ kind: 'text', text });
 export const expectNoText = (text: string): RecordedCall => expectThat({ kind: 'no_text', text });
 export const expectCount = (role: string, name: string, count: number): RecordedCall =>
