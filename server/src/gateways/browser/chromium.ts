@@ -22,6 +22,13 @@ export interface Chromium {
   stop(): Promise<void>;
 }
 
+/** A process of Chromium that speaks the DevTools protocol over two pipes, and exits when they close. */
+export interface ChromiumProcess {
+  readonly child: ChildProcess;
+  readonly toBrowser: Writable;
+  readonly fromBrowser: Readable;
+}
+
 /** Its message is for the operator. */
 export class NotStarted extends Error {}
 
@@ -29,11 +36,14 @@ const startMs = 15_000;
 const lastWordsMs = 200;
 const maxErrorText = 2_000;
 const profilePrefix = 'plinth-browser-';
-const abandonedMs = 60 * 60 * 1000;
 const nobody = 65_534;
 /** Of each process. A page that fills its memory gets an error, or crashes alone. */
 const memoryBytes = 1024 ** 3;
 const fileBytes = 256 * 1024 ** 2;
+
+/** What a crashed process left behind is removed after an hour. No browser runs for that long. */
+export const removeOldProfiles = (prefix: string): void =>
+  void removeAbandoned(tmpdir(), { prefix, afterMs: 60 * 60 * 1000 });
 
 /** The browser exits when its pipe closes, so also if this process is killed. */
 export async function startChromium(
@@ -41,23 +51,18 @@ export async function startChromium(
   server: PageServer,
   signal: AbortSignal,
 ): Promise<Chromium> {
-  const runAs = chooseUser(settings);
-  const profile = await createProfile(runAs);
-  const [file = '', ...args] = [...limitProcess(runAs), settings.executable, ...listFlags(settings, profile, server)];
-  const child = spawn(file, args, {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    detached: true, // a process group of its own, to be killed as a whole
-    cwd: profile,
-    // Not ours: it has the keys and passwords of the service.
-    env: { HOME: profile, TMPDIR: profile, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
-  });
+  const user = chooseUser(settings);
+  removeOldProfiles(profilePrefix);
+  const profile = await mkdtemp(join(tmpdir(), profilePrefix));
+  await giveFolder(profile, user);
+  const { child, toBrowser, fromBrowser } = spawnChromium(settings, user, profile, listFlags(server));
   const stop = async () => {
-    await kill(child);
-    await rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => {}); // see removeAbandoned
+    await killGroup(child);
+    await removeProfile(profile);
   };
   try {
-    const connection = connect(child.stdio[3] as Writable, child.stdio[4] as Readable);
-    await waitUntilStarted(child, connection, signal);
+    const connection = connect(toBrowser, fromBrowser);
+    await waitUntilStarted(child, connection.send('Browser.getVersion'), signal);
     return { connection, stop };
   } catch (error) {
     await stop();
@@ -65,10 +70,14 @@ export async function startChromium(
   }
 }
 
-type User = 'ourselves' | 'nobody';
+/** What can't be removed now is removed by `removeOldProfiles`. */
+export const removeProfile = (profile: string): Promise<void> =>
+  rm(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => {});
+
+export type ProcessUser = 'ourselves' | 'nobody';
 
 /** Chromium's sandbox refuses to work as root. */
-function chooseUser({ noSandbox }: ChromiumSettings): User {
+export function chooseUser({ noSandbox }: ChromiumSettings): ProcessUser {
   if (process.getuid?.() !== 0) return 'ourselves';
   if (findTool('setpriv') !== undefined) return 'nobody';
   if (noSandbox) return 'ourselves';
@@ -77,18 +86,34 @@ function chooseUser({ noSandbox }: ChromiumSettings): User {
   );
 }
 
-async function createProfile(runAs: User): Promise<string> {
-  void removeAbandoned(tmpdir(), { prefix: profilePrefix, afterMs: abandonedMs });
-  const profile = await mkdtemp(join(tmpdir(), profilePrefix));
-  if (runAs === 'nobody') await chown(profile, nobody, nobody);
-  return profile;
+export async function giveFolder(folder: string, user: ProcessUser): Promise<void> {
+  if (user === 'nobody') await chown(folder, nobody, nobody);
+}
+
+/** `profile`: an empty folder of the user. `flags`: those that not every browser of ours has. */
+export function spawnChromium(
+  settings: ChromiumSettings,
+  user: ProcessUser,
+  profile: string,
+  flags: readonly string[],
+): ChromiumProcess {
+  const command = [...limitProcess(user), settings.executable, ...listCommonFlags(settings, profile), ...flags];
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true, // a process group of its own, to be killed as a whole
+    cwd: profile,
+    // Not ours: it has the keys and passwords of the service.
+    env: { HOME: profile, TMPDIR: profile, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
+  });
+  return { child, toBrowser: child.stdio[3] as Writable, fromBrowser: child.stdio[4] as Readable };
 }
 
 /** The commands in front of Chromium, each of which starts the next. */
-function limitProcess(runAs: User): string[] {
+function limitProcess(user: ProcessUser): string[] {
   const [setpriv, prlimit] = [findTool('setpriv'), findTool('prlimit')];
   return [
-    ...(setpriv !== undefined && runAs === 'nobody'
+    ...(setpriv !== undefined && user === 'nobody'
       ? [setpriv, `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', '--no-new-privs', '--']
       : []),
     ...(prlimit !== undefined ? [prlimit, `--data=${memoryBytes}`, `--fsize=${fileBytes}`, '--core=0', '--'] : []),
@@ -98,19 +123,11 @@ function limitProcess(runAs: User): string[] {
 const findTool = (name: string): string | undefined =>
   ['/usr/bin', '/bin'].map((folder) => join(folder, name)).find(existsSync);
 
-const listFlags = ({ noSandbox }: ChromiumSettings, profile: string, { host, port }: PageServer): string[] => [
+const listCommonFlags = ({ noSandbox }: ChromiumSettings, profile: string): string[] => [
   '--headless',
   '--remote-debugging-pipe',
   `--user-data-dir=${profile}`,
-  // All connections go through our proxy, those to loopback too, and WebRTC uses no others.
-  `--proxy-server=http://127.0.0.1:${port}`,
-  '--proxy-bypass-list=<-loopback>',
-  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
-  // As a published page, which has https.
-  `--unsafely-treat-insecure-origin-as-secure=http://${host}`,
   '--disable-features=HttpsUpgrades,OptimizationHints,MediaRouter,DialMediaRouteProvider,Translate',
-  '--renderer-process-limit=4',
-  '--block-new-web-contents',
   // What a browser does for a person.
   '--no-first-run',
   '--no-default-browser-check',
@@ -129,26 +146,42 @@ const listFlags = ({ noSandbox }: ChromiumSettings, profile: string, { host, por
   '--mute-audio',
   '--password-store=basic',
   ...(noSandbox ? ['--no-sandbox'] : []),
+];
+
+/** All connections go through our proxy, those to loopback too, and WebRTC uses no others. */
+export const listProxyFlags = (port: number): string[] => [
+  `--proxy-server=http://127.0.0.1:${port}`,
+  '--proxy-bypass-list=<-loopback>',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+];
+
+const listFlags = ({ host, port }: PageServer): string[] => [
+  ...listProxyFlags(port),
+  // As a published page, which has https.
+  `--unsafely-treat-insecure-origin-as-secure=http://${host}`,
+  '--renderer-process-limit=4',
+  '--block-new-web-contents',
   'about:blank',
 ];
 
-async function waitUntilStarted(child: ChildProcess, connection: Connection, signal: AbortSignal): Promise<void> {
+/** `answered`: the answer to the first command. If it is rejected, the browser's exit says why. */
+export async function waitUntilStarted<T>(child: ChildProcess, answered: Promise<T>, signal: AbortSignal): Promise<T> {
   let errorText = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     errorText = (errorText + text).slice(0, maxErrorText);
   });
-  const { promise: started, resolve, reject } = Promise.withResolvers<unknown>();
+  const { promise: started, resolve, reject } = Promise.withResolvers<T>();
   const fail = (reason: string) => reject(new NotStarted(`${reason}. ${errorText}`.trim()));
   // Its last words may arrive after it has exited.
   child.once('exit', (code, killedBy) => setTimeout(fail, lastWordsMs, `Chromium exited (${code ?? killedBy})`));
   child.on('error', (error) => fail(`Chromium could not be run: ${error.message}`));
   const timer = setTimeout(() => fail('Chromium did not answer'), startMs);
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  connection.send('Browser.getVersion').then(resolve, () => {}); // if it is gone, one of the above says why
-  await started.finally(() => clearTimeout(timer));
+  answered.then(resolve, () => {}); // if it is gone, one of the above says why
+  return await started.finally(() => clearTimeout(timer));
 }
 
-async function kill(child: ChildProcess): Promise<void> {
+export async function killGroup(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return; // it was never started
   const exited = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
   try {

@@ -1,5 +1,171 @@
 // Owns sessions in a real browser: opening them, one process each, and ending them. A browser that can't be opened is a return
 // value, not an exception.
-import type { BrowserSessions, SessionSettings } from './types.ts';
+import { createFairGate, GateClosed, type Leave } from '../../../kit/fair-gate.ts';
+import type { DnsClient } from '../../../kit/outbound/resolve.ts';
+import type { ChromiumSettings } from '../chromium.ts';
+import { createDestinations } from './destinations.ts';
+import { collectEvidence, type EvidenceCollector } from './evidence.ts';
+import { killSessionOnHost, listSessionsOnHost } from './host.ts';
+import { launchBrowser } from './launch.ts';
+import { openPages } from './pages.ts';
+import { type SessionProxy, startProxy } from './proxy.ts';
+import { createSession } from './session.ts';
+import { startTrace } from './trace.ts';
+import type { BrowserSession, BrowserSessions, OpenedSession, SessionRequest, SessionSettings } from './types.ts';
 
-export type OpenBrowserSessions = (settings: SessionSettings) => BrowserSessions;
+const turns = { inAll: 2, perOwner: 1, maxWaitingOfOwner: 10, maxWaitMs: 30_000 };
+const startMs = 30_000;
+const viewport = { width: 1_280, height: 800 };
+
+const unavailable = (reason: (OpenedSession & { outcome: 'unavailable' })['reason']): OpenedSession => ({
+  outcome: 'unavailable',
+  reason,
+});
+
+/** `openDns` is set by tests. */
+export function openBrowserSessions(settings: SessionSettings, openDns?: () => DnsClient): BrowserSessions {
+  const { executable, noSandbox, onFailure } = settings;
+  if (executable === undefined)
+    return {
+      configured: false,
+      open: async () => unavailable('not_configured'),
+      listOnHost: listSessionsOnHost,
+      killOnHost: killSessionOnHost,
+      close: async () => {},
+    };
+  const gate = createFairGate(turns);
+  const closing = new AbortController();
+  const opening = new Set<Promise<OpenedSession>>();
+  const open = new Set<BrowserSession>();
+
+  async function openOne(request: SessionRequest): Promise<OpenedSession> {
+    const cancelled = AbortSignal.any([request.signal, closing.signal]);
+    const leave = await enter(request.owner, cancelled);
+    if (leave === 'busy' || leave === 'cancelled') return unavailable(leave);
+    try {
+      const signal = AbortSignal.any([cancelled, AbortSignal.timeout(startMs)]);
+      signal.throwIfAborted();
+      const session = await startSession(
+        { executable: executable ?? '', noSandbox },
+        request,
+        signal,
+        onFailure,
+        openDns,
+      );
+      open.add(session);
+      void session.gone
+        .then(() => session.close())
+        .finally(() => {
+          open.delete(session);
+          leave();
+        });
+      return { outcome: 'opened', session };
+    } catch (error) {
+      leave();
+      if (cancelled.aborted) return unavailable('cancelled');
+      onFailure('not_started', error instanceof Error ? error.message : String(error));
+      return unavailable('not_started');
+    }
+  }
+
+  async function enter(owner: string, cancelled: AbortSignal): Promise<Leave | 'busy' | 'cancelled'> {
+    try {
+      const entered = gate.enter(owner);
+      const leave = await Promise.race([entered, whenAborted(cancelled)]);
+      if (leave !== undefined) return leave;
+      void Promise.resolve(entered).then(
+        (late) => late(),
+        () => {},
+      );
+      return 'cancelled';
+    } catch (error) {
+      if (error instanceof GateClosed) return 'busy';
+      throw error;
+    }
+  }
+
+  return {
+    configured: true,
+    open(request) {
+      const opened: Promise<OpenedSession> = openOne(request).finally(() => opening.delete(opened));
+      opening.add(opened);
+      return opened;
+    },
+    listOnHost: listSessionsOnHost,
+    killOnHost: killSessionOnHost,
+    async close() {
+      closing.abort();
+      await Promise.allSettled(opening);
+      await Promise.allSettled([...open].map((session) => session.close()));
+    },
+  };
+}
+
+const whenAborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+
+async function startSession(
+  settings: ChromiumSettings,
+  { id, url, alsoAllowed }: SessionRequest,
+  signal: AbortSignal,
+  onFailure: SessionSettings['onFailure'],
+  openDns?: () => DnsClient,
+): Promise<BrowserSession> {
+  const home = new URL(url);
+  const destinations = createDestinations([home.origin, ...alsoAllowed], openDns);
+  let evidence: EvidenceCollector | undefined;
+  const proxy: SessionProxy = await startProxy(destinations, (limit) =>
+    evidence?.note(`The session has used all its ${limit}: requests after that failed.`),
+  );
+  const ending = createEnding(onFailure);
+  try {
+    const started = await launchBrowser(settings, id, proxy.port, signal, ending.crash);
+    ending.onEnd(async () => {
+      await started.stop();
+      proxy.close();
+    });
+    const { browser, processId, artifacts } = started;
+    browser.once('disconnected', () => ending.crash('Chromium exited'));
+    const context = await browser.newContext({ viewport, acceptDownloads: false, permissions: [] });
+    evidence = collectEvidence(context, home.origin, destinations);
+    const trace = await startTrace(context, artifacts);
+    const pages = await openPages(context, evidence, { onCrash: ending.crash });
+    signal.throwIfAborted();
+    const { gone, close } = ending;
+    return createSession({ processId, context, pages, evidence, trace, home, gone, close });
+  } catch (error) {
+    await ending.close();
+    proxy.close();
+    throw error;
+  }
+}
+
+/** The first reason counts: a browser that is killed by us also exits. */
+function createEnding(onFailure: SessionSettings['onFailure']) {
+  const { promise: gone, resolve: end } = Promise.withResolvers<'crashed' | 'closed'>();
+  let [hasEnded, cleanUp, cleanedUp] = [false, async () => {}, undefined as Promise<void> | undefined];
+  const clean = () => {
+    cleanedUp ??= cleanUp();
+    return cleanedUp;
+  };
+  return {
+    gone,
+    onEnd(work: () => Promise<void>) {
+      cleanUp = work;
+    },
+    crash(why: string) {
+      if (hasEnded) return;
+      hasEnded = true;
+      onFailure('crashed', why);
+      end('crashed');
+    },
+    async close() {
+      if (!hasEnded) end('closed');
+      hasEnded = true;
+      await clean();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+// Owns doing what a person would do in a page.
+import type { Locator, Page } from 'playwright-core';
+import { type CheckView, evaluateCheck } from './checks.ts';
+import { forActions, locateByRole } from './find.ts';
+import { isSelect } from './in-page.ts';
+import { locatePlace } from './place.ts';
+import type { ActionOutcome, PageAction, Place } from './types.ts';
+
+const actionMs = 5_000;
+const openMs = 15_000;
+const waitMs = 15_000;
+const maxTypedLength = 10_000;
+const sizes = { width: [240, 1_920], height: [240, 1_200] } as const;
+
+const done = { outcome: 'done', target: null, found_by: null, now: null } as const;
+const notPossible = (why: string): ActionOutcome => ({ outcome: 'not_possible', why });
+
+/** `home`: the address of the app. */
+export async function performAction(view: CheckView, action: PageAction, home: URL): Promise<ActionOutcome> {
+  switch (action.action) {
+    case 'open':
+      return openPath(view.page, action.path, home);
+    case 'click':
+      return actOn(view, action.place, (locator, timeout) => locator.click({ timeout }));
+    case 'type':
+      return typeText(view, action);
+    case 'select':
+      return actOn(view, action.place, (locator, timeout) => selectOption(locator, action.option, timeout));
+    case 'resize':
+      return resize(view.page, action.width, action.height);
+    case 'wait': {
+      const { holds, seen, target } = await evaluateCheck(view, action.check, waitMs);
+      return holds ? { ...done, target } : notPossible(`It did not happen within ${waitMs / 1000} s. Seen: ${seen}`);
+    }
+  }
+}
+
+async function openPath(page: Page, path: string, home: URL): Promise<ActionOutcome> {
+  const url = resolvePath(path, home);
+  if (url === undefined) return notPossible(`Only pages of the app itself can be opened, such as ${home.pathname}.`);
+  try {
+    await page.goto(url.href, { waitUntil: 'domcontentloaded', timeout: openMs });
+    return done;
+  } catch (error) {
+    // The page itself went on to another one while it loaded.
+    if (/interrupted by another navigation|net::ERR_ABORTED/.test(String(error))) return done;
+    return notPossible(explain(error));
+  }
+}
+
+/** An app that is not at the root of its origin has its paths below its own. Undefined for other origins and schemes. */
+export function resolvePath(path: string, home: URL): URL | undefined {
+  const folder = home.pathname.replace(/[^/]*$/, '');
+  const isAbsolute = path.startsWith('/') && !path.startsWith('//');
+  const below = isAbsolute && !path.startsWith(folder) ? folder + path.slice(1) : path;
+  const url = URL.parse(below, home.href);
+  return url !== null && url.origin === home.origin && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+async function typeText(view: CheckView, action: PageAction & { action: 'type' }): Promise<ActionOutcome> {
+  if (action.text.length > maxTypedLength) return notPossible(`At most ${maxTypedLength} characters can be typed.`);
+  return actOn(view, action.place, async (locator, timeout) => {
+    await locator.fill(action.text, { timeout });
+    if (action.submit) await locator.press('Enter', { timeout });
+  });
+}
+
+/** Lists that a page draws itself open with a click and have elements with the role of an option. */
+async function selectOption(locator: Locator, option: string, timeout: number): Promise<void> {
+  if (await locator.evaluate(isSelect, undefined, { timeout })) {
+    await locator.selectOption(option, { timeout });
+    return;
+  }
+  await locator.click({ timeout });
+  await locateByRole(locator.page().mainFrame(), 'option', option).click({ timeout });
+}
+
+async function resize(page: Page, width: number, height: number): Promise<ActionOutcome> {
+  for (const [name, value] of Object.entries({ width, height })) {
+    const [min, max] = name === 'width' ? sizes.width : sizes.height;
+    if (!Number.isInteger(value) || value < min || value > max)
+      return notPossible(`The ${name} must be from ${min} to ${max} px.`);
+  }
+  await page.setViewportSize({ width, height });
+  return done;
+}
+
+async function actOn(
+  view: CheckView,
+  place: Place,
+  act: (locator: Locator, timeoutMs: number) => Promise<void>,
+): Promise<ActionOutcome> {
+  const deadline = performance.now() + actionMs;
+  const located = await locatePlace(view, place, forActions, deadline);
+  if (located.outcome !== 'found') return located;
+  const { locator, target, found_by, now } = located;
+  try {
+    await act(locator, Math.max(1_000, deadline - performance.now()));
+  } catch (error) {
+    return notPossible(explain(error));
+  }
+  return { outcome: 'done', target, found_by, now };
+}
+
+/** In the log of Playwright's errors, the last reason is why it did not succeed. */
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/did not find some options/, 'The list has no such option.'],
+  [/not an <input>|not an? <select>|Cannot type text|not a <select>/, 'Nothing can be entered into this element.'],
+  [/Malformed value/, 'The field does not accept a value in this form.'],
+  [/element is not enabled/, 'The element is disabled.'],
+  [/element is not editable/, 'The field is read-only.'],
+  [/(<[^>]{1,80}>).*intercepts pointer events/, 'Another element covers it: '],
+  [/element is outside of the viewport/, 'The element is outside of the window.'],
+  [/element is not stable/, 'The element does not stop moving.'],
+  [/element is not visible/, 'The element is not visible.'],
+  [/element was detached|not attached/, 'The element was removed from the page.'],
+];
+
+export function explain(error: unknown): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Playwright colours its messages
+  const text = String((error as Error).message ?? error).replaceAll(/\x1b\[\d+m/g, '');
+  for (const [pattern, reason] of reasons) {
+    const match = pattern.exec(text);
+    if (match !== null) return reason + (match[1] ?? '');
+  }
+  const [line = ''] = text.split('\n');
+  return line.replace(/^\w+\.\w+: /, '').slice(0, 300);
+}

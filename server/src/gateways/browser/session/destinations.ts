@@ -1,0 +1,83 @@
+// Owns where the page of a session may connect to: the app's own origin and those that it needs, and public addresses. Each
+// name is resolved once per session, so that a name that changes its address leads nowhere else.
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { type Endpoint, hostOf, isPublic, isSameAddress } from '../../../kit/outbound/address.ts';
+import { type DnsClient, resolve, systemDns } from '../../../kit/outbound/resolve.ts';
+import { portOf, vetUrl } from '../../../kit/outbound/url.ts';
+
+/** Undefined address: the name has none, or could not be resolved. */
+export type Destination = { readonly address: string | undefined } | 'blocked';
+
+export interface Destinations {
+  find(endpoint: Endpoint): Promise<Destination>;
+  /** Whether a request to the host and port of this URL was blocked. */
+  isBlocked(url: URL): boolean;
+  /** Such as `localhost:5432`. */
+  listBlocked(): readonly string[];
+}
+
+const maxHosts = 500;
+const maxBlockedListed = 20;
+
+/** `origins` may have private addresses: their host and port are exactly those of Plinth's own pages. */
+export function createDestinations(origins: readonly string[], openDns: () => DnsClient = systemDns): Destinations {
+  const allowed = new Set(origins.map((origin) => keyOf(endpointOf(new URL(origin)))));
+  const found = new Map<string, Promise<Destination>>();
+  /** By host, for all its ports. */
+  const resolved = new Map<string, Promise<readonly string[] | undefined>>();
+  const blocked = new Set<string>();
+
+  function resolveOnce(host: string): Promise<readonly string[] | undefined> {
+    const addresses = resolved.get(host) ?? resolve(openDns, host);
+    resolved.set(host, addresses);
+    return addresses;
+  }
+
+  async function findPublic({ host, port }: Endpoint): Promise<Destination> {
+    const verdict = vetUrl(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/`, { plainHttp: true });
+    if ('reason' in verdict) return 'blocked';
+    const addresses = await resolveOnce(hostOf(verdict.ok));
+    if (addresses === undefined) return { address: undefined };
+    return addresses.every(isForeign) ? { address: addresses[0] } : 'blocked';
+  }
+
+  async function findOnce(endpoint: Endpoint): Promise<Destination> {
+    const isOwn = allowed.has(keyOf(endpoint));
+    const destination = isOwn ? { address: await findOwnAddress(endpoint.host) } : await findPublic(endpoint);
+    if (destination === 'blocked') blocked.add(keyOf(endpoint));
+    return destination;
+  }
+
+  return {
+    find(endpoint) {
+      const key = keyOf(endpoint);
+      const known = found.get(key);
+      if (known === undefined && found.size >= maxHosts) return Promise.resolve('blocked');
+      const destination = known ?? findOnce(endpoint);
+      found.set(key, destination);
+      return destination;
+    },
+    isBlocked: (url) => blocked.has(keyOf(endpointOf(url))),
+    listBlocked: () => [...blocked].slice(0, maxBlockedListed),
+  };
+}
+
+export const endpointOf = (url: URL): Endpoint => ({ host: hostOf(url), port: portOf(url) });
+
+const keyOf = ({ host, port }: Endpoint): string => `${host.toLowerCase()}:${port}`;
+
+/** As this machine resolves it, with its hosts file. Names below `localhost` mean this machine, as browsers have it. */
+async function findOwnAddress(host: string): Promise<string | undefined> {
+  if (host === 'localhost' || host.endsWith('.localhost')) return '127.0.0.1';
+  if (isIP(host) !== 0) return host;
+  const [first] = await lookup(host, { all: true, order: 'ipv4first' }).catch(() => []);
+  return first?.address;
+}
+
+/** A public address of this machine itself leads to services that a firewall hides from everybody else. */
+function isForeign(address: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return isPublic(address) && !own.some((each) => isSameAddress(each.address, address));
+}

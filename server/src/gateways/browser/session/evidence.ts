@@ -1,0 +1,98 @@
+// Owns what is noted about a page while it is used: errors, failed requests and what we answered for a person. What only says
+// that we refused a request is no fault of the page.
+import type { BrowserContext, ConsoleMessage, Request, Response } from 'playwright-core';
+import type { Destinations } from './destinations.ts';
+import type { Evidence, NetworkFailure, PageMessage } from './types.ts';
+
+export interface EvidenceCollector {
+  beginStep(number: number): void;
+  note(text: string): void;
+  build(): Evidence;
+}
+
+const maxEntries = 50;
+const maxTextLength = 500;
+const maxUrlLength = 300;
+const stackLines = 6;
+
+export function collectEvidence(
+  context: BrowserContext,
+  origin: string,
+  destinations: Destinations,
+): EvidenceCollector {
+  const consoleErrors: PageMessage[] = [];
+  const pageErrors: PageMessage[] = [];
+  const failures: NetworkFailure[] = [];
+  const notes: PageMessage[] = [];
+  let [step, cut] = [0, false];
+
+  function add<T>(list: T[], entry: T): void {
+    if (list.length >= maxEntries) cut = true;
+    else list.push(entry);
+  }
+
+  function addText(list: PageMessage[], text: string): void {
+    const into = isAboutRefusal(text, destinations.listBlocked()) ? notes : list;
+    const lines = text.replaceAll(origin, '').split('\n', stackLines).join('\n');
+    add(into, { text: lines.slice(0, maxTextLength), step });
+  }
+
+  function addFailure(request: Request, status: number | null, reason: string): void {
+    const url = URL.parse(request.url());
+    if (url === null || !/^https?:$/.test(url.protocol) || destinations.isBlocked(url)) return;
+    if (url.pathname === '/favicon.ico') return; // browsers ask for it, not pages
+    const shown = url.origin === origin ? url.pathname : url.origin + url.pathname;
+    add(failures, { url: shown.slice(0, maxUrlLength), method: request.method(), status, reason, step });
+  }
+
+  context.on('console', (message: ConsoleMessage) => {
+    if (!['error', 'assert'].includes(message.type())) return;
+    // Failed requests are reported as such.
+    if (!message.text().startsWith('Failed to load resource')) addText(consoleErrors, message.text());
+  });
+  context.on('weberror', (webError) => {
+    const error: unknown = webError.error();
+    addText(pageErrors, error instanceof Error ? (error.stack ?? error.message) : String(error));
+  });
+  context.on('response', (response: Response) => {
+    if (response.status() >= 400) addFailure(response.request(), response.status(), `HTTP ${response.status()}`);
+  });
+  context.on('requestfailed', (request: Request) => {
+    const reason = request.failure()?.errorText ?? 'failed';
+    // The page itself, or one that took its place, no longer wanted the answer.
+    if (reason !== 'net::ERR_ABORTED') addFailure(request, null, reason);
+  });
+
+  return {
+    beginStep(number) {
+      step = number;
+    },
+    note: (text) => add(notes, { text: text.slice(0, maxTextLength), step }),
+    build: () => ({
+      console_errors: [...consoleErrors],
+      page_errors: [...pageErrors],
+      network_failures: [...failures],
+      notes: [...notes],
+      blocked: destinations.listBlocked(),
+      cut,
+    }),
+  };
+}
+
+/**
+ * With `10.0.0.5:80` blocked:
+ *
+ *   Access to fetch at 'http://10.0.0.5/a' from origin … has been blocked by CORS policy   about it
+ *   TypeError: Failed to fetch                                                             about it, as far as one can tell
+ *   TypeError: x is not a function                                                         not
+ */
+export function isAboutRefusal(text: string, blocked: readonly string[]): boolean {
+  if (blocked.length === 0) return false;
+  const [line = ''] = text.split('\n');
+  if (!/Failed to fetch|net::ERR_|blocked by CORS policy|WebSocket connection to|NetworkError/.test(line)) return false;
+  const named = /\b(?:https?|wss?):\/\/[^\s'")]+/.exec(line)?.[0];
+  const url = named === undefined ? null : URL.parse(named);
+  if (url === null) return true;
+  const port = url.port === '' ? (/s:$/.test(url.protocol) ? '443' : '80') : url.port;
+  return blocked.includes(`${url.hostname}:${port}`);
+}

@@ -1,0 +1,94 @@
+// Owns the processes of sessions on this host: telling by their profile folder which session they belong to, and killing them,
+// also those that another process of Plinth left behind.
+import { readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { HostSession } from './types.ts';
+
+export const folderPrefix = 'plinth-session-';
+/** Short, because Chromium puts a socket into it, and the path of a socket has at most 107 characters. */
+export const profileOf = (id: string): string => join(tmpdir(), folderPrefix + id.replaceAll('-', ''));
+
+interface HostProcess {
+  readonly pid: number;
+  readonly group: number;
+  /** Undefined for most processes of a browser: they replace their command line and environment. */
+  readonly sessionId: string | undefined;
+}
+
+const pollMs = 20;
+const killedWithinMs = 5_000;
+
+/** The whole process group of a browser belongs to its session. */
+export async function listSessionsOnHost(): Promise<readonly HostSession[]> {
+  const processes = await listProcesses();
+  const idByGroup = new Map<number, string>();
+  for (const { group, sessionId } of processes) if (sessionId !== undefined) idByGroup.set(group, sessionId);
+  const found = new Map<string, number[]>();
+  for (const { pid, group } of processes) {
+    const id = idByGroup.get(group);
+    if (id !== undefined) found.set(id, [...(found.get(id) ?? []), pid]);
+  }
+  return [...found].map(([id, processIds]) => ({ id, processIds }));
+}
+
+/** Resolves when no process of the session is left. Throws if there still is one after 5 s. */
+export async function killSessionOnHost(id: string): Promise<void> {
+  await killUntilGone(async () => (await listSessionsOnHost()).find((session) => session.id === id)?.processIds ?? []);
+}
+
+/** As above for a browser that this process started, whose group is known. */
+export async function killProcessGroup(group: number): Promise<void> {
+  await killUntilGone(async () => (await listProcesses()).filter((each) => each.group === group).map(({ pid }) => pid));
+}
+
+async function killUntilGone(list: () => Promise<readonly number[]>): Promise<void> {
+  const startedAt = performance.now();
+  for (let left = await list(); left.length > 0; left = await list()) {
+    if (performance.now() - startedAt > killedWithinMs)
+      throw new Error(`processes of a browser are still there after SIGKILL: ${left.join(', ')}`);
+    for (const pid of left) kill(pid);
+    await wait(pollMs);
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just exited.
+  }
+}
+
+/** Zombies are left out: they wait only for their parent to read how they ended. */
+async function listProcesses(): Promise<HostProcess[]> {
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const processes = await Promise.all(pids.map(readProcess));
+  return processes.filter((each) => each !== undefined);
+}
+
+async function readProcess(pid: string): Promise<HostProcess | undefined> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // `1234 (chromium) S 1 1200 …`: the name in parentheses may contain anything.
+    const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (state === 'Z' || state === 'X') return undefined;
+    return { pid: Number(pid), group: Number(group), sessionId: await readSessionId(pid) };
+  } catch {
+    return undefined; // it has just exited
+  }
+}
+
+const ownPattern = new RegExp(
+  `(?:^|[\\0 ])(?:--user-data-dir|HOME)=${RegExp.escape(join(tmpdir(), folderPrefix))}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})(?:[\\0 ]|$)`,
+);
+
+async function readSessionId(pid: string): Promise<string | undefined> {
+  const [command, environment] = await Promise.all([
+    readFile(`/proc/${pid}/cmdline`, 'latin1'),
+    readFile(`/proc/${pid}/environ`, 'latin1').catch(() => ''), // of another user
+  ]);
+  const [, ...parts] = ownPattern.exec(command) ?? ownPattern.exec(environment) ?? [];
+  return parts.length === 0 ? undefined : parts.join('-');
+}

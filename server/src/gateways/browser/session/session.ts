@@ -1,0 +1,131 @@
+// Owns one session: a browser with one app, what is done in it, and its end.
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { performAction } from './actions.ts';
+import { type CheckView, evaluateCheck } from './checks.ts';
+import type { EvidenceCollector } from './evidence.ts';
+import type { Pages } from './pages.ts';
+import type { TakenSnapshot } from './place.ts';
+import type { Trace } from './trace.ts';
+import { readTree, renderTree } from './tree.ts';
+import { type BrowserSession, SessionGone } from './types.ts';
+
+export interface SessionParts {
+  readonly processId: number;
+  readonly context: BrowserContext;
+  readonly pages: Pages;
+  readonly evidence: EvidenceCollector;
+  readonly trace: Trace;
+  /** The address of the app. */
+  readonly home: URL;
+  readonly gone: Promise<'crashed' | 'closed'>;
+  close(): Promise<void>;
+}
+
+const defaultCheckMs = 5_000;
+const defaultTreeLength = 20_000;
+const maxTitleLength = 200;
+const settleMs = 3_000;
+/** A page whose scripts never end answers nothing. Beyond the longest deadline of an action. */
+const stuckMs = 25_000;
+const snapshotMs = 10_000;
+const screenshotMs = 5_000;
+const picture = { width: 1_280, height: 1_024 };
+
+export function createSession(parts: SessionParts): BrowserSession {
+  const { pages, evidence } = parts;
+  const painters = new WeakMap<Page, Promise<CDPSession>>();
+  let taken: TakenSnapshot | undefined;
+  let lastPicture: Buffer | undefined;
+
+  const view: CheckView = {
+    get page() {
+      return pages.current;
+    },
+    get taken() {
+      return taken;
+    },
+    settle: pages.settle,
+  };
+
+  /** Ends with the session, with the signal, and when the page does not answer. */
+  async function run<T>(work: () => Promise<T>, maxMs: number, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    const { promise: ended, reject } = Promise.withResolvers<never>();
+    const abort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    const timer = setTimeout(() => reject(new PageStuck('The page does not answer.')), maxMs);
+    void parts.gone.then((how) =>
+      reject(new SessionGone(`The browser has ${how === 'closed' ? 'been closed' : how}.`)),
+    );
+    const working = work();
+    working.catch(() => {}); // it may fail after we have stopped waiting for it
+    try {
+      return await Promise.race([working, ended]);
+    } catch (error) {
+      // What was going on when the browser ended fails in many ways.
+      const how = await Promise.race([parts.gone, undefined]);
+      throw how === undefined || error instanceof SessionGone ? error : new SessionGone('The browser is gone.');
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  async function takeSnapshot(maxLength: number) {
+    await pages.settle(settleMs);
+    const page = pages.current;
+    const nodes = readTree(await page.ariaSnapshotJSON({ mode: 'ai', timeout: snapshotMs }));
+    taken = { page, nodes };
+    const title = await page.title();
+    return { url: page.url(), title: title.slice(0, maxTitleLength), tree: renderTree(nodes, maxLength) };
+  }
+
+  async function takePicture(): Promise<Buffer> {
+    const page = pages.current;
+    const painter = painters.get(page) ?? parts.context.newCDPSession(page);
+    painters.set(page, painter);
+    const { width, height } = page.viewportSize() ?? picture;
+    const scale = Math.min(1, picture.width / width, picture.height / height);
+    const clip = scale === 1 ? {} : { clip: { x: 0, y: 0, width, height, scale } };
+    // Without what Playwright does for pictures that are to be compared: it takes longer than the picture.
+    const { data } = await (await painter).send('Page.captureScreenshot', { format: 'jpeg', quality: 60, ...clip });
+    return Buffer.from(data, 'base64');
+  }
+
+  return {
+    processId: parts.processId,
+    gone: parts.gone,
+    beginStep: evidence.beginStep,
+    evidence: evidence.build,
+    close: parts.close,
+    endTrace: parts.trace.end,
+    snapshot: (maxLength = defaultTreeLength) => run(() => takeSnapshot(maxLength), stuckMs),
+    async act(action, signal) {
+      try {
+        return await run(() => performAction(view, action, parts.home), stuckMs, signal);
+      } catch (error) {
+        if (error instanceof PageStuck) return { outcome: 'not_possible', why: error.message };
+        throw error;
+      }
+    },
+    async check(check, signal, timeoutMs = defaultCheckMs) {
+      try {
+        return await run(() => evaluateCheck(view, check, timeoutMs), timeoutMs + stuckMs, signal);
+      } catch (error) {
+        if (error instanceof PageStuck) return { holds: false, seen: error.message, target: null };
+        throw error;
+      }
+    },
+    async screenshot() {
+      try {
+        lastPicture = await run(takePicture, screenshotMs);
+      } catch (error) {
+        // A page that hangs shows what it showed last.
+        if (error instanceof SessionGone || lastPicture === undefined) throw error;
+      }
+      return lastPicture;
+    },
+  };
+}
+
+class PageStuck extends Error {}
