@@ -65,6 +65,8 @@ import {
 import { type AdPlatformSettings, openAdPlatform } from './gateways/ad-platform/index.ts';
 import { openAdvisories } from './gateways/advisories/index.ts';
 import { openBrowser } from './gateways/browser/index.ts';
+import { openBrowserSessions } from './gateways/browser/session/index.ts';
+import type { SessionSettings } from './gateways/browser/session/types.ts';
 import { openLanguageModel } from './gateways/language-model/index.ts';
 import { openMail } from './gateways/mail/index.ts';
 import { createApiKeyCheck } from './gateways/oauth/api-key-check.ts';
@@ -249,13 +251,14 @@ export function createApp(config: Config, deps: AppDeps): App {
       [0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
     ),
   });
-  const browser = openBrowser({
+  const browserSettings: SessionSettings = {
     executable: config.BROWSER_EXECUTABLE,
     noSandbox: config.BROWSER_NO_SANDBOX,
-    totalMs: deps.pageMs,
     onFailure: (outcome, why) =>
       log.warn({ why }, outcome === 'crashed' ? 'browser crashed' : 'browser not started: check BROWSER_EXECUTABLE'),
-  });
+  };
+  const browser = openBrowser({ ...browserSettings, totalMs: deps.pageMs });
+  const browserSessions = openBrowserSessions(browserSettings);
   const adPlatform = openAdPlatform({
     ...toAdPlatform(config),
     clock,
@@ -678,6 +681,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     mail.close();
     objectStorage.close();
     await browser.close();
+    await browserSessions.close();
     adsFeature.close();
     await adPlatform.close();
     await advisories.close();

@@ -323,7 +323,7 @@ const settings = {
     flag,
   ),
   BROWSER_EXECUTABLE: optional(
-    'Path of Chromium or Chrome, such as `/usr/bin/chromium`, with which workers look at the errors of pages. If unset, pages are not looked at: docs/operate/configure.md#browser.',
+    'Path of Chromium or Chrome, such as `/usr/bin/chromium`, with which workers look at the errors of pages and run browser tests. If unset, they do neither: docs/operate/configure.md#browser.',
     text,
   ),
   BROWSER_NO_SANDBOX: setting(

@@ -77,7 +77,7 @@ export interface PageMessage {
 }
 
 export interface NetworkFailure {
-  /** Of the app's own origin only the path with its query. */
+  /** Of the app's own origin only the path. Without its query, which may contain secrets. */
   readonly url: string;
   readonly method: string;
   /** Null if there was no answer. */
