@@ -1,4 +1,5 @@
 // Owns the composition of the service: creates the gateways and features from the configuration and wires them together.
+import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { type Config, clientSettingsOf, connectorsWithClient, isLiveAdPlatform } from './config.ts';
 import { recordRefusal } from './core/audit/refusals.ts';
@@ -28,7 +29,7 @@ import {
 } from './features/ads/index.ts';
 import { agentArchiveTables, agents } from './features/agents/index.ts';
 import { analytics } from './features/analytics/index.ts';
-import { appUserArchiveTables, appUsers } from './features/app-users/index.ts';
+import { appUserArchiveTables, appUsers, visitors } from './features/app-users/index.ts';
 import { appArchiveTables, apps, createAppFiles } from './features/apps/index.ts';
 import { audit, auditArchiveTables } from './features/audit/index.ts';
 import {
@@ -38,7 +39,7 @@ import {
   turnOffAutomations,
 } from './features/automations/index.ts';
 import { billing } from './features/billing/index.ts';
-import { browserTestArchiveTables } from './features/browser-tests/index.ts';
+import { browserTestArchiveTables, browserTests, type TestTimes } from './features/browser-tests/index.ts';
 import { builder, builderArchiveTables } from './features/builder/index.ts';
 import { connectorArchiveTables, connectors, endAttempts } from './features/connectors/index.ts';
 import { creditArchiveTables, credits } from './features/credits/index.ts';
@@ -135,6 +136,8 @@ export interface AppDeps {
   readonly assetWaitMs?: number;
   /** How long advertising waits, where it differs from the usual. Set by tests and drills. */
   readonly adsTimes?: Partial<AdsTimes>;
+  /** How long browser tests wait, where it differs from the usual. Set by tests and drills. */
+  readonly testTimes?: Partial<TestTimes>;
   /** How long a page may take in the browser. Set by tests. */
   readonly pageMs?: number;
   /** Replaces the routes before they are served. Tests use it to run the guards without the handlers. */
@@ -516,6 +519,26 @@ export function createApp(config: Config, deps: AppDeps): App {
       [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
     ),
   });
+  const browserTestFeature = browserTests({
+    cursors,
+    sessions: browserSessions,
+    host: hostname(),
+    model,
+    files: appFeature.scannedFiles,
+    schemas: appSchemas,
+    visitors,
+    removeRecords: entityFeature.removeRecordsOf,
+    addresses,
+    storage,
+    objectStorage,
+    signingKey: config.SIGNING_KEY,
+    baseUrl: config.BASE_URL,
+    wake,
+    clock,
+    shutdownSignal: shutdown.signal,
+    times: deps.testTimes,
+    onRun: metrics.addOutcomes('plinth_test_run', 'Test runs, by outcome', [5, 10, 30, 60, 120, 300, 600, 900]),
+  });
   const features: Feature[] = [
     accounts({
       cursors,
@@ -546,6 +569,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     builderFeature,
     publishingFeature,
     securityFeature,
+    browserTestFeature,
     appUsers({
       cursors,
       tokenKeys,

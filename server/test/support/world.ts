@@ -60,6 +60,8 @@ export interface WorldOptions {
   readonly assetWaitMs?: number;
   /** How long advertising waits, where it differs from the usual. */
   readonly adsTimes?: AppDeps['adsTimes'];
+  /** How long browser tests wait, where it differs from the usual. */
+  readonly testTimes?: AppDeps['testTimes'];
   /** How long a page may take in the browser. */
   readonly pageMs?: number;
   /** How long to wait before tags of conversions are read again. */
@@ -324,6 +326,7 @@ async function startWorldOn(database: TestDatabase, options: WorldOptions): Prom
     adPlatform: options.adPlatform,
     assetWaitMs: options.assetWaitMs,
     adsTimes: options.adsTimes,
+    testTimes: options.testTimes,
     pageMs: options.pageMs,
     tagPauseMs: options.tagPauseMs,
     outbound: {

@@ -47,6 +47,8 @@ export const Flow = answer('Flow', {
 });
 export type Flow = z.input<typeof Flow>;
 
+export const FlowList = z.array(Flow);
+
 export const NewFlow = body({ name: flowName, goal, role: optional(role) });
 export type NewFlow = z.output<typeof NewFlow>;
 
@@ -90,7 +92,7 @@ export type Execution = z.input<typeof Execution>;
 /** `url` is looked at only once the app is known to be published. */
 export const NewExecution = body({
   flow_id: unstoredText(1, 100),
-  url: z.unknown().meta({ json: { type: 'string', format: 'uri', maxLength: 2_048 } }),
+  url: optional(z.unknown()).meta({ json: { type: 'string', format: 'uri', maxLength: 2_048 } }),
 });
 export type NewExecution = z.output<typeof NewExecution>;
 

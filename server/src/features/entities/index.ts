@@ -1,5 +1,5 @@
 // The entry point of entities: the schemas of an app's data, and its records, guarded by rules.
-import type { AppReach } from '../../core/auth/proofs.ts';
+import type { AppReach, DataAccess } from '../../core/auth/proofs.ts';
 import { listenAfterCommit } from '../../events.ts';
 import type { Job } from '../../kit/background/workers/schedule.ts';
 import type { Cursors } from '../../kit/http/cursor.ts';
@@ -7,6 +7,7 @@ import type { Db } from '../../tables.ts';
 import { buildKeys, purgeRecords } from './background.ts';
 import { explainRoutes } from './explain/routes.ts';
 import { createAppRecords } from './records/app-records.ts';
+import { type Creator, removeRecordsOfCreator } from './records/creator.ts';
 import { recordRoutes } from './records/routes.ts';
 import { trashAllRecords } from './records/trash.ts';
 import type { WriteDeps } from './records/write.ts';
@@ -69,6 +70,9 @@ export function entities({ cursors, listNamedEntities, ...deps }: EntityDeps) {
     findOpenRules,
     /** For the app's own workflows. */
     records: createAppRecords({ ...deps, findEntity }),
+    /** Removes what a temporary user has created. */
+    removeRecordsOf: (db: Db, access: DataAccess, creator: Creator, now: Date) =>
+      removeRecordsOfCreator(db, { ...deps, findEntity }, access, creator, now),
     listeners: [listenAfterCommit(['entity.created', 'entity.updated', 'entity.deleted'], countWrites)],
     jobs: [
       { name: 'build entity keys', everyMs: 5_000, run: buildKeys },

@@ -1,12 +1,13 @@
 // Owns the queries over an app's users, and the purge of their expired tokens.
 import { sql, type Updateable } from 'kysely';
-import type { AppAccess, AppVisitor } from '../../../core/auth/proofs.ts';
+import type { AppAccess, AppVisitor, DataAccess } from '../../../core/auth/proofs.ts';
 import type { Position } from '../../../kit/http/cursor.ts';
 import { idOrNull, newId } from '../../../kit/ids.ts';
 import type { Db, Tables } from '../../../tables.ts';
 import type { AppUserQuery, AppUserRow, UserData } from '../contract.ts';
 
-const users = (db: Db, { app }: AppAccess) => db.selectFrom('app_users').where('app_id', '=', app.id).selectAll();
+const users = (db: Db, { app }: AppAccess | DataAccess) =>
+  db.selectFrom('app_users').where('app_id', '=', app.id).selectAll();
 
 /** Newest first. Returns one row more than the limit, which tells whether there is another page. */
 export function listAppUsers(db: Db, access: AppAccess, query: AppUserQuery, after: Position | undefined) {
@@ -26,7 +27,7 @@ export const findAppUser = (db: Db, access: AppAccess, id: string): Promise<AppU
   users(db, access).where('id', '=', idOrNull(id)).executeTakeFirst();
 
 /** Locks the row until the transaction ends. */
-export const lockAppUser = (db: Db, access: AppAccess, id: string): Promise<AppUserRow | undefined> =>
+export const lockAppUser = (db: Db, access: AppAccess | DataAccess, id: string): Promise<AppUserRow | undefined> =>
   users(db, access).where('id', '=', id).forUpdate().executeTakeFirst();
 
 interface AppUserFields {
@@ -37,7 +38,12 @@ interface AppUserFields {
 }
 
 /** Returns undefined if another user of the app has the e-mail address. */
-export const insertAppUser = (db: Db, { app }: AppAccess | AppVisitor, { data, ...fields }: AppUserFields, now: Date) =>
+export const insertAppUser = (
+  db: Db,
+  { app }: AppAccess | AppVisitor | DataAccess,
+  { data, ...fields }: AppUserFields,
+  now: Date,
+) =>
   db
     .insertInto('app_users')
     .values({
@@ -64,7 +70,7 @@ export async function saveAppUser(db: Db, { app }: AppAccess, id: string, change
 }
 
 /** Their tokens are removed by the foreign key. */
-export async function removeAppUser(db: Db, { app }: AppAccess, id: string): Promise<void> {
+export async function removeAppUser(db: Db, { app }: AppAccess | DataAccess, id: string): Promise<void> {
   await db.deleteFrom('app_users').where('app_id', '=', app.id).where('id', '=', id).execute();
 }
 

@@ -1,7 +1,7 @@
 // Owns the queries for single records and their keys. A statement that changes a record also updates its keys and inserts
 // its event, so that none is ever visible without the others.
 import { sql } from 'kysely';
-import type { AppAccess } from '../../../../core/auth/proofs.ts';
+import type { AppAccess, DataAccess } from '../../../../core/auth/proofs.ts';
 import type { EventRow } from '../../../../kit/background/events/event-bus.ts';
 import { prepared, transaction } from '../../../../kit/db/database.ts';
 import { idOrNull } from '../../../../kit/ids.ts';
@@ -392,6 +392,26 @@ export async function removeRecord(db: Db, { app, entity }: EntityScope, id: str
     .where('deleted_date', 'is not', null)
     .executeTakeFirst();
   return numDeletedRows > 0n;
+}
+
+/** Deletes records of any entity that are in the trash. */
+export async function removeTrashedRecords(db: Db, { app }: DataAccess, listIds: readonly string[]): Promise<void> {
+  await sql`delete from entity_records
+    where app_id = ${app.id} and id = any(${[...listIds]}::uuid[]) and deleted_date is not null`.execute(db);
+}
+
+/** Records of all entities by their creator, also in the trash, in the order of their ids, which are times. */
+export async function listRecordsOfCreator(
+  db: Db,
+  { app }: DataAccess,
+  creatorId: string,
+  after: string,
+  limit: number,
+): Promise<{ readonly id: string; readonly entity_name: string }[]> {
+  const { rows } = await sql<{ id: string; entity_name: string }>`select id, entity_name from entity_records
+    where app_id = ${app.id} and id > ${after} and created_by_id = ${creatorId}
+    order by id limit ${limit}`.execute(db);
+  return rows;
 }
 
 export type RecordPosition = Pick<StoredRecord, 'created_date' | 'id'>;

@@ -1,0 +1,43 @@
+// Owns temporary users of an app, as tests of the app need them: created and removed by Plinth itself.
+import { auditService } from '../../core/audit/audit.ts';
+import type { DataAccess } from '../../core/auth/proofs.ts';
+import { transaction } from '../../kit/db/database.ts';
+import type { Db } from '../../tables.ts';
+import type { AppUserRow } from './contract.ts';
+import { removeLinks } from './store/links.ts';
+import { savePassword } from './store/sign-ins.ts';
+import { insertAppUser, lockAppUser, removeAppUser } from './store/users.ts';
+
+interface NewVisitor {
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly role: AppUserRow['role'];
+}
+
+/** In the caller's transaction. The user can sign in with the password at once. Returns the user's id. */
+export async function createVisitor(
+  db: Db,
+  access: DataAccess,
+  { email, passwordHash, role }: NewVisitor,
+  now: Date,
+): Promise<string> {
+  const user = await insertAppUser(db, access, { email, full_name: 'Test visitor', role, data: {} }, now);
+  if (user === undefined) throw new Error('the address of a temporary user is taken');
+  await savePassword(db, user, passwordHash, now);
+  const after = { email, role, is_temporary: true };
+  await auditService(db, access.workspace_id, { ...describe(user), type: 'app_user.created', after }, now);
+  return user.id;
+}
+
+/** With everything of theirs but their records. Does nothing if they are gone. */
+export const removeVisitor = (db: Db, access: DataAccess, id: string, now: Date): Promise<void> =>
+  transaction(db, async (db) => {
+    const user = await lockAppUser(db, access, id);
+    if (user === undefined) return;
+    await removeAppUser(db, access, id);
+    await removeLinks(db, access.app.id, user.email);
+    const before = { email: user.email, role: user.role, is_temporary: true };
+    await auditService(db, access.workspace_id, { ...describe(user), type: 'app_user.deleted', before }, now);
+  });
+
+const describe = ({ id, app_id }: AppUserRow) => ({ target: { kind: 'app_user', id }, app_id });

@@ -1,0 +1,93 @@
+// Owns the queue of runs, and the jobs that finish what processes left behind.
+import type { Queue } from '../../kit/background/queues/queue.ts';
+import { retries } from '../../kit/background/queues/queue.ts';
+import type { Job } from '../../kit/background/workers/schedule.ts';
+import { afterCommit, transaction } from '../../kit/db/database.ts';
+import type { Db } from '../../tables.ts';
+import { cleanUpRuns } from './clean-up.ts';
+import { type DeletionDeps, finishDeletions } from './delete-flow.ts';
+import { endRun } from './end.ts';
+import { runQueue, toRunTopic } from './execution.ts';
+import { messages, type PerformDeps, performRun } from './perform.ts';
+import { reapSessions } from './sessions.ts';
+import { removeOldEvidence } from './store/evidence.ts';
+import { countExecutions, type ExecutionRow, listOverdueExecutions, lockActiveExecution } from './store/executions.ts';
+import { countOpenSessions, removeOldSessions } from './store/sessions.ts';
+import { statuses } from './transitions.ts';
+
+export interface QueueDeps extends PerformDeps {
+  readonly onRun: (outcome: string, seconds: number) => void;
+}
+
+export const createRunQueue = (deps: QueueDeps): Queue<ExecutionRow> => ({
+  name: runQueue,
+  owner: 'workspace_id',
+  // Each has a browser of its own.
+  concurrency: 2,
+  perOwner: 1,
+  timeoutMs: deps.times.runMs + deps.times.browserMs + 60_000,
+  // Once more after a crash of the browser, or if the database was away for a moment.
+  retryMs: retries(1_000),
+  async run(execution, { db, signal }) {
+    const startedAt = performance.now();
+    const outcome = await performRun(db, execution, deps, signal);
+    deps.wake.notify(toRunTopic(execution.id));
+    if (outcome !== undefined) deps.onRun(outcome, (performance.now() - startedAt) / 1000);
+    return {};
+  },
+  async onDeadLetter(db, execution, error) {
+    const active = await lockActiveExecution(db, execution);
+    if (active === undefined) return;
+    const error_message = error.startsWith('took longer than') ? messages.tookTooLong : messages.crashed;
+    await endRun(db, active, { status: 'error', error_message }, deps.clock.now());
+    afterCommit(db, () => deps.wake.notify(toRunTopic(execution.id)));
+    deps.onRun('error', Math.max(0, deps.clock.now().getTime() - execution.created_date.getTime()) / 1000);
+  },
+});
+
+const dayMs = 24 * 60 * 60_000;
+const evidenceDays = 30;
+const rowsAtOnce = 500;
+
+export const testJobs = (deps: QueueDeps & DeletionDeps): Job[] => [
+  { name: 'close abandoned browser sessions', everyMs: 5_000, run: (db, now) => reapSessions(db, deps, now) },
+  { name: 'finish deleting test flows', everyMs: 5_000, run: (db, now) => finishDeletions(db, deps, now) },
+  { name: 'clean up after test runs', everyMs: 10_000, run: (db, now) => cleanUpRuns(db, deps, now) },
+  { name: 'end overdue test runs', everyMs: 60_000, run: (db, now) => endOverdueRuns(db, deps, now) },
+  {
+    name: 'remove old test evidence',
+    everyMs: 10 * 60_000,
+    run: (db, now) => removeOldEvidence(db, new Date(now.getTime() - evidenceDays * dayMs), rowsAtOnce),
+  },
+  {
+    name: 'remove old browser sessions',
+    everyMs: 10 * 60_000,
+    run: (db, now) => removeOldSessions(db, new Date(now.getTime() - dayMs), rowsAtOnce),
+  },
+];
+
+/** Runs that no worker had time for. */
+async function endOverdueRuns(db: Db, { times, wake }: QueueDeps, now: Date): Promise<number> {
+  const overdue = await listOverdueExecutions(db, new Date(now.getTime() - times.queueMs), rowsAtOnce);
+  for (const execution of overdue)
+    await transaction(db, async (db) => {
+      const active = await lockActiveExecution(db, execution);
+      if (active?.status !== 'pending' || active.claimed_slot !== null) return;
+      await endRun(db, active, { status: 'error', error_message: messages.waitedTooLong }, now);
+      afterCommit(db, () => wake.notify(toRunTopic(execution.id)));
+    });
+  return overdue.length;
+}
+
+export const testGauges = [
+  {
+    name: 'plinth_test_run_states',
+    help: 'Test runs by status',
+    label: 'status',
+    read: async (db: Db) => ({
+      ...Object.fromEntries(statuses.map((status) => [status, 0])),
+      ...(await countExecutions(db)),
+    }),
+  },
+  { name: 'plinth_browser_sessions', help: 'Browsers of test runs that are open', read: countOpenSessions },
+];

@@ -1,0 +1,85 @@
+// Owns the temporary app user of a run: creating it, and removing it with the records that it has made.
+import { randomBytes } from 'node:crypto';
+import { findAccessAsApp } from '../../core/auth/as-app.ts';
+import type { DataAccess } from '../../core/auth/proofs.ts';
+import { hashPassword } from '../../core/identity/passwords.ts';
+import type { Clock } from '../../kit/clock.ts';
+import type { Db } from '../../tables.ts';
+import { asOwner } from './end.ts';
+import type { Visitor } from './run/types.ts';
+import { type ExecutionRow, listRunsToCleanUp, saveExecution, type VisitorOfRun } from './store/executions.ts';
+
+export interface NewVisitor {
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly role: ExecutionRow['role'];
+}
+
+export interface VisitorDeps {
+  readonly visitors: {
+    create(db: Db, access: DataAccess, visitor: NewVisitor, now: Date): Promise<string>;
+    /** Does nothing if the user is gone. */
+    remove(db: Db, access: DataAccess, id: string, now: Date): Promise<void>;
+  };
+  /** Removes what a user has created since a time, also from the trash. */
+  readonly removeRecords: (
+    db: Db,
+    access: DataAccess,
+    creator: { readonly id: string; readonly since: Date },
+    now: Date,
+  ) => Promise<void>;
+  readonly clock: Clock;
+}
+
+/** A new user for each claim. The password is nowhere but in memory, so that a worker that takes over needs another user. */
+export async function createVisitor(
+  db: Db,
+  { visitors, clock }: VisitorDeps,
+  execution: ExecutionRow,
+  access: DataAccess,
+): Promise<Visitor> {
+  const email = `test-${randomBytes(6).toString('hex')}@visitor.example`;
+  const password = `Aa1-${randomBytes(12).toString('base64url')}`;
+  const client = { ip: execution.ip, app_id: execution.app_id };
+  const passwordHash = await hashPassword(password, client);
+  await asOwner(db, execution, async (db) => {
+    const { role } = execution;
+    const app_user_id = await visitors.create(db, access, { email, passwordHash, role }, clock.now());
+    await saveExecution(db, execution, { app_user_id });
+  });
+  return { email, password };
+}
+
+/** Returns false if that must wait, because the app is in the trash. */
+export async function removeVisitor(
+  db: Db,
+  deps: VisitorDeps,
+  { app_user_id: id, created_date: since, ...run }: VisitorOfRun,
+): Promise<boolean> {
+  const access = await findAccessAsApp(db, run);
+  if (access === undefined) return false;
+  // First the user, so that no request of theirs begins after the records were listed.
+  await deps.visitors.remove(db, access, id, deps.clock.now());
+  await deps.removeRecords(db, access, { id, since }, deps.clock.now());
+  return true;
+}
+
+const runsAtOnce = 20;
+/** A request of the user that had begun before they were removed may still add a record. */
+const settledMs = 15_000;
+
+/** Removes what ended runs have left. One that fails keeps no other from being cleaned up. */
+export async function cleanUpRuns(db: Db, deps: VisitorDeps, now: Date): Promise<number> {
+  const failures: unknown[] = [];
+  let done = 0;
+  for (const run of await listRunsToCleanUp(db, new Date(now.getTime() - settledMs), runsAtOnce))
+    try {
+      if (!(await removeVisitor(db, deps, run))) continue;
+      await saveExecution(db, run, { app_user_id: null });
+      done += 1;
+    } catch (error) {
+      failures.push(error);
+    }
+  if (failures.length > 0) throw failures[0];
+  return done;
+}

@@ -1,0 +1,242 @@
+// Owns performing a run: a temporary app user, a browser, the steps, and the report. Each change of its status is a transaction of
+// its own; a worker that takes over begins the steps again, or only the analysis if the steps have ended.
+import { findAccessAsApp } from '../../core/auth/as-app.ts';
+import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
+import type { LanguageModel } from '../../gateways/language-model/index.ts';
+import { toStorable } from '../../kit/text.ts';
+import type { Db } from '../../tables.ts';
+import { createVisitor, removeVisitor, type VisitorDeps } from './clean-up.ts';
+import { asOwner, ClaimLost, endClaimedRun, endRun, type RunEnd } from './end.ts';
+import { type EvidenceDeps, nameScreenshot, nameTrace, storeEvidence } from './evidence.ts';
+import { makeReport, type StoredReport, type StoredResult, toStoredResult } from './report.ts';
+import { hideCredentials } from './run/credentials.ts';
+import { readRecording } from './run/recording.ts';
+import { runFlow } from './run/run.ts';
+import type { Recording, RunResult, Visitor } from './run/types.ts';
+import { closeEarlierSessions, type LeaseDeps, type LeasedBrowser, leaseBrowser } from './sessions.ts';
+import { removeEvidence } from './store/evidence.ts';
+import {
+  type ExecutionRow,
+  findExecutionByKey,
+  findReport,
+  saveExecution,
+  saveReport,
+  saveResult,
+  saveStatus,
+} from './store/executions.ts';
+import { findRecording, saveRecording } from './store/flows.ts';
+import { RunStopped, type RunWatch, type WatchDeps, watchRun } from './watch.ts';
+
+export interface PerformDeps extends LeaseDeps, VisitorDeps, EvidenceDeps, WatchDeps {
+  readonly wake: LeaseDeps['wake'] & WatchDeps['wake'];
+  readonly model: LanguageModel;
+}
+
+const maxCrashes = 2;
+
+/** Returns how the run ended; undefined if that is somebody else's business. An error that it throws is retried by the queue. */
+export async function performRun(
+  db: Db,
+  execution: ExecutionRow,
+  deps: PerformDeps,
+  signal: AbortSignal,
+): Promise<RunEnd['status'] | undefined> {
+  if (execution.completed_at !== null) return undefined; // cancelled before it was claimed
+  const watch = watchRun(db, execution, deps);
+  try {
+    const outcome = await takeRunToEnd(db, execution, deps, watch, AbortSignal.any([signal, watch.signal]));
+    await saveOutcome(db, execution, outcome, deps);
+    return outcome.status;
+  } catch (error) {
+    if (error instanceof ClaimLost) return undefined;
+    signal.throwIfAborted(); // another worker takes over
+    const end = watch.signal.aborted ? toEnd(watch.signal.reason) : undefined;
+    if (end === undefined) throw error;
+    return endIfOwned(db, execution, end, deps);
+  } finally {
+    watch.close();
+    await cleanUpSoon(db, execution, deps);
+  }
+}
+
+const endIfOwned = (db: Db, execution: ExecutionRow, end: RunEnd, { clock }: PerformDeps) =>
+  endClaimedRun(db, execution, end, clock.now()).then(
+    () => end.status,
+    (error) => {
+      if (error instanceof ClaimLost) return undefined;
+      throw error;
+    },
+  );
+
+/** How a run ends that was stopped. Undefined: somebody else ends it, or this is an error like any other. */
+function toEnd(reason: unknown): RunEnd | undefined {
+  if (!(reason instanceof RunStopped) || reason.reason === 'claim_lost') return undefined;
+  if (reason.reason === 'cancelled') return { status: 'cancelled' };
+  return fail(reason.reason === 'access_lost' ? messages.accessLost : messages.tookTooLong);
+}
+
+const fail = (error_message: string): RunEnd => ({ status: 'error', error_message });
+
+export const messages = {
+  crashed: 'The browser or the worker crashed twice during this run. Nothing is charged. Start it again.',
+  noBrowser: 'No browser could be started within 2 minutes. Nothing is charged. Start the run again later.',
+  notConfigured: 'This worker has no browser. Nothing is charged. Ask the operator to set BROWSER_EXECUTABLE.',
+  tookTooLong: 'The run did not end within 15 minutes. Nothing is charged. Split the test into smaller ones.',
+  waitedTooLong: 'No worker had time for this run within an hour. Nothing is charged. Start it again later.',
+  accessLost: 'Who started this run may no longer test the app. Nothing is charged.',
+  notPublished: 'The app is not published any more. Nothing is charged. Publish it, then start the run again.',
+  notAnalysed: 'The result of this run could not be analysed because of an error in Plinth. Nothing is charged.',
+  other: 'An error of the platform kept this run from finishing. Nothing is charged. Start it again.',
+} as const;
+
+/** How a run ends, with its report if it has one. */
+type RunOutcome = RunEnd & {
+  readonly analysed?: { readonly report: StoredReport; readonly recording: Recording | null };
+};
+
+async function takeRunToEnd(
+  db: Db,
+  execution: ExecutionRow,
+  deps: PerformDeps,
+  watch: RunWatch,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  if (execution.status === 'analyzing') return analyse(await readStored(db, execution), deps);
+  await closeEarlierSessions(db, deps, execution);
+  if (execution.cancel_requested_at !== null) return { status: 'cancelled' };
+  if (execution.crash_count + execution.failures >= maxCrashes) return fail(messages.crashed);
+  const access = await findAccessOnBehalf(db, execution, execution.app_id, 'editor');
+  if (access === undefined) return fail(messages.accessLost);
+  if (access.app.live_deployment_id === null) return fail(messages.notPublished);
+  await removeEarlierVisitor(db, execution, deps);
+  const asApp = await findAccessAsApp(db, execution);
+  if (asApp === undefined) return fail(messages.accessLost);
+  const visitor = await createVisitor(db, deps, execution, asApp);
+  const leased = await leaseBrowser(db, deps, execution, signal);
+  if (typeof leased === 'string') {
+    signal.throwIfAborted();
+    return fail(leased === 'not_configured' ? messages.notConfigured : messages.noBrowser);
+  }
+  const stored = await useBrowser(db, execution, deps, leased, watch, visitor, signal);
+  await saveSteps(db, execution, stored, deps);
+  return analyse(stored, deps);
+}
+
+/** What an earlier claim has left: its user, with the records, and its evidence. */
+async function removeEarlierVisitor(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
+  const { app_user_id } = execution;
+  if (app_user_id !== null) await removeVisitor(db, deps, { ...execution, app_user_id });
+  await asOwner(db, execution, (db) => removeEvidence(db, execution));
+}
+
+async function useBrowser(
+  db: Db,
+  execution: ExecutionRow,
+  deps: PerformDeps,
+  leased: LeasedBrowser,
+  watch: RunWatch,
+  visitor: Visitor,
+  signal: AbortSignal,
+): Promise<StoredResult> {
+  try {
+    watch.begin(await saveRunning(db, execution, leased.id, deps));
+    const either = AbortSignal.any([signal, leased.lost]);
+    const result = await followFlow(db, execution, deps, leased, visitor, either);
+    either.throwIfAborted();
+    const trace = await leased.session.endTrace();
+    const evidence = hideCredentials(leased.session.evidence(), visitor);
+    if (trace !== undefined) await storeEvidence(db, deps, execution, nameTrace(execution), trace, deps.clock.now());
+    either.throwIfAborted();
+    return { result, evidence, claims: execution.claims };
+  } finally {
+    await leased.close();
+  }
+}
+
+/** Returns when the run first had a browser. */
+const saveRunning = (
+  db: Db,
+  execution: ExecutionRow,
+  browser_session_id: string,
+  { clock }: PerformDeps,
+): Promise<Date> =>
+  asOwner(db, execution, async (db, locked) => {
+    const started_at = locked.started_at ?? clock.now();
+    const change = { browser_session_id, started_at };
+    if (locked.status === 'running') await saveExecution(db, execution, change);
+    else if ((await saveStatus(db, execution, 'running', change)) === undefined) throw new ClaimLost();
+    return started_at;
+  });
+
+async function followFlow(
+  db: Db,
+  execution: ExecutionRow,
+  deps: PerformDeps,
+  { session }: LeasedBrowser,
+  visitor: Visitor,
+  signal: AbortSignal,
+): Promise<RunResult> {
+  const { goal, role, url, flow_revision } = execution;
+  const recording = readRecording(await findRecording(db, { ...execution, id: execution.flow_id }, flow_revision));
+  // Also ends steps that wait for something while nobody looks at the signal.
+  signal.addEventListener('abort', () => void session.close(), { once: true });
+  return runFlow(
+    session,
+    { goal, role, url, visitor, recording },
+    {
+      model: deps.model,
+      clock: deps.clock,
+      signal,
+      onStep: (step, screenshot) =>
+        storeEvidence(db, deps, execution, nameScreenshot(execution, step.number), screenshot, deps.clock.now()),
+    },
+  );
+}
+
+/** The steps have ended: from here on, only the analysis is begun again. */
+const saveSteps = (db: Db, execution: ExecutionRow, stored: StoredResult, { clock }: PerformDeps): Promise<void> =>
+  asOwner(db, execution, async (db) => {
+    const moved = await saveStatus(db, execution, 'analyzing', { analysis_status: 'pending' });
+    if (moved === undefined) throw new ClaimLost();
+    await saveResult(db, execution, JSON.stringify(toStorable(stored)), clock.now());
+  });
+
+async function readStored(db: Db, execution: ExecutionRow): Promise<StoredResult> {
+  const found = await findReport(db, execution);
+  if (!found?.result) throw new Error('a run is being analysed without a result');
+  return toStoredResult(found.result);
+}
+
+function analyse(stored: StoredResult, { apiOrigin }: PerformDeps): RunOutcome {
+  try {
+    const report = makeReport(stored, [apiOrigin]);
+    return { status: report.verdict, analysed: { report, recording: stored.result.recording } };
+  } catch {
+    return fail(messages.notAnalysed); // the next try would be the same
+  }
+}
+
+const saveOutcome = (
+  db: Db,
+  execution: ExecutionRow,
+  { analysed, ...end }: RunOutcome,
+  { clock }: PerformDeps,
+): Promise<void> =>
+  asOwner(db, execution, async (db, locked) => {
+    const now = clock.now();
+    await endRun(db, locked, end, now);
+    if (analysed === undefined) return;
+    await saveReport(db, execution, JSON.stringify(toStorable(analysed.report)), now);
+    if (end.status !== 'passed' || analysed.recording === null) return;
+    const flow = { ...execution, id: execution.flow_id };
+    await saveRecording(db, flow, execution.flow_revision, JSON.stringify(toStorable(analysed.recording)));
+  });
+
+/** As soon as the run has ended. A job does it again later, so an error here is of no consequence. */
+async function cleanUpSoon(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
+  try {
+    const run = await findExecutionByKey(db, execution);
+    if (!run?.completed_at || run.app_user_id === null) return;
+    await removeVisitor(db, deps, { ...run, app_user_id: run.app_user_id });
+  } catch {}
+}
