@@ -16,7 +16,7 @@ import {
   wrapSnapshot,
 } from './prompt.ts';
 import { isAction, isCheck, listPending, type PendingActions } from './recording.ts';
-import { findLimit, type Run, replayCheck, takeAction, takeCheck, takeFinish } from './step.ts';
+import { findLimit, isGone, type Run, replayCheck, takeAction, takeCheck, takeFinish } from './step.ts';
 import { type Command, readCall, ToolError, tools } from './tools.ts';
 import type { RecordedCheck, RecordedStep, RunResult } from './types.ts';
 import { describeAction } from './words.ts';
@@ -79,8 +79,15 @@ function toRemainder({ steps, failedAt }: BrokenRecording, expectations: Remaind
 const listUnevaluated = ({ evaluated }: Run, expectations: Agent['expectations']): Remainder['expectations'] =>
   [...expectations].flatMap(([number, { expectation }]) => (evaluated.has(number) ? [] : [{ number, expectation }]));
 
-const look = async ({ session, limits, input }: Run): Promise<Snapshot> =>
-  hideCredentials(await session.snapshot(limits.snapshotCharacters), input.visitor);
+/** A page that hangs is shown as what it is, so that a check can find it. */
+async function look({ session, limits, input }: Run): Promise<Snapshot> {
+  try {
+    return hideCredentials(await session.snapshot(limits.snapshotCharacters), input.visitor);
+  } catch (error) {
+    if (await isGone(session)) throw error;
+    return { url: '', title: '', tree: '(the page does not answer)' };
+  }
+}
 
 // ---- the model
 

@@ -1,5 +1,4 @@
-// Owns reading a snapshot: which element a ref stands for. A line of the tree is `- button "Add" [ref=e8]`, indented, and as a
-// whole in single quotes if it contains what YAML would misread.
+// Owns reading a snapshot: which element a ref stands for. A line of the tree is `- button "Add" [disabled] [ref=e8]`, indented.
 import type { Target } from '../../../gateways/browser/session/types.ts';
 
 export interface TreeElement {
@@ -7,14 +6,16 @@ export interface TreeElement {
   readonly name: string;
 }
 
+/** What a page writes may look like a ref: only what stands where refs stand is one. */
+const element = /^ *- ([\w-]+)(?: ("(?:[^"\\]|\\.)*"))?((?: \[[^\]"]*\])*)/;
+
 /** Undefined if the tree has no such ref. */
 export function findInTree(tree: string, ref: string): TreeElement | undefined {
-  const line = tree.split('\n').find((each) => each.includes(`[ref=${ref}]`));
-  if (line === undefined) return undefined;
-  const [, quote, rest = ''] = /^\s*- ('?)(.*)$/.exec(line) ?? [];
-  const text = quote === "'" ? rest.replaceAll("''", "'") : rest;
-  const [, role = 'element', name] = /^([\w-]+)(?: ("(?:[^"\\]|\\.)*"))?/.exec(text) ?? [];
-  return { role, name: name === undefined ? '' : unquote(name) };
+  for (const line of tree.split('\n')) {
+    const [, role = '', name, states = ''] = element.exec(line) ?? [];
+    if (states.includes(`[ref=${ref}]`)) return { role, name: name === undefined ? '' : unquote(name) };
+  }
+  return undefined;
 }
 
 function unquote(text: string): string {

@@ -100,8 +100,8 @@ export async function takeCheck(run: Run, check: Check, tree: string): Promise<C
 }
 
 /**
- * A recorded check, exactly as it is: what it expects never changes. Its element may have another name by now; if an action of
- * this run found that element again, the check is about the element that was found.
+ * A recorded check, exactly as it is: what it expects never changes. Its element may have another name by now. If an action of
+ * this run, or the check itself, found that element again by another of its features, the step says so.
  */
 export async function replayCheck(
   run: Run,
@@ -109,15 +109,17 @@ export async function replayCheck(
   { check, expectation }: RecordedCheck,
   source: Source,
 ): Promise<CheckOutcome> {
-  const found = findHealedPlace(run, check);
+  const carried = findHealedTarget(run, check);
+  const moved = carried === undefined ? check : withTarget(check, carried);
   const outcomes = [];
   // What must not be there must not be there under its old name either.
-  for (const each of found === undefined ? [check] : isAbsence(check) ? [check, found.check] : [found.check])
+  for (const each of moved !== check && isAbsence(check) ? [check, moved] : [moved])
     outcomes.push(await evaluate(run, each));
   const outcome = outcomes.find(({ holds }) => !holds) ?? (outcomes.at(-1) as CheckOutcome);
+  const found = withTarget(moved, outcome.target ?? undefined);
   run.evaluated.add(number);
-  record(run, { check: found?.check ?? check, expectation });
-  await addCheck(run, expectation, outcome, { source, healed: found?.healing ?? null });
+  record(run, { check: found, expectation });
+  await addCheck(run, expectation, outcome, { source, healed: compareTargets(getTarget(check), getTarget(found)) });
   return outcome;
 }
 
@@ -174,12 +176,25 @@ type StepParts = Pick<RunStep, 'action' | 'result' | 'source'> & Partial<Pick<Ru
 
 async function addStep(run: Run, { action, result, source, check = null, healed = null }: StepParts): Promise<void> {
   const { steps, session, deps, input } = run;
-  const screenshot = await session.screenshot();
+  const screenshot = await takeScreenshot(session);
   const words = { action: shorten(action), result: shorten(result), source, check, healed };
   const step = { ...hideCredentials(toStorable(words), input.visitor), number: steps.length + 1, at: deps.clock.now() };
   steps.push(step);
   await deps.onStep(step, screenshot);
 }
+
+/** A page that hangs before it has shown anything has no picture. */
+async function takeScreenshot(session: BrowserSession): Promise<Buffer> {
+  try {
+    return await session.screenshot();
+  } catch (error) {
+    if (await isGone(session)) throw error;
+    return Buffer.alloc(0);
+  }
+}
+
+export const isGone = async ({ gone }: BrowserSession): Promise<boolean> =>
+  (await Promise.race([gone, undefined])) !== undefined;
 
 function record(run: Run, step: RecordedStep | undefined): void {
   if (step === undefined) run.isReplayable = false;
@@ -207,24 +222,33 @@ function placeCheck(check: Check, target: Target | null): Check | undefined {
 
 type DoneAction = Extract<ActionOutcome, { outcome: 'done' }>;
 
-/** What was done in place of a recorded action, if its element was found by something else than its role and name. */
+/** What was done in place of a recorded action, if its element is another one, or is called otherwise, by now. */
 function findReplacement(run: Run, action: PageAction, { now, found_by }: DoneAction) {
-  if (!('place' in action) || !('target' in action.place)) return undefined;
-  if (now === null || found_by === null || found_by === 'role_and_name') return undefined;
+  if (!('place' in action) || !('target' in action.place) || now === null || found_by === null) return undefined;
   const { target } = action.place;
+  if (isSame(target, now)) return undefined;
   // The only element of its role may be another one: it is acted on, but says nothing about a check.
   if (found_by !== 'only_such_role') run.healedTargets.set(toKey(target), now);
   const healing = { before: describeTarget(target), after: describeFound(now, found_by) };
   return { action: { ...action, place: { target: now } }, healing };
 }
 
-function findHealedPlace({ healedTargets }: Run, check: Check) {
-  if (!('place' in check) || check.place === null || !('target' in check.place)) return undefined;
-  const { target } = check.place;
-  const now = healedTargets.get(toKey(target));
-  if (now === undefined) return undefined;
-  const healing = { before: describeTarget(target), after: describeTarget(now) };
-  return { check: { ...check, place: { target: now } }, healing };
+function findHealedTarget({ healedTargets }: Run, check: Check): Target | undefined {
+  const target = getTarget(check);
+  return target && healedTargets.get(toKey(target));
 }
 
+const getTarget = (check: Check): Target | undefined =>
+  'place' in check && check.place !== null && 'target' in check.place ? check.place.target : undefined;
+
+/** The check, about this element if it is about one. */
+const withTarget = <Each extends Check>(check: Each, target: Target | undefined): Each =>
+  target === undefined || getTarget(check) === undefined ? check : { ...check, place: { target } };
+
+const compareTargets = (before: Target | undefined, after: Target | undefined): Healing | null =>
+  before === undefined || after === undefined || isSame(before, after)
+    ? null
+    : { before: describeTarget(before), after: describeTarget(after) };
+
 const toKey = ({ role, name, within }: Target): string => JSON.stringify([role, name, within]);
+const isSame = (one: Target, other: Target): boolean => toKey(one) === toKey(other);

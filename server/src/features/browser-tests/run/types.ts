@@ -25,7 +25,10 @@ export interface RunDeps {
   readonly clock: Clock;
   /** Cancels the run. */
   readonly signal: AbortSignal;
-  /** Stores the step before the next one begins. An error that it throws is thrown by `runFlow`. */
+  /**
+   * Stores the step before the next one begins. The screenshot is a JPEG, or empty if the page hangs and can't be shown. An error
+   * that it throws is thrown by `runFlow`.
+   */
   onStep(step: RunStep, screenshot: Buffer): Promise<void>;
 }
 
