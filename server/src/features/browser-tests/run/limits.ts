@@ -5,6 +5,8 @@ export interface RunLimits {
   /** Actions and checks, replayed ones included. */
   readonly steps: number;
   readonly runMs: number;
+  /** How long a check may take to hold. */
+  readonly checkMs: number;
   /** Of instructions and messages. */
   readonly promptCharacters: number;
   readonly snapshotCharacters: number;
@@ -18,6 +20,7 @@ export const runLimits: RunLimits = {
   modelCalls: 40,
   steps: 80,
   runMs: 10 * 60 * 1000,
+  checkMs: 5_000,
   promptCharacters: 60_000,
   snapshotCharacters: 16_000,
   callsPerStep: 4,

@@ -27,7 +27,7 @@ export async function runFlow(
     recorded: [],
     isReplayable: true,
     modelCalls: 0,
-    healedTargets: new Map(),
+    healedTargets: [],
     evaluated: new Set(),
   };
   try {

@@ -29,8 +29,8 @@ export interface Run {
   /** False after a step whose element can't be described: the run can't be replayed. */
   isReplayable: boolean;
   modelCalls: number;
-  /** What was found in place of recorded targets, by `toKey`. */
-  readonly healedTargets: Map<string, Target>;
+  /** What was found in place of recorded targets. */
+  readonly healedTargets: { readonly before: Target; readonly now: Target }[];
   /** Numbers of the recorded expectations that were evaluated, from 1. */
   readonly evaluated: Set<number>;
 }
@@ -154,7 +154,8 @@ async function act(run: Run, action: PageAction): Promise<ActionOutcome> {
 
 async function evaluate(run: Run, check: Check): Promise<CheckOutcome> {
   run.session.beginStep(run.steps.length + 1);
-  const outcome = await run.session.check(fillCredentials(check, run.input.visitor), run.signal);
+  const { session, input, signal, limits } = run;
+  const outcome = await session.check(fillCredentials(check, input.visitor), signal, limits.checkMs);
   return hideCredentials(outcome, run.input.visitor);
 }
 
@@ -228,15 +229,19 @@ function findReplacement(run: Run, action: PageAction, { now, found_by }: DoneAc
   const { target } = action.place;
   if (isSame(target, now)) return undefined;
   // The only element of its role may be another one: it is acted on, but says nothing about a check.
-  if (found_by !== 'only_such_role') run.healedTargets.set(toKey(target), now);
+  if (found_by !== 'only_such_role') run.healedTargets.push({ before: target, now });
   const healing = { before: describeTarget(target), after: describeFound(now, found_by) };
   return { action: { ...action, place: { target: now } }, healing };
 }
 
 function findHealedTarget({ healedTargets }: Run, check: Check): Target | undefined {
   const target = getTarget(check);
-  return target && healedTargets.get(toKey(target));
+  return target && healedTargets.findLast(({ before }) => isMeant(target, before))?.now;
 }
+
+/** A check that names its element by role and name alone says nothing about where it is. */
+const isMeant = (target: Target, before: Target): boolean =>
+  isSame(target, before) || (target.within === null && isSame(target, { ...before, within: null }));
 
 const getTarget = (check: Check): Target | undefined =>
   'place' in check && check.place !== null && 'target' in check.place ? check.place.target : undefined;
