@@ -41,7 +41,7 @@ export const browserFaults: Bench = async (options) => {
       workers: 2,
       think: () => sleep(50 + random() * 250),
     });
-    const watch = watchBrowsers(() => installation.processes.pids('worker'), installation.temporary);
+    const watch = watchBrowsers(() => installation.processes.pids('worker'));
     try {
       const { id: appId } = await installation.publish();
       return await drill({ installation, watch, random, appId }, options);
@@ -131,6 +131,7 @@ async function killAtRandom(
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
     const kind = random() < 0.35 ? 'worker' : 'browser';
+    watch.living(); // what was started until now is known, also if its worker is gone
     const did = kind === 'worker' ? installation.processes.kill('worker', pick) : killBrowser(watch.leaders(), pick);
     if (!did) continue;
     kills[kind] += 1;

@@ -1,15 +1,16 @@
 // Owns the installation of measurements and drills of browser tests: an API and workers as processes of their own, the sandbox
 // model that plays the flows of the demo shop, and a workspace that publishes variants of the shop and runs flows in them.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Processes, startProcesses } from '../../drills/lib/processes.ts';
 import { type Call, retryingClient } from '../../drills/lib/retrying-client.ts';
-import { playShopFlow, type ShopFlow } from '../../sandbox/src/demo-shop/flows.ts';
+import type { ShopFlow } from '../../sandbox/src/demo-shop/flows.ts';
 import { publishShop, readShop, type Shop } from '../../sandbox/src/demo-shop/shop.ts';
 import { type ModelSandbox, startModelSandbox } from '../../sandbox/src/model.ts';
 import { type MailSandbox, startMailSandbox } from '../../sandbox/src/smtp.ts';
+import { playTest } from '../../sandbox/src/test-conversation.ts';
 import { newKeys } from '../../server/src/commands/keys.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { openDatabase } from '../../server/src/kit/db/database.ts';
@@ -42,8 +43,6 @@ export interface TestReport {
 export interface TestInstallation {
   readonly model: ModelSandbox;
   readonly processes: Processes;
-  /** For temporary files of its processes. Its path is in the command line of each browser. */
-  readonly temporary: string;
   /** Retries until it is answered. */
   readonly call: Call;
   /** Publishes the shop as a new app. */
@@ -89,15 +88,11 @@ async function build(
 ): Promise<Omit<TestInstallation, 'close'>> {
   const folder = mkdtempSync(join(tmpdir(), 'browser-tests-'));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const temporary = join(folder, 'tmp');
-  mkdirSync(temporary);
-  chmodSync(folder, 0o711); // browsers run as another user
-  chmodSync(temporary, 0o711);
   const model = await startModelSandbox();
   atEnd(model.close);
   model.script(async (request) => {
     await think();
-    return playShopFlow(request) ?? { text: 'This is no flow of the demo shop.' };
+    return playTest(request);
   });
   const mail = await startMailSandbox();
   atEnd(mail.close);
@@ -108,8 +103,7 @@ async function build(
     ...redis,
     MODEL_URL: model.url,
     BROWSER_EXECUTABLE: chromiumPath,
-    STORAGE_FOLDER: join(folder, 'storage'),
-    TMPDIR: temporary, // of browsers too, which are told apart from those of other installations by it
+    STORAGE_FOLDER: folder,
     APPS_DOMAIN: 'apps.localhost',
     WORKER_SLOTS: '8',
   };
@@ -125,7 +119,7 @@ async function build(
     const link_token = await waitForLink(mail, email);
     await call('POST', `${auth}/link/use`, { link_token });
   };
-  return { model, processes, temporary, call, addUser, ...createCalls(call) };
+  return { model, processes, call, addUser, ...createCalls(call) };
 }
 
 async function waitForLink({ inbox }: Pick<MailSandbox, 'inbox'>, email: string): Promise<string> {

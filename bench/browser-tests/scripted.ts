@@ -1,6 +1,6 @@
 // Owns the steps of a flow as somebody would script them: directly in playwright-core, by role and name, without Plinth.
 import type { Browser, Locator, Page } from 'playwright-core';
-import type { RecordedCall } from '../../sandbox/src/demo-shop/recorded-call.ts';
+import type { ShopCall } from '../../sandbox/src/demo-shop/recorded-call.ts';
 
 type Role = Parameters<Page['getByRole']>[0];
 
@@ -13,7 +13,7 @@ const timeout = 5_000;
 export async function runScripted(
   browser: Browser,
   url: string,
-  calls: readonly RecordedCall[],
+  calls: readonly ShopCall[],
   visitor: { readonly email: string; readonly password: string },
   pictures: boolean,
 ): Promise<number> {
@@ -35,7 +35,7 @@ export async function runScripted(
   }
 }
 
-async function take(page: Page, call: RecordedCall, visitor: { email: string; password: string }): Promise<void> {
+async function take(page: Page, call: ShopCall, visitor: { email: string; password: string }): Promise<void> {
   const { path = '', text = '', option = '', width = 0, height = 0 } = call.arguments;
   const place = find(page, call.element);
   switch (call.name) {
@@ -56,7 +56,7 @@ async function take(page: Page, call: RecordedCall, visitor: { email: string; pa
   }
 }
 
-async function check(page: Page, expected: RecordedCall['arguments']): Promise<void> {
+async function check(page: Page, expected: ShopCall['arguments']): Promise<void> {
   const { kind, text = '' } = expected;
   const place = find(page, expected);
   switch (kind) {

@@ -24,8 +24,8 @@ export interface BrowserWatch {
   stop(): void;
 }
 
-/** `workers` names the workers that run now; `folder` is the one in which browsers keep their profiles. */
-export function watchBrowsers(workers: () => readonly number[], folder: string): BrowserWatch {
+/** `workers` names the workers that run now. */
+export function watchBrowsers(workers: () => readonly number[]): BrowserWatch {
   const sessions = new Set<number>();
   const known = new Set<string>();
   const look = (): ProcessLine[] => {
@@ -37,9 +37,7 @@ export function watchBrowsers(workers: () => readonly number[], folder: string):
       return false;
     };
     const ownSessions = new Set([...parents].map((pid) => byId.get(pid)?.session));
-    for (const line of all)
-      if (!ownSessions.has(line.session) && (isBelowWorker(line) || hasFolder(line.pid, folder)))
-        sessions.add(line.session);
+    for (const line of all) if (!ownSessions.has(line.session) && isBelowWorker(line)) sessions.add(line.session);
     const browsers = all.filter(({ session }) => sessions.has(session));
     for (const { pid, startTime } of browsers) known.add(`${pid}:${startTime}`);
     return browsers.filter(({ state }) => state !== 'Z' && state !== 'X');
@@ -66,9 +64,6 @@ function readProcess(pid: number): ProcessLine | undefined {
   const [state = '', parent, , session] = fields;
   return { pid, program, state, parent: Number(parent), session: Number(session), startTime: fields[19] as string };
 }
-
-/** For processes that were given to another parent before they were seen. */
-const hasFolder = (pid: number, folder: string): boolean => read(`/proc/${pid}/cmdline`).includes(folder);
 
 function read(file: string): string {
   try {

@@ -1,6 +1,7 @@
 // What the sandbox model plays if a request offers the tools of browser tests: recorded calls of these tools, chosen by the goal.
 // Elements are recorded by role and name, and their refs are read from the last snapshot. A play never says a verdict, and
 // nothing is remembered between requests: the texts of its replies say how far it has come.
+import { shopPlays } from './demo-shop/flows.ts';
 import type { ChatRequest, ModelReply } from './model.ts';
 import { taskListPlays } from './task-list/test-plays.ts';
 
@@ -33,7 +34,7 @@ export const isForTest = ({ tools = [] }: ChatRequest): boolean =>
   testTools.every((name) => tools.some((tool) => tool.function.name === name));
 
 /** The plays of the demo. */
-export const testPlays: TestPlay[] = [...taskListPlays];
+export const testPlays: TestPlay[] = [...taskListPlays, ...shopPlays];
 
 /**
  * The next calls. If an element is not there, the play waits for it once. If it does not come, the play goes on to its next

@@ -1,7 +1,6 @@
 // The flows that are run in the demo shop: a goal in words, and what the sandbox model does about it. That is calls of tools
 // only: whether a flow passes is decided by the checks and by what the browser reports, never here.
-import type { ChatRequest, ModelReply } from '../model.ts';
-import type { RecordedCall } from './recorded-call.ts';
+import type { TestPlay } from '../test-conversation.ts';
 import {
   click,
   expectCount,
@@ -10,8 +9,8 @@ import {
   expectText,
   expectValue,
   open,
-  playCalls,
   resize,
+  type ShopCall,
   select,
   type,
 } from './recorded-call.ts';
@@ -20,10 +19,10 @@ export interface ShopFlow {
   readonly name: string;
   readonly goal: string;
   readonly role: 'user' | 'admin';
-  readonly calls: readonly RecordedCall[];
+  readonly calls: readonly ShopCall[];
 }
 
-const signIn: readonly RecordedCall[] = [
+const signIn: readonly ShopCall[] = [
   type('textbox', 'E-mail address', '{{email}}'),
   type('textbox', 'Password', '{{password}}'),
   click('button', 'Sign in'),
@@ -34,7 +33,7 @@ interface OrderWords {
   readonly email?: string;
   readonly due?: string;
   /** What else is entered before the order is saved. */
-  readonly more?: readonly RecordedCall[];
+  readonly more?: readonly ShopCall[];
 }
 
 const save = click('button', 'Save order');
@@ -48,19 +47,14 @@ const fillIn = ({ customer, email = 'ada@customers.example', due = '2026-12-03',
 ];
 
 /** Ends at the page of the new order. */
-const takeOrder = (words: OrderWords): readonly RecordedCall[] => [
+const takeOrder = (words: OrderWords): readonly ShopCall[] => [
   ...fillIn(words),
   save,
   expectText('The order is saved.'),
 ];
 const back = click('button', 'Back');
 
-const flow = (
-  name: string,
-  goal: string,
-  calls: readonly RecordedCall[],
-  role: ShopFlow['role'] = 'user',
-): ShopFlow => ({
+const flow = (name: string, goal: string, calls: readonly ShopCall[], role: ShopFlow['role'] = 'user'): ShopFlow => ({
   name,
   goal,
   role,
@@ -264,9 +258,8 @@ const list = [
 /** By their name. */
 export const shopFlows: ReadonlyMap<string, ShopFlow> = new Map(list.map((each) => [each.name, each]));
 
-/** What the model plays if a request is about one of the flows; undefined if it is about something else. */
-export function playShopFlow(request: ChatRequest): ModelReply | undefined {
-  const texts = request.messages.map(({ content }) => content ?? '').join('\n');
-  const known = list.find(({ goal }) => texts.includes(goal));
-  return known && playCalls(known.calls, request);
-}
+/** What the sandbox model plays. */
+export const shopPlays: readonly TestPlay[] = list.map(({ goal, calls }) => ({
+  goalPattern: new RegExp(`^${RegExp.escape(goal)}`),
+  calls,
+}));
