@@ -2,7 +2,7 @@
 // its session even if the worker that started it is gone, and is told from a later one with the same id by its start time.
 import { readdirSync, readFileSync } from 'node:fs';
 
-const everyMs = 40;
+const everyMs = 100;
 
 interface ProcessLine {
   readonly pid: number;
