@@ -228,10 +228,10 @@ export const renamedButton: Patch = {
   new_text: 'data-testid="save-order">Take the order<',
 };
 
-/** Lists come late, and the first one fails and is asked for again: a test must wait, and not fail. */
+/** Each view comes late: a test must wait for it, and not fail. */
 export const slowPage: Patch = {
   file: 'public/app.js',
   old_text: '    const draw = await prepare(view, id, action);\n',
   new_text:
-    '    await new Promise((resolve) => setTimeout(resolve, 1_500));\n    const draw = await prepare(view, id, action);\n',
+    '    await new Promise((resolve) => setTimeout(resolve, 800));\n    const draw = await prepare(view, id, action);\n',
 };
