@@ -30,6 +30,7 @@ const longest = [
   'server/src/features/entities/records/rule-budget.test.ts',
   'server/test/derived/fuzz.test.ts',
   'server/test/e2e/page-check.test.ts',
+  'server/test/e2e/browser-session.test.ts',
   'server/test/derived/guards.test.ts',
   'server/test/e2e/production.test.ts',
   'server/test/e2e/publish-crashes.test.ts',

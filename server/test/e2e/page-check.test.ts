@@ -1,11 +1,10 @@
 // The browser gateway with the machine's Chromium: what a report says of a page, what a page can't reach, and that nothing
 // of a browser is left.
 import { fork } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,7 +13,7 @@ import { chromium } from 'playwright-core';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type Browser, openBrowser, type PageCheck } from '../../src/gateways/browser/index.ts';
 import { startWorld } from '../support/world.ts';
-import { renderVectors, vectorFiles, vectors } from './page-vectors.ts';
+import { renderVectors, startVictim, vectorFiles, vectors } from './page-vectors.ts';
 
 const executable = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 const failures: string[] = [];
@@ -383,57 +382,6 @@ describe('checks', () => {
     expect(browser.configured).toBe(true);
   });
 });
-
-/** A server on loopback, over TCP and UDP, that remembers who reached it. */
-async function startVictim() {
-  const reached = new Set<string>();
-  const sockets = new Set<Socket>();
-  let [connections, datagrams] = [0, 0];
-  const server = createServer((request, response) => {
-    reached.add(request.url?.slice(1).split('?')[0] ?? '');
-    response.setHeader('access-control-allow-origin', '*').end();
-  });
-  server.on('connection', (socket: Socket) => {
-    connections += 1;
-    sockets.add(socket);
-    // A TURN server is spoken to in another language than HTTP.
-    socket.once('data', (bytes) => bytes[0] === 0 && reached.add('turn'));
-  });
-  server.on('upgrade', (request, socket) => {
-    reached.add(request.url?.slice(1) ?? '');
-    socket.destroy();
-  });
-  server.on('clientError', (_, socket) => socket.destroy());
-  server.listen(0, '::');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const udp = createSocket('udp4').on('message', () => {
-    datagrams += 1;
-    reached.add('stun');
-  });
-  udp.bind(port, '127.0.0.1');
-  await once(udp, 'listening');
-  return {
-    url: `http://127.0.0.1:${port}`,
-    reached,
-    get connections() {
-      return connections;
-    },
-    get datagrams() {
-      return datagrams;
-    },
-    forget() {
-      for (const socket of sockets) socket.destroy();
-      reached.clear();
-      [connections, datagrams] = [0, 0];
-    },
-    async close() {
-      server.close();
-      server.closeAllConnections();
-      udp.close();
-    },
-  };
-}
 
 async function visitUnprotected(files: PageCheck['files']): Promise<void> {
   const server = createServer(async (request, response) => {

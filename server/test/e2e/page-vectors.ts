@@ -1,4 +1,9 @@
-// Owns the ways in which a page may try to reach an address of the machine that its browser runs on.
+// Owns the ways in which a page may try to reach an address of the machine that its browser runs on, and the server that it
+// must not reach.
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 
 /** What the page's own origin serves, beside the page. */
 export const vectorFiles = (target: string): Record<string, string> => ({
@@ -65,4 +70,55 @@ export function renderVectors(target: string): string {
     const add = (name, values) => document.body.appendChild(Object.assign(document.createElement(name), values));
     ${scripts.join('\n')}
   </script>`;
+}
+
+/** A server on loopback, over TCP and UDP, that remembers who reached it. */
+export async function startVictim() {
+  const reached = new Set<string>();
+  const sockets = new Set<Socket>();
+  let [connections, datagrams] = [0, 0];
+  const server = createServer((request, response) => {
+    reached.add(request.url?.slice(1).split('?')[0] ?? '');
+    response.setHeader('access-control-allow-origin', '*').end();
+  });
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    // A TURN server is spoken to in another language than HTTP.
+    socket.once('data', (bytes) => bytes[0] === 0 && reached.add('turn'));
+  });
+  server.on('upgrade', (request, socket) => {
+    reached.add(request.url?.slice(1) ?? '');
+    socket.destroy();
+  });
+  server.on('clientError', (_, socket) => socket.destroy());
+  server.listen(0, '::');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const udp = createSocket('udp4').on('message', () => {
+    datagrams += 1;
+    reached.add('stun');
+  });
+  udp.bind(port, '127.0.0.1');
+  await once(udp, 'listening');
+  return {
+    url: `http://127.0.0.1:${port}`,
+    reached,
+    get connections() {
+      return connections;
+    },
+    get datagrams() {
+      return datagrams;
+    },
+    forget() {
+      for (const socket of sockets) socket.destroy();
+      reached.clear();
+      [connections, datagrams] = [0, 0];
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      udp.close();
+    },
+  };
 }

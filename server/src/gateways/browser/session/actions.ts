@@ -6,7 +6,6 @@ import { isSelect } from './in-page.ts';
 import { locatePlace } from './place.ts';
 import type { ActionOutcome, PageAction, Place } from './types.ts';
 
-const actionMs = 5_000;
 const openMs = 15_000;
 const waitMs = 15_000;
 const maxTypedLength = 10_000;
@@ -15,11 +14,17 @@ const sizes = { width: [240, 1_920], height: [240, 1_200] } as const;
 const done = { outcome: 'done', target: null, found_by: null, now: null } as const;
 const notPossible = (why: string): ActionOutcome => ({ outcome: 'not_possible', why });
 
-/** `home`: the address of the app. */
-export async function performAction(view: CheckView, action: PageAction, home: URL): Promise<ActionOutcome> {
+export interface ActionView extends CheckView {
+  /** The address of the app. */
+  readonly home: URL;
+  /** How long an element is looked for, and waited for until it can be used. */
+  readonly actionMs: number;
+}
+
+export async function performAction(view: ActionView, action: PageAction): Promise<ActionOutcome> {
   switch (action.action) {
     case 'open':
-      return openPath(view.page, action.path, home);
+      return openPath(view.page, action.path, view.home);
     case 'click':
       return actOn(view, action.place, (locator, timeout) => locator.click({ timeout }));
     case 'type':
@@ -57,7 +62,7 @@ export function resolvePath(path: string, home: URL): URL | undefined {
   return url !== null && url.origin === home.origin && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-async function typeText(view: CheckView, action: PageAction & { action: 'type' }): Promise<ActionOutcome> {
+async function typeText(view: ActionView, action: PageAction & { action: 'type' }): Promise<ActionOutcome> {
   if (action.text.length > maxTypedLength) return notPossible(`At most ${maxTypedLength} characters can be typed.`);
   return actOn(view, action.place, async (locator, timeout) => {
     await locator.fill(action.text, { timeout });
@@ -86,11 +91,11 @@ async function resize(page: Page, width: number, height: number): Promise<Action
 }
 
 async function actOn(
-  view: CheckView,
+  view: ActionView,
   place: Place,
   act: (locator: Locator, timeoutMs: number) => Promise<void>,
 ): Promise<ActionOutcome> {
-  const deadline = performance.now() + actionMs;
+  const deadline = performance.now() + view.actionMs;
   const located = await locatePlace(view, place, forActions, deadline);
   if (located.outcome !== 'found') return located;
   const { locator, target, found_by, now } = located;

@@ -1,7 +1,7 @@
 // Owns evaluating checks: until they hold, or the deadline has passed.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Locator, Page } from 'playwright-core';
-import { countElements, forContents, forPresence, locate, locateByRole } from './find.ts';
+import { countElements, forContents, forPresence, isWorthWaiting, locate, locateByRole } from './find.ts';
 import { listMisfits, readText, readValues } from './in-page.ts';
 import { type LocatedPlace, locatePlace, nameTarget, type Places } from './place.ts';
 import type { Check, CheckOutcome, FoundBy, Place, Target } from './types.ts';
@@ -12,8 +12,6 @@ export interface CheckView extends Places {
 
 const maxSeenLength = 300;
 const pollMs = 50;
-/** Until then, what a check is about must be there as it was recorded. */
-const patienceMs = 1_500;
 const settleMs = 2_000;
 const evaluateMs = 5_000;
 
@@ -24,7 +22,7 @@ export async function evaluateCheck(view: CheckView, check: Check, timeoutMs: nu
   for (;;) {
     const passedMs = performance.now() - startedAt;
     const isLast = passedMs >= timeoutMs;
-    const features = passedMs < patienceMs && !isLast ? forPresence : forContents;
+    const features = isWorthWaiting(view, passedMs) && !isLast ? forPresence : forContents;
     const outcome = await evaluateOnce(view, check, features).catch(explainError);
     if (outcome.holds || isLast) return { ...outcome, seen: outcome.seen.slice(0, maxSeenLength) };
     await wait(pollMs);

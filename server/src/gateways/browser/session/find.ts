@@ -28,13 +28,24 @@ export const forContents: readonly FoundBy[] = [...identity, 'label', 'placehold
 /** For whether it is there at all. */
 export const forPresence: readonly FoundBy[] = identity;
 
-const patienceMs = 1_500;
 const pollMs = 50;
 const maxFrames = 5;
 
+/** What a search needs to know of the page. */
+export interface SearchView {
+  /** The page that is acted on. It may change meanwhile. */
+  readonly page: Page;
+  /** How long the page has asked for nothing. */
+  readonly quietMs: number;
+}
+
+/** A page that still loads may soon show what was recorded. */
+export const isWorthWaiting = ({ quietMs }: SearchView, passedMs: number): boolean =>
+  passedMs < 500 || (quietMs < 300 && passedMs < 3_000);
+
 /** Looks until there is one, or the deadline (as of `performance.now()`) has passed. */
 export async function findTarget(
-  getPage: () => Page,
+  view: SearchView,
   target: Target,
   features: readonly FoundBy[],
   deadline: number,
@@ -43,9 +54,9 @@ export async function findTarget(
   const startedAt = performance.now();
   for (;;) {
     const now = performance.now();
-    const isPatient = now - startedAt < patienceMs && now < deadline;
+    const isPatient = isWorthWaiting(view, now - startedAt) && now < deadline;
     const tried = isPatient ? features.filter((feature) => identity.includes(feature)) : features;
-    const search = await searchOnce(getPage(), target, tried, accept);
+    const search = await searchOnce(view.page, target, tried, accept);
     if (search.found !== undefined || now >= deadline) return search;
     await wait(pollMs);
   }
@@ -114,11 +125,17 @@ const locateAsRecorded = (scope: Scope, { role, name, text }: Target): Locator =
 export const locateByRole = (scope: Scope, role: string, name: string | null): Locator =>
   scope.getByRole(role as Parameters<Frame['getByRole']>[0], name === null ? {} : { name, exact: true });
 
-/** Those in which an element has exactly this text, and those that merely contain it: "Milk" is also in "Milkshake". */
+/** Those in which something has exactly this text, and those that merely contain it: "Milk" is also in "Milkshake". */
 function locateItems(frame: Frame, { role, name }: Container): Locator[] {
   const items = locateByRole(frame, role, null);
   if (name === null) return [items];
-  return [items.filter({ has: frame.getByText(name, { exact: true }) }), items.filter({ hasText: name })];
+  const element = frame.getByText(name, { exact: true });
+  const ownText = frame.locator(`:text-is(${JSON.stringify(name)})`); // beside other elements: `<li>Milk <button>…`
+  const exact = items
+    .filter({ has: element })
+    .or(items.filter({ has: ownText }))
+    .or(items.and(ownText));
+  return [exact, items.filter({ hasText: name })];
 }
 
 const renderTestId = (id: string): string =>

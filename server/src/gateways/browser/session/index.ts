@@ -22,8 +22,14 @@ const unavailable = (reason: (OpenedSession & { outcome: 'unavailable' })['reaso
   reason,
 });
 
-/** `openDns` is set by tests. */
-export function openBrowserSessions(settings: SessionSettings, openDns?: () => DnsClient): BrowserSessions {
+/** Set by tests. */
+export interface SessionOptions {
+  readonly openDns?: () => DnsClient;
+  /** How long an element is looked for, and waited for until it can be used. */
+  readonly actionMs?: number;
+}
+
+export function openBrowserSessions(settings: SessionSettings, options: SessionOptions = {}): BrowserSessions {
   const { executable, noSandbox, onFailure } = settings;
   if (executable === undefined)
     return {
@@ -50,15 +56,10 @@ export function openBrowserSessions(settings: SessionSettings, openDns?: () => D
         request,
         signal,
         onFailure,
-        openDns,
+        options,
       );
       open.add(session);
-      void session.gone
-        .then(() => session.close())
-        .finally(() => {
-          open.delete(session);
-          leave();
-        });
+      void freeWhenGone(session, leave);
       return { outcome: 'opened', session };
     } catch (error) {
       leave();
@@ -66,6 +67,13 @@ export function openBrowserSessions(settings: SessionSettings, openDns?: () => D
       onFailure('not_started', error instanceof Error ? error.message : String(error));
       return unavailable('not_started');
     }
+  }
+
+  async function freeWhenGone(session: BrowserSession, leave: Leave): Promise<void> {
+    await session.gone;
+    await session.close().catch((error) => onFailure('crashed', error.message));
+    open.delete(session);
+    leave();
   }
 
   async function enter(owner: string, cancelled: AbortSignal): Promise<Leave | 'busy' | 'cancelled'> {
@@ -112,7 +120,7 @@ async function startSession(
   { id, url, alsoAllowed }: SessionRequest,
   signal: AbortSignal,
   onFailure: SessionSettings['onFailure'],
-  openDns?: () => DnsClient,
+  { openDns, actionMs = 5_000 }: SessionOptions,
 ): Promise<BrowserSession> {
   const home = new URL(url);
   const destinations = createDestinations([home.origin, ...alsoAllowed], openDns);
@@ -121,6 +129,7 @@ async function startSession(
     evidence?.note(`The session has used all its ${limit}: requests after that failed.`),
   );
   const ending = createEnding(onFailure);
+  const cancel = () => void ending.close();
   try {
     const started = await launchBrowser(settings, id, proxy.port, signal, ending.crash);
     ending.onEnd(async () => {
@@ -128,14 +137,16 @@ async function startSession(
       proxy.close();
     });
     const { browser, processId, artifacts } = started;
+    signal.addEventListener('abort', cancel, { once: true });
     browser.once('disconnected', () => ending.crash('Chromium exited'));
     const context = await browser.newContext({ viewport, acceptDownloads: false, permissions: [] });
     evidence = collectEvidence(context, home.origin, destinations);
     const trace = await startTrace(context, artifacts);
     const pages = await openPages(context, evidence, { onCrash: ending.crash });
     signal.throwIfAborted();
+    signal.removeEventListener('abort', cancel);
     const { gone, close } = ending;
-    return createSession({ processId, context, pages, evidence, trace, home, gone, close });
+    return createSession({ processId, context, pages, evidence, trace, home, actionMs, gone, close });
   } catch (error) {
     await ending.close();
     proxy.close();

@@ -6,6 +6,8 @@ import type { EvidenceCollector } from './evidence.ts';
 export interface Pages {
   /** The newest window that is open. */
   readonly current: Page;
+  /** How long the page has asked for nothing, 0 while it waits for an answer. */
+  readonly quietMs: number;
   /** Waits until the page has asked for nothing for a moment, at most so long. */
   settle(maxMs: number): Promise<void>;
 }
@@ -17,7 +19,7 @@ export interface PageEvents {
 
 const maxPages = 5;
 const maxDialogs = 100;
-const quietMs = 100;
+const restMs = 100;
 const pollMs = 20;
 /** They last as long as the page. */
 const lastingRequests = ['eventsource', 'websocket', 'media', 'ping'];
@@ -71,11 +73,14 @@ export async function openPages(
     get current() {
       return open.at(-1) ?? first;
     },
+    get quietMs() {
+      return pending.size === 0 ? performance.now() - lastActivityMs : 0;
+    },
     async settle(maxMs) {
       const startedAt = performance.now();
       lastActivityMs = Math.max(lastActivityMs, startedAt); // what was just done may not have asked for anything yet
       for (let now = startedAt; now - startedAt < maxMs; now = performance.now()) {
-        if (pending.size === 0 && now - lastActivityMs >= quietMs) return;
+        if (pending.size === 0 && now - lastActivityMs >= restMs) return;
         await wait(pollMs);
       }
     },

@@ -1,7 +1,7 @@
 // Owns from a place to an element of the page: by a ref of the last snapshot, or by a recorded target; and describing what was
 // found.
 import type { Locator, Page } from 'playwright-core';
-import { type FoundElement, findTarget } from './find.ts';
+import { type FoundElement, findTarget, type SearchView } from './find.ts';
 import { readDetails } from './in-page.ts';
 import { describeTarget } from './target.ts';
 import { findNodes, findPath, readTree, type TreeNode } from './tree.ts';
@@ -13,9 +13,7 @@ export interface TakenSnapshot {
   readonly nodes: readonly TreeNode[];
 }
 
-export interface Places {
-  /** The page that is acted on. */
-  readonly page: Page;
+export interface Places extends SearchView {
   readonly taken: TakenSnapshot | undefined;
 }
 
@@ -47,7 +45,7 @@ export async function locatePlace(
     now = await describeElement(places.page, locator, target.role).catch(() => null);
     return now !== null && (target.is_destructive || !now.is_destructive);
   };
-  const search = await findTarget(() => places.page, target, features, deadline, accept);
+  const search = await findTarget(places, target, features, deadline, accept);
   const { found } = search;
   if (found === undefined) return explainSearch(target, search.isAmbiguous);
   if (found.by === 'within') now = await describeElement(places.page, found.locator, target.role).catch(() => null);

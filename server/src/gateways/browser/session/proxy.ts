@@ -49,18 +49,25 @@ export async function startProxy(
   function exhaust(limit: keyof ProxyLimits): void {
     if (!isExhausted) onLimit(limit);
     isExhausted = true;
+    closeAll();
+  }
+
+  function closeAll(): void {
+    server.closeAllConnections();
     for (const socket of sockets) socket.destroy();
   }
 
-  /** Its bytes count, and it is closed with the proxy. */
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > limits.bytes) exhaust('bytes');
+  };
+
+  /** What it receives counts, and it is closed with the proxy. */
   function track(socket: Duplex): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > limits.bytes) exhaust('bytes');
-    });
+    socket.on('data', count);
   }
 
   function admit(socket: Duplex): boolean {
@@ -103,7 +110,7 @@ export async function startProxy(
       }
     });
     response.once('close', () => outgoing.destroy());
-    request.pipe(outgoing);
+    request.on('data', count).pipe(outgoing);
   }
 
   /** `firstBytes`: what the other side receives before anything else. */
@@ -115,21 +122,18 @@ export async function startProxy(
     const { address } = destination;
     if (address === undefined) return void client.destroy();
     const options = { address, ...to, secureContext: undefined, timeoutMs: connectTimeoutMs };
-    const server = await dial(options).catch(() => undefined);
-    if (server === undefined || client.destroyed || isExhausted) {
-      server?.destroy();
+    const origin = await dial(options).catch(() => undefined);
+    if (origin === undefined || client.destroyed || isExhausted) {
+      origin?.destroy();
       return void client.destroy();
     }
-    track(server);
-    client.once('close', () => server.destroy());
-    server.once('close', () => client.destroy());
+    track(origin);
+    client.once('close', () => origin.destroy());
+    origin.once('close', () => client.destroy());
     if (greeting !== '') client.write(greeting);
-    if (firstBytes.length > 0) server.write(firstBytes);
-    client.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > limits.bytes) exhaust('bytes');
-    });
-    server.pipe(client).pipe(server);
+    if (firstBytes.length > 0) origin.write(firstBytes);
+    client.on('data', count);
+    origin.pipe(client).pipe(origin);
   }
 
   const server = createServer((request, response) => {
@@ -150,8 +154,7 @@ export async function startProxy(
     port: (server.address() as AddressInfo).port,
     close() {
       server.close();
-      server.closeAllConnections();
-      for (const socket of sockets) socket.destroy();
+      closeAll();
     },
   };
 }

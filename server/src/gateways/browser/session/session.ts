@@ -1,7 +1,7 @@
 // Owns one session: a browser with one app, what is done in it, and its end.
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import { performAction } from './actions.ts';
-import { type CheckView, evaluateCheck } from './checks.ts';
+import { type ActionView, performAction } from './actions.ts';
+import { evaluateCheck } from './checks.ts';
 import type { EvidenceCollector } from './evidence.ts';
 import type { Pages } from './pages.ts';
 import type { TakenSnapshot } from './place.ts';
@@ -17,6 +17,7 @@ export interface SessionParts {
   readonly trace: Trace;
   /** The address of the app. */
   readonly home: URL;
+  readonly actionMs: number;
   readonly gone: Promise<'crashed' | 'closed'>;
   close(): Promise<void>;
 }
@@ -37,9 +38,14 @@ export function createSession(parts: SessionParts): BrowserSession {
   let taken: TakenSnapshot | undefined;
   let lastPicture: Buffer | undefined;
 
-  const view: CheckView = {
+  const view: ActionView = {
+    home: parts.home,
+    actionMs: parts.actionMs,
     get page() {
       return pages.current;
+    },
+    get quietMs() {
+      return pages.quietMs;
     },
     get taken() {
       return taken;
@@ -102,7 +108,7 @@ export function createSession(parts: SessionParts): BrowserSession {
     snapshot: (maxLength = defaultTreeLength) => run(() => takeSnapshot(maxLength), stuckMs),
     async act(action, signal) {
       try {
-        return await run(() => performAction(view, action, parts.home), stuckMs, signal);
+        return await run(() => performAction(view, action), stuckMs, signal);
       } catch (error) {
         if (error instanceof PageStuck) return { outcome: 'not_possible', why: error.message };
         throw error;

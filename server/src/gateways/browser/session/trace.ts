@@ -1,6 +1,7 @@
 // Owns the trace of a session: everything that was done and seen, in a zip that Playwright's viewer opens.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { BrowserContext } from 'playwright-core';
 
 export interface Trace {
@@ -12,6 +13,7 @@ const maxBytes = 20 * 1024 ** 2;
 /** Of what is collected for it, before it is compressed. */
 const maxFolderBytes = 100 * 1024 ** 2;
 const watchMs = 5_000;
+const endMs = 20_000;
 
 export async function startTrace(context: BrowserContext, folder: string): Promise<Trace> {
   await context.tracing.start({ snapshots: true, screenshots: false });
@@ -35,7 +37,8 @@ export async function startTrace(context: BrowserContext, folder: string): Promi
       isRunning = false;
       const path = join(folder, 'trace.zip');
       try {
-        await context.tracing.stop({ path });
+        const stopped = context.tracing.stop({ path }).then(() => true);
+        if (!(await Promise.race([stopped, wait(endMs, false, { ref: false })]))) return undefined; // the page hangs
         return (await stat(path)).size <= maxBytes ? await readFile(path) : undefined;
       } catch {
         return undefined; // the browser is gone

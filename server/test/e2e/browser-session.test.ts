@@ -1,0 +1,517 @@
+// Browser sessions with the machine's Chromium: acting in a page, finding elements again after it has changed, checks, what is
+// noted, and that nothing of a browser is left.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowserSessions } from '../../src/gateways/browser/session/index.ts';
+import { type BrowserSession, type Check, SessionGone, type Target } from '../../src/gateways/browser/session/types.ts';
+import {
+  act,
+  collectFailures,
+  executable,
+  never,
+  openSession,
+  processesOf,
+  refOf,
+  servePages,
+} from './session-pages.ts';
+
+const { failures, settings, sessions } = collectFailures();
+let app: Awaited<ReturnType<typeof servePages>>;
+let session: BrowserSession;
+/** Waits for one second where others wait for five. For what is not done in the end. */
+const hasty = openBrowserSessions(settings, { actionMs: 1_000 });
+let impatient: BrowserSession;
+
+/** The page with which targets are recorded, and what became of it later. */
+const form = (fields: string) => `<!doctype html><title>Tasks</title><main>
+  <form aria-label="New task" onsubmit="event.preventDefault(); document.title = 'Submitted'">${fields}</form></main>`;
+const [field, add] = [
+  '<label>Task <input placeholder="What is to be done?" data-testid=task></label>',
+  '<button>Add</button>',
+];
+const items = (...names: string[]) =>
+  `<ul>${names
+    .map((name) => `<li>${name} <button onclick="this.parentElement.remove()">Delete</button></li>`)
+    .join('')}</ul>`;
+const pages: Record<string, string> = {
+  '/': form(field + add) + items('Bread', 'Milk'),
+  '/more-items': items('Milkshake', 'Milk', 'Bread'),
+  '/other-items': items('Cheese'),
+  '/twice': `${form(field + add)}<aside><button>Add</button></aside>`,
+  '/relabelled': form(`<label>To do <input placeholder="What is to be done?" data-testid=task></label>${add}`),
+  '/search-field': form(`<label>Task <input type=search placeholder="New"></label>${add}`),
+  '/test-id': form(`<input aria-label="To do" placeholder="New" data-testid=task>${add}`),
+  '/link': form(`${field}<a href="#" role=tab>Add</a>`),
+  '/renamed': form(`${field}<button>Save</button>`),
+  '/two-buttons': form(`${field}<button>Save</button><button>Help</button>`),
+  '/dangerous': form(`${field}<button>Delete all</button>`),
+  '/later': `<main></main><script>setTimeout(() => { document.querySelector('main').innerHTML = ${JSON.stringify(
+    `<button>Wrong</button>`,
+  )} }, 50); fetch('/slow').then(() => { document.body.innerHTML = ${JSON.stringify(form(field + add))} })</script>`,
+  '/form.html': `<title>Form</title><label>Name <input value=Ann></label><label><input type=checkbox checked> Agree</label>
+    <label>Size <select><option value=s>Small<option value=l selected>Large</select></label><label>Code <input readonly></label>
+    <button disabled>Send</button><p role=status>2 items   left</p><ul><li>One<li>Two<li hidden>Three</ul>
+    <div id=b role=combobox aria-label=Colour aria-expanded=false tabindex=0
+      onclick="o.hidden = false">None</div><div role=listbox id=o hidden><div role=option onclick="b.textContent = 'Blue'">Blue</div></div>
+    <button style="position:relative">Under</button><div style="position:fixed;inset:0;top:400px" id=cover></div>`,
+  '/wide': '<title>Wide</title><meta name=viewport content="width=device-width"><div style="width:600px">Wide</div>',
+  '/cut':
+    '<title>Cut</title><div style="width:200px;overflow:hidden;white-space:nowrap">Some text that takes room <button>Pay now</button></div>',
+  '/fits':
+    '<title>Fits</title><nav style="position:fixed;left:0;width:200px;transform:translateX(-100%)"><a href="/">Home</a></nav><button>Pay now</button>',
+  '/asks': `<button onclick="this.textContent = [confirm('Really?'), prompt('Name?'), alert('x')].join()">Ask</button>`,
+  '/windows': `<button onclick="window.open('/fits')">Open</button><button onclick="for (let i = 0; i < 9; i++) window.open('/fits')">Many</button>`,
+  '/faulty': `<button onclick="console.error('bad', 1); setTimeout(() => { throw new Error('thrown') }); Promise.reject(new Error('rejected'));
+    fetch('/broken?token=secret'); fetch('/gone'); fetch('http://127.0.0.1:9999/x'); console.log('fine')">Break</button>`,
+  '/endless': '<button onclick="for (;;) {}">Hang</button>',
+};
+
+beforeAll(async () => {
+  app = await servePages({
+    ...pages,
+    '/broken?token=secret': (_, response) => void response.writeHead(500).end(),
+    '/gone': (request) => void request.socket.destroy(),
+    '/slow': (_, response) => void setTimeout(() => response.end(), 900),
+  });
+  session = await openSession(sessions, { url: app.url });
+  impatient = await openSession(hasty, { url: app.url });
+});
+afterAll(async () => {
+  await Promise.all([sessions.close(), hasty.close()]);
+  app.close();
+});
+
+const open = (path: string) => act(session, { action: 'open', path });
+const check = (checked: Check, timeoutMs = 0) => session.check(checked, never, timeoutMs);
+
+async function record(path: string, line: string, number = 0): Promise<Target> {
+  await open(path);
+  const { target } = await check({ kind: 'visible', place: { ref: await refOf(session, line, number) } });
+  if (target === null) throw new Error('not described');
+  return target;
+}
+
+describe('a snapshot', () => {
+  it('shows what a person perceives, with refs to act on, and says where it was cut', async () => {
+    await open('/');
+    const { url, title, tree } = await session.snapshot();
+    expect([url, title]).toEqual([app.url, 'Tasks']);
+    expect(tree).toMatch(/^ {2}- main \[ref=e\d+\]\n {4}- form "New task" \[ref=e\d+\]/m);
+    expect(tree).toMatch(/- textbox "Task" \[ref=e\d+\] \[placeholder="What is to be done\?"\]/);
+    const cut = await session.snapshot(150);
+    expect(cut.tree.length).toBeLessThanOrEqual(150);
+    expect(cut.tree).toMatch(/the rest of the page is not shown$/);
+  });
+});
+
+describe('an action', () => {
+  it('on a ref describes its element, which is then found again', async () => {
+    await open('/');
+    const place = { ref: await refOf(session, 'textbox "Task"') };
+    const typed = await act(session, { action: 'type', place, text: 'Water the plants', submit: true });
+    expect(typed).toEqual({
+      outcome: 'done',
+      found_by: null,
+      now: null,
+      target: {
+        role: 'textbox',
+        name: 'Task',
+        within: 'form "New task"',
+        label: 'Task',
+        placeholder: 'What is to be done?',
+        text: null,
+        test_id: 'task',
+        is_destructive: false,
+      },
+    });
+    expect((await session.snapshot()).title).toBe('Submitted');
+    const again = await act(session, {
+      action: 'type',
+      place: { target: typed.target as Target },
+      text: 'x',
+      submit: false,
+    });
+    expect(again).toMatchObject({ found_by: 'role_and_name', now: null });
+    expect(await check({ kind: 'value', place, value: 'x' })).toMatchObject({ holds: true });
+  });
+
+  it('on a ref that is gone, or of an earlier page, is not done', async () => {
+    await open('/');
+    const ref = await refOf(session, 'button "Add"');
+    await open('/form.html');
+    for (const place of [{ ref }, { ref: 'e999' }, { ref: '"]' }])
+      expect(await session.act({ action: 'click', place }, never)).toMatchObject({ outcome: 'not_found' });
+  });
+
+  it('in one item of a list is never done in another', async () => {
+    const target = await record('/', 'button "Delete"', 1);
+    expect(target).toMatchObject({ within: 'listitem "Milk"', is_destructive: true });
+    await open('/more-items');
+    expect(await act(session, { action: 'click', place: { target } })).toMatchObject({ found_by: 'role_and_name' });
+    expect(await check({ kind: 'count', role: 'listitem', name: null, count: 2 })).toMatchObject({ holds: true });
+    const { seen } = await check({ kind: 'text', text: 'Milkshake', place: null });
+    expect(seen).toMatch(/^Milkshake Delete Bread/);
+    await act(impatient, { action: 'open', path: '/other-items' });
+    expect(await impatient.act({ action: 'click', place: { target } }, never)).toEqual({
+      outcome: 'not_found',
+      why: 'There is no button "Delete" in listitem "Milk" on the page.',
+    });
+    const left: Check = { kind: 'text', text: 'Cheese', place: null };
+    expect(await impatient.check(left, never, 0)).toMatchObject({ holds: true });
+  });
+
+  it.each([
+    ['button "Add"', '/twice', 'within', { name: 'Add', within: 'form "New task"' }],
+    ['textbox "Task"', '/search-field', 'label', { role: 'searchbox', name: 'Task' }],
+    ['textbox "Task"', '/relabelled', 'placeholder', { role: 'textbox', name: 'To do' }],
+    ['textbox "Task"', '/test-id', 'test_id', { role: 'textbox', name: 'To do' }],
+    ['button "Add"', '/link', 'text', { role: 'tab', name: 'Add' }],
+    ['button "Add"', '/renamed', 'only_such_role', { role: 'button', name: 'Save' }],
+  ])('finds the %s of a changed page (%s) by %s', async (line, path, by, now) => {
+    const target = await record('/', line);
+    await open(path);
+    const done = await act(session, { action: 'click', place: { target } });
+    expect(done).toMatchObject({ target, found_by: by, now });
+  });
+
+  it('does not take one of several for the only one, nor a harmless button for one that deletes, nor the reverse', async () => {
+    const target = await record('/', 'button "Add"');
+    const dangerous = await record('/dangerous', 'button "Delete all"');
+    const click = async (path: string, place: { target: Target }) => {
+      await act(impatient, { action: 'open', path });
+      return impatient.act({ action: 'click', place }, never);
+    };
+    expect(await click('/two-buttons', { target })).toMatchObject({ outcome: 'ambiguous' });
+    expect(await click('/dangerous', { target })).toMatchObject({ outcome: 'not_found' });
+    expect(await click('/renamed', { target: dangerous })).toMatchObject({ outcome: 'not_found' });
+  });
+
+  it('waits for what a slow page shows later, without taking something else meanwhile', async () => {
+    const target = await record('/', 'button "Add"');
+    await open('/later');
+    expect(await act(session, { action: 'click', place: { target } })).toMatchObject({ found_by: 'role_and_name' });
+  });
+
+  it('selects in a list of the browser and in one that the page draws', async () => {
+    await open('/form.html');
+    await act(session, { action: 'select', place: { ref: await refOf(session, 'combobox "Size"') }, option: 'Small' });
+    const size = { ref: await refOf(session, 'combobox "Size"') };
+    expect(await check({ kind: 'value', place: size, value: 'Small' })).toMatchObject({ holds: true });
+    await act(session, { action: 'select', place: { ref: await refOf(session, 'combobox "Colour"') }, option: 'Blue' });
+    const colour = { ref: await refOf(session, 'combobox "Colour"') };
+    expect(await check({ kind: 'text', text: 'Blue', place: colour })).toMatchObject({ holds: true });
+  });
+
+  it('that a person could not do is not done, and says why', async () => {
+    await act(impatient, { action: 'open', path: '/form.html' });
+    const refs = await Promise.all(
+      ['button "Send"', 'textbox "Code"', 'combobox "Size"'].map((line) => refOf(impatient, line)),
+    );
+    const [send = '', code = '', size = ''] = refs;
+    const outcomes = await Promise.all([
+      impatient.act({ action: 'click', place: { ref: send } }, never),
+      impatient.act({ action: 'type', place: { ref: code }, text: 'x', submit: false }, never),
+      impatient.act({ action: 'select', place: { ref: size }, option: 'Huge' }, never),
+      impatient.act({ action: 'resize', width: 50, height: 500 }, never),
+      impatient.act({ action: 'type', place: { ref: code }, text: 'x'.repeat(10_001), submit: false }, never),
+    ]);
+    expect(outcomes.map((outcome) => (outcome.outcome === 'done' ? 'done' : outcome.why))).toEqual([
+      'The element is disabled.',
+      'The field is read-only.',
+      'The list has no such option.',
+      'The width must be from 240 to 1920 px.',
+      'At most 10000 characters can be typed.',
+    ]);
+  });
+
+  it.each([
+    'file:///etc/passwd',
+    'chrome://version',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https://example.com/',
+    '//example.com/',
+    'about:blank',
+  ])('does not open %s', async (path) => {
+    await open('/fits');
+    expect(await session.act({ action: 'open', path }, never)).toMatchObject({ outcome: 'not_possible' });
+    expect(await check({ kind: 'url', contains: '/fits' })).toMatchObject({ holds: true });
+  });
+
+  it('ends with its signal', async () => {
+    await open('/');
+    const signal = AbortSignal.timeout(200);
+    const waiting = session.act({ action: 'wait', check: { kind: 'url', contains: 'nowhere' } }, signal);
+    await expect(waiting).rejects.toThrow(/aborted|timeout/i);
+  });
+});
+
+describe('a check', () => {
+  it.each<[Check, boolean, string]>([
+    [{ kind: 'text', text: '2 ITEMS left', place: null }, true, '2 items left'],
+    [{ kind: 'text', text: '3 items left', place: null }, false, '2 items left'],
+    [{ kind: 'no_text', text: 'Three', place: null }, true, ''],
+    [{ kind: 'no_text', text: 'Two', place: null }, false, 'Two'],
+    [{ kind: 'count', role: 'listitem', name: null, count: 2 }, true, '2'],
+    [{ kind: 'count', role: 'button', name: 'Send', count: 2 }, false, '1'],
+    [{ kind: 'url', contains: '/form' }, true, '/form.html'],
+    [{ kind: 'url', contains: '/list' }, false, '/form.html'],
+  ])('%j is %s', async (checked, holds, seen) => {
+    await open('/form.html');
+    const outcome = await check(checked);
+    expect(outcome).toMatchObject({ holds, target: null });
+    expect(outcome.seen).toContain(seen);
+  });
+
+  it('of a place looks at this place only, and describes it', async () => {
+    await open('/form.html');
+    const [name, agree, status] = [
+      await refOf(session, '"Name"'),
+      await refOf(session, '"Agree"'),
+      await refOf(session, 'status'),
+    ];
+    const all = async (...checks: Check[]) =>
+      (await Promise.all(checks.map((each) => check(each)))).map(({ holds, seen }) => [holds, seen]);
+    expect(
+      await all(
+        { kind: 'value', place: { ref: name }, value: 'Ann' },
+        { kind: 'value', place: { ref: name }, value: 'An' },
+        { kind: 'value', place: { ref: agree }, value: 'checked' },
+        { kind: 'text', place: { ref: status }, text: 'items left' },
+        { kind: 'text', place: { ref: status }, text: 'Large' },
+        { kind: 'no_text', place: { ref: status }, text: 'Large' },
+      ),
+    ).toEqual([
+      [true, 'Ann'],
+      [false, 'Ann'],
+      [true, 'checked'],
+      [true, '2 items left'],
+      [false, '2 items left'],
+      [true, '2 items left'],
+    ]);
+    expect(await check({ kind: 'value', place: { ref: name }, value: 'Ann' })).toMatchObject({
+      target: { label: 'Name' },
+    });
+  });
+
+  it('of a recorded element holds only for that one, whatever else is there', async () => {
+    const target = await record('/', 'button "Add"');
+    const place = { target };
+    await open('/renamed');
+    expect(await check({ kind: 'visible', place }, 1_000)).toMatchObject({ holds: false });
+    expect(await check({ kind: 'hidden', place })).toMatchObject({ holds: true });
+    expect(await check({ kind: 'text', text: 'Save', place }, 1_000)).toMatchObject({ holds: false, target: null });
+    await open('/');
+    expect(await check({ kind: 'visible', place })).toEqual({
+      holds: true,
+      seen: expect.stringContaining('is visible'),
+      target,
+    });
+    expect(await check({ kind: 'hidden', place })).toMatchObject({ holds: false });
+  });
+
+  it('of a field finds it under another name, and says so', async () => {
+    const target = await record('/', 'textbox "Task"');
+    await open('/relabelled');
+    const outcome = await check({ kind: 'value', place: { target }, value: '' }, 2_000);
+    expect(outcome).toMatchObject({ holds: true, target: { name: 'To do' } });
+  });
+
+  it('waits until it holds', async () => {
+    await open('/later');
+    expect(await check({ kind: 'count', role: 'form', name: 'New task', count: 1 }, 5_000)).toMatchObject({
+      holds: true,
+    });
+  });
+
+  it('finds what does not fit a small window', async () => {
+    await act(session, { action: 'resize', width: 390, height: 844 });
+    const seen: Record<string, string> = {};
+    for (const path of ['/fits', '/wide', '/cut']) {
+      await open(path);
+      const outcome = await check({ kind: 'fits' });
+      expect(outcome.holds, path).toBe(path === '/fits');
+      seen[path] = outcome.seen;
+    }
+    expect(seen).toEqual({
+      '/fits': 'everything fits',
+      '/wide': expect.stringContaining('px wide in a window of 390 px, for example div "Wide"'),
+      '/cut': 'button "Pay now" is cut off by what is around it',
+    });
+    await act(session, { action: 'resize', width: 1_280, height: 800 });
+  });
+});
+
+describe('a session', () => {
+  it('answers dialogs, acts in the newest window, and keeps no more than five', async () => {
+    await open('/asks');
+    await act(session, { action: 'click', place: { ref: await refOf(session, 'button "Ask"') } });
+    expect(await check({ kind: 'text', text: 'true,,', place: null })).toMatchObject({ holds: true });
+    expect(session.evidence().notes.map(({ text }) => text)).toEqual([
+      'Accepted a dialog (confirm): Really?',
+      'Dismissed a dialog (prompt): Name?',
+      'Accepted a dialog (alert): x',
+    ]);
+    const other = await openSession(sessions, { url: app.url });
+    await act(other, { action: 'open', path: '/windows' });
+    await act(other, { action: 'click', place: { ref: await refOf(other, 'button "Open"') } });
+    expect(await other.check({ kind: 'url', contains: '/fits' }, never)).toMatchObject({ holds: true });
+    await act(other, { action: 'open', path: '/windows' });
+    await act(other, { action: 'click', place: { ref: await refOf(other, 'button "Many"') } });
+    await expect
+      .poll(() => other.evidence().notes.map(({ text }) => text))
+      .toContain('A window was closed, because 5 are open.');
+    await other.close();
+  });
+
+  it('notes the errors of the page with their step, and not what we refused', async () => {
+    await open('/faulty');
+    session.beginStep(7);
+    await act(session, { action: 'click', place: { ref: await refOf(session, 'button "Break"') } });
+    await expect.poll(() => session.evidence().network_failures.length).toBe(2);
+    await expect.poll(() => session.evidence().blocked).toEqual(['127.0.0.1:9999']);
+    const { console_errors, page_errors, network_failures, cut } = session.evidence();
+    expect(console_errors).toEqual([{ text: 'bad 1', step: 7 }]);
+    expect(page_errors.map(({ text }) => text.split('\n')[0]).sort()).toEqual(['Error: rejected', 'Error: thrown']);
+    expect(network_failures.toSorted((a, b) => a.url.localeCompare(b.url))).toEqual([
+      { url: '/broken', method: 'GET', status: 500, reason: 'HTTP 500', step: 7 },
+      { url: '/gone', method: 'GET', status: null, reason: expect.stringMatching(/^net::ERR_/), step: 7 },
+    ]);
+    expect(cut).toBe(false);
+  });
+
+  it('has pictures and a trace of bounded size', async () => {
+    await act(session, { action: 'resize', width: 1_920, height: 1_200 });
+    expect(sizeOf(await session.screenshot())).toEqual({ width: 1_280, height: 800 });
+    await act(session, { action: 'resize', width: 390, height: 844 });
+    expect(sizeOf(await session.screenshot())).toEqual({ width: 390, height: 844 });
+    const trace = await session.endTrace();
+    expect(trace?.subarray(0, 2).toString()).toBe('PK');
+    expect(await session.endTrace()).toBeUndefined();
+  });
+});
+
+describe('the end of a session', () => {
+  it('is told when a page crashes, and nothing is left', async () => {
+    failures.length = 0;
+    const crashed = await openSession(sessions, { url: app.url });
+    await act(crashed, { action: 'open', path: '/' });
+    const running = await processesOf(sessions, crashed.id);
+    expect(running).toContain(crashed.processId);
+    const renderers = running.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer'));
+    expect(renderers.length).toBeGreaterThan(0);
+    for (const pid of renderers) process.kill(pid, 'SIGKILL');
+    expect(await crashed.gone).toBe('crashed');
+    await expect(crashed.act({ action: 'open', path: '/' }, never)).rejects.toThrow(SessionGone);
+    await expect.poll(() => processesOf(sessions, crashed.id)).toEqual([]);
+    await expect.poll(() => listFolders(crashed.id)).toEqual([]);
+    expect(failures).toEqual(['crashed: the page crashed']);
+  });
+
+  it('kills a page that hangs, or one that says too much', async () => {
+    failures.length = 0;
+    const hanging = await openSession(sessions, { url: app.url });
+    await act(hanging, { action: 'open', path: '/endless' });
+    const place = { ref: await refOf(hanging, 'button "Hang"') };
+    const clicking = hanging.act({ action: 'click', place }, never);
+    clicking.catch(() => {});
+    await hanging.close();
+    await expect(clicking).rejects.toThrow(SessionGone);
+    expect(await hanging.gone).toBe('closed');
+    expect(await processesOf(sessions, hanging.id)).toEqual([]);
+    expect(listFolders(hanging.id)).toEqual([]);
+
+    const flood = await servePages({ '/': "<script>for (;;) console.error('x'.repeat(1 << 20))</script>" });
+    const flooded = await openSession(sessions, { url: flood.url });
+    flooded.act({ action: 'open', path: '/' }, never).catch(() => {});
+    expect(await flooded.gone).toBe('crashed');
+    await expect.poll(() => processesOf(sessions, flooded.id)).toEqual([]);
+    expect(failures).toEqual(['crashed: the page said too much']);
+    flood.close();
+  });
+
+  it('can be brought about from another process, also if the owner was killed and the browser does not exit', async () => {
+    const killed = await openSession(sessions, { url: app.url });
+    await sessions.killOnHost(killed.id);
+    expect(await processesOf(sessions, killed.id)).toEqual([]);
+    expect(await killed.gone).toBe('crashed');
+
+    const program = join(mkdtempSync(join(tmpdir(), 'plinth-test-')), 'owner.ts');
+    const gateway = fileURLToPath(new URL('../../src/gateways/browser/session/index.ts', import.meta.url));
+    const [exits, stays] = [crypto.randomUUID(), crypto.randomUUID()];
+    writeFileSync(
+      program,
+      `import { openBrowserSessions } from ${JSON.stringify(gateway)};
+      const sessions = openBrowserSessions({ executable: ${JSON.stringify(executable)}, noSandbox: false, onFailure: console.error });
+      for (const id of ${JSON.stringify([exits, stays])})
+        await sessions.open({ id, owner: id, url: ${JSON.stringify(app.url)}, alsoAllowed: [], signal: new AbortController().signal });
+      process.send('opened');`,
+    );
+    const owner = fork(program, { execArgv: [] });
+    await once(owner, 'message');
+    const stopped = await processesOf(sessions, stays);
+    expect((await processesOf(sessions, exits)).length).toBeGreaterThan(3);
+    expect(stopped.length).toBeGreaterThan(3);
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    owner.kill('SIGKILL');
+    await expect.poll(() => processesOf(sessions, exits)).toEqual([]);
+    expect((await processesOf(sessions, stays)).length).toBe(stopped.length);
+    await sessions.killOnHost(stays);
+    expect(await processesOf(sessions, stays)).toEqual([]);
+  });
+
+  it('frees its place: two sessions per process, one per owner', async () => {
+    const limited = openBrowserSessions(settings);
+    const first = await openSession(limited, { url: app.url, owner: 'w1' });
+    await openSession(limited, { url: app.url, owner: 'w2' });
+    const signal = AbortSignal.timeout(300);
+    expect(await limited.open({ id: crypto.randomUUID(), owner: 'w3', url: app.url, alsoAllowed: [], signal })).toEqual(
+      {
+        outcome: 'unavailable',
+        reason: 'cancelled',
+      },
+    );
+    const next = openSession(limited, { url: app.url, owner: 'w3' });
+    await first.close();
+    const { id } = await next;
+    await limited.close();
+    expect(await processesOf(sessions, id)).toEqual([]);
+    expect(await limited.open({ id, owner: 'w1', url: app.url, alsoAllowed: [], signal: never })).toMatchObject({
+      reason: 'cancelled',
+    });
+  });
+});
+
+it('a session without a browser is not opened, and says why', async () => {
+  failures.length = 0;
+  const request = {
+    id: crypto.randomUUID(),
+    owner: 'w1',
+    url: 'http://app.localhost/',
+    alsoAllowed: [],
+    signal: never,
+  };
+  const broken = openBrowserSessions({ ...settings, executable: '/bin/false' });
+  expect(await broken.open(request)).toEqual({ outcome: 'unavailable', reason: 'not_started' });
+  expect(failures).toEqual([expect.stringContaining('not_started: Chromium exited (1)')]);
+  const none = openBrowserSessions({ ...settings, executable: undefined });
+  expect(none.configured).toBe(false);
+  expect(await none.open(request)).toEqual({ outcome: 'unavailable', reason: 'not_configured' });
+  expect(listFolders(request.id)).toEqual([]);
+});
+
+const listFolders = (id: string): string[] =>
+  existsSync(tmpdir()) ? readdirSync(tmpdir()).filter((name) => name.includes(id.replaceAll('-', ''))) : [];
+
+/** Of a JPEG, from its first frame header. */
+function sizeOf(image: Buffer) {
+  for (let at = 2; at < image.length; at += 2 + image.readUInt16BE(at + 2))
+    if (/^c[0-2]$/.test((image[at + 1] ?? 0).toString(16)))
+      return { height: image.readUInt16BE(at + 5), width: image.readUInt16BE(at + 7) };
+  return undefined;
+}
