@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAdTexts } from './ad-texts.ts';
 import { isForBuilder, playBuilder } from './builder-conversation.ts';
 import { explainRun } from './run-explanation.ts';
-import { isForTest, playTest } from './test-conversation.ts';
+import { isForTest, playTest, proposeFlows } from './test-conversation.ts';
 
 export interface ChatRequest {
   readonly model: string;
@@ -120,7 +120,7 @@ const promptTokens = ({ messages }: ChatRequest): number => Math.ceil(JSON.strin
 function sensible(request: ChatRequest): ModelReply {
   if (isForBuilder(request)) return playBuilder(request);
   if (isForTest(request)) return playTest(request);
-  const known = writeAdTexts(request) ?? explainRun(request);
+  const known = proposeFlows(request) ?? writeAdTexts(request) ?? explainRun(request);
   if (known !== undefined) return known;
   const { messages, tools } = request;
   const last = messages.at(-1);

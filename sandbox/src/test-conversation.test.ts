@@ -2,7 +2,7 @@
 // check. server/src/features/browser-tests/run plays them in a real browser.
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, ModelReply } from './model.ts';
-import { isForTest, playTest, type TestPlay } from './test-conversation.ts';
+import { isForTest, playTest, proposeFlows, type TestPlay, testPlays } from './test-conversation.ts';
 
 const tools = ['open', 'click', 'type', 'select', 'resize', 'wait', 'assert', 'finish'].map((name) => ({
   function: { name },
@@ -112,5 +112,27 @@ describe('a play', () => {
       true,
       false,
     ]);
+  });
+});
+
+describe('proposals', () => {
+  const ask = (document: object) =>
+    proposeFlows({
+      model: 'm',
+      messages: [{ role: 'user', content: JSON.stringify(document) }],
+      tools: [{ function: { name: 'propose_flows' } }],
+    })?.tool_calls?.[0]?.arguments;
+
+  it('are flows with a play, for an app with the entity that does not have them yet', () => {
+    const entities = [{ name: 'Task' }];
+    const { flows } = ask({ entities, existing: [] }) as { flows: { name: string; goal: string }[] };
+    expect(flows.map(({ name }) => name)).toEqual(['A task is added, done and deleted']);
+    for (const { goal } of flows) expect(testPlays.filter(({ goalPattern }) => goalPattern.test(goal))).toHaveLength(1);
+    expect(ask({ entities, existing: flows.map(({ name }) => name) })).toEqual({ flows: [] });
+    expect(ask({ entities: [{ name: 'Order' }], existing: [] })).toEqual({ flows: [] });
+  });
+
+  it('are not made without the tool', () => {
+    expect(proposeFlows({ model: 'm', messages: [], tools })).toBeUndefined();
   });
 });

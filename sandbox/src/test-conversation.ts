@@ -26,6 +26,8 @@ export interface TestPlay {
   /** Compared with the goal of the flow. */
   readonly goalPattern: RegExp;
   readonly calls: readonly RecordedCall[];
+  /** The flow that is proposed for an app with this entity. */
+  readonly proposal?: { readonly entity: string; readonly name: string; readonly goal: string; readonly role: string };
 }
 
 const testTools = ['open', 'click', 'type', 'select', 'assert', 'finish'];
@@ -33,8 +35,26 @@ const testTools = ['open', 'click', 'type', 'select', 'assert', 'finish'];
 export const isForTest = ({ tools = [] }: ChatRequest): boolean =>
   testTools.every((name) => tools.some((tool) => tool.function.name === name));
 
-/** The plays of the demo. */
+/** Those of the apps in the sandbox. */
 export const testPlays: TestPlay[] = [...taskListPlays, ...shopPlays];
+
+/** Undefined if the request does not ask for flows. */
+export function proposeFlows({ messages, tools = [] }: ChatRequest): ModelReply | undefined {
+  if (!tools.some((tool) => tool.function.name === 'propose_flows')) return undefined;
+  const { entities, existing } = JSON.parse(toText(messages.at(-1)?.content)) as AppDocument;
+  const flows = testPlays.flatMap(({ proposal }) => {
+    if (proposal === undefined || existing.includes(proposal.name)) return [];
+    const { entity, ...flow } = proposal;
+    return entities.some(({ name }) => name === entity) ? [flow] : [];
+  });
+  return { tool_calls: [{ name: 'propose_flows', arguments: { flows } }] };
+}
+
+interface AppDocument {
+  readonly entities: readonly { readonly name: string }[];
+  /** Names of flows. */
+  readonly existing: readonly string[];
+}
 
 /**
  * The next calls. If an element is not there, the play waits for it once. If it does not come, the play goes on to its next

@@ -14,6 +14,12 @@ const signIn = [type('E-mail address', '{{email}}'), type('Password', '{{passwor
 export const taskListPlays: readonly TestPlay[] = [
   {
     goalPattern: /\b(?:add|write down|create)\b.*\btasks?\b/is,
+    proposal: {
+      entity: 'Task',
+      name: 'A task is added, done and deleted',
+      goal: 'Sign in and add the task "Buy milk". The list must say "1 of 1 to do". Tick the task off: it must say "0 of 1 to do", also after the page is opened again. Delete the task. The page must say that there are no tasks yet.',
+      role: 'user',
+    },
     calls: [
       ...signIn,
       type('New task', 'Buy milk'),

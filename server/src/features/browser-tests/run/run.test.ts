@@ -1,13 +1,11 @@
 // Runs of flows in the machine's Chromium, on small pages of a real server, with the sandbox's model: what a run does, what it
 // records, how it is replayed and healed, and what has no influence on its verdict.
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ChatRequest, type Script, startModelSandbox } from '../../../../../sandbox/src/model.ts';
 import { playTest, type RecordedCall, type TestPlay } from '../../../../../sandbox/src/test-conversation.ts';
+import { openModel, startBrowserSession } from '../../../../test/support/browser-session.ts';
 import { renderSignIn, renderTasks, startTestedPages } from '../../../../test/support/tested-pages.ts';
-import { openBrowserSessions } from '../../../gateways/browser/session/index.ts';
 import type { Evidence } from '../../../gateways/browser/session/types.ts';
-import { openLanguageModel } from '../../../gateways/language-model/index.ts';
 import { systemClock } from '../../../kit/clock.ts';
 import { type RunLimits, runLimits } from './limits.ts';
 import { readRecording } from './recording.ts';
@@ -18,25 +16,9 @@ import { judge } from './verdict.ts';
 const app = await startTestedPages();
 const elsewhere = await startTestedPages();
 const sandbox = await startModelSandbox(0, 0);
-const model = openLanguageModel({ url: sandbox.url, apiKey: undefined, name: 'm' });
-const sessions = openBrowserSessions({
-  executable: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
-  noSandbox: false,
-  onFailure: (outcome, why) => console.error(outcome, why),
-});
-const opened = await sessions.open({
-  id: randomUUID(),
-  owner: 'a',
-  url: app.origin,
-  alsoAllowed: [elsewhere.origin],
-  signal: new AbortController().signal,
-});
-if (opened.outcome !== 'opened') throw new Error(`no browser: ${opened.reason}`);
-const { session } = opened;
-afterAll(async () => {
-  await sessions.close();
-  await sandbox.close();
-});
+const model = openModel(sandbox.url);
+const session = await startBrowserSession(app.origin, [elsewhere.origin]);
+afterAll(() => sandbox.close());
 
 const visitor = { email: 'test-1@visitor.example', password: 'Aa1-first-password' };
 const cancel = new AbortController();
@@ -347,7 +329,7 @@ describe('a page that has changed too much', () => {
 
   it('is inconclusive if there is no model', async () => {
     const recording = await recordBroken();
-    const none = openLanguageModel({ url: undefined, apiKey: undefined, name: 'm' });
+    const none = openModel(undefined);
     const result = await run(noModel, { recording, model: none });
     expect(result).toMatchObject({ ended: 'model_unavailable', modelCalls: 1, recording: null });
     expect([result.verdict.verdict, result.uncheckedExpectations.length]).toEqual(['inconclusive', 2]);

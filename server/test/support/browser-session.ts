@@ -1,0 +1,24 @@
+// Owns what tests of runs in a browser share: a session in the machine's Chromium, and clients of a language model.
+import { randomUUID } from 'node:crypto';
+import { afterAll } from 'vitest';
+import { openBrowserSessions } from '../../src/gateways/browser/session/index.ts';
+import type { BrowserSession } from '../../src/gateways/browser/session/types.ts';
+import { type LanguageModel, openLanguageModel } from '../../src/gateways/language-model/index.ts';
+
+/** Undefined: no model is configured. */
+export const openModel = (url: string | undefined): LanguageModel =>
+  openLanguageModel({ url, apiKey: undefined, name: 'model' });
+
+export async function startBrowserSession(url: string, alsoAllowed: readonly string[]): Promise<BrowserSession> {
+  const failures: string[] = [];
+  const sessions = openBrowserSessions({
+    executable: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+    noSandbox: false,
+    onFailure: (outcome, why) => failures.push(`${outcome}: ${why}`),
+  });
+  afterAll(() => sessions.close());
+  const { signal } = new AbortController();
+  const opened = await sessions.open({ id: randomUUID(), owner: 'test', url, alsoAllowed, signal });
+  if (opened.outcome !== 'opened') throw new Error(`no browser: ${opened.reason} ${failures.join()}`);
+  return opened.session;
+}
