@@ -14,6 +14,7 @@ import {
   waitUntilStarted,
 } from '../chromium.ts';
 import { folderPrefix, killProcessGroup, profileOf } from './host.ts';
+import { loadPlaywright } from './playwright.ts';
 import { createTransport } from './transport.ts';
 
 export interface SessionBrowser {
@@ -68,7 +69,7 @@ export async function launchBrowser(
   }
 
   async function connectBrowser(): Promise<SessionBrowser> {
-    const { chromium } = await import('playwright-core'); // 0.3 s that most processes never need
+    const chromium = await loadPlaywright();
     const started = spawnChromium(settings, user, profile, [...listProxyFlags(proxyPort), ...flags]);
     const { child, toBrowser, fromBrowser } = started;
     const stop = async () => {
