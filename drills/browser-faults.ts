@@ -12,11 +12,12 @@ import { judge, type RunLine } from './browser-faults/judge.ts';
 import { type Random, randomFrom } from './lib/random.ts';
 import { startRedis } from './lib/redis.ts';
 
-const sizes = { quick: { runs: 6, leastKills: 3 }, full: { runs: 30, leastKills: 15 } };
+const sizes = { quick: { runs: 6, leastKills: 2 }, full: { runs: 30, leastKills: 10 } };
 const concurrency = 3;
-const killEveryMs = { least: 2_000, most: 9_000 };
-const deletedShare = 0.34;
-const deleteWithinMs = 9_000;
+/** How many of ten runs are deleted, or lose a process. The others only suffer from what is killed beside them. */
+const shares = { delete: 3, browser: 3, worker: 2 };
+/** After the run was started, or after it has a browser. */
+const faultWithinMs = { delete: 9_000, kill: 6_000 };
 const seed = Number(process.env.BENCH_SEED ?? 2323);
 
 /** Long enough for a crash or two. */
@@ -27,6 +28,8 @@ interface Drill {
   readonly watch: BrowserWatch;
   readonly random: Random;
   readonly appId: string;
+  readonly kills: { worker: number; browser: number };
+  progress(line: string): void;
 }
 
 export const browserFaults: Bench = async (options) => {
@@ -44,7 +47,8 @@ export const browserFaults: Bench = async (options) => {
     const watch = watchBrowsers(() => installation.processes.pids('worker'));
     try {
       const { id: appId } = await installation.publish();
-      return await drill({ installation, watch, random, appId }, options);
+      const kills = { worker: 0, browser: 0 };
+      return await drill({ installation, watch, random, appId, kills, progress: options.progress }, options);
     } finally {
       watch.stop();
       await installation.close();
@@ -55,25 +59,22 @@ export const browserFaults: Bench = async (options) => {
   }
 };
 
-async function drill({ installation, watch, random, appId }: Drill, { quick, progress }: BenchOptions) {
+async function drill(environment: Drill, { quick, progress }: BenchOptions) {
+  const { installation, watch, appId, kills } = environment;
   const { runs, leastKills } = sizes[quick ? 'quick' : 'full'];
   progress(`${runs} runs; seed ${seed}`);
   const startedAt = performance.now();
-  const ended = new AbortController();
-  const killing = killAtRandom({ installation, watch, random, appId }, ended.signal, progress);
   const waiting = Array.from({ length: runs }, (_, number) => number);
   const lines: RunLine[] = [];
   const takeRuns = async () => {
     for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
-      const line = await runFlow({ installation, watch, random, appId }, number);
+      const line = await runFlow(environment, number);
       lines.push(line);
       progress(`run ${number + 1}: ${line.status}${line.isDeleted ? ', its test was deleted' : ''}`);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, takeRuns));
-  ended.abort();
-  const kills = await killing;
-  const left = await endAllWorkers({ installation, watch, random, appId }, progress);
+  const left = await endAllWorkers(environment);
   const { judged, figures } = await judge(installation, appId, lines, watch);
   return {
     figures: { seconds: Math.round((performance.now() - startedAt) / 1000), kills, ...watch.count(), ...figures },
@@ -93,22 +94,42 @@ const flowNames = [
   'Paid orders can be listed',
 ];
 
-/** Runs a flow of its own; some are deleted meanwhile. */
-async function runFlow({ installation, random, appId }: Drill, number: number): Promise<RunLine> {
+/** Runs a flow of its own, with the fault that is drawn for it. */
+async function runFlow(drill: Drill, number: number): Promise<RunLine> {
+  const { installation, random, appId } = drill;
   const shopFlow = shopFlows.get(flowNames[number % flowNames.length] as string);
   if (shopFlow === undefined) throw new Error('no such flow');
   const name = `${shopFlow.name} (${number + 1})`;
+  const [fault, moment] = [drawFault(random), random()];
   const flowId = await installation.createFlow(appId, { ...shopFlow, name });
   const executionId = await installation.start(appId, flowId);
-  const isDeleted = random() < deletedShare;
-  if (isDeleted) {
-    await sleep(random() * deleteWithinMs);
+  if (fault === 'delete') {
+    await sleep(moment * faultWithinMs.delete);
     await deleteFlow(installation, appId, flowId);
-  }
+  } else if (fault !== undefined) await killDuring(drill, executionId, fault, moment * faultWithinMs.kill);
   const { status } = await installation
     .waitForEnd(appId, executionId, endsWithinMs)
     .catch(() => ({ status: 'not ended' }));
-  return { flowId, name, executionId, isDeleted, status };
+  return { flowId, name, executionId, isDeleted: fault === 'delete', status };
+}
+
+function drawFault(random: Random): keyof typeof shares | undefined {
+  const draw = Math.floor(random() * 10);
+  if (draw < shares.delete) return 'delete';
+  if (draw < shares.delete + shares.browser) return 'browser';
+  return draw < shares.delete + shares.browser + shares.worker ? 'worker' : undefined;
+}
+
+/** Kills any browser or worker with SIGKILL, some time after this run has got its browser. */
+async function killDuring(drill: Drill, executionId: string, kind: 'browser' | 'worker', afterMs: number) {
+  const { installation, watch, random, appId, kills, progress } = drill;
+  await installation.waitFor(appId, executionId, ({ status }) => status !== 'pending', endsWithinMs).catch(() => {});
+  await sleep(afterMs);
+  const pick = (count: number) => Math.floor(random() * count);
+  const leaders = watch.leaders(); // what was started until now is known, also if its worker is gone
+  if (!(kind === 'worker' ? installation.processes.kill('worker', pick) : killBrowser(leaders, pick))) return;
+  kills[kind] += 1;
+  progress(`killed a ${kind}`);
 }
 
 /** 503 means that the browser is not known to be closed yet: it is deleted when that is asked for again. */
@@ -116,33 +137,6 @@ async function deleteFlow({ call }: TestInstallation, appId: string, flowId: str
   await call('DELETE', `/api/apps/${appId}/testing-agent/flows/${flowId}`).catch((error: Error) => {
     if (!/answered 404/.test(error.message)) throw error; // it was deleted between two attempts
   });
-}
-
-/**
- * Kills workers and browsers with SIGKILL until the signal is aborted. Returns how many. The last worker that is ready is rarely
- * killed, so that on a slow machine, where a process takes long to start, something is done in between.
- */
-async function killAtRandom(
-  { installation, watch, random }: Drill,
-  signal: AbortSignal,
-  progress: (line: string) => void,
-) {
-  const kills = { worker: 0, browser: 0 };
-  const pick = (count: number) => Math.floor(random() * count);
-  const pickWorker = (ready: number) => (ready === 1 && random() > 0.1 ? -1 : pick(ready));
-  while (!signal.aborted) {
-    const pauseMs = killEveryMs.least + random() * (killEveryMs.most - killEveryMs.least);
-    await sleep(pauseMs, undefined, { signal }).catch(() => {});
-    if (signal.aborted) break;
-    const kind = random() < 0.35 ? 'worker' : 'browser';
-    watch.living(); // what was started until now is known, also if its worker is gone
-    const did =
-      kind === 'worker' ? installation.processes.kill('worker', pickWorker) : killBrowser(watch.leaders(), pick);
-    if (!did) continue;
-    kills[kind] += 1;
-    progress(`killed a ${kind}`);
-  }
-  return kills;
 }
 
 function killBrowser(leaders: readonly number[], pick: (count: number) => number): boolean {
@@ -156,7 +150,7 @@ function killBrowser(leaders: readonly number[], pick: (count: number) => number
 }
 
 /** Kills all workers while runs go on. Returns how many browser processes live 5 seconds later, when nobody could reap them. */
-async function endAllWorkers({ installation, watch, appId }: Drill, progress: (line: string) => void): Promise<number> {
+async function endAllWorkers({ installation, watch, appId, progress }: Drill): Promise<number> {
   const shopFlow = shopFlows.get('Paid orders can be listed');
   if (shopFlow === undefined) throw new Error('no such flow');
   const executionId = await installation.start(appId, await installation.createFlow(appId, shopFlow));

@@ -53,6 +53,13 @@ export interface TestInstallation {
   createFlow(appId: string, flow: ShopFlow): Promise<string>;
   /** Starts a run. Returns its id. */
   start(appId: string, flowId: string): Promise<string>;
+  /** Reads the run until it is as `isReached` says. */
+  waitFor(
+    appId: string,
+    executionId: string,
+    isReached: (execution: Execution) => boolean,
+    withinMs: number,
+  ): Promise<Execution>;
   waitForEnd(appId: string, executionId: string, withinMs?: number): Promise<Execution>;
   readReport(appId: string, executionId: string): Promise<TestReport>;
   close(): Promise<void>;
@@ -134,9 +141,18 @@ async function waitForLink({ inbox }: Pick<MailSandbox, 'inbox'>, email: string)
 
 function createCalls(
   call: Call,
-): Pick<TestInstallation, 'publish' | 'createFlow' | 'start' | 'waitForEnd' | 'readReport'> {
+): Pick<TestInstallation, 'publish' | 'createFlow' | 'start' | 'waitFor' | 'waitForEnd' | 'readReport'> {
   const manage = async (method: string, path: string, body?: object) => (await call(method, path, body)).body;
   const testing = (appId: string) => `/api/apps/${appId}/testing-agent`;
+  const waitFor: TestInstallation['waitFor'] = async (appId, executionId, isReached, withinMs) => {
+    const end = Date.now() + withinMs;
+    for (;;) {
+      const execution: Execution = await manage('GET', `${testing(appId)}/executions/${executionId}`);
+      if (isReached(execution)) return execution;
+      if (Date.now() > end) throw new Error(`a run is still ${execution.status} after ${withinMs} ms`);
+      await sleep(100);
+    }
+  };
   return {
     async publish(shop = readShop()) {
       const id = await publishShop(manage, shop);
@@ -146,15 +162,8 @@ function createCalls(
       return (await manage('POST', `${testing(appId)}/flows`, { name, goal, role })).id;
     },
     start: async (appId, flow_id) => (await manage('POST', `${testing(appId)}/executions`, { flow_id })).id,
-    async waitForEnd(appId, executionId, withinMs = 180_000) {
-      const end = Date.now() + withinMs;
-      for (;;) {
-        const execution: Execution = await manage('GET', `${testing(appId)}/executions/${executionId}`);
-        if (isTerminal(execution)) return execution;
-        if (Date.now() > end) throw new Error(`a run is still ${execution.status} after ${withinMs} ms`);
-        await sleep(100);
-      }
-    },
+    waitFor,
+    waitForEnd: (appId, executionId, withinMs = 180_000) => waitFor(appId, executionId, isTerminal, withinMs),
     readReport: (appId, executionId) => manage('GET', `${testing(appId)}/analysis/${executionId}`),
   };
 }

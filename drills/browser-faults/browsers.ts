@@ -1,5 +1,6 @@
 // Owns the drill's own record of browser processes: everything that workers started, as /proc shows it. A process stays known by
-// its session even if the worker that started it is gone, and is told from a later one with the same id by its start time.
+// its session even if the worker that started it is gone; helpers with a session of their own are known by the browser's profile
+// folder. Processes are told from later ones with the same id by their start time.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const everyMs = 100;
@@ -27,7 +28,10 @@ export interface BrowserWatch {
 /** `workers` names the workers that run now. */
 export function watchBrowsers(workers: () => readonly number[]): BrowserWatch {
   const sessions = new Set<number>();
+  const folders = new Set<string>();
   const known = new Set<string>();
+  /** First processes whose profile folder is not known yet: a process that was just forked has the command of its parent. */
+  const withoutFolder = new Set<number>();
   const look = (): ProcessLine[] => {
     const all = listProcesses();
     const parents = new Set(workers());
@@ -39,13 +43,26 @@ export function watchBrowsers(workers: () => readonly number[]): BrowserWatch {
     const ownSessions = new Set([...parents].map((pid) => byId.get(pid)?.session));
     for (const line of all) if (!ownSessions.has(line.session) && isBelowWorker(line)) sessions.add(line.session);
     const browsers = all.filter(({ session }) => sessions.has(session));
-    for (const { pid, startTime } of browsers) known.add(`${pid}:${startTime}`);
+    for (const { pid, startTime, session } of browsers) {
+      if (pid === session && !known.has(`${pid}:${startTime}`)) withoutFolder.add(pid);
+      known.add(`${pid}:${startTime}`);
+    }
+    for (const pid of withoutFolder) {
+      const folder = /--user-data-dir=([^\0 ]+)/.exec(read(`/proc/${pid}/cmdline`))?.[1];
+      if (folder !== undefined) folders.add(folder);
+      if (folder !== undefined || !all.some((line) => line.pid === pid)) withoutFolder.delete(pid);
+    }
     return browsers.filter(({ state }) => state !== 'Z' && state !== 'X');
   };
   const timer = setInterval(look, everyMs);
   return {
     count: () => ({ processes: known.size, browsers: sessions.size }),
-    living: look,
+    living() {
+      const living = look();
+      const isHelper = ({ pid, session }: ProcessLine) => !sessions.has(session) && namesFolder(pid, folders);
+      const isAlive = ({ state }: ProcessLine) => state !== 'Z' && state !== 'X';
+      return [...living, ...listProcesses().filter((line) => isAlive(line) && isHelper(line))];
+    },
     leaders: () => look().flatMap(({ pid, session }) => (pid === session ? [pid] : [])),
     stop: () => clearInterval(timer),
   };
@@ -64,6 +81,11 @@ function readProcess(pid: number): ProcessLine | undefined {
   const [state = '', parent, , session] = fields;
   return { pid, program, state, parent: Number(parent), session: Number(session), startTime: fields[19] as string };
 }
+
+const namesFolder = (pid: number, folders: ReadonlySet<string>): boolean => {
+  const command = read(`/proc/${pid}/cmdline`);
+  return [...folders].some((folder) => command.includes(folder));
+};
 
 function read(file: string): string {
   try {
