@@ -83,12 +83,13 @@ async function sumRecordBatch(db: Db, appId: string, after: string): Promise<{ b
   return rows[0] ?? { bytes: 0, last: null };
 }
 
-/** App files, what is kept of published ones, and images of ads. */
+/** App files, what is kept of published ones, images of ads, and evidence of tests. */
 async function sumFiles(db: Db, workspaceId: string): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`select coalesce(sum(bytes), 0) as bytes from (
       select f.size as bytes from apps a join app_files f on f.app_id = a.id where a.workspace_id = ${workspaceId}
       union all select b.size from apps a join app_blobs b on b.app_id = a.id where a.workspace_id = ${workspaceId}
       union all select size_bytes from ads_assets where workspace_id = ${workspaceId}
+      union all select size_bytes from test_evidence where workspace_id = ${workspaceId}
       union all select files_bytes from deployments where workspace_id = ${workspaceId}) stored`.execute(db);
   return rows[0]?.bytes ?? 0;
 }

@@ -13,7 +13,14 @@ import { hideCredentials } from './run/credentials.ts';
 import { readRecording } from './run/recording.ts';
 import { runFlow } from './run/run.ts';
 import type { Recording, RunResult, Visitor } from './run/types.ts';
-import { closeEarlierSessions, type LeaseDeps, type LeasedBrowser, leaseBrowser } from './sessions.ts';
+import {
+  BrowserNotClosed,
+  closeEarlierSessions,
+  closeSoon,
+  type LeaseDeps,
+  type LeasedBrowser,
+  leaseBrowser,
+} from './sessions.ts';
 import { removeEvidence } from './store/evidence.ts';
 import {
   type ExecutionRow,
@@ -49,6 +56,7 @@ export async function performRun(
     return outcome.status;
   } catch (error) {
     if (error instanceof ClaimLost) return undefined;
+    if (error instanceof BrowserNotClosed) throw error;
     signal.throwIfAborted(); // another worker takes over
     const end = watch.signal.aborted ? toEnd(watch.signal.reason) : undefined;
     if (end === undefined) throw error;
@@ -179,7 +187,7 @@ async function followFlow(
   const { goal, role, url, flow_revision } = execution;
   const recording = readRecording(await findRecording(db, { ...execution, id: execution.flow_id }, flow_revision));
   // Also ends steps that wait for something while nobody looks at the signal.
-  signal.addEventListener('abort', () => void session.close(), { once: true });
+  signal.addEventListener('abort', () => closeSoon(session), { once: true });
   return runFlow(
     session,
     { goal, role, url, visitor, recording },

@@ -37,7 +37,7 @@ export interface LeaseDeps {
 export interface LeasedBrowser {
   readonly id: string;
   readonly session: BrowserSession;
-  /** Aborted if the lease was lost: the browser is being closed then. */
+  /** Aborted if the browser crashed, or if the lease was lost: the browser is being closed then. */
   readonly lost: AbortSignal;
   /** Closes the browser and ends the lease. */
   close(): Promise<void>;
@@ -93,20 +93,21 @@ async function openBrowser(
     return opened.reason === 'cancelled' && !signal.aborted ? 'busy' : opened.reason;
   }
   const { session } = opened;
-  lease.lost.addEventListener('abort', () => void session.close(), { once: true });
-  if (lease.lost.aborted) await session.close();
+  lease.lost.addEventListener('abort', () => closeSoon(session), { once: true });
+  if (lease.lost.aborted) closeSoon(session);
   await saveProcess(db, key, session.processId);
-  let hasCrashed = false;
-  void session.gone.then((how) => {
-    hasCrashed = how === 'crashed';
-  });
+  const crashed = new AbortController();
+  void session.gone.then((how) => how === 'crashed' && crashed.abort(new BrowserCrashed()));
   return {
     id: key.id,
     session,
-    lost: lease.lost,
+    lost: AbortSignal.any([lease.lost, crashed.signal]),
     async close() {
-      await session.close();
-      await close(hasCrashed ? 'crashed' : 'ended');
+      lease.stop(); // if the browser can't be closed, its lease ends, and the job kills it
+      await session.close().catch((cause) => {
+        throw new BrowserNotClosed('the browser could not be closed', { cause });
+      });
+      await close(crashed.signal.aborted ? 'crashed' : 'ended');
     },
   };
 }
@@ -146,7 +147,14 @@ export function keepLease(db: Db, { times }: Pick<LeaseDeps, 'times'>, key: Sess
 }
 
 /** The browser of a run is closed, because its lease could not be prolonged. */
-export class LeaseLost extends Error {}
+class LeaseLost extends Error {}
+class BrowserCrashed extends Error {}
+
+/** Processes of the browser are still there. The run must not end yet: who deletes its flow relies on that. */
+export class BrowserNotClosed extends Error {}
+
+/** If that fails, `LeasedBrowser.close` will say so. */
+export const closeSoon = (session: BrowserSession): void => void session.close().catch(() => {});
 
 /** Closes browsers of this run that earlier workers on this host left behind. Those of other hosts end with their lease. */
 export async function closeEarlierSessions(db: Db, deps: LeaseDeps, execution: ExecutionRow): Promise<void> {

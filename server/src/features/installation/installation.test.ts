@@ -124,6 +124,7 @@ describe('operations that need a worker', () => {
       'sendAgentMessage',
       'sendChatMessage',
       'signUpAppUser',
+      'startExecution',
       'startExport',
       'updateCampaign',
     ]);
