@@ -1,6 +1,6 @@
 // The temporary app user of a run: they can sign in, and are removed with the records that they have made, also after a crash.
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startFlowWorld } from '../../../test/support/flows.ts';
 import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
@@ -12,6 +12,7 @@ const scene = await startFlowWorld();
 const { world, workspace, token, createFlow, publishedApp, startElsewhere } = scene;
 const { db } = world.app.database;
 const cleanUp = scene.job('clean up after test runs');
+beforeEach(() => world.resetRateLimits());
 
 async function newRun(role = 'user') {
   const app = await publishedApp();
@@ -63,6 +64,7 @@ describe('the temporary user', () => {
     world.clock.aheadMs = 20_000;
     await cleanUp();
     expect(await listOrders(app)).toEqual([1]);
+    await world.resetRateLimits();
     expect((await signIn(app, visitor)).status).toBe(401);
     expect((await world.call('GET', `/api/apps/${app.id}/entities/Order`, { as })).status).toBe(401);
     expect((await findExecutionByKey(db, run))?.app_user_id).toBeNull();
