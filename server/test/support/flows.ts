@@ -10,6 +10,11 @@ import { newId } from '../../src/kit/ids.ts';
 import { publishFiles } from './published.ts';
 import { startWorld, type WorldOptions } from './world.ts';
 
+export { visitors } from '../../src/features/app-users/index.ts';
+export { listSessionsOnHost, profileOf } from '../../src/gateways/browser/session/host.ts';
+export { openBrowserSessions } from '../../src/gateways/browser/session/index.ts';
+export { openStorage } from '../../src/gateways/storage/index.ts';
+
 export const chromium = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 
 const page = '<!doctype html><html lang="en"><head><title>Shop</title></head><body><h1>Shop</h1></body></html>';

@@ -1,10 +1,9 @@
 // The temporary app user of a run: they can sign in, and are removed with the records that they have made, also after a crash.
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startFlowWorld } from '../../../test/support/flows.ts';
+import { startFlowWorld, visitors } from '../../../test/support/flows.ts';
 import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
-import { visitors } from '../app-users/index.ts';
 import { createVisitor } from './clean-up.ts';
 import { findExecutionByKey } from './store/executions.ts';
 

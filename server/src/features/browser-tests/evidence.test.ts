@@ -1,10 +1,9 @@
 // Evidence of runs: storing it, its signed addresses, what is counted of it and when it is removed.
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { startFlowWorld } from '../../../test/support/flows.ts';
+import { openStorage, startFlowWorld } from '../../../test/support/flows.ts';
 import { createStorageQuota } from '../../core/storage/quota.ts';
 import { readStorageUsage } from '../../core/storage/usage.ts';
-import { openStorage } from '../../gateways/storage/index.ts';
 import { StorageUnavailable } from '../../kit/unavailable.ts';
 import { createEvidenceAddress, storeEvidence } from './evidence.ts';
 import { findExecutionByKey } from './store/executions.ts';

@@ -1,9 +1,8 @@
 // Runs of flows by a worker, in a real browser, on an app that is really published (docs/internals/browser-tests.md).
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startFlowWorld } from '../../../test/support/flows.ts';
+import { listSessionsOnHost, startFlowWorld } from '../../../test/support/flows.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
-import { listSessionsOnHost } from '../../gateways/browser/session/host.ts';
 
 const scene = await startFlowWorld();
 const { world, model, call, createFlow, publishedApp, start, getExecution, listCharges, scriptCalls, findSession } =
