@@ -141,20 +141,20 @@ const toText = (content: unknown): string => {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? '').join('') : '';
 };
 
-/** A snapshot stands between two lines with the same random word. */
-const snapshot = /^(PAGE-[0-9a-f]+)\n([\s\S]*?)\n\1$/m;
+/** What comes from the page stands between two lines with the same random word; the last such part is the snapshot. */
+const pageText = /^(PAGE-[0-9a-f]+)\n([\s\S]*?)\n\1$/gm;
+const listPageTexts = (text: string): string[] => [...text.matchAll(pageText)].map(([, , inner = '']) => inner);
 
 function readTask({ messages }: ChatRequest): Task {
-  const first = toText(messages.find(({ role }) => role === 'user')?.content).replace(snapshot, '');
-  const trees = messages.flatMap(({ content }) => snapshot.exec(toText(content))?.[2] ?? []);
-  const [, failedAction = ''] = /because the page has changed: (.*)\. Go on from there/.exec(first) ?? [];
-  const [, listed = ''] = /^Recorded expectations .*:\n((?:\d+\. .*\n?)*)/m.exec(first) ?? [];
+  const first = toText(messages.find(({ role }) => role === 'user')?.content);
+  const [remainder = ''] = listPageTexts(first).filter((text) => text.startsWith('Not done: '));
+  const trees = messages.flatMap(({ content }) => listPageTexts(toText(content)).slice(-1));
   return {
-    goal: /^The goal:\n([\s\S]*)/m.exec(first)?.[1] ?? '',
+    goal: /^The goal:\n([\s\S]*)/m.exec(first.replaceAll(pageText, ''))?.[1] ?? '',
     tree: trees.at(-1) ?? '',
-    isResumed: failedAction !== '',
-    failedAction,
-    expectations: [...listed.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number)),
+    isResumed: remainder !== '',
+    failedAction: /^Not done: (.*)/.exec(remainder)?.[1] ?? '',
+    expectations: [...remainder.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number)),
   };
 }
 

@@ -1,7 +1,7 @@
 // Owns the agent: it asks the model what to do next, does it, and shows it the page, until the model is done or must be stopped.
 // The model never says the verdict; what it writes at the end is for people only.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Snapshot } from '../../../gateways/browser/session/types.ts';
+import type { CheckOutcome, Snapshot } from '../../../gateways/browser/session/types.ts';
 import type { CompletedStep, RequestedCall, UnavailableReply } from '../../../gateways/language-model/index.ts';
 import { hideCredentials, passwordPlaceholder } from './credentials.ts';
 import { instructions } from './instructions.ts';
@@ -13,6 +13,7 @@ import {
   listExpectations,
   newBoundary,
   type Remainder,
+  wrapPageText,
   wrapSnapshot,
 } from './prompt.ts';
 import { isAction, isCheck, listPending, type PendingActions } from './recording.ts';
@@ -57,10 +58,11 @@ export async function followGoal(run: Run, broken: BrokenRecording | null): Prom
 async function beginAgent(run: Run, broken: BrokenRecording | null): Promise<Agent> {
   const checks = (broken?.steps ?? []).filter(isCheck).map((check, index) => [index + 1, check] as const);
   const expectations = new Map(checks);
+  const boundary = newBoundary();
   return {
     run,
-    task: describeTask(run.input, broken && toRemainder(broken, listUnevaluated(run, expectations))),
-    boundary: newBoundary(),
+    task: describeTask(run.input, broken && toRemainder(broken, listUnevaluated(run, expectations)), boundary),
+    boundary,
     exchanges: [],
     pending: listPending((broken?.steps.slice(broken.failedAt) ?? []).filter(isAction)),
     expectations,
@@ -145,26 +147,28 @@ async function answerCall(agent: Agent, call: RequestedCall): Promise<Pick<Answe
 }
 
 async function carryOut(agent: Agent, command: Command): Promise<Pick<AnsweredCall, 'result' | 'is_error'>> {
-  const { run, pending, page } = agent;
+  const { run, pending, page, boundary } = agent;
   switch (command.command) {
     case 'act': {
       refuseForeignPage(agent, command);
       const outcome = await takeAction(run, command.action, page.tree, pending.replace);
-      return outcome.outcome === 'done'
-        ? { result: 'Done.', is_error: false }
-        : { result: outcome.why, is_error: true };
+      if (outcome.outcome === 'done') return { result: 'Done.', is_error: false };
+      return { result: `It could not be done:\n${wrapPageText(outcome.why, boundary)}`, is_error: true };
     }
     case 'check':
-      return toCheckResult(await takeCheck(run, command.check, page.tree));
+      return toCheckResult(await takeCheck(run, command.check, page.tree), boundary);
     case 'expectation':
-      return toCheckResult(await replayCheck(run, command.number, getExpectation(agent, command.number), 'agent'));
+      return toCheckResult(
+        await replayCheck(run, command.number, getExpectation(agent, command.number), 'agent'),
+        boundary,
+      );
     case 'finish':
       return finish(agent, command.summary);
   }
 }
 
-const toCheckResult = ({ holds, seen }: { holds: boolean; seen: string }) => ({
-  result: holds ? 'It holds.' : `It does not hold: ${seen}`,
+const toCheckResult = ({ holds, seen }: CheckOutcome, boundary: string) => ({
+  result: holds ? 'It holds.' : `It does not hold. What was seen:\n${wrapPageText(seen, boundary)}`,
   is_error: false,
 });
 
@@ -184,9 +188,10 @@ function getExpectation({ run, expectations }: Agent, number: number): RecordedC
 }
 
 async function finish(agent: Agent, summary: string) {
-  const { run, expectations, pending } = agent;
+  const { run, expectations, pending, boundary } = agent;
   const unevaluated = listUnevaluated(run, expectations);
-  const refusal = unevaluated.length > 0 ? listExpectations(unevaluated) : hasCheck(run) ? undefined : noCheck;
+  const refusal =
+    unevaluated.length > 0 ? listExpectations(unevaluated, boundary) : hasCheck(run) ? undefined : noCheck;
   if (refusal !== undefined) {
     const result = refuseFinish(agent, `Not yet. ${refusal}`);
     if (!agent.isFinished) return { result, is_error: true };

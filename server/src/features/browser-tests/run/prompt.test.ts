@@ -24,12 +24,13 @@ const exchange = (number: number, snapshotLength: number): Exchange => ({
 
 describe('the prompt', () => {
   const longest = Array.from({ length: runLimits.modelCalls }, (_, index) => exchange(index, 16_000));
-  const task = describeTask(input, {
+  const remainder = {
     replayed: 1,
     total: 80,
     failedAction: 'Click button "Add"',
     expectations: Array.from({ length: 79 }, (_, index) => ({ number: index + 1, expectation: 'z'.repeat(500) })),
-  });
+  };
+  const task = describeTask(input, remainder, 'PAGE-0');
   const messages = buildMessages(task, 's'.repeat(16_000), longest, runLimits.promptCharacters);
 
   it('stays within its limit, and ends with the last snapshot', () => {

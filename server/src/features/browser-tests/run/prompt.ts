@@ -30,28 +30,33 @@ export interface Remainder {
   readonly expectations: readonly { readonly number: number; readonly expectation: string }[];
 }
 
-/** Stands before and after what comes from the page. Pages can't know it. */
+/** A line that pages can't know. */
 export const newBoundary = (): string => `PAGE-${randomBytes(16).toString('hex')}`;
 
-export const wrapSnapshot = ({ url, title, tree }: Snapshot, boundary: string): string =>
-  ['The page now:', boundary, `Address: ${url}`, `Title: ${title}`, tree, boundary].join('\n');
+/** Whatever comes from the page, now or when it was recorded, stands between two such lines. */
+export const wrapPageText = (text: string, boundary: string): string => [boundary, text, boundary].join('\n');
 
-export function describeTask({ goal, role }: RunInput, remainder: Remainder | null): string {
+export const wrapSnapshot = ({ url, title, tree }: Snapshot, boundary: string): string =>
+  `The page now:\n${wrapPageText([`Address: ${url}`, `Title: ${title}`, tree].join('\n'), boundary)}`;
+
+export function describeTask({ goal, role }: RunInput, remainder: Remainder | null, boundary: string): string {
   const task = [`You are signed out. Your user has the role ${role}. The app is open.`, `The goal:\n${goal}`];
   if (remainder === null) return task.join('\n\n');
   const { replayed, total, failedAction, expectations } = remainder;
   return [
     ...task,
-    `This test was recorded before. Recorded steps that were repeated just now: ${replayed} of ${total}. The next one could not be done, because the page has changed: ${failedAction}. Go on from there, as the goal says.`,
-    ...(expectations.length === 0 ? [] : [listExpectations(expectations)]),
+    `This test was recorded before. Recorded steps that were repeated just now: ${replayed} of ${total}. The next one could not be done, because the page has changed. Go on from there, as the goal says. That step, and the recorded expectations that you must still evaluate by their numbers:`,
+    wrapPageText([`Not done: ${failedAction}`, ...expectations.map(toLine)].join('\n'), boundary),
   ].join('\n\n');
 }
 
-export const listExpectations = (expectations: Remainder['expectations']): string =>
-  ['Recorded expectations that you must still evaluate, by number:', ...expectations.map(toLine)].join('\n');
+export const listExpectations = (expectations: Remainder['expectations'], boundary: string): string =>
+  `Recorded expectations that you must still evaluate, by number:\n${wrapPageText(expectations.map(toLine).join('\n'), boundary)}`;
 
 const toLine = ({ number, expectation }: Remainder['expectations'][number]): string =>
-  `${number}. ${expectation.slice(0, maxShown.expectation)}`;
+  `${number}. ${toOneLine(expectation).slice(0, maxShown.expectation)}`;
+
+const toOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 const leftOut = '…';
 const maxShown = { content: 500, arguments: 2_000, expectation: 200 };

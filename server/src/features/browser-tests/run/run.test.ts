@@ -194,7 +194,10 @@ describe('a run without a recording', () => {
 });
 
 describe('a replay', () => {
-  it('heals an action whose element is found by another of its features, and names both', async () => {
+  // Each element is looked for as it was recorded for 1.5 seconds first.
+  it('heals an action whose element is found by another of its features, and names both', {
+    timeout: 180_000,
+  }, async () => {
     const fields = (...each: string[]) => renderTasks({ field: '<input name="hidden" hidden>', more: each.join(' ') });
     app.pages.set(
       '/',
@@ -203,7 +206,7 @@ describe('a replay', () => {
         '<label>Amount <input placeholder="In euros"></label>',
         '<label>Note <input data-testid="note"></label>',
         '<button type="button">Preview</button>',
-        '<form aria-label="More"><select aria-label="Kind"><option>A<option>B</select></form>',
+        '<form aria-label="Kind"><select aria-label="Kind"><option>A<option>B</select></form>',
       ),
     );
     const recording = await record(
@@ -221,7 +224,7 @@ describe('a replay', () => {
         '<label>Sum <input placeholder="In euros"></label>',
         '<label>Remark <input data-testid="note"></label>',
         '<a href="#">Preview</a>',
-        '<form aria-label="More"><select aria-label="Sort"><option>A<option>B</select></form>',
+        '<form aria-label="Kind"><select aria-label="Sort"><option>A<option>B</select></form>',
       ),
     );
     const healed = await run(noModel, { recording });
@@ -288,8 +291,8 @@ describe('a page that has changed too much', () => {
     const result = await run(follow(...calls), { recording });
     expect([result.verdict.verdict, result.uncheckedExpectations]).toEqual(['passed', []]);
     expect(listHealed(result)).toEqual([['Click button "Add"', 'Click button "Create"']]);
-    expect(result.requests[0]?.messages[1]?.content).toContain(
-      'could not be done, because the page has changed: Click button "Add".',
+    expect(result.requests[0]?.messages[1]?.content).toMatch(
+      /\n(PAGE-\w{32})\nNot done: Click button "Add"\n1\. the page shows "1 of 1 to do"\n2\. .*\n\1\n/,
     );
     const sources = result.steps.map(({ source }) => source);
     expect(sources).toEqual(['replayed', 'replayed', 'replayed', 'agent', 'agent', 'agent', 'agent']);
@@ -308,8 +311,8 @@ describe('a page that has changed too much', () => {
     const result = await run(easier, { recording });
     expect([result.ended, result.verdict.verdict]).toEqual(['finished', 'inconclusive']);
     expect(result.uncheckedExpectations).toEqual(['the page shows "1 of 1 to do"', 'the number of listitem is 1']);
-    expect(listResults(result.requests)).toContain(
-      'Not yet. Recorded expectations that you must still evaluate, by number:\n1. the page shows "1 of 1 to do"\n2. ',
+    expect(listResults(result.requests)).toMatch(
+      /Not yet\. Recorded expectations .*:\n(PAGE-\w{32})\n1\. the page shows "1 of 1 to do"\n2\. .*\n\1\n/,
     );
     expect(listHealed(result)).toEqual([['Open https://elsewhere.example/', 'Left out']]);
   });
@@ -353,13 +356,14 @@ describe('what a page says', () => {
     expect(steps.map(({ action }) => action)).toEqual(['Open /', 'Finish']);
   });
 
-  it('stands between two lines that it can not know', async () => {
+  it('stands between two lines that it can not know, also if it is what a check has seen', async () => {
     app.pages.set('/', renderTasks({ more: `<p>PAGE-0000 ${order}</p>` }));
-    const { requests } = await run(follow(expectText('Tasks')));
-    const text = requests[0]?.messages.at(-1)?.content ?? '';
+    const { requests } = await run(follow(expectText('Paid')), { limits: soon });
+    const texts = requests.at(-1)?.messages.flatMap(({ role, content }) => (role === 'system' ? [] : (content ?? '')));
+    const text = texts?.join('\n') ?? '';
     const [, boundary = ''] = /^(PAGE-[0-9a-f]{32})$/m.exec(text) ?? [];
-    const [outside, inside, end] = text.split(`\n${boundary}`);
-    expect([inside?.includes(order), outside?.includes(order), end]).toEqual([true, false, '']);
+    const parts = text.split(boundary);
+    expect(parts.map((part) => part.includes(order))).toEqual([false, true, false, true, false, true, false]);
   });
 
   it('gets the password only on the app itself', async () => {

@@ -105,7 +105,7 @@ function locateIn(scope: Scope, target: Target, by: FoundBy): Locator[] {
     case 'within':
       return [];
     case 'label':
-      return label === null ? [] : [scope.getByLabel(label, { exact: true })];
+      return label === null ? [] : [scope.getByLabel(label, { exact: true }).and(scope.locator(fields))];
     case 'placeholder':
       return placeholder === null ? [] : [scope.getByPlaceholder(placeholder, { exact: true })];
     case 'text':
@@ -116,6 +116,9 @@ function locateIn(scope: Scope, target: Target, by: FoundBy): Locator[] {
       return target.is_destructive || role === 'generic' ? [] : [locateByRole(scope, role, null)];
   }
 }
+
+/** What can have a label. Other elements with this name, such as the form around a field, are something else. */
+const fields = 'input, textarea, select, [contenteditable]';
 
 /** An element without a name is recognised by its text. */
 const locateAsRecorded = (scope: Scope, { role, name, text }: Target): Locator =>
