@@ -31,6 +31,12 @@ const listFiles = async ({ id }: { id: string }) =>
   );
 const get = (url: string) => fetch(url);
 
+it('a page that could not be shown leaves no file', async () => {
+  const { run } = await newRun();
+  await storeEvidence(db, { objectStorage, storage }, run, '1-3.jpg', Buffer.alloc(0), world.clock.now());
+  expect(await listFiles(run)).toEqual([]);
+});
+
 describe('an address', () => {
   it('is good for an hour, for everybody, and says what it is', async () => {
     const { run } = await newRun();

@@ -36,6 +36,7 @@ export async function storeEvidence(
   content: Buffer,
   now: Date,
 ): Promise<void> {
+  if (content.length === 0) return; // a page that hangs has no picture
   const { workspace_id } = execution;
   try {
     await storage.admit(db, { workspace_id, caller: serviceCaller }, content.length, now);
