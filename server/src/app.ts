@@ -29,7 +29,7 @@ import {
 } from './features/ads/index.ts';
 import { agentArchiveTables, agents } from './features/agents/index.ts';
 import { analytics } from './features/analytics/index.ts';
-import { appUserArchiveTables, appUsers, visitors } from './features/app-users/index.ts';
+import { appUserArchiveTables, appUsers, temporaryUsers } from './features/app-users/index.ts';
 import { appArchiveTables, apps, createAppFiles } from './features/apps/index.ts';
 import { audit, auditArchiveTables } from './features/audit/index.ts';
 import {
@@ -526,7 +526,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     model,
     files: appFeature.scannedFiles,
     schemas: appSchemas,
-    visitors,
+    temporaryUsers,
     removeRecords: entityFeature.removeRecordsOf,
     addresses,
     storage,

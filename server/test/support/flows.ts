@@ -10,7 +10,7 @@ import { newId } from '../../src/kit/ids.ts';
 import { publishFiles } from './published.ts';
 import { startWorld, type WorldOptions } from './world.ts';
 
-export { visitors } from '../../src/features/app-users/index.ts';
+export { temporaryUsers } from '../../src/features/app-users/index.ts';
 export { listSessionsOnHost, profileOf } from '../../src/gateways/browser/session/host.ts';
 export { openBrowserSessions } from '../../src/gateways/browser/session/index.ts';
 export { openStorage } from '../../src/gateways/storage/index.ts';

@@ -103,6 +103,11 @@ export async function createFullWorkspace(world: World) {
     title: 'Tasks are öpen',
     reason: 'meant to be',
   });
+  await send('POST', `/api/apps/${app.id}/testing-agent/flows`, {
+    name: 'Add a täsk',
+    goal: 'Add one.',
+    role: 'admin',
+  });
   const connected = { connected_at: new Date(), created_date: new Date(), updated_date: new Date() };
   const connection = { id: newId(), workspace_id: workspace, app_id: app.id, user_id: owner.id, ...connected };
   const connection_config = JSON.stringify({ subdomain: 'acme-prod' });

@@ -7,12 +7,12 @@ import { signInRoutes } from './sign-in-routes.ts';
 import { removeOldLinks } from './store/links.ts';
 import { removeOldAddresses } from './store/sign-ins.ts';
 import { removeExpiredTokens } from './store/users.ts';
-import { createVisitor, removeVisitor } from './visitors.ts';
+import { createTemporaryUser, removeTemporaryUser } from './temporary-users.ts';
 
 export { appUserArchiveTables } from './archive-rows.ts';
 
 /** Temporary users of an app, for features that test it. */
-export const visitors = { create: createVisitor, remove: removeVisitor };
+export const temporaryUsers = { create: createTemporaryUser, remove: removeTemporaryUser };
 
 export const appUsers = (deps: AppUserDeps & LinkDeps) => ({
   routes: [...appUserRoutes(deps), ...signInRoutes(deps)],

@@ -1,10 +1,10 @@
 // The temporary app user of a run: they can sign in, and are removed with the records that they have made, also after a crash.
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startFlowWorld, visitors } from '../../../test/support/flows.ts';
+import { startFlowWorld, temporaryUsers } from '../../../test/support/flows.ts';
 import { findAccessAsApp } from '../../core/auth/as-app.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
-import { createVisitor } from './clean-up.ts';
+import { createTestUser } from './clean-up.ts';
 import { findExecutionByKey } from './store/executions.ts';
 
 const scene = await startFlowWorld();
@@ -24,8 +24,8 @@ async function newRun(role = 'user') {
   const run = await findExecutionByKey(db, key);
   const access = await findAccessAsApp(db, key);
   if (run === undefined || access === undefined) throw new Error('the run is missing');
-  const deps = { visitors, removeRecords: async () => {}, clock: world.clock };
-  return { app, run, visitor: await createVisitor(db, deps, run, access) };
+  const deps = { temporaryUsers, removeRecords: async () => {}, clock: world.clock };
+  return { app, run, visitor: await createTestUser(db, deps, run, access) };
 }
 const signIn = (app: AppRow, visitor: { email: string; password: string }) =>
   world.call('POST', `/api/apps/${app.id}/auth/sign-in`, { body: visitor });

@@ -7,17 +7,17 @@ import type { Clock } from '../../kit/clock.ts';
 import type { Db } from '../../tables.ts';
 import { asOwner } from './end.ts';
 import type { Visitor } from './run/types.ts';
-import { type ExecutionRow, listRunsToCleanUp, saveExecution, type VisitorOfRun } from './store/executions.ts';
+import { type ExecutionRow, listRunsToCleanUp, saveExecution, type UserOfRun } from './store/executions.ts';
 
-export interface NewVisitor {
+export interface NewTestUser {
   readonly email: string;
   readonly passwordHash: string;
   readonly role: ExecutionRow['role'];
 }
 
-export interface VisitorDeps {
-  readonly visitors: {
-    create(db: Db, access: DataAccess, visitor: NewVisitor, now: Date): Promise<string>;
+export interface TestUserDeps {
+  readonly temporaryUsers: {
+    create(db: Db, access: DataAccess, user: NewTestUser, now: Date): Promise<string>;
     /** Does nothing if the user is gone. */
     remove(db: Db, access: DataAccess, id: string, now: Date): Promise<void>;
   };
@@ -32,34 +32,34 @@ export interface VisitorDeps {
 }
 
 /** A new user for each claim. The password is nowhere but in memory, so that a worker that takes over needs another user. */
-export async function createVisitor(
+export async function createTestUser(
   db: Db,
-  { visitors, clock }: VisitorDeps,
+  { temporaryUsers, clock }: TestUserDeps,
   execution: ExecutionRow,
   access: DataAccess,
 ): Promise<Visitor> {
-  const email = `test-${randomBytes(6).toString('hex')}@visitor.example`;
+  const email = `test-${randomBytes(6).toString('hex')}@test-user.example`;
   const password = `Aa1-${randomBytes(12).toString('base64url')}`;
   const client = { ip: execution.ip, app_id: execution.app_id };
   const passwordHash = await hashPassword(password, client);
   await asOwner(db, execution, async (db) => {
     const { role } = execution;
-    const app_user_id = await visitors.create(db, access, { email, passwordHash, role }, clock.now());
+    const app_user_id = await temporaryUsers.create(db, access, { email, passwordHash, role }, clock.now());
     await saveExecution(db, execution, { app_user_id });
   });
   return { email, password };
 }
 
 /** Returns false if that must wait, because the app is in the trash. */
-export async function removeVisitor(
+export async function removeTestUser(
   db: Db,
-  deps: VisitorDeps,
-  { app_user_id: id, created_date: since, ...run }: VisitorOfRun,
+  deps: TestUserDeps,
+  { app_user_id: id, created_date: since, ...run }: UserOfRun,
 ): Promise<boolean> {
   const access = await findAccessAsApp(db, run);
   if (access === undefined) return false;
   // First the user, so that no request of theirs begins after the records were listed.
-  await deps.visitors.remove(db, access, id, deps.clock.now());
+  await deps.temporaryUsers.remove(db, access, id, deps.clock.now());
   await deps.removeRecords(db, access, { id, since }, deps.clock.now());
   return true;
 }
@@ -69,12 +69,12 @@ const runsAtOnce = 20;
 const settledMs = 15_000;
 
 /** Removes what ended runs have left. One that fails keeps no other from being cleaned up. */
-export async function cleanUpRuns(db: Db, deps: VisitorDeps, now: Date): Promise<number> {
+export async function cleanUpRuns(db: Db, deps: TestUserDeps, now: Date): Promise<number> {
   const failures: unknown[] = [];
   let done = 0;
   for (const run of await listRunsToCleanUp(db, new Date(now.getTime() - settledMs), runsAtOnce))
     try {
-      if (!(await removeVisitor(db, deps, run))) continue;
+      if (!(await removeTestUser(db, deps, run))) continue;
       await saveExecution(db, run, { app_user_id: null });
       done += 1;
     } catch (error) {

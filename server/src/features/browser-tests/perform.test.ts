@@ -1,16 +1,18 @@
 // Runs of flows by a worker, in a real browser, on an app that is really published (docs/internals/browser-tests.md).
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { listSessionsOnHost, startFlowWorld } from '../../../test/support/flows.ts';
 import type { AppRow } from '../../core/auth/proofs.ts';
 
-const scene = await startFlowWorld();
+// Browsers start and end slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000 });
+const scene = await startFlowWorld({ testTimes: { cancelWaitMs: 60_000, killAfterMs: 60_000, deleteWaitMs: 90_000 } });
 const { world, model, call, createFlow, publishedApp, start, getExecution, listCharges, scriptCalls, findSession } =
   scene;
 
 const end = /passed|failed|inconclusive|error|cancelled/;
 const waitForEnd = async (app: Pick<AppRow, 'id'>, id: string) => {
-  await expect.poll(async () => (await getExecution(app, id)).status, { timeout: 60_000, interval: 100 }).toMatch(end);
+  await expect.poll(async () => (await getExecution(app, id)).status, { timeout: 100_000, interval: 100 }).toMatch(end);
   return getExecution(app, id);
 };
 const readReport = (app: Pick<AppRow, 'id'>, id: string) => call('GET', app, `/analysis/${id}`);
@@ -22,7 +24,7 @@ const hasText = (text: string) => ['assert', { kind: 'text', text }] as const;
 const finish = ['finish', { summary: 'Done.' }] as const;
 const listVisitors = (app: AppRow) =>
   world.db.selectFrom('app_users').where('app_id', '=', app.id).select(['email', 'role']).execute();
-const expectNoVisitors = (app: AppRow) => expect.poll(() => listVisitors(app), { timeout: 30_000 }).toEqual([]);
+const expectNoVisitors = (app: AppRow) => expect.poll(() => listVisitors(app), { timeout: 60_000 }).toEqual([]);
 const listProcesses = async (session: string) =>
   (await listSessionsOnHost()).find(({ id }) => id === session)?.processIds ?? [];
 /** A run whose model does not answer until `release` is called. */
@@ -34,7 +36,7 @@ async function startWaiting(app: AppRow, flow: { id: string }) {
   });
   const before = model.requests.length;
   const { id } = (await start(app, flow)).body;
-  await expect.poll(() => model.requests.length, { timeout: 60_000, interval: 50 }).toBeGreaterThan(before);
+  await expect.poll(() => model.requests.length, { timeout: 100_000, interval: 50 }).toBeGreaterThan(before);
   const { browser_session_id: session } = await getExecution(app, id);
   return { id: id as string, session: session as string, release: released.resolve };
 }
@@ -190,7 +192,7 @@ describe('with a worker', () => {
     const [first] = await listVisitors(app);
     const asked = model.requests.length;
     await crash(run.session);
-    await expect.poll(() => model.requests.length, { timeout: 60_000, interval: 50 }).toBeGreaterThan(asked);
+    await expect.poll(() => model.requests.length, { timeout: 100_000, interval: 50 }).toBeGreaterThan(asked);
     const second = await getExecution(app, run.id);
     expect(second.status).toBe('running');
     expect(second.browser_session_id).not.toBe(run.session);

@@ -5,7 +5,7 @@ import { findAccessOnBehalf } from '../../core/auth/on-behalf.ts';
 import type { LanguageModel } from '../../gateways/language-model/index.ts';
 import { toStorable } from '../../kit/text.ts';
 import type { Db } from '../../tables.ts';
-import { createVisitor, removeVisitor, type VisitorDeps } from './clean-up.ts';
+import { createTestUser, removeTestUser, type TestUserDeps } from './clean-up.ts';
 import { asOwner, ClaimLost, endClaimedRun, endRun, type RunEnd } from './end.ts';
 import { type EvidenceDeps, nameScreenshot, nameTrace, storeEvidence } from './evidence.ts';
 import { makeReport, type StoredReport, type StoredResult, toStoredResult } from './report.ts';
@@ -34,7 +34,7 @@ import {
 import { findRecording, saveRecording } from './store/flows.ts';
 import { RunStopped, type RunWatch, type WatchDeps, watchRun } from './watch.ts';
 
-export interface PerformDeps extends LeaseDeps, VisitorDeps, EvidenceDeps, WatchDeps {
+export interface PerformDeps extends LeaseDeps, TestUserDeps, EvidenceDeps, WatchDeps {
   readonly wake: LeaseDeps['wake'] & WatchDeps['wake'];
   readonly model: LanguageModel;
 }
@@ -116,10 +116,10 @@ async function takeRunToEnd(
   const access = await findAccessOnBehalf(db, execution, execution.app_id, 'editor');
   if (access === undefined) return fail(messages.accessLost);
   if (access.app.live_deployment_id === null) return fail(messages.notPublished);
-  await removeEarlierVisitor(db, execution, deps);
+  await removeEarlierTraces(db, execution, deps);
   const asApp = await findAccessAsApp(db, execution);
   if (asApp === undefined) return fail(messages.accessLost);
-  const visitor = await createVisitor(db, deps, execution, asApp);
+  const visitor = await createTestUser(db, deps, execution, asApp);
   const leased = await leaseBrowser(db, deps, execution, signal);
   if (typeof leased === 'string') {
     signal.throwIfAborted();
@@ -131,9 +131,9 @@ async function takeRunToEnd(
 }
 
 /** What an earlier claim has left: its user, with the records, and its evidence. */
-async function removeEarlierVisitor(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
+async function removeEarlierTraces(db: Db, execution: ExecutionRow, deps: PerformDeps): Promise<void> {
   const { app_user_id } = execution;
-  if (app_user_id !== null) await removeVisitor(db, deps, { ...execution, app_user_id });
+  if (app_user_id !== null) await removeTestUser(db, deps, { ...execution, app_user_id });
   await asOwner(db, execution, (db) => removeEvidence(db, execution));
 }
 
@@ -245,6 +245,6 @@ async function cleanUpSoon(db: Db, execution: ExecutionRow, deps: PerformDeps): 
   try {
     const run = await findExecutionByKey(db, execution);
     if (!run?.completed_at || run.app_user_id === null) return;
-    await removeVisitor(db, deps, { ...run, app_user_id: run.app_user_id });
+    await removeTestUser(db, deps, { ...run, app_user_id: run.app_user_id });
   } catch {}
 }

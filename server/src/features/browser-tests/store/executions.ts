@@ -199,15 +199,15 @@ export async function listOverdueExecutions(db: Db, before: Date, limit: number)
   return rows;
 }
 
-export type VisitorOfRun = ExecutionKey & Pick<ExecutionRow, 'created_date'> & { readonly app_user_id: string };
+export type UserOfRun = ExecutionKey & Pick<ExecutionRow, 'created_date'> & { readonly app_user_id: string };
 
 /**
  * Runs that ended before a time and whose temporary app user may still be there. Those of apps in the trash wait until the app is
  * restored or purged.
  */
-export async function listRunsToCleanUp(db: Db, before: Date, limit: number): Promise<VisitorOfRun[]> {
+export async function listRunsToCleanUp(db: Db, before: Date, limit: number): Promise<UserOfRun[]> {
   const { rows } =
-    await sql<VisitorOfRun>`/* service */ select e.workspace_id, e.app_id, e.id, e.created_date, e.app_user_id
+    await sql<UserOfRun>`/* service */ select e.workspace_id, e.app_id, e.id, e.created_date, e.app_user_id
     from test_executions e join apps a on a.workspace_id = e.workspace_id and a.id = e.app_id
     join workspaces w on w.id = a.workspace_id
     where e.app_user_id is not null and e.completed_at < ${before} and a.deleted_date is null and w.deleted_date is null

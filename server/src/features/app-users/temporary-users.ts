@@ -8,20 +8,20 @@ import { removeLinks } from './store/links.ts';
 import { savePassword } from './store/sign-ins.ts';
 import { insertAppUser, lockAppUser, removeAppUser } from './store/users.ts';
 
-interface NewVisitor {
+interface NewTemporaryUser {
   readonly email: string;
   readonly passwordHash: string;
   readonly role: AppUserRow['role'];
 }
 
 /** In the caller's transaction. The user can sign in with the password at once. Returns the user's id. */
-export async function createVisitor(
+export async function createTemporaryUser(
   db: Db,
   access: DataAccess,
-  { email, passwordHash, role }: NewVisitor,
+  { email, passwordHash, role }: NewTemporaryUser,
   now: Date,
 ): Promise<string> {
-  const user = await insertAppUser(db, access, { email, full_name: 'Test visitor', role, data: {} }, now);
+  const user = await insertAppUser(db, access, { email, full_name: 'Test user', role, data: {} }, now);
   if (user === undefined) throw new Error('the address of a temporary user is taken');
   await savePassword(db, user, passwordHash, now);
   const after = { email, role, is_temporary: true };
@@ -30,7 +30,7 @@ export async function createVisitor(
 }
 
 /** With everything of theirs but their records. Does nothing if they are gone. */
-export const removeVisitor = (db: Db, access: DataAccess, id: string, now: Date): Promise<void> =>
+export const removeTemporaryUser = (db: Db, access: DataAccess, id: string, now: Date): Promise<void> =>
   transaction(db, async (db) => {
     const user = await lockAppUser(db, access, id);
     if (user === undefined) return;
