@@ -1,4 +1,4 @@
-// Owns the trace of a session: everything that was done and seen, in a zip that Playwright's viewer opens.
+// Owns the trace of a session: what was done, requested and written to the console, in a zip that Playwright's viewer opens.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,7 +16,8 @@ const watchMs = 5_000;
 const endMs = 20_000;
 
 export async function startTrace(context: BrowserContext, folder: string): Promise<Trace> {
-  await context.tracing.start({ snapshots: true, screenshots: false });
+  // Without copies of the page before and after each command: they are 40 % more messages to the browser. The caller has pictures.
+  await context.tracing.start({ snapshots: false, screenshots: false });
   let isRunning = true;
   /** A page that never rests would fill the disk. */
   const watch = setInterval(async () => {

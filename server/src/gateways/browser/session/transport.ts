@@ -2,7 +2,6 @@
 // contains what a page says, so it is bounded.
 import type { Readable, Writable } from 'node:stream';
 import type { ConnectOverCDPTransport } from 'playwright-core';
-import { z } from 'zod';
 
 export interface TransportLimits {
   readonly messages: number;
@@ -17,7 +16,6 @@ const defaultLimits: TransportLimits = {
   spokenLength: 16 * 1024 ** 2,
 };
 
-const Message = z.looseObject({ method: z.string().optional() });
 const spoken = new Set(['Runtime.consoleAPICalled', 'Runtime.exceptionThrown', 'Log.entryAdded']);
 
 /** `onExcess` is called with the reason, for the operator, when a limit is reached. The transport is then closed. */
@@ -37,7 +35,7 @@ export function createTransport(
   }
 
   function receive(text: string): void {
-    const message = Message.parse(JSON.parse(text));
+    const message: { readonly method?: string } = JSON.parse(text);
     messages += 1;
     if (spoken.has(message.method ?? '')) spokenLength += text.length;
     const isTooMuch = messages > limits.messages || spokenLength > limits.spokenLength;
