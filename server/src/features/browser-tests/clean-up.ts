@@ -6,7 +6,7 @@ import { hashPassword } from '../../core/identity/passwords.ts';
 import type { Clock } from '../../kit/clock.ts';
 import type { Db } from '../../tables.ts';
 import { asOwner } from './end.ts';
-import type { Visitor } from './run/types.ts';
+import type { TestUser } from './run/types.ts';
 import { type ExecutionRow, listRunsToCleanUp, saveExecution, type UserOfRun } from './store/executions.ts';
 
 export interface NewTestUser {
@@ -37,7 +37,7 @@ export async function createTestUser(
   { temporaryUsers, clock }: TestUserDeps,
   execution: ExecutionRow,
   access: DataAccess,
-): Promise<Visitor> {
+): Promise<TestUser> {
   const email = `test-${randomBytes(6).toString('hex')}@test-user.example`;
   const password = `Aa1-${randomBytes(12).toString('base64url')}`;
   const client = { ip: execution.ip, app_id: execution.app_id };

@@ -12,7 +12,7 @@ import { makeReport, type StoredReport, type StoredResult, toStoredResult } from
 import { hideCredentials } from './run/credentials.ts';
 import { readRecording } from './run/recording.ts';
 import { runFlow } from './run/run.ts';
-import type { Recording, RunResult, Visitor } from './run/types.ts';
+import type { Recording, RunResult, TestUser } from './run/types.ts';
 import {
   BrowserNotClosed,
   closeEarlierSessions,
@@ -119,13 +119,13 @@ async function takeRunToEnd(
   await removeEarlierTraces(db, execution, deps);
   const asApp = await findAccessAsApp(db, execution);
   if (asApp === undefined) return fail(messages.accessLost);
-  const visitor = await createTestUser(db, deps, execution, asApp);
+  const testUser = await createTestUser(db, deps, execution, asApp);
   const leased = await leaseBrowser(db, deps, execution, signal);
   if (typeof leased === 'string') {
     signal.throwIfAborted();
     return fail(leased === 'not_configured' ? messages.notConfigured : messages.noBrowser);
   }
-  const stored = await useBrowser(db, execution, deps, leased, watch, visitor, signal);
+  const stored = await useBrowser(db, execution, deps, leased, watch, testUser, signal);
   await saveSteps(db, execution, stored, deps);
   return analyse(stored, deps);
 }
@@ -143,16 +143,16 @@ async function useBrowser(
   deps: PerformDeps,
   leased: LeasedBrowser,
   watch: RunWatch,
-  visitor: Visitor,
+  testUser: TestUser,
   signal: AbortSignal,
 ): Promise<StoredResult> {
   try {
     watch.begin(await saveRunning(db, execution, leased.id, deps));
     const either = AbortSignal.any([signal, leased.lost]);
-    const result = await followFlow(db, execution, deps, leased, visitor, either);
+    const result = await followFlow(db, execution, deps, leased, testUser, either);
     either.throwIfAborted();
     const trace = await leased.session.endTrace();
-    const evidence = hideCredentials(leased.session.evidence(), visitor);
+    const evidence = hideCredentials(leased.session.evidence(), testUser);
     if (trace !== undefined) await storeEvidence(db, deps, execution, nameTrace(execution), trace, deps.clock.now());
     either.throwIfAborted();
     return { result, evidence, claims: execution.claims };
@@ -181,7 +181,7 @@ async function followFlow(
   execution: ExecutionRow,
   deps: PerformDeps,
   { session }: LeasedBrowser,
-  visitor: Visitor,
+  testUser: TestUser,
   signal: AbortSignal,
 ): Promise<RunResult> {
   const { goal, role, url, flow_revision } = execution;
@@ -190,7 +190,7 @@ async function followFlow(
   signal.addEventListener('abort', () => closeSoon(session), { once: true });
   return runFlow(
     session,
-    { goal, role, url, visitor, recording },
+    { goal, role, url, testUser, recording },
     {
       model: deps.model,
       clock: deps.clock,

@@ -84,7 +84,7 @@ const listUnevaluated = ({ evaluated }: Run, expectations: Agent['expectations']
 /** A page that hangs is shown as what it is, so that a check can find it. */
 async function look({ session, limits, input }: Run): Promise<Snapshot> {
   try {
-    return hideCredentials(await session.snapshot(limits.snapshotCharacters), input.visitor);
+    return hideCredentials(await session.snapshot(limits.snapshotCharacters), input.testUser);
   } catch (error) {
     if (await isGone(session)) throw error;
     return { url: '', title: '', tree: '(the page does not answer)' };
@@ -124,7 +124,7 @@ async function answer(agent: Agent, said: CompletedStep): Promise<Exchange> {
   for (const call of requested) calls.push({ ...call, ...(await answerCall(agent, call)) });
   const note = calls.length === 0 ? refuseFinish(agent, noCall) : null;
   if (!agent.isFinished) agent.page = await look(run);
-  const content = hideCredentials(said.content, run.input.visitor);
+  const content = hideCredentials(said.content, run.input.testUser);
   return { content, calls, note, snapshot: wrapSnapshot(agent.page, boundary) };
 }
 

@@ -1,20 +1,20 @@
 // Owns the placeholders for the temporary user's e-mail and password. Models, recordings and reports get the placeholders; only
 // the page gets the values. Each run has another user, so a recording with values could not be replayed either.
-import type { Visitor } from './types.ts';
+import type { TestUser } from './types.ts';
 
 export const emailPlaceholder = '{{email}}';
 export const passwordPlaceholder = '{{password}}';
 
 /** The value with each e-mail and password in its texts replaced by the placeholder, also as they are in URLs and in HTML. */
-export const hideCredentials = <Value>(value: Value, visitor: Visitor): Value => {
-  const forms = listForms(visitor);
+export const hideCredentials = <Value>(value: Value, testUser: TestUser): Value => {
+  const forms = listForms(testUser);
   return mapTexts(value, (text) =>
     forms.reduce((hidden, [form, placeholder]) => hideForm(hidden, form, placeholder), text),
   );
 };
 
 /** The value with each placeholder in its texts replaced. */
-export const fillCredentials = <Value>(value: Value, { email, password }: Visitor): Value =>
+export const fillCredentials = <Value>(value: Value, { email, password }: TestUser): Value =>
   mapTexts(value, (text) =>
     // Functions, because `$&` in a replacement has a meaning.
     text.replaceAll(emailPlaceholder, () => email).replaceAll(passwordPlaceholder, () => password),
@@ -24,7 +24,7 @@ const hideForm = (text: string, form: string, placeholder: string): string =>
   text.replace(new RegExp(RegExp.escape(form), 'gi'), placeholder);
 
 /** Pages show e-mail addresses in other cases, so these are compared without regard to it. */
-function listForms({ email, password }: Visitor): (readonly [form: string, placeholder: string])[] {
+function listForms({ email, password }: TestUser): (readonly [form: string, placeholder: string])[] {
   const encode = (text: string) => [
     text,
     encodeURIComponent(text),

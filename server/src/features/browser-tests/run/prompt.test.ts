@@ -6,8 +6,8 @@ import { runLimits } from './limits.ts';
 import { buildMessages, countCharacters, describeTask, type Exchange } from './prompt.ts';
 import { readCall, ToolError, tools } from './tools.ts';
 
-const visitor = { email: 'a@b.example', password: 'secret-password' };
-const input = { goal: 'x'.repeat(4_000), role: 'user', url: 'https://a.example/', visitor, recording: null };
+const testUser = { email: 'a@b.example', password: 'secret-password' };
+const input = { goal: 'x'.repeat(4_000), role: 'user', url: 'https://a.example/', testUser, recording: null };
 
 const exchange = (number: number, snapshotLength: number): Exchange => ({
   content: 'c'.repeat(5_000),

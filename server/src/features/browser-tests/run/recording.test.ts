@@ -49,7 +49,7 @@ describe('a stored recording', () => {
 });
 
 describe('credentials', () => {
-  const visitor = { email: 'test+1@visitor.example', password: 'Aa1-$&x/y z' };
+  const testUser = { email: 'test+1@visitor.example', password: 'Aa1-$&x/y z' };
 
   it('are hidden in every text, also as URLs and other cases have them', () => {
     const forms = [
@@ -59,7 +59,7 @@ describe('credentials', () => {
       'p=Aa1-%24%26x%2Fy+z',
       'Aa1-%24%26x%2Fy%20z',
     ];
-    expect(hideCredentials({ list: forms, at: new Date(0), none: null, number: 1 }, visitor)).toEqual({
+    expect(hideCredentials({ list: forms, at: new Date(0), none: null, number: 1 }, testUser)).toEqual({
       list: ['Hi {{email}}!', '?e={{email}}', '{{password}}', 'p={{password}}', '{{password}}'],
       at: new Date(0),
       none: null,
@@ -68,7 +68,7 @@ describe('credentials', () => {
   });
 
   it('are filled in for the page, as they are', () => {
-    const filled = fillCredentials({ text: '{{email}} {{password}}', place: null }, visitor);
+    const filled = fillCredentials({ text: '{{email}} {{password}}', place: null }, testUser);
     expect(filled).toEqual({ text: 'test+1@visitor.example Aa1-$&x/y z', place: null });
   });
 });

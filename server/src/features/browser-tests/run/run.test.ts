@@ -20,7 +20,7 @@ const model = openModel(sandbox.url);
 const session = await startBrowserSession(app.origin, [elsewhere.origin]);
 afterAll(() => sandbox.close());
 
-const visitor = { email: 'test-1@visitor.example', password: 'Aa1-first-password' };
+const testUser = { email: 'test-1@visitor.example', password: 'Aa1-first-password' };
 const cancel = new AbortController();
 
 beforeEach(() => {
@@ -55,7 +55,7 @@ async function run(script: Script, { path = '/', limits, signal = cancel.signal,
   });
   const stored: RunStep[] = [];
   const before = session.evidence();
-  const input = { goal: 'Add a task', role: 'user', url: `${app.origin}${path}`, visitor, recording: null, ...more };
+  const input = { goal: 'Add a task', role: 'user', url: `${app.origin}${path}`, testUser, recording: null, ...more };
   const onStep = async (step: RunStep, screenshot: Buffer) => {
     expect(screenshot.subarray(0, 2).toString('hex')).toBe('ffd8'); // a JPEG
     stored.push(step);
@@ -159,7 +159,7 @@ describe('a run without a recording', () => {
 
     const recording = readRecording(JSON.parse(JSON.stringify(first.recording)));
     const other = { email: 'other@visitor.example', password: 'Bb2-other-password' };
-    const second = await run(noModel, { recording, visitor: other });
+    const second = await run(noModel, { recording, testUser: other });
     expect(second).toMatchObject({ ended: 'finished', modelCalls: 0, uncheckedExpectations: [] });
     expect([second.verdict.verdict, listHealed(second)]).toEqual(['passed', []]);
     expect(second.steps.map(({ source }) => source)).toEqual(Array(5).fill('replayed'));

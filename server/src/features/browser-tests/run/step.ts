@@ -148,15 +148,15 @@ const isAbsence = ({ kind }: Check): boolean => kind === 'hidden' || kind === 'n
 
 async function act(run: Run, action: PageAction): Promise<ActionOutcome> {
   run.session.beginStep(run.steps.length + 1);
-  const outcome = await run.session.act(fillCredentials(action, run.input.visitor), run.signal);
-  return hideCredentials(outcome, run.input.visitor);
+  const outcome = await run.session.act(fillCredentials(action, run.input.testUser), run.signal);
+  return hideCredentials(outcome, run.input.testUser);
 }
 
 async function evaluate(run: Run, check: Check): Promise<CheckOutcome> {
   run.session.beginStep(run.steps.length + 1);
   const { session, input, signal, limits } = run;
-  const outcome = await session.check(fillCredentials(check, input.visitor), signal, limits.checkMs);
-  return hideCredentials(outcome, run.input.visitor);
+  const outcome = await session.check(fillCredentials(check, input.testUser), signal, limits.checkMs);
+  return hideCredentials(outcome, run.input.testUser);
 }
 
 const addCheck = (
@@ -179,7 +179,11 @@ async function addStep(run: Run, { action, result, source, check = null, healed 
   const { steps, session, deps, input } = run;
   const screenshot = await takeScreenshot(session);
   const words = { action: shorten(action), result: shorten(result), source, check, healed };
-  const step = { ...hideCredentials(toStorable(words), input.visitor), number: steps.length + 1, at: deps.clock.now() };
+  const step = {
+    ...hideCredentials(toStorable(words), input.testUser),
+    number: steps.length + 1,
+    at: deps.clock.now(),
+  };
   steps.push(step);
   await deps.onStep(step, screenshot);
 }
@@ -199,7 +203,7 @@ export const isGone = async ({ gone }: BrowserSession): Promise<boolean> =>
 
 function record(run: Run, step: RecordedStep | undefined): void {
   if (step === undefined) run.isReplayable = false;
-  else run.recorded.push(toStorable(hideCredentials(step, run.input.visitor)));
+  else run.recorded.push(toStorable(hideCredentials(step, run.input.testUser)));
 }
 
 const describeOutcome = (outcome: ActionOutcome): string => (outcome.outcome === 'done' ? 'Done.' : outcome.why);

@@ -4,7 +4,7 @@ import type { LanguageModel } from '../../../gateways/language-model/index.ts';
 import type { Clock } from '../../../kit/clock.ts';
 
 /** The temporary app user. Its e-mail and password are in no step, recording or prompt: `{{email}}` and `{{password}}` are. */
-export interface Visitor {
+export interface TestUser {
   readonly email: string;
   readonly password: string;
 }
@@ -15,7 +15,7 @@ export interface RunInput {
   readonly role: string;
   /** Where the run begins, on the origin of the published app. */
   readonly url: string;
-  readonly visitor: Visitor;
+  readonly testUser: TestUser;
   /** Of the flow's present revision. Null: the agent finds its own way. */
   readonly recording: Recording | null;
 }
