@@ -71,6 +71,7 @@ async function drill(environment: Drill, { quick, progress }: BenchOptions) {
       const line = await runFlow(environment, number);
       lines.push(line);
       progress(`run ${number + 1}: ${line.status}${line.isDeleted ? ', its test was deleted' : ''}`);
+      if (line.status === 'failed') progress(await describeFailure(environment, line));
     }
   };
   await Promise.all(Array.from({ length: concurrency }, takeRuns));
@@ -85,6 +86,11 @@ async function drill(environment: Drill, { quick, progress }: BenchOptions) {
     ],
     skipped: [],
   };
+}
+
+async function describeFailure({ installation, appId }: Drill, { executionId }: RunLine): Promise<string> {
+  const { issues } = await installation.readReport(appId, executionId);
+  return issues.map(({ title, description }) => `  ${title}: ${description}`).join('\n');
 }
 
 const flowNames = [
