@@ -7,20 +7,21 @@ type Role = Parameters<Page['getByRole']>[0];
 const timeout = 5_000;
 
 /**
- * Opens the page in a new context, takes the steps, and a picture after each if `pictures` says so. Returns the milliseconds from
- * the opened page to the end of the last step.
+ * Opens the page in a new context and takes the steps; with evidence, also a picture after each and a trace, as a report has them.
+ * Returns the milliseconds from the opened page to the end of the last step.
  */
 export async function runScripted(
   browser: Browser,
   url: string,
   calls: readonly ShopCall[],
   visitor: { readonly email: string; readonly password: string },
-  pictures: boolean,
+  withEvidence: boolean,
 ): Promise<number> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   try {
+    if (withEvidence) await context.tracing.start({ snapshots: true, screenshots: false });
     const page = await context.newPage();
-    const look = async () => pictures && page.screenshot({ type: 'jpeg', quality: 60 });
+    const look = async () => withEvidence && page.screenshot({ type: 'jpeg', quality: 60 });
     page.on('dialog', (dialog) => void dialog.accept());
     await page.goto(url);
     await look();
