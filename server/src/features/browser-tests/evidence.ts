@@ -31,7 +31,7 @@ export const nameTrace = ({ claims }: Pick<ExecutionRow, 'claims'>): string => `
 export async function storeEvidence(
   db: Db,
   { objectStorage, storage }: EvidenceDeps,
-  execution: ExecutionKey & Pick<ExecutionRow, 'ip' | 'request_id'>,
+  execution: ExecutionKey,
   file: string,
   content: Buffer,
   now: Date,
