@@ -67,7 +67,7 @@ interface Deleter {
 }
 
 /** Takes the steps that can be taken now. Returns whether the flow is gone. */
-export async function advanceDeletion(
+async function advanceDeletion(
   db: Db,
   deps: Pick<DeletionDeps, 'wake' | 'clock'>,
   flow: FlowKey,

@@ -9,7 +9,7 @@ export type SessionKey = Pick<SessionRow, 'workspace_id' | 'id'>;
 export type CloseReason = NonNullable<SessionRow['close_reason']>;
 
 /** How long a worker may be silent before its browser counts as closed. */
-export const leaseSeconds = 30;
+const leaseSeconds = 30;
 
 const leaseEnd = sql<Date>`clock_timestamp() + make_interval(secs => ${sql.lit(leaseSeconds)})`;
 
