@@ -34,7 +34,7 @@ export function readShop(patches: readonly Patch[] = []): Shop {
 const readFolder = (name: string): [string, string][] =>
   readdirSync(folder + name).map((file) => [`${name}/${file}`, readFileSync(`${folder}${name}/${file}`, 'utf8')]);
 
-export const products = [
+const products = [
   { name: 'Apple cake', price_cents: 1295 },
   { name: 'Coffee beans', price_cents: 850 },
   { name: 'Croissant', price_cents: 135 },
