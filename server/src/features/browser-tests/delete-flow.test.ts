@@ -88,6 +88,18 @@ describe('deleteFlow', () => {
     expect((await scene.getExecution(app, run.id)).status).toBe('cancelled');
   });
 
+  it('waits also for a browser that its run could not close', async () => {
+    const { app, flow } = await published();
+    const run = await startElsewhere(app, flow);
+    await sql`update test_executions set status = 'error', error_message = 'x', completed_at = now(), claimed_slot = null,
+      due_at = null where id = ${run.id}`.execute(world.db);
+    expect((await remove(app, flow)).status).toBe(503);
+    expect((await findSession(run.session)).kill_requested_at).not.toBeNull();
+    await closeSession(run.session);
+    expect((await remove(app, flow)).status).toBe(200);
+    expect((await scene.getExecution(app, run.id)).status).toBe('error');
+  });
+
   it('does not know flows of other apps', async () => {
     const [app, other] = [await newApp(), await newApp()];
     const flow = await createFlow(app);

@@ -16,7 +16,12 @@ import type { Db } from '../../tables.ts';
 import { endRun } from './end.ts';
 import { requestCancel, toRunTopic, type WaitDeps, waitUntil } from './execution.ts';
 import { targetOf } from './flow.ts';
-import { findActiveExecution, lockActiveExecution } from './store/executions.ts';
+import {
+  type ExecutionKey,
+  findActiveExecution,
+  findNewestExecution,
+  lockActiveExecution,
+} from './store/executions.ts';
 import { type FlowKey, type FlowRow, listAbandonedDeletions, lockFlow, removeFlow, saveFlow } from './store/flows.ts';
 import { hasLiveSession, requestClose } from './store/sessions.ts';
 
@@ -73,7 +78,8 @@ async function advanceDeletion(
   flow: FlowKey,
   { access, kills }: Deleter,
 ): Promise<boolean> {
-  const run = await findActiveExecution(db, flow, flow.id);
+  // One that has ended may have a browser that its worker could not close.
+  const run = (await findActiveExecution(db, flow, flow.id)) ?? (await findNewestExecution(db, flow, flow.id));
   if (run !== undefined) {
     await transaction(db, async (db) => {
       const outcome = await requestCancel(db, deps, run, deps.clock.now());
@@ -86,15 +92,20 @@ async function advanceDeletion(
       await requestClose(db, run, 'kill', deps.clock.now());
       afterCommit(db, () => deps.wake.notify(toRunTopic(run.id)));
     });
-    if (await hasLiveSession(db, run)) return false;
-    await transaction(db, async (db) => {
-      const active = await lockActiveExecution(db, run);
-      if (active !== undefined) await endRun(db, active, { status: 'cancelled' }, deps.clock.now());
-    });
+    if (!(await endIfClosed(db, run, deps.clock.now()))) return false;
   }
   await transaction(db, (db) => removeMarkedFlow(db, flow, access, deps.clock.now()));
   return true;
 }
+
+/** Returns false if the browser of the run is still there. Under the lock of the run, which no browser starts without. */
+const endIfClosed = (db: Db, run: ExecutionKey, now: Date): Promise<boolean> =>
+  transaction(db, async (db) => {
+    const active = await lockActiveExecution(db, run);
+    if (await hasLiveSession(db, run)) return false;
+    if (active !== undefined) await endRun(db, active, { status: 'cancelled' }, now);
+    return true;
+  });
 
 async function removeMarkedFlow(db: Db, { id, app_id, workspace_id }: FlowKey, access: Deleter['access'], now: Date) {
   const flow = await lockFlow(db, { id, app_id, workspace_id });

@@ -12,15 +12,20 @@ export type RunEnd =
 /** Thrown if somebody else has ended the run, or another worker performs it. Whoever gets it must write nothing more. */
 export class ClaimLost extends Error {}
 
-/** Call this in a transaction that has locked the run. What did not run, and what failed because of Plinth, costs nothing. */
-export async function endRun(db: Db, execution: ExecutionRow, end: RunEnd, now: Date): Promise<void> {
-  const { workspace_id, reservation_id: id } = execution;
+/**
+ * Call this in a transaction that has locked the run. One that was asked to cancel is cancelled, whatever came of it meanwhile. What did
+ * not run, and what failed because of Plinth, costs nothing. Returns the status.
+ */
+export async function endRun(db: Db, execution: ExecutionRow, wanted: RunEnd, now: Date): Promise<RunEnd['status']> {
+  const { workspace_id, reservation_id: id, cancel_requested_at } = execution;
+  const end: RunEnd = cancel_requested_at === null ? wanted : { status: 'cancelled' };
   const isFree = end.status === 'error' || execution.status === 'pending';
   let credits_charged = 0;
   if (isFree) await refund(db, { workspace_id, id }, now);
   else credits_charged = (await settle(db, { workspace_id, id }, runPrice, now)).charged;
   const change = { ...describeEnd(execution, end), credits_charged, completed_at: now };
   if ((await saveStatus(db, execution, end.status, change)) === undefined) throw new ClaimLost();
+  return end.status;
 }
 
 function describeEnd({ status }: ExecutionRow, end: RunEnd): ExecutionChange {
@@ -41,5 +46,5 @@ export const asOwner = <Result>(
     return change(db, locked);
   });
 
-export const endClaimedRun = (db: Db, execution: ExecutionRow, end: RunEnd, now: Date): Promise<void> =>
+export const endClaimedRun = (db: Db, execution: ExecutionRow, end: RunEnd, now: Date): Promise<RunEnd['status']> =>
   asOwner(db, execution, (db, locked) => endRun(db, locked, end, now));

@@ -43,7 +43,7 @@ async function startWaiting(app: AppRow, flow: { id: string }) {
 
 describe('before a worker runs', () => {
   it('runs are started that will not go far', async () => {
-    for (const name of ['revoked', 'unpublished', 'crashed', 'cancelled', 'broken'] as const) {
+    for (const name of ['revoked', 'unpublished', 'crashed', 'cancelled', 'cancelled late', 'broken'] as const) {
       const { app, flow } = await published();
       waiting[name] = { app, id: (await start(app, flow)).body.id };
     }
@@ -54,22 +54,25 @@ describe('before a worker runs', () => {
     await sql`update apps set live_deployment_id = null, published_revision = null, published_at = null, published_by = null
       where id = ${of('unpublished').app.id}`.execute(world.db);
     await sql`update test_executions set crash_count = 2 where id = ${of('crashed').id}`.execute(world.db);
-    await sql`update test_executions set cancel_requested_at = now() where id = ${of('cancelled').id}`.execute(
-      world.db,
-    );
-    await sql`update test_executions set status = 'running', started_at = now() where id = ${of('broken').id}`.execute(
-      world.db,
-    );
-    await sql`update test_executions set status = 'analyzing', analysis_status = 'pending' where id = ${of('broken').id}`.execute(
-      world.db,
-    );
-    await sql`insert into test_reports (execution_id, workspace_id, app_id, result, created_date)
-      values (${of('broken').id}, ${scene.workspace}, ${of('broken').app.id}, '{"claims": 1}', now())`.execute(
-      world.db,
-    );
+    for (const name of ['cancelled', 'cancelled late'])
+      await sql`update test_executions set cancel_requested_at = now() where id = ${of(name).id}`.execute(world.db);
+    await beginAnalysis(of('broken'), { claims: 1 });
+    const steps = [{ number: 1, action: '', result: '', source: 'agent', at: new Date(), check, healed: null }];
+    const result = { ended: 'finished', steps, modelCalls: 1, recording: null, uncheckedExpectations: [] };
+    await beginAnalysis(of('cancelled late'), { claims: 1, result, evidence });
   });
 });
 const waiting: Record<string, { app: AppRow; id: string }> = {};
+const check = { holds: true, expectation: 'The page has the text "Shop"', seen: '' };
+const evidence = { console_errors: [], page_errors: [], network_failures: [], blocked: [], cut: false };
+/** As a worker leaves it that crashed after the last step. */
+async function beginAnalysis({ app, id }: { app: AppRow; id: string }, result: object): Promise<void> {
+  const move = (change: object) => world.db.updateTable('test_executions').set(change).where('id', '=', id).execute();
+  await move({ status: 'running', started_at: new Date() });
+  await move({ status: 'analyzing', analysis_status: 'pending' });
+  await sql`insert into test_reports (execution_id, workspace_id, app_id, result, created_date)
+    values (${id}, ${scene.workspace}, ${app.id}, ${JSON.stringify(result)}, now())`.execute(world.db);
+}
 
 describe('with a worker', () => {
   beforeAll(() => world.startWorker());
@@ -85,6 +88,16 @@ describe('with a worker', () => {
     const error_message = message === null ? null : expect.stringContaining(message);
     expect(await waitForEnd(app, id)).toMatchObject({ status, error_message, analysis_status, credits_charged: 0 });
     expect(await listCharges(app)).toEqual(['released']);
+    expect((await readReport(app, id)).status).toBe(404);
+  });
+
+  it('a run that was cancelled after its last step is cancelled, whatever it found', async () => {
+    const { app, id } = waiting['cancelled late'] as { app: AppRow; id: string };
+    expect(await waitForEnd(app, id)).toMatchObject({
+      status: 'cancelled',
+      analysis_status: 'none',
+      credits_charged: 3,
+    });
     expect((await readReport(app, id)).status).toBe(404);
   });
 

@@ -52,13 +52,12 @@ export async function performRun(
   const watch = watchRun(db, execution, deps);
   try {
     const outcome = await takeRunToEnd(db, execution, deps, watch, AbortSignal.any([signal, watch.signal]));
-    await saveOutcome(db, execution, outcome, deps);
-    return outcome.status;
+    return await saveOutcome(db, execution, outcome, deps);
   } catch (error) {
     if (error instanceof ClaimLost) return undefined;
     if (error instanceof BrowserNotClosed) throw error;
     signal.throwIfAborted(); // another worker takes over
-    const end = watch.signal.aborted ? toEnd(watch.signal.reason) : undefined;
+    const end = toEnd(error instanceof RunStopped ? error : watch.signal.reason);
     if (end === undefined) throw error;
     return endIfOwned(db, execution, end, deps);
   } finally {
@@ -68,13 +67,10 @@ export async function performRun(
 }
 
 const endIfOwned = (db: Db, execution: ExecutionRow, end: RunEnd, { clock }: PerformDeps) =>
-  endClaimedRun(db, execution, end, clock.now()).then(
-    () => end.status,
-    (error) => {
-      if (error instanceof ClaimLost) return undefined;
-      throw error;
-    },
-  );
+  endClaimedRun(db, execution, end, clock.now()).catch((error) => {
+    if (error instanceof ClaimLost) return undefined;
+    throw error;
+  });
 
 /** How a run ends that was stopped. Undefined: somebody else ends it, or this is an error like any other. */
 function toEnd(reason: unknown): RunEnd | undefined {
@@ -229,15 +225,16 @@ const saveOutcome = (
   execution: ExecutionRow,
   { analysed, ...end }: RunOutcome,
   { clock }: PerformDeps,
-): Promise<void> =>
+): Promise<RunEnd['status']> =>
   asOwner(db, execution, async (db, locked) => {
     const now = clock.now();
-    await endRun(db, locked, end, now);
-    if (analysed === undefined) return;
+    const status = await endRun(db, locked, end, now);
+    if (analysed === undefined || status === 'cancelled') return status;
     await saveReport(db, execution, JSON.stringify(toStorable(analysed.report)), now);
-    if (end.status !== 'passed' || analysed.recording === null) return;
+    if (status !== 'passed' || analysed.recording === null) return status;
     const flow = { ...execution, id: execution.flow_id };
     await saveRecording(db, flow, execution.flow_revision, JSON.stringify(toStorable(analysed.recording)));
+    return status;
   });
 
 /** As soon as the run has ended. A job does it again later, so an error here is of no consequence. */

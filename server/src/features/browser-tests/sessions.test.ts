@@ -3,17 +3,23 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { chromium, listSessionsOnHost, openBrowserSessions, profileOf } from '../../../test/support/flows.ts';
-import { startWorld } from '../../../test/support/world.ts';
+import {
+  chromium,
+  listSessionsOnHost,
+  openBrowserSessions,
+  profileOf,
+  startFlowWorld,
+} from '../../../test/support/flows.ts';
 import { newId } from '../../kit/ids.ts';
-import { keepLease, reapSessions } from './sessions.ts';
+import { keepLease, leaseBrowser, reapSessions } from './sessions.ts';
+import { findExecutionByKey } from './store/executions.ts';
 import { type CloseReason, removeOldSessions, renewLease, saveClosed } from './store/sessions.ts';
 import { usualTimes } from './times.ts';
+import { RunStopped } from './watch.ts';
 
-const world = await startWorld();
+const scene = await startFlowWorld();
+const { world, workspace: workspace_id } = scene;
 const { db } = world.app.database;
-const owner = await world.person('owner@example.com');
-const workspace_id = await world.workspace(owner);
 const sessions = openBrowserSessions({ executable: chromium, noSandbox: true, onFailure: () => {} });
 afterAll(() => sessions.close());
 const reap = (host = hostname()) => reapSessions(db, { sessions, host }, new Date());
@@ -157,5 +163,65 @@ describe('a lease', () => {
       await saveClosed(db, session, 'killed', new Date()),
     ]).toEqual([true, false]);
     expect(await findReason(session)).toBe('ended');
+  });
+});
+
+describe('the browser of a run', () => {
+  const deps = {
+    sessions,
+    host: hostname(),
+    apiOrigin: world.config.BASE_URL,
+    wake: { notify() {} },
+    clock: world.clock,
+    times: usualTimes,
+  };
+  async function newRun() {
+    const app = await scene.publishedApp();
+    const { id, session } = await scene.startElsewhere(app, await scene.createFlow(app));
+    await scene.closeSession(session);
+    const run = await findExecutionByKey(db, { workspace_id, app_id: app.id, id });
+    if (run === undefined) throw new Error('the run is missing');
+    return { run, lease: () => leaseBrowser(db, deps, run, new AbortController().signal) };
+  }
+  const findNewest = ({ id }: { id: string }) =>
+    world.db
+      .selectFrom('browser_sessions')
+      .where('execution_id', '=', id)
+      .orderBy('id', 'desc')
+      .selectAll()
+      .executeTakeFirstOrThrow();
+  /** While `work` runs, the database refuses to change a column of a session. */
+  async function withRefused(column: 'process_id' | 'closed_at', work: () => Promise<void>): Promise<void> {
+    await sql`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+      create trigger refuse before update of ${sql.ref(column)} on browser_sessions execute function refuse()`.execute(
+      world.db,
+    );
+    await work().finally(() => sql`drop function refuse cascade`.execute(world.db));
+  }
+  const listIdsOnHost = async () => (await listSessionsOnHost()).map(({ id }) => id);
+
+  it('is closed if its process can not be saved', async () => {
+    const { run, lease } = await newRun();
+    await withRefused('process_id', () => expect(lease()).rejects.toThrow('refused'));
+    const { id, close_reason } = await findNewest(run);
+    expect([close_reason, (await listIdsOnHost()).includes(id)]).toEqual(['ended', false]);
+  });
+
+  it('is closed although that can not be saved: its lease ends', async () => {
+    const { run, lease } = await newRun();
+    const leased = await lease();
+    if (typeof leased === 'string') throw new Error(leased);
+    expect(await listIdsOnHost()).toContain(leased.id);
+    await withRefused('closed_at', () => leased.close());
+    const { id, closed_at } = await findNewest(run);
+    expect([id, closed_at, (await listIdsOnHost()).includes(id)]).toEqual([leased.id, null, false]);
+  });
+
+  it('does not start if the run was cancelled', async () => {
+    const { run, lease } = await newRun();
+    const { id } = await findNewest(run);
+    await sql`update test_executions set cancel_requested_at = now() where id = ${run.id}`.execute(world.db);
+    await expect(lease()).rejects.toThrow(RunStopped);
+    expect((await findNewest(run)).id).toBe(id);
   });
 });

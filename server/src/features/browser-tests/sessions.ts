@@ -22,6 +22,7 @@ import {
   saveProcess,
 } from './store/sessions.ts';
 import type { TestTimes } from './times.ts';
+import { RunStopped } from './watch.ts';
 
 export interface LeaseDeps {
   readonly sessions: BrowserSessions;
@@ -73,12 +74,16 @@ async function openBrowser(
 ): Promise<LeasedBrowser | Unavailable> {
   const { workspace_id } = execution;
   const key = { workspace_id, id: newId() };
-  // Under the lock of the run: whoever has ended it knows that it gets no browser any more.
-  await asOwner(db, execution, (db) => insertSession(db, execution, { id: key.id, host: deps.host }, deps.clock.now()));
+  // Under the lock of the run: whoever has ended or cancelled it knows that it gets no browser any more.
+  await asOwner(db, execution, async (db, { cancel_requested_at }) => {
+    if (cancel_requested_at !== null) throw new RunStopped('cancelled');
+    await insertSession(db, execution, { id: key.id, host: deps.host }, deps.clock.now());
+  });
   const lease = keepLease(db, deps, key);
   const close = async (reason: CloseReason) => {
     lease.stop();
-    await saveClosed(db, key, reason, deps.clock.now());
+    // The browser is gone. If that can't be saved, the lease ends and the job closes the row.
+    await saveClosed(db, key, reason, deps.clock.now()).catch(() => {});
     deps.wake.notify(toRunTopic(execution.id));
   };
   const tooLate = AbortSignal.timeout(Math.max(1, Math.floor(timeoutMs)));
@@ -95,21 +100,25 @@ async function openBrowser(
   const { session } = opened;
   lease.lost.addEventListener('abort', () => closeSoon(session), { once: true });
   if (lease.lost.aborted) closeSoon(session);
-  await saveProcess(db, key, session.processId);
   const crashed = new AbortController();
   void session.gone.then((how) => how === 'crashed' && crashed.abort(new BrowserCrashed()));
-  return {
+  const leased: LeasedBrowser = {
     id: key.id,
     session,
     lost: AbortSignal.any([lease.lost, crashed.signal]),
     async close() {
       lease.stop(); // if the browser can't be closed, its lease ends, and the job kills it
-      await session.close().catch((cause) => {
-        throw new BrowserNotClosed('the browser could not be closed', { cause });
-      });
+      await session.close().catch(throwNotClosed);
       await close(crashed.signal.aborted ? 'crashed' : 'ended');
     },
   };
+  try {
+    await saveProcess(db, key, session.processId);
+    return leased;
+  } catch (error) {
+    await leased.close();
+    throw error;
+  }
 }
 
 /**
@@ -153,6 +162,10 @@ class BrowserCrashed extends Error {}
 /** Processes of the browser are still there. The run must not end yet: who deletes its flow relies on that. */
 export class BrowserNotClosed extends Error {}
 
+function throwNotClosed(cause: unknown): never {
+  throw new BrowserNotClosed('the browser could not be closed', { cause });
+}
+
 /** If that fails, `LeasedBrowser.close` will say so. */
 export const closeSoon = (session: BrowserSession): void => void session.close().catch(() => {});
 
@@ -160,7 +173,7 @@ export const closeSoon = (session: BrowserSession): void => void session.close()
 export async function closeEarlierSessions(db: Db, deps: LeaseDeps, execution: ExecutionRow): Promise<void> {
   for (const session of await listOpenSessions(db, execution)) {
     if (session.host !== deps.host) continue;
-    await deps.sessions.killOnHost(session.id);
+    await deps.sessions.killOnHost(session.id).catch(throwNotClosed);
     await saveClosed(db, session, 'killed', deps.clock.now());
   }
 }

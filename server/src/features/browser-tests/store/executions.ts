@@ -72,6 +72,14 @@ export const findActiveExecution = (db: Db, app: AppKey, flow_id: string): Promi
     .selectAll()
     .executeTakeFirst();
 
+export const findNewestExecution = (db: Db, app: AppKey, flow_id: string): Promise<ExecutionRow | undefined> =>
+  selectExecutions(db, app)
+    .where('flow_id', '=', flow_id)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .selectAll()
+    .executeTakeFirst();
+
 /** Locks a run that has not ended. */
 export const lockActiveExecution = (db: Db, { id, ...app }: ExecutionKey): Promise<ExecutionRow | undefined> =>
   selectExecutions(db, app)
