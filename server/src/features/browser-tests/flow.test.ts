@@ -31,6 +31,10 @@ describe('createFlow', () => {
     ['Check it as the admin', 'admin'],
     ['The admin page must not be visible', 'user'],
     ['Order a rose as a user', 'user'],
+    ['The report is for admins only', 'user'],
+    ['As a normal user, open the page that was made by the admin', 'user'],
+    ['As a user, ask for what can only be done as an admin', 'user'],
+    ['Delete it as an admin user, then look as a user', 'admin'],
   ])('reads %j as %s', (text, role) => {
     expect(chooseRole(text)).toBe(role);
   });

@@ -46,9 +46,14 @@ export async function addFlows(db: Db, access: AppAccess, flows: readonly NewFlo
   return rows;
 }
 
-/** The role that a text names ("as an admin"), or `user`. */
+/** The first role as which a text says that something is done ("as an admin", "as a normal user"), or `user`. */
 export const chooseRole = (text: string): Role =>
-  /\b(?:as|by|for)\s+(?:an?\s+|the\s+)?(?:app\s+)?admin(?:istrator)?s?\b/i.test(text) ? 'admin' : 'user';
+  /\bas\s+(?:(?:an?|the)\s+(?:[\w-]+\s+)??)?(admin(?:istrator)?|user)s?\b/i
+    .exec(text)?.[1]
+    ?.toLowerCase()
+    .startsWith('a')
+    ? 'admin'
+    : 'user';
 
 const nameCaller = ({ caller }: AppAccess): string => caller.email ?? caller.credential_id;
 

@@ -52,6 +52,7 @@ export async function followGoal(run: Run, broken: BrokenRecording | null): Prom
     if (said.outcome === 'unavailable') return 'model_unavailable';
     agent.exchanges.push(await answer(agent, said));
   }
+  run.leftOut = agent.pending.countLeftOut();
   return 'finished';
 }
 
@@ -120,13 +121,31 @@ const isFinal = ({ reason }: UnavailableReply): boolean => reason === 'off' || r
 async function answer(agent: Agent, said: CompletedStep): Promise<Exchange> {
   const { run, boundary, exchanges } = agent;
   const requested = numberCalls(said.tool_calls.slice(0, run.limits.callsPerStep), exchanges.length + 1);
-  const calls: AnsweredCall[] = [];
-  for (const call of requested) calls.push({ ...call, ...(await answerCall(agent, call)) });
+  const calls = await answerCalls(agent, requested, said.tool_calls.length - requested.length);
   const note = calls.length === 0 ? refuseFinish(agent, noCall) : null;
   if (!agent.isFinished) agent.page = await look(run);
   const content = hideCredentials(said.content, run.input.testUser);
   return { content, calls, note, snapshot: wrapSnapshot(agent.page, boundary) };
 }
+
+/** What follows a call that failed was meant for another page. `surplus` are left out, and the last answer says so. */
+async function answerCalls(agent: Agent, calls: readonly RequestedCall[], surplus: number): Promise<AnsweredCall[]> {
+  const answered: AnsweredCall[] = [];
+  let hasFailed = false;
+  for (const [index, call] of calls.entries()) {
+    const answer: CallAnswer = hasFailed ? notRun : await answerCall(agent, call);
+    hasFailed ||= answer.is_error || agent.run.steps.at(-1)?.check?.holds === false;
+    const note = surplus > 0 && index === calls.length - 1 ? `\n${sayLeftOut(surplus, calls.length)}` : '';
+    answered.push({ ...call, ...answer, result: `${answer.result}${note}` });
+  }
+  return answered;
+}
+
+type CallAnswer = Pick<AnsweredCall, 'result' | 'is_error'>;
+
+const notRun: CallAnswer = { result: 'Not run: the call before it failed.', is_error: true };
+const sayLeftOut = (surplus: number, max: number): string =>
+  `Not run: ${surplus} more, because one answer can have ${max} calls. Call them again if they are needed.`;
 
 /** Their own ids may repeat those of earlier steps. */
 const numberCalls = (calls: readonly RequestedCall[], step: number): RequestedCall[] =>
@@ -134,7 +153,7 @@ const numberCalls = (calls: readonly RequestedCall[], step: number): RequestedCa
 
 const noCall = 'Go on with a tool, or call finish if all that the goal demands was checked.';
 
-async function answerCall(agent: Agent, call: RequestedCall): Promise<Pick<AnsweredCall, 'result' | 'is_error'>> {
+async function answerCall(agent: Agent, call: RequestedCall): Promise<CallAnswer> {
   if (agent.isFinished) return { result: 'Not run: the test has ended.', is_error: true };
   const limit = findLimit(agent.run);
   if (limit !== undefined) return { result: 'Not run: the test has reached a limit.', is_error: true };
@@ -146,7 +165,7 @@ async function answerCall(agent: Agent, call: RequestedCall): Promise<Pick<Answe
   }
 }
 
-async function carryOut(agent: Agent, command: Command): Promise<Pick<AnsweredCall, 'result' | 'is_error'>> {
+async function carryOut(agent: Agent, command: Command): Promise<CallAnswer> {
   const { run, pending, page, boundary } = agent;
   switch (command.command) {
     case 'act': {
@@ -184,14 +203,15 @@ function getExpectation({ run, expectations }: Agent, number: number): RecordedC
   const expectation = expectations.get(number);
   if (expectation === undefined) throw new ToolError('There is no recorded expectation with this number.');
   if (run.evaluated.has(number)) throw new ToolError('This recorded expectation was evaluated already.');
+  const [next] = listUnevaluated(run, expectations);
+  if (next !== undefined && next.number < number)
+    throw new ToolError(`Evaluate recorded expectations in their order: ${next.number} comes first.`);
   return expectation;
 }
 
 async function finish(agent: Agent, summary: string) {
   const { run, expectations, pending, boundary } = agent;
-  const unevaluated = listUnevaluated(run, expectations);
-  const refusal =
-    unevaluated.length > 0 ? listExpectations(unevaluated, boundary) : hasCheck(run) ? undefined : noCheck;
+  const refusal = findRefusal(listUnevaluated(run, expectations), run, boundary);
   if (refusal !== undefined) {
     const result = refuseFinish(agent, `Not yet. ${refusal}`);
     if (!agent.isFinished) return { result, is_error: true };
@@ -201,7 +221,11 @@ async function finish(agent: Agent, summary: string) {
   return { result: 'The test has ended.', is_error: false };
 }
 
-const hasCheck = ({ steps }: Run): boolean => steps.some(({ check }) => check !== null);
+function findRefusal(unevaluated: Remainder['expectations'], { steps }: Run, boundary: string): string | undefined {
+  if (unevaluated.length > 0) return listExpectations(unevaluated, boundary);
+  return steps.some(({ check }) => check !== null) ? undefined : noCheck;
+}
+
 const noCheck = 'You have checked nothing so far. Check what the goal demands with assert.';
 
 /** An agent that insists ends the run as it is: what it left unchecked makes the verdict inconclusive. */

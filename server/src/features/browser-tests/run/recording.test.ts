@@ -75,21 +75,49 @@ describe('credentials', () => {
 
 describe('what the agent does in place of recorded actions', () => {
   const words = (name: string) => `Click button "${name}"`;
+  const replaceIn = (actions: readonly RecordedAction[]) => {
+    const pending = listPending(actions);
+    const replace = (name: string) => pending.replace(click(name).action, words(name));
+    return { ...pending, replace, replaceWith: pending.replace };
+  };
 
   it('names each replaced action, and those that were left out', () => {
-    const pending = listPending([click('Add'), click('Save'), click('Close'), click('Print'), click('Leave')]);
-    expect(pending.replace(words('Create'))).toEqual({ before: words('Add'), after: words('Create') });
-    expect(pending.replace(words('Confirm'))).toEqual({ before: 'Not recorded', after: words('Confirm') });
+    const pending = replaceIn([click('Add'), click('Save'), click('Close'), click('Print'), click('Leave')]);
+    expect(pending.replace('Create')).toEqual({ before: words('Add'), after: words('Create') });
+    expect(pending.replace('Confirm')).toEqual({ before: 'Not recorded', after: words('Confirm') });
     const both = `${words('Save')}; ${words('Close')}`;
-    expect(pending.replace(words('Close'))).toEqual({ before: both, after: words('Close') });
-    expect(pending.replace(words('Print'))).toBeNull();
+    expect(pending.replace('Close')).toEqual({ before: both, after: words('Close') });
+    expect(pending.replace('Print')).toBeNull();
     expect(pending.leaveOut()).toEqual({ before: words('Leave'), after: 'Left out' });
-    expect(pending.leaveOut()).toBeNull();
+  });
+
+  it.each<[string, string[], number]>([
+    ['repeats all', ['Add', 'Save', 'Close'], 0],
+    ['replaces one', ['Create', 'Save', 'Close'], 0],
+    ['replaces all', ['Create', 'Store', 'Leave'], 0],
+    ['leaves the first out', ['Save', 'Close'], 1],
+    ['leaves one out between others', ['Create', 'Close'], 1],
+    ['leaves the last two out', ['Create'], 2],
+    ['does nothing', [], 3],
+  ])('counts what was left out by an agent that %s', (_name, done, count) => {
+    const pending = replaceIn([click('Add'), click('Save'), click('Close')]);
+    for (const name of done) pending.replace(name);
+    expect(pending.countLeftOut()).toBe(count);
+  });
+
+  it('counts a text as left out that was typed nowhere, and no wait', () => {
+    const type = (text: string): RecordedAction => ({ action: { action: 'type', place, text, submit: false } });
+    const wait: RecordedAction = { action: { action: 'wait', check: { kind: 'fits' } } };
+    const pending = replaceIn([wait, type('Milk'), type('Bread')]);
+    pending.replace('Create');
+    expect(pending.countLeftOut()).toBe(2);
+    pending.replaceWith(type('Bread').action, 'Type "Bread" into textbox "Other"');
+    expect(pending.countLeftOut()).toBe(1);
   });
 
   it('replaces nothing without a recording', () => {
-    const pending = listPending([]);
-    expect([pending.replace(words('Add')), pending.leaveOut()]).toEqual([null, null]);
+    const pending = replaceIn([]);
+    expect([pending.replace('Add'), pending.leaveOut(), pending.countLeftOut()]).toEqual([null, null, 0]);
   });
 });
 

@@ -1,5 +1,6 @@
 // Owns recordings: reading a stored one, and the order in which its actions are replaced when the agent has to go on.
 import { z } from 'zod';
+import type { PageAction } from '../../../gateways/browser/session/types.ts';
 import { runLimits } from './limits.ts';
 import type { Healing, RecordedAction, RecordedCheck, RecordedStep, Recording } from './types.ts';
 import { describeAction, shorten } from './words.ts';
@@ -51,36 +52,66 @@ export const isAction = (step: RecordedStep): step is RecordedAction => 'action'
 /** The recorded actions that were not replayed, if any. Says of each action of the agent what it replaces. */
 export interface PendingActions {
   /** Null if the action is the next recorded one. */
-  replace(done: string): Healing | null;
-  /** What nobody has replaced. */
+  replace(done: PageAction, words: string): Healing | null;
+  /** What nobody has repeated. */
   leaveOut(): Healing | null;
+  /** How many were neither repeated nor replaced by an action of the same kind. */
+  countLeftOut(): number;
 }
 
 /**
  * Recorded: `Click "Add"` (not found), `Click "Save"`, `Click "Close"`. The agent: `Click "Create"` replaces "Add",
- * `Click "Close"` replaces "Save" and "Close", because "Save" was skipped.
+ * `Click "Close"` replaces "Save" and "Close". "Save" was left out, unless the agent clicked something else in between.
  */
 export function listPending(actions: readonly RecordedAction[]): PendingActions {
-  if (actions.length === 0) return { replace: () => null, leaveOut: () => null };
-  let pending = actions.map(({ action }) => describeAction(action));
-  let isFirst = true;
+  if (actions.length === 0) return { replace: () => null, leaveOut: () => null, countLeftOut: () => 0 };
+  let pending = actions.map(({ action }) => action);
+  let unrecorded: PageAction[] = [];
+  let [isFirst, leftOut] = [true, 0];
   const take = (count: number) => {
     const taken = pending.slice(0, count);
     pending = pending.slice(count);
-    return shorten(taken.join('; '));
+    return describeAll(taken);
   };
   return {
-    replace(done) {
-      const at = pending.indexOf(done);
-      const replacesFirst = isFirst && at < 0;
-      isFirst = false;
-      if (at === 0) {
-        take(1);
-        return null;
+    replace(done, words) {
+      const at = pending.findIndex((action) => describeAction(action) === words);
+      if (at >= 0) {
+        isFirst = false;
+        leftOut += countUnreplaced(pending.slice(0, at), unrecorded);
+        unrecorded = [];
+        const before = take(at + 1);
+        return at === 0 ? null : { before, after: words };
       }
-      if (at > 0) return { before: take(at + 1), after: done };
-      return { before: replacesFirst ? take(1) : 'Not recorded', after: done };
+      if (isFirst && pending[0] !== undefined && isOfSameKind(pending[0], done)) {
+        isFirst = false;
+        return { before: take(1), after: words };
+      }
+      unrecorded.push(done);
+      return { before: 'Not recorded', after: words };
     },
-    leaveOut: () => (pending.length === 0 ? null : { before: take(pending.length), after: 'Left out' }),
+    countLeftOut: () => leftOut + countUnreplaced(pending, unrecorded),
+    leaveOut: () => (pending.length === 0 ? null : { before: describeAll(pending), after: 'Left out' }),
   };
+}
+
+const describeAll = (actions: readonly PageAction[]): string =>
+  shorten(actions.map((action) => describeAction(action)).join('; '));
+
+/** Each action of the agent stands for one recorded action at most, in their order. */
+function countUnreplaced(recorded: readonly PageAction[], done: readonly PageAction[]): number {
+  let next = 0;
+  return recorded.filter((action) => {
+    if (action.action === 'wait') return false; // decides nothing
+    const at = done.findIndex((each, index) => index >= next && isOfSameKind(action, each));
+    if (at >= 0) next = at + 1;
+    return at < 0;
+  }).length;
+}
+
+/** Elsewhere on the page, but with the same text or option. A page may be opened by a link too. */
+function isOfSameKind(recorded: PageAction, done: PageAction): boolean {
+  if (recorded.action === 'type') return done.action === 'type' && done.text === recorded.text;
+  if (recorded.action === 'select') return done.action === 'select' && done.option === recorded.option;
+  return done.action === recorded.action || (recorded.action === 'open' && done.action === 'click');
 }

@@ -1,4 +1,5 @@
 // Owns replaying a recording without the model, until its end or the first action that can't be done.
+import type { PageAction } from '../../../gateways/browser/session/types.ts';
 import { isCheck } from './recording.ts';
 import { findLimit, type Run, replayAction, replayCheck } from './step.ts';
 import type { Recording, RunResult } from './types.ts';
@@ -18,6 +19,8 @@ export async function replay(run: Run, { steps }: Recording): Promise<ReplayEnd>
       await replayCheck(run, checks, step, 'replayed');
       continue;
     }
+    // What is wrong already could be what the action would delete.
+    if (isDestructive(step.action) && hasFailedCheck(run)) return { ended: 'finished' };
     const { outcome } = await replayAction(run, step.action);
     // A wait decides nothing: the next action or check shows whether what it waited for is needed.
     if (outcome === 'done' || step.action.action === 'wait') continue;
@@ -26,5 +29,8 @@ export async function replay(run: Run, { steps }: Recording): Promise<ReplayEnd>
   }
   return { ended: 'finished' };
 }
+
+const isDestructive = (action: PageAction): boolean =>
+  'place' in action && 'target' in action.place && action.place.target.is_destructive;
 
 const hasFailedCheck = ({ steps }: Run): boolean => steps.some(({ check }) => check?.holds === false);

@@ -273,6 +273,63 @@ describe('a replay', () => {
   });
 });
 
+it('a replay deletes nothing after a check has failed', async () => {
+  const button = `<button type="button" onclick="document.querySelector('h1').remove()">Delete all</button>`;
+  app.pages.set('/', renderTasks({ more: button }));
+  const recording = await record(...addTask, click('button', 'Delete all'));
+  app.pages.set('/', renderTasks({ count: '0', more: button }));
+  const result = await run(noModel, { recording, limits: soon });
+  expect(result).toMatchObject({ ended: 'finished', modelCalls: 0, verdict: { verdict: 'failed' } });
+  expect(result.steps.at(-1)?.action).toBe('Check that the page shows "1 of 1 to do"');
+});
+
+describe('several calls of one answer', () => {
+  /** All at once, and then the end. */
+  const callTogether = (...calls: [name: string, input: object][]): Script => {
+    let isFirst = true;
+    return () => {
+      const tool_calls = calls.map(([name, input]) => ({ name, arguments: input }));
+      const reply = { tool_calls: isFirst ? tool_calls : [{ name: 'finish', arguments: { summary: 'Done' } }] };
+      isFirst = false;
+      return reply;
+    };
+  };
+  const look: [string, object] = ['assert', { kind: 'text', text: 'Tasks' }];
+
+  beforeEach(() => {
+    app.pages.set('/', renderTasks());
+  });
+
+  it.each<[string, [string, object]]>([
+    ['can not be done', ['open', { path: 'https://elsewhere.example/' }]],
+    ['is wrong', ['click', { ref: 'e999' }]],
+    ['is a check that does not hold', ['assert', { kind: 'text', text: 'Paid' }]],
+  ])('end with one that %s', async (_name, failing) => {
+    const { steps, requests } = await run(callTogether(look, failing, ['open', { path: '/' }]), { limits: soon });
+    expect(listResults(requests)).toContain('Not run: the call before it failed.');
+    expect(steps.filter(({ action }) => action === 'Open /')).toHaveLength(1); // the start
+  });
+
+  it('are four at most, and the agent is told how many were not run', async () => {
+    const { requests, steps } = await run(callTogether(...Array<typeof look>(6).fill(look)));
+    expect(listResults(requests)).toContain('Not run: 2 more, because one answer can have 4 calls.');
+    expect(steps.filter(({ check }) => check !== null)).toHaveLength(4);
+  });
+
+  it('contain no password but in a text to type, however it is written', async () => {
+    const spelled = '{"kind":"text","text":"\\u007b{password}}"}';
+    const { requests, steps } = await run(({ messages }) => ({
+      tool_calls: [
+        messages.some(({ role }) => role === 'tool')
+          ? { name: 'finish', arguments: { summary: 'Done' } }
+          : { name: 'assert', arguments: spelled },
+      ],
+    }));
+    expect(listResults(requests)).toContain('{{password}} can only be typed into a field.');
+    expect(steps.some(({ check }) => check !== null)).toBe(false);
+  });
+});
+
 describe('a page that has changed too much', () => {
   const renderTwo = (button: string) =>
     renderTasks({ field: '<label>New task <input name="title"></label>', button: `${button} <button>Cancel</button>` });
@@ -328,6 +385,31 @@ describe('a page that has changed too much', () => {
       'Check failed: the number of listitem is 1',
     ]);
     expect(listResults(result.requests)).toMatch(/was evaluated already[\s\S]*There is no recorded expectation/);
+  });
+
+  it('does not pass if the agent leaves a recorded step out, although all expectations hold', async () => {
+    const more = '<button type="button">Archive</button>';
+    app.pages.set('/', renderTasks({ more }));
+    const recording = breakClicks(await record(expectText('Tasks'), ...addTask, click('button', 'Archive')), 'Archive');
+    const calls = callOneByOne(['finish', { summary: 'All is well.' }]);
+    const result = await run(calls, { recording });
+    expect([result.ended, result.uncheckedExpectations, result.recording]).toEqual(['finished', [], null]);
+    expect(result.verdict).toMatchObject({
+      verdict: 'inconclusive',
+      summary: expect.stringContaining('1 step of the recording left out.'),
+    });
+  });
+
+  it('evaluates the recorded expectations in their order', async () => {
+    const recording = await recordBroken();
+    const evaluate = (expectation: number): [string, object] => ['assert', { expectation }];
+    const calls = callOneByOne(evaluate(2), evaluate(1), evaluate(2), ['finish', { summary: 'Done' }]);
+    const { requests, steps } = await run(calls, { recording, limits: soon });
+    expect(listResults(requests)).toContain('Evaluate recorded expectations in their order: 1 comes first.');
+    expect(steps.flatMap(({ check }) => check?.expectation ?? [])).toEqual([
+      'the page shows "1 of 1 to do"',
+      'the number of listitem is 1',
+    ]);
   });
 
   it('is inconclusive if there is no model', async () => {

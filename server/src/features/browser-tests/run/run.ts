@@ -29,6 +29,7 @@ export async function runFlow(
     modelCalls: 0,
     healedTargets: [],
     evaluated: new Set(),
+    leftOut: 0,
   };
   try {
     return toResult(run, await takeSteps(run));
@@ -49,8 +50,8 @@ async function takeSteps(run: Run): Promise<RunResult['ended']> {
 }
 
 function toResult(run: Run, ended: RunResult['ended']): RunResult {
-  const { steps, modelCalls, recorded, isReplayable, limits, input, evaluated } = run;
-  const isWhole = ended === 'finished' && isReplayable && recorded.length < limits.steps;
+  const { steps, modelCalls, recorded, isReplayable, limits, input, evaluated, leftOut } = run;
+  const isWhole = ended === 'finished' && isReplayable && leftOut === 0 && recorded.length < limits.steps;
   const checks = (input.recording?.steps ?? []).filter(isCheck);
   return {
     ended,
@@ -58,5 +59,6 @@ function toResult(run: Run, ended: RunResult['ended']): RunResult {
     modelCalls,
     recording: isWhole ? { version: 1, steps: recorded } : null,
     uncheckedExpectations: checks.flatMap(({ expectation }, index) => (evaluated.has(index + 1) ? [] : [expectation])),
+    leftOut,
   };
 }

@@ -33,6 +33,8 @@ export interface Run {
   readonly healedTargets: { readonly before: Target; readonly now: Target }[];
   /** Numbers of the recorded expectations that were evaluated, from 1. */
   readonly evaluated: Set<number>;
+  /** How many recorded actions the agent has left out. */
+  leftOut: number;
 }
 
 type Source = RunStep['source'];
@@ -54,7 +56,7 @@ export async function openStart(run: Run, source: Source): Promise<ActionOutcome
 }
 
 /** Says of an action that was done what it replaces in the recording. */
-export type FindHealing = (done: string) => Healing | null;
+export type FindHealing = (done: PageAction, words: string) => Healing | null;
 
 /** An action of the agent, with refs of the tree. */
 export async function takeAction(
@@ -69,7 +71,7 @@ export async function takeAction(
   const placed = isDone ? placeAction(action, outcome.target ?? before) : undefined;
   const words = describeAction(placed ?? action, nameIn(tree));
   if (isDone) record(run, placed && { action: placed });
-  const healed = isDone ? findHealing(words) : null;
+  const healed = isDone ? findHealing(placed ?? action, words) : null;
   await addStep(run, { action: words, result: describeOutcome(outcome), source: 'agent', healed });
   return outcome;
 }

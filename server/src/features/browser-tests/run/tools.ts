@@ -88,7 +88,7 @@ export function readCall({ name, arguments_string }: RequestedCall, tree: string
   if (!Object.hasOwn(readers, name))
     throw new ToolError(`There is no tool with this name. The tools are: ${names.join(', ')}.`);
   const input = parseJson(arguments_string);
-  if (name !== 'type') refusePassword(arguments_string);
+  if (name !== 'type') refusePassword(input);
   return read(input, tree);
 }
 
@@ -135,8 +135,9 @@ function parseJson(text: string): unknown {
 }
 
 /** A password that is searched for, or part of an address, would be shown by pages and logs. */
-function refusePassword(argumentsString: string): void {
-  if (argumentsString.includes(passwordPlaceholder))
+function refusePassword(input: unknown): void {
+  // Written again, because JSON can spell it in other ways.
+  if (JSON.stringify(input).includes(passwordPlaceholder))
     throw new ToolError(`${passwordPlaceholder} can only be typed into a field.`);
 }
 

@@ -88,4 +88,6 @@ export interface RunResult {
   readonly recording: Recording | null;
   /** Of the recording, in words. */
   readonly uncheckedExpectations: readonly string[];
+  /** How many actions of the recording were neither repeated nor replaced. */
+  readonly leftOut: number;
 }

@@ -23,6 +23,7 @@ const finished: RunResult = {
   modelCalls: 2,
   recording: null,
   uncheckedExpectations: [],
+  leftOut: 0,
 };
 const clean: Evidence = {
   console_errors: [],
@@ -97,6 +98,8 @@ const cases: Case[] = [
   ['no model', { ended: 'model_unavailable' }, {}, 'inconclusive', []],
   ['cancelled', { ended: 'cancelled' }, {}, 'inconclusive', []],
   ['an expectation was not checked', { uncheckedExpectations: ['x'] }, {}, 'inconclusive', []],
+  ['a recorded step was left out', { leftOut: 1 }, {}, 'inconclusive', []],
+  ['more was reported than is listed', {}, { cut: true }, 'inconclusive', []],
   [
     'a failed check, and then no model',
     { ended: 'model_unavailable', steps: [check(1, false)] },

@@ -9,6 +9,7 @@
 // | a request of the app: answered with 4xx                       | low      | as otherwise |
 // | a failed request to somebody else, a host that is not allowed | low      | as otherwise |
 // | no check, a limit, no model, an expectation left unchecked    | none     | inconclusive |
+// | a recorded step left out, more errors than could be kept      | none     | inconclusive |
 import type { Evidence, NetworkFailure, PageMessage } from '../../../gateways/browser/session/types.ts';
 import { capitalize } from '../../../kit/text.ts';
 import type { RunResult, RunStep } from './types.ts';
@@ -36,7 +37,7 @@ export function judge(result: RunResult, evidence: Evidence, apiOrigins: readonl
     ...findNetworkIssues(evidence, apiOrigins),
     ...findBlockedHosts(evidence),
   ];
-  const gaps = findGaps(result);
+  const gaps = findGaps(result, evidence);
   const hasFailed = issues.some(({ severity }) => severity !== 'low');
   const verdict = hasFailed ? 'failed' : gaps.length > 0 ? 'inconclusive' : 'passed';
   return { verdict, summary: summarize(result, verdict, issues, gaps), issues: sortIssues(issues).slice(0, maxIssues) };
@@ -108,13 +109,16 @@ const sortIssues = (issues: readonly Issue[]): Issue[] =>
   issues.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);
 
 /** Why the run says too little to have passed, in sentences. */
-function findGaps({ ended, steps, uncheckedExpectations }: RunResult): string[] {
+function findGaps({ ended, steps, uncheckedExpectations, leftOut }: RunResult, { cut }: Evidence): string[] {
   const hasCheck = steps.some(({ check }) => check !== null);
   const unchecked = uncheckedExpectations.length;
   return [
     ...(ended === 'finished' ? [] : [endings[ended]]),
     ...(hasCheck ? [] : ['Nothing was checked.']),
     ...(unchecked === 0 ? [] : [`${count(unchecked, 'expectation')} of the recording could not be checked.`]),
+    ...(leftOut === 0 ? [] : [`${count(leftOut, 'step')} of the recording left out.`]),
+    // What is not listed could be the error that fails the test.
+    ...(cut ? ['The page reported more than could be kept.'] : []),
   ];
 }
 
