@@ -10,11 +10,12 @@ import { inlineRefs, type JsonSchema, toJsonSchema } from '../../src/kit/http/js
 import { listParamNames } from '../../src/kit/http/operation.ts';
 import { newId } from '../../src/kit/ids.ts';
 import { listRefusals } from '../../src/openapi/errors.ts';
+import { someOf } from '../support/cases.ts';
 import type { CallOptions, CallResult } from '../support/client.ts';
 import { messageEvent, publish, recordEvent, startWebhookWorld } from '../support/webhook-receiver.ts';
 import { passOn } from '../support/workflows.ts';
 
-const runs = 16;
+const runs = someOf(32);
 // Agents need a language model to reply, and advertising accounts an ad platform.
 const model = await startModelSandbox();
 const adPlatform = await startAdPlatform();

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { someOf } from '../../../test/support/cases.ts';
 import { type Jq, openJq } from './index.ts';
 import { changeOwner, loadInstance, resetInstance } from './instance.ts';
 import { followPaths } from './paths.ts';
@@ -49,7 +50,7 @@ describe('evaluate', () => {
         const expected = JSON.parse(JSON.stringify(value));
         expect(await evaluate('., $v | .', value, { v: 1 })).toEqual({ values: [expected] });
       }),
-      { numRuns: 100 },
+      { numRuns: someOf(100) },
     );
   });
 
@@ -80,7 +81,7 @@ describe('evaluate', () => {
         expect(got).toEqual(byJq);
         if (followPaths(paths, JSON.stringify([input, { v }])) !== undefined) followed += 1;
       }),
-      { numRuns: 200 },
+      { numRuns: someOf(200) },
     );
     expect(followed).toBeGreaterThan(50);
     expect(await evaluate('.a.b', { a: 1 })).toMatchObject({
@@ -346,7 +347,7 @@ describe('check', () => {
         const got = await evaluate(filter, { a: 1 }, { x: 2 });
         expect('error' in got ? got.error : '').not.toContain('compile error');
       }),
-      { numRuns: 300 },
+      { numRuns: someOf(300) },
     );
   });
 });
